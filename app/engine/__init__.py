@@ -1,0 +1,1 @@
+"""The headless engine: events, blocks, session loop, model, kernels. Never imports Textual or Rich."""

@@ -1,0 +1,84 @@
+"""The things a transcript consists of, as values; what a person sees one under the other."""
+
+from typing import Literal
+
+from oi_tui.app.engine.outputs import Output
+from oi_tui.app.engine.values import Language, Level, Value
+
+ProseState = Literal["streaming", "complete", "cut"]
+"""`cut`: the stream broke or was interrupted; the text is what had arrived."""
+
+CodeState = Literal[
+    "streaming",  # the model is still writing it
+    "cut",  # the model was broken off while writing it: never run
+    "proposed",  # complete, no decision asked for yet
+    "waiting",  # a decision has been asked for
+    "running",
+    "ok",
+    "error",  # raised, or a shell command with a non-zero exit code
+    "interrupted",
+    "died",  # the kernel ended under it
+    "refused",
+]
+
+
+class UserBlock(Value, frozen=True, kw_only=True, tag="user"):
+    """What the person asked."""
+
+    id: str
+    text: str
+    files: tuple[str, ...] = ()
+    """Paths given with the prompt; they need not exist."""
+
+
+class ProseBlock(Value, frozen=True, kw_only=True, tag="prose"):
+    """Markdown text of the model."""
+
+    id: str
+    text: str = ""
+    state: ProseState = "streaming"
+
+
+class CodeBlock(Value, frozen=True, kw_only=True, tag="code"):
+    """Source, what was decided about it, and what running it gave."""
+
+    id: str
+    language: Language
+    source: str = ""
+    """What is shown, approved and run: byte for byte the same text."""
+    original: str | None = None
+    """The model's text where the person edited it before the run, else None."""
+    state: CodeState = "streaming"
+    author: Literal["assistant", "user"] = "assistant"
+    """`user`: typed by the person (`!ls`, `%python`), run without being proposed."""
+    call_id: str | None = None
+    """Id of the native tool call it came in, None for fenced code."""
+    refusal: str = ""
+    """The person's reason, where one was given."""
+    active_line: int | None = None
+    """1-based line that runs now, None when unknown or not running."""
+    outputs: tuple[Output, ...] = ()
+    dropped: int = 0
+    """Characters of output beyond the cap, not kept in `outputs`."""
+    exit_code: int | None = None
+    """Shell only."""
+    duration: float | None = None
+    """Seconds of the run, None until it ended."""
+
+    @property
+    def edited(self) -> bool:
+        """Whether the person changed the source before it ran."""
+        return self.original is not None
+
+
+class NoticeBlock(Value, frozen=True, kw_only=True, tag="notice"):
+    """Something the program itself has to say: what happened, what to do."""
+
+    id: str
+    level: Level
+    title: str
+    hint: str = ""
+    details: str = ""
+
+
+Block = UserBlock | ProseBlock | CodeBlock | NoticeBlock

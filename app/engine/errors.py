@@ -1,0 +1,76 @@
+"""Every error that a person may meet, with what to do about it and the exit code it leads to.
+
+    OiTuiError
+    ├── SettingsError      a settings file or a flag is wrong                        exit 2
+    ├── ModelError         the model could not answer                                exit 3
+    ├── KernelError        code could not be run at all (not: the code raised)       exit 4
+    ├── StoreError         the session could not be read or written                  exit 5
+    └── LocalModelError    the embedded model could not be fetched or started        exit 6
+
+`title` is what happened, `hint` what to do; both are plain words for the screen. `details` may be
+technical and is shown folded.
+"""
+
+from typing import ClassVar, Literal
+
+ModelErrorKind = Literal[
+    "no_key",
+    "wrong_key",
+    "unreachable",
+    "rate_limited",
+    "server",
+    "cut",
+    "unknown_model",
+    "context_too_long",
+    "timeout",
+    "bad_request",
+    "bad_reply",
+    "budget",
+    "other",
+]
+
+
+class OiTuiError(Exception):
+    """Base: a title, a hint and an exit code."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, title: str, *, hint: str = "", details: str = "") -> None:
+        super().__init__(title)
+        self.title = title
+        self.hint = hint
+        self.details = details
+
+
+class SettingsError(OiTuiError):
+    """A settings file or a flag is wrong; names the file and the key."""
+
+    exit_code = 2
+
+
+class ModelError(OiTuiError):
+    """The model could not answer, or broke off; `kind` says in which way."""
+
+    exit_code = 3
+
+    def __init__(self, kind: ModelErrorKind, title: str, *, hint: str = "", details: str = "") -> None:
+        super().__init__(title, hint=hint, details=details)
+        self.kind = kind
+
+
+class KernelError(OiTuiError):
+    """A kernel could not be started, or is of no use any more."""
+
+    exit_code = 4
+
+
+class StoreError(OiTuiError):
+    """The session could not be read or written."""
+
+    exit_code = 5
+
+
+class LocalModelError(OiTuiError):
+    """The embedded model could not be fetched, verified or started."""
+
+    exit_code = 6

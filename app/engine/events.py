@@ -1,0 +1,317 @@
+"""Everything that happens, as values in the past tense. The transcript is a fold over these.
+
+Order within one session (brackets: may be absent, star: any number):
+
+    SessionOpened
+    ( TurnStarted
+      ( StepStarted
+        ( ProseStarted ProseGrew* ProseFinished
+        | CodeStarted CodeGrew* CodeFinished )*
+        [ UsageReported ]
+        ( [ DecisionRequested ] DecisionMade
+          [ ExecutionStarted
+            ( OutputAdded | OutputUpdated | OutputsCleared | OutputDropped | ActiveLineChanged
+            | InputRequested InputAnswered )*
+            ExecutionFinished ] )*
+      )*
+      TurnEnded )*
+
+`NoticeAdded`, `KernelChanged`, `RetryScheduled`, `SettingsChanged` may stand anywhere. The code blocks
+of a step are decided and run in the order in which they were finished, one at a time. Late output (a
+thread that prints after its run ended) comes as `OutputAdded` of the block it belongs to.
+
+Deltas (`ProseGrew`, `CodeGrew`, `OutputAdded` of a stream, `ActiveLineChanged`) may be coalesced on the
+way to a front end; everything else arrives exactly once and in order.
+"""
+
+from typing import Literal
+
+from oi_tui.app.engine.outputs import Output
+from oi_tui.app.engine.values import ApprovalMode, Language, Level, Value
+
+StopReason = Literal[
+    "done",  # the model answered without proposing code
+    "interrupted",  # the person broke the turn off
+    "stopped",  # the person answered a question with "stop"
+    "step_cap",
+    "repeated",  # the same code or the same traceback again
+    "refused",  # nobody may decide here (approval mode "never"), or the run was refused without a reason
+    "model_error",
+    "kernel_error",
+    "engine_lost",  # the engine ended in the middle; written when the session is opened again
+]
+
+Verdict = Literal["run", "edit", "always", "skip", "stop"]
+"""run once / run the edited source / run, and this exact source again in this session / refuse, the turn goes
+on / refuse and end the turn."""
+
+Decider = Literal["person", "mode", "grant"]
+"""Who decided: a key press, the approval mode, or an earlier "always" for the same source."""
+
+ExecutionStatus = Literal["ok", "error", "interrupted", "died"]
+
+KernelState = Literal["cold", "starting", "idle", "busy", "interrupting", "restarting", "dead"]
+
+
+class Event(Value, frozen=True, kw_only=True):
+    """Base of all events."""
+
+
+class SessionOpened(Event, frozen=True, kw_only=True, tag=True):
+    """First event of a session; comes again, with `resumed`, each time it is opened."""
+
+    session_id: str
+    created: float
+    """Unix time in seconds."""
+    cwd: str
+    model: str
+    approval: ApprovalMode
+    resumed: bool = False
+
+
+class TurnStarted(Event, frozen=True, kw_only=True, tag=True):
+    """The person sent a prompt."""
+
+    block_id: str
+    text: str
+    files: tuple[str, ...] = ()
+
+
+class StepStarted(Event, frozen=True, kw_only=True, tag=True):
+    """The model is asked; the first step of a turn has number 1."""
+
+    number: int
+
+
+class RetryScheduled(Event, frozen=True, kw_only=True, tag=True):
+    """The model could not answer for a reason that may pass; it is asked again after `delay` seconds."""
+
+    delay: float
+    why: str
+
+
+class ProseStarted(Event, frozen=True, kw_only=True, tag=True):
+    """The model began a piece of prose."""
+
+    block_id: str
+
+
+class ProseGrew(Event, frozen=True, kw_only=True, tag=True):
+    """More text of the prose block that is open."""
+
+    block_id: str
+    text: str
+
+
+class ProseFinished(Event, frozen=True, kw_only=True, tag=True):
+    """The prose is over; `complete` is False if it was broken off."""
+
+    block_id: str
+    complete: bool = True
+
+
+class CodeStarted(Event, frozen=True, kw_only=True, tag=True):
+    """The model began to write code that can be run here (or the person typed some)."""
+
+    block_id: str
+    language: Language
+    author: Literal["assistant", "user"] = "assistant"
+    call_id: str | None = None
+
+
+class CodeGrew(Event, frozen=True, kw_only=True, tag=True):
+    """More source of the code block that is open."""
+
+    block_id: str
+    text: str
+
+
+class CodeFinished(Event, frozen=True, kw_only=True, tag=True):
+    """The code is complete and proposed, or (`complete` False) was broken off and is never run.
+
+    `source` is the whole text, which replaces what the deltas gave: model habits that would spoil it
+    (a call wrapped around it, trailing junk) have been undone by now.
+    """
+
+    block_id: str
+    language: Language
+    source: str
+    complete: bool = True
+
+
+class UsageReported(Event, frozen=True, kw_only=True, tag=True):
+    """Tokens and money of one step."""
+
+    input_tokens: int
+    output_tokens: int
+    cost: float | None = None
+    """US dollars, None where the price is unknown."""
+    estimated: bool = False
+    """True when the server sent no usage and the numbers were counted here."""
+
+
+class DecisionRequested(Event, frozen=True, kw_only=True, tag=True):
+    """Nothing runs until the request of this id is decided (or the turn is interrupted)."""
+
+    request_id: str
+    block_id: str
+    language: Language
+    source: str
+    sha256: str
+    """Hex digest of the UTF-8 source; the decision holds for exactly this text."""
+    why: str = ""
+    """Why the person is asked, where it is more than the approval mode (for instance a repeat)."""
+
+
+class DecisionMade(Event, frozen=True, kw_only=True, tag=True):
+    """What was decided about a code block, by whom."""
+
+    block_id: str
+    verdict: Verdict
+    decider: Decider
+    source: str
+    """What will run (verdicts run, edit, always) or would have."""
+    reason: str = ""
+    """The person's words to the model with a refusal."""
+    request_id: str | None = None
+
+
+class ExecutionStarted(Event, frozen=True, kw_only=True, tag=True):
+    """The kernel was given the source."""
+
+    block_id: str
+    generation: int
+    """How often this kernel has been started; a restart counts up."""
+
+
+class ActiveLineChanged(Event, frozen=True, kw_only=True, tag=True):
+    """The line (1-based) of the source that runs now."""
+
+    block_id: str
+    line: int | None
+
+
+class OutputAdded(Event, frozen=True, kw_only=True, tag=True):
+    """One more output; text of the same stream as the last output joins it."""
+
+    block_id: str
+    output: Output
+
+
+class OutputUpdated(Event, frozen=True, kw_only=True, tag=True):
+    """The outputs of `output.display_id`, in whatever block of the session, are replaced."""
+
+    block_id: str
+    output: Output
+    display_id: str
+
+
+class OutputsCleared(Event, frozen=True, kw_only=True, tag=True):
+    """The outputs so far of this block are gone (`clear_output`)."""
+
+    block_id: str
+
+
+class OutputDropped(Event, frozen=True, kw_only=True, tag=True):
+    """`characters` more of output were beyond the cap and are not shown."""
+
+    block_id: str
+    characters: int
+    path: str = ""
+    """File that holds the whole output, or "" if it was not kept."""
+
+
+class InputRequested(Event, frozen=True, kw_only=True, tag=True):
+    """Running code asks the person for a line (`input()`, `getpass()`, a password prompt)."""
+
+    request_id: str
+    block_id: str
+    prompt: str
+    password: bool = False
+
+
+class InputAnswered(Event, frozen=True, kw_only=True, tag=True):
+    """The line was given, or (`cancelled`) the run was interrupted instead. The answer itself is not an event."""
+
+    request_id: str
+    block_id: str
+    cancelled: bool = False
+
+
+class ExecutionFinished(Event, frozen=True, kw_only=True, tag=True):
+    """The run is over: the kernel replied and is idle, or it died."""
+
+    block_id: str
+    status: ExecutionStatus
+    duration: float
+    """Seconds."""
+    exit_code: int | None = None
+
+
+class KernelChanged(Event, frozen=True, kw_only=True, tag=True):
+    """A kernel is in another state now."""
+
+    language: Language
+    state: KernelState
+    generation: int = 0
+    detail: str = ""
+
+
+class SettingsChanged(Event, frozen=True, kw_only=True, tag=True):
+    """Model or approval mode of the session are others now."""
+
+    model: str
+    approval: ApprovalMode
+
+
+class NoticeAdded(Event, frozen=True, kw_only=True, tag=True):
+    """The program has something to say that belongs in the transcript."""
+
+    block_id: str
+    level: Level
+    title: str
+    hint: str = ""
+    details: str = ""
+
+
+class ConversationCleared(Event, frozen=True, kw_only=True, tag=True):
+    """The transcript is empty again and the kernels are fresh (reset)."""
+
+
+class TurnEnded(Event, frozen=True, kw_only=True, tag=True):
+    """Nothing more happens until the person does something. `detail` says why in plain words."""
+
+    reason: StopReason
+    detail: str = ""
+
+
+AnyEvent = (
+    SessionOpened
+    | TurnStarted
+    | StepStarted
+    | RetryScheduled
+    | ProseStarted
+    | ProseGrew
+    | ProseFinished
+    | CodeStarted
+    | CodeGrew
+    | CodeFinished
+    | UsageReported
+    | DecisionRequested
+    | DecisionMade
+    | ExecutionStarted
+    | ActiveLineChanged
+    | OutputAdded
+    | OutputUpdated
+    | OutputsCleared
+    | OutputDropped
+    | InputRequested
+    | InputAnswered
+    | ExecutionFinished
+    | KernelChanged
+    | SettingsChanged
+    | NoticeAdded
+    | ConversationCleared
+    | TurnEnded
+)
+"""The closed union that the fold matches on."""

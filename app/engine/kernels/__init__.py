@@ -1,0 +1,1 @@
+"""Kernels: what runs code and keeps state between runs."""

@@ -1,0 +1,105 @@
+"""What the session knows of a kernel: a Protocol and the values that come out of a run."""
+
+from collections.abc import AsyncGenerator
+from typing import Literal, Protocol
+
+from oi_tui.app.engine.events import ExecutionStatus, KernelState
+from oi_tui.app.engine.outputs import Output
+from oi_tui.app.engine.values import Language, Value
+
+InterruptMeans = Literal["signal", "second_signal", "request", "restart", "nothing_ran"]
+"""Which rung of the ladder ended the run. After `restart` the kernel's state is lost."""
+
+
+class OutputArrived(Value, frozen=True, kw_only=True):
+    """The run put something out."""
+
+    output: Output
+
+
+class DisplayUpdated(Value, frozen=True, kw_only=True):
+    """An earlier display, perhaps of an earlier run, changed."""
+
+    display_id: str
+    output: Output
+
+
+class OutputCleared(Value, frozen=True, kw_only=True):
+    """`clear_output`; a `wait=True` has already been waited for."""
+
+
+class OutputCapped(Value, frozen=True, kw_only=True):
+    """`characters` of output were beyond the cap; the whole may be in `path`."""
+
+    characters: int
+    path: str = ""
+
+
+class LineReached(Value, frozen=True, kw_only=True):
+    """The run is at this line (1-based) of its source."""
+
+    line: int
+
+
+class InputWanted(Value, frozen=True, kw_only=True):
+    """The run waits for a line: call `Kernel.answer`, or interrupt."""
+
+    prompt: str
+    password: bool = False
+
+
+class RunFinished(Value, frozen=True, kw_only=True):
+    """Last value of every run. `detail` says in plain words what happened to a kernel that died."""
+
+    status: ExecutionStatus
+    exit_code: int | None = None
+    detail: str = ""
+
+
+RunEvent = OutputArrived | DisplayUpdated | OutputCleared | OutputCapped | LineReached | InputWanted | RunFinished
+
+
+class Kernel(Protocol):
+    """Runs source of one language and keeps state between runs. One run at a time."""
+
+    @property
+    def language(self) -> Language:
+        """What it runs."""
+        ...
+
+    @property
+    def state(self) -> KernelState:
+        """Where it stands now."""
+        ...
+
+    @property
+    def generation(self) -> int:
+        """How often it was started; 0 before the first start."""
+        ...
+
+    async def start(self) -> None:
+        """Start it if it is cold or dead; KernelError (with the end of its stderr) if that fails."""
+        ...
+
+    def run(self, source: str) -> AsyncGenerator[RunEvent, None]:
+        """Run the source byte for byte, starting the kernel if need be; ends with one `RunFinished`.
+
+        Close the generator (`contextlib.aclosing`) to abandon the run: it is interrupted then.
+        """
+        ...
+
+    async def answer(self, text: str) -> None:
+        """Give the line that the run waits for; without a waiting run it does nothing."""
+        ...
+
+    async def interrupt(self) -> InterruptMeans:
+        """Stop the run within bounded time, by ever harder means; says which one did it."""
+        ...
+
+    async def restart(self) -> None:
+        """A fresh process: all state is lost, `generation` counts up."""
+        ...
+
+    async def close(self) -> None:
+        """End the process and everything that it started; idempotent."""
+        ...

@@ -1,0 +1,1 @@
+"""The embedded model: choosing, fetching, serving and removing weights on this machine."""

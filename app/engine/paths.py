@@ -1,0 +1,50 @@
+"""Where files live: one place that knows, honouring XDG variables through platformdirs."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import platformdirs
+
+from oi_tui.app.engine.errors import OiTuiError
+
+APP = "oi-tui"
+
+
+def config_dir() -> Path:
+    """Settings and profiles (`$XDG_CONFIG_HOME/oi-tui`)."""
+    return platformdirs.user_config_path(APP, appauthor=False)
+
+
+def data_dir() -> Path:
+    """Sessions (`$XDG_DATA_HOME/oi-tui`)."""
+    return platformdirs.user_data_path(APP, appauthor=False)
+
+
+def cache_dir() -> Path:
+    """Weights of embedded models (`$XDG_CACHE_HOME/oi-tui`)."""
+    return platformdirs.user_cache_path(APP, appauthor=False)
+
+
+def log_dir() -> Path:
+    """Logs, never on the terminal (`$XDG_STATE_HOME/oi-tui/log`)."""
+    return platformdirs.user_log_path(APP, appauthor=False)
+
+
+def private_dir(path: Path) -> Path:
+    """The folder, made with mode 0700 if it is not there; an error in plain words if that fails."""
+    try:
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise OiTuiError(
+            f"Cannot write in {path}: {error.strerror}.",
+            hint="Make the folder writable, or set XDG_DATA_HOME, XDG_CACHE_HOME or XDG_STATE_HOME to one that is.",
+        ) from error
+    return path
+
+
+def socket_dir() -> Path:
+    """A new private 0700 folder with a short absolute path (UNIX socket paths end at 108 bytes)."""
+    base = os.environ.get("XDG_RUNTIME_DIR", "")
+    usable = len(base) < 40 and os.path.isdir(base) and os.access(base, os.W_OK)
+    return Path(tempfile.mkdtemp(prefix="oi-", dir=base if usable else "/tmp"))

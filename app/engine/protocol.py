@@ -1,0 +1,113 @@
+"""The wire between a front end and the engine: one JSON object a line, verbs in, replies out.
+
+First line each way is `Hello`; a different `version` ends the conversation with a clear error. What the
+engine sends is a `Reply`: session events (stored, folded) and the few answers that are not part of a
+session (`ModelsFound`, `FetchProgressed`, `FetchEnded`, `Failed`). See README.md beside this file.
+"""
+
+from typing import Literal
+
+import msgspec
+
+from oi_tui.app.engine.events import AnyEvent
+from oi_tui.app.engine.values import Value
+from oi_tui.app.engine.verbs import AnyVerb
+
+VERSION = 1
+"""Counts up whenever a line of an older version would be misread."""
+
+
+class Hello(Value, frozen=True, kw_only=True, tag=True):
+    """First line each way."""
+
+    version: int
+    """`VERSION` of the sender; required, so that it is on every wire."""
+    program: str = ""
+
+
+class Batch(Value, frozen=True, kw_only=True, tag=True):
+    """Events in order; `replay` marks those of a stored session that was opened (the transcript starts anew)."""
+
+    events: tuple[AnyEvent, ...]
+    replay: bool = False
+
+
+class ModelOffer(Value, frozen=True, kw_only=True):
+    """One way to get a model, best first."""
+
+    id: str
+    """What `UseModel.name` or, for an embedded model that is not here yet, `FetchModel.model_id` takes."""
+    kind: Literal["key", "server", "embedded"]
+    title: str
+    detail: str = ""
+    api_base: str | None = None
+    download_bytes: int = 0
+    """What choosing it would download; 0 when it is ready."""
+    recommended: bool = False
+
+
+class ModelsFound(Value, frozen=True, kw_only=True, tag=True):
+    """Answer to `FindModels`; `why` explains the recommended embedded model in one line."""
+
+    offers: tuple[ModelOffer, ...]
+    why: str = ""
+
+
+class FetchProgressed(Value, frozen=True, kw_only=True, tag=True):
+    """How far a download is."""
+
+    model_id: str
+    done_bytes: int
+    total_bytes: int
+    stage: Literal["downloading", "joining", "verifying", "starting"] = "downloading"
+
+
+class FetchEnded(Value, frozen=True, kw_only=True, tag=True):
+    """The embedded model is in use now, or why not (`error` empty and not `ready`: cancelled)."""
+
+    model_id: str
+    ready: bool
+    error: str = ""
+    hint: str = ""
+
+
+class Failed(Value, frozen=True, kw_only=True, tag=True):
+    """The engine cannot go on, or a verb could not be followed; `fatal` when it ends now."""
+
+    title: str
+    hint: str = ""
+    details: str = ""
+    fatal: bool = False
+
+
+Reply = Hello | Batch | ModelsFound | FetchProgressed | FetchEnded | Failed
+Request = Hello | AnyVerb
+
+_encoder = msgspec.json.Encoder()
+_request_decoder: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
+_reply_decoder: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
+
+
+class ProtocolError(Exception):
+    """A line that is not of this protocol."""
+
+
+def encode(message: Request | Reply) -> bytes:
+    """One line, newline included."""
+    return _encoder.encode(message) + b"\n"
+
+
+def decode_request(line: bytes) -> Request:
+    """What a front end sent; ProtocolError if it is not one of ours."""
+    try:
+        return _request_decoder.decode(line)
+    except msgspec.DecodeError as error:
+        raise ProtocolError(str(error)) from error
+
+
+def decode_reply(line: bytes) -> Reply:
+    """What the engine sent; ProtocolError if it is not one of ours."""
+    try:
+        return _reply_decoder.decode(line)
+    except msgspec.DecodeError as error:
+        raise ProtocolError(str(error)) from error

@@ -1,0 +1,80 @@
+"""Every setting, as one frozen value: what may be set, its default, and what it means.
+
+Reading files, environment and flags into it is `settings_file.py`'s work. Theme and key names are plain
+strings here: the front end judges them.
+"""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from oi_tui.app.engine.values import ApprovalMode
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table of the settings file; an unknown key is an error that names it."""
+
+
+class ModelSection(Section, frozen=True, kw_only=True):
+    """Which model answers, and how it is asked."""
+
+    name: str = ""
+    """LiteLLM's name (`gpt-5`, `ollama/llama3`, `openai/anything` with `api_base`); `local/ID` is the embedded one."""
+    api_base: str = ""
+    """URL of an OpenAI-compatible server."""
+    temperature: float | None = None
+    max_output_tokens: int | None = None
+    context_window: int | None = None
+    """Tokens; None takes what LiteLLM knows of the model."""
+    tools: Literal["auto", "on", "off"] = "auto"
+    """Native tool calls: `auto` uses them where the model is known to have them, else fenced code."""
+    images: Literal["auto", "on", "off"] = "auto"
+    """Whether pictures are sent to the model."""
+    retries: Annotated[int, msgspec.Meta(ge=0, le=10)] = 3
+    """How often a request is repeated after 429, 5xx or a refused connection, before anything arrived."""
+    timeout: Annotated[float, msgspec.Meta(gt=0)] = 120.0
+    """Seconds without any byte from the server."""
+
+
+class LoopSection(Section, frozen=True, kw_only=True):
+    """When code is run and when a turn ends."""
+
+    approve: ApprovalMode = "ask"
+    max_steps: Annotated[int, msgspec.Meta(ge=1)] = 20
+    """Model answers in one turn."""
+    max_repeats: Annotated[int, msgspec.Meta(ge=1)] = 2
+    """The same code this often in one turn is asked about (or ends the turn where nobody can be asked)."""
+    output_to_model: Annotated[int, msgspec.Meta(ge=1000)] = 12_000
+    """Characters of one run's output that go to the model: head and tail, with the count of what was left out."""
+
+
+class KernelSection(Section, frozen=True, kw_only=True):
+    """How code runs."""
+
+    start_timeout: Annotated[float, msgspec.Meta(gt=0)] = 60.0
+    """Seconds."""
+    output_cap: Annotated[int, msgspec.Meta(ge=10_000)] = 2_000_000
+    """Characters of text that one run may put on the screen; the rest is counted and kept on disk."""
+    interrupt_step: Annotated[float, msgspec.Meta(gt=0)] = 2.0
+    """Seconds that each rung of the interrupt ladder has."""
+    preload: Literal["auto", "on", "off"] = "auto"
+    """Import numpy as np, pandas as pd and pyplot as plt beforehand where installed; `auto`: for embedded models."""
+
+
+class ScreenSection(Section, frozen=True, kw_only=True):
+    """How it looks."""
+
+    theme: str = "harbour"
+    mouse: bool = True
+    images: Literal["auto", "half", "off"] = "auto"
+    editor: str = ""
+    """Command for `$EDITOR`; empty takes VISUAL, EDITOR, then vi."""
+
+
+class Settings(Section, frozen=True, kw_only=True):
+    """All of it."""
+
+    model: ModelSection = ModelSection()
+    loop: LoopSection = LoopSection()
+    kernel: KernelSection = KernelSection()
+    screen: ScreenSection = ScreenSection()

@@ -1,0 +1,23 @@
+"""The base of every value that crosses a boundary: frozen, typed, validated on decoding.
+
+Values are `msgspec.Struct`s: immutable, compared as a whole, and turned into JSON and back by one
+codec (`protocol.py`, `store.py`). No behaviour lives here.
+"""
+
+from typing import Literal
+
+import msgspec
+
+
+class Value(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An immutable value without a tag: only ever a field of something else."""
+
+
+Language = str
+"""Canonical name of what runs a source: "python", "shell", or the name of a Jupyter kernelspec."""
+
+ApprovalMode = Literal["ask", "auto", "never"]
+"""Who decides about proposed code: the person, nobody (all runs), nobody (nothing runs)."""
+
+Level = Literal["info", "warning", "error"]
+"""How loud a notice is."""

@@ -1,0 +1,118 @@
+"""What a front end can ask of a session: the only way back from the screen to the engine."""
+
+from oi_tui.app.engine.events import Verdict
+from oi_tui.app.engine.values import ApprovalMode, Language, Value
+
+
+class Verb(Value, frozen=True, kw_only=True):
+    """Base of all verbs."""
+
+
+class Open(Verb, frozen=True, kw_only=True, tag=True):
+    """First verb: a new session, or (with an id) a stored one, whose events are then sent again in one batch."""
+
+    session_id: str | None = None
+
+
+class Submit(Verb, frozen=True, kw_only=True, tag=True):
+    """A prompt: begins a turn. While a turn runs it is kept and sent when the turn has ended."""
+
+    text: str
+    files: tuple[str, ...] = ()
+
+
+class Run(Verb, frozen=True, kw_only=True, tag=True):
+    """The person's own code (`!ls`, `%python`): runs without a question; the model sees it with the next prompt."""
+
+    language: Language
+    source: str
+
+
+class Decide(Verb, frozen=True, kw_only=True, tag=True):
+    """The answer to `DecisionRequested`. An unknown or decided id changes nothing."""
+
+    request_id: str
+    verdict: Verdict
+    source: str | None = None
+    """Verdict `edit`: what is to run instead."""
+    reason: str = ""
+    """With `skip`: told to the model."""
+
+
+class Answer(Verb, frozen=True, kw_only=True, tag=True):
+    """The answer to `InputRequested`."""
+
+    request_id: str
+    text: str
+
+
+class Interrupt(Verb, frozen=True, kw_only=True, tag=True):
+    """Stop the run that is under way (the turn goes on), or with `turn` the whole turn."""
+
+    turn: bool = False
+
+
+class Restart(Verb, frozen=True, kw_only=True, tag=True):
+    """A fresh kernel for this language (None: all that were started)."""
+
+    language: Language | None = None
+
+
+class Retry(Verb, frozen=True, kw_only=True, tag=True):
+    """Go on where the last turn ended (after an error, a cap or an interrupt) without a new prompt."""
+
+
+class Clear(Verb, frozen=True, kw_only=True, tag=True):
+    """Forget the conversation and the state of the kernels."""
+
+
+class UseModel(Verb, frozen=True, kw_only=True, tag=True):
+    """Another model from the next step on."""
+
+    name: str
+    api_base: str | None = None
+    api_key: str | None = None
+    """Kept in memory only; never in an event."""
+
+
+class SetApproval(Verb, frozen=True, kw_only=True, tag=True):
+    """Another approval mode from the next decision on."""
+
+    mode: ApprovalMode
+
+
+class FindModels(Verb, frozen=True, kw_only=True, tag=True):
+    """Look for keys, local servers and embedded models; answered with `ModelsFound`."""
+
+
+class FetchModel(Verb, frozen=True, kw_only=True, tag=True):
+    """Download the embedded model of this id (the person said yes), start it, and use it."""
+
+    model_id: str
+
+
+class CancelFetch(Verb, frozen=True, kw_only=True, tag=True):
+    """Stop the download; what has arrived is kept for the next time."""
+
+
+class Close(Verb, frozen=True, kw_only=True, tag=True):
+    """Save, end kernels and model server, and end."""
+
+
+AnyVerb = (
+    Open
+    | Submit
+    | Run
+    | Decide
+    | Answer
+    | Interrupt
+    | Restart
+    | Retry
+    | Clear
+    | UseModel
+    | SetApproval
+    | FindModels
+    | FetchModel
+    | CancelFetch
+    | Close
+)

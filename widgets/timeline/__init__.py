@@ -1,0 +1,1 @@
+"""The virtual timeline: one line-API widget over block values."""
