@@ -37,6 +37,8 @@ class ProseBlock(Value, frozen=True, kw_only=True, tag="prose"):
     id: str
     text: str = ""
     state: ProseState = "streaming"
+    step: int = 0
+    """Which answer of the model it belongs to, counted through the session."""
 
 
 class CodeBlock(Value, frozen=True, kw_only=True, tag="code"):
@@ -49,6 +51,8 @@ class CodeBlock(Value, frozen=True, kw_only=True, tag="code"):
     original: str | None = None
     """The model's text where the person edited it before the run, else None."""
     state: CodeState = "streaming"
+    step: int = 0
+    """Which answer of the model it belongs to, counted through the session; 0 for the person's own code."""
     author: Literal["assistant", "user"] = "assistant"
     """`user`: typed by the person (`!ls`, `%python`), run without being proposed."""
     call_id: str | None = None

@@ -45,8 +45,9 @@ Verdict = Literal["run", "edit", "always", "skip", "stop"]
 """run once / run the edited source / run, and this exact source again in this session / refuse, the turn goes
 on / refuse and end the turn."""
 
-Decider = Literal["person", "mode", "grant"]
-"""Who decided: a key press, the approval mode, or an earlier "always" for the same source."""
+Decider = Literal["person", "mode", "grant", "rule"]
+"""Who decided: a key press, the approval mode, an earlier "always" for the same source, or a rule of the loop
+(an earlier block of the same answer failed or was refused)."""
 
 ExecutionStatus = Literal["ok", "error", "interrupted", "died"]
 

@@ -6,6 +6,8 @@ Shapes follow the Jupyter messaging specification (`stream`, `display_data`/`exe
 
 from typing import Any, Literal
 
+import msgspec
+
 from oi_tui.app.engine.values import Value
 
 
@@ -21,7 +23,7 @@ class RichOutput(Value, frozen=True, kw_only=True, tag="rich"):
 
     data: dict[str, Any]
     """Mime type to content: text as `str`, binary as base64 `str`, JSON as parsed values."""
-    metadata: dict[str, Any] = {}
+    metadata: dict[str, Any] = msgspec.field(default_factory=dict)
     display_id: str | None = None
     """With an id, a later output of the same id replaces this one in place."""
     is_result: bool = False

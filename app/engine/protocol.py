@@ -1,6 +1,7 @@
 """The wire between a front end and the engine: one JSON object a line, verbs in, replies out.
 
-First line each way is `Hello`; a different `version` ends the conversation with a clear error. What the
+First line each way is `Hello`; a different `version` ends the conversation with a clear error. The front
+end's second line is `Configure`. What the
 engine sends is a `Reply`: session events (stored, folded) and the few answers that are not part of a
 session (`ModelsFound`, `FetchProgressed`, `FetchEnded`, `Failed`). See README.md beside this file.
 """
@@ -10,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from oi_tui.app.engine.events import AnyEvent
+from oi_tui.app.engine.settings import Settings
 from oi_tui.app.engine.values import Value
 from oi_tui.app.engine.verbs import AnyVerb
 
@@ -23,6 +25,18 @@ class Hello(Value, frozen=True, kw_only=True, tag=True):
     version: int
     """`VERSION` of the sender; required, so that it is on every wire."""
     program: str = ""
+
+
+class Configure(Value, frozen=True, kw_only=True, tag=True):
+    """Second line of a front end, before any verb: what its flags and files came to."""
+
+    settings: Settings
+    cwd: str
+    """Absolute path of the folder that the kernels work in."""
+    api_key: str | None = None
+    """Kept in memory only."""
+    can_ask: bool = True
+    """Whether there is somebody who can decide; if not, what would have to be asked is refused."""
 
 
 class Batch(Value, frozen=True, kw_only=True, tag=True):
@@ -81,7 +95,7 @@ class Failed(Value, frozen=True, kw_only=True, tag=True):
 
 
 Reply = Hello | Batch | ModelsFound | FetchProgressed | FetchEnded | Failed
-Request = Hello | AnyVerb
+Request = Hello | Configure | AnyVerb
 
 _encoder = msgspec.json.Encoder()
 _request_decoder: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)

@@ -77,6 +77,7 @@ class Transcript:
         self.session_id = ""
         self.cwd = ""
         self.turn_open = False
+        self.step = 0
         self.pending_decision: DecisionRequested | None = None
         self.pending_input: InputRequested | None = None
         self._index: dict[str, int] = {}
@@ -114,7 +115,7 @@ class Transcript:
                 self.turn_open = True
                 return self._add(UserBlock(id=event.block_id, text=event.text, files=event.files))
             case ProseStarted():
-                return self._add(ProseBlock(id=event.block_id))
+                return self._add(ProseBlock(id=event.block_id, step=self.step))
             case ProseGrew():
                 prose = self._prose(event.block_id)
                 return self._set(msgspec.structs.replace(prose, text=prose.text + event.text))
@@ -127,6 +128,7 @@ class Transcript:
                     CodeBlock(
                         id=event.block_id,
                         language=event.language,
+                        step=self.step if event.author == "assistant" else 0,
                         author=event.author,
                         call_id=event.call_id,
                     )
@@ -197,6 +199,7 @@ class Transcript:
                 )
             case ConversationCleared():
                 self.blocks, self._index, self._displays = [], {}, {}
+                self.step = 0
                 self.usage = Usage()
                 self.pending_decision = self.pending_input = None
                 return ()
@@ -204,7 +207,10 @@ class Transcript:
                 self.turn_open = False
                 self.pending_decision = self.pending_input = None
                 return self._settle()
-            case StepStarted() | RetryScheduled() | KernelChanged():
+            case StepStarted():
+                self.step += 1
+                return ()
+            case RetryScheduled() | KernelChanged():
                 return ()
             case _:
                 assert_never(event)

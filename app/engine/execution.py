@@ -1,0 +1,172 @@
+"""One run of one code block: what its kernel says, as events of the session."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import aclosing
+
+from oi_tui.app.engine.blocks import CodeBlock
+from oi_tui.app.engine.errors import KernelError
+from oi_tui.app.engine.events import (
+    ActiveLineChanged,
+    AnyEvent,
+    ExecutionFinished,
+    ExecutionStarted,
+    InputAnswered,
+    InputRequested,
+    KernelChanged,
+    KernelState,
+    NoticeAdded,
+    OutputAdded,
+    OutputDropped,
+    OutputsCleared,
+    OutputUpdated,
+)
+from oi_tui.app.engine.ids import new_id
+from oi_tui.app.engine.kernels.base import (
+    DisplayUpdated,
+    InputWanted,
+    InterruptMeans,
+    Kernel,
+    LineReached,
+    OutputArrived,
+    OutputCapped,
+    OutputCleared,
+    RunEvent,
+    RunFinished,
+)
+
+
+class Execution:
+    """Runs a block once. `answer` and `interrupt` reach into it while `events` is being consumed."""
+
+    def __init__(self, block: CodeBlock, kernel: Kernel, *, can_ask: bool, clock: Callable[[], float]) -> None:
+        self.block = block
+        self.kernel = kernel
+        self.can_ask = can_ask
+        self.failure: KernelError | None = None
+        """Set when the kernel could not run anything at all."""
+        self._clock = clock
+        self._input: InputRequested | None = None
+        self._interrupting: asyncio.Task[InterruptMeans] | None = None
+
+    async def events(self) -> AsyncGenerator[AnyEvent, None]:
+        """From the start of the kernel, if it is cold, to `ExecutionFinished`."""
+        if self.kernel.state in ("cold", "dead"):
+            yield self._kernel_changed("starting")
+        begun = self._clock()
+        try:
+            await self.kernel.start()
+            yield self._kernel_changed("busy")
+            yield ExecutionStarted(block_id=self.block.id, generation=self.kernel.generation)
+            begun = self._clock()
+            async with aclosing(self._run(begun)) as events:
+                async for event in events:
+                    yield event
+        except KernelError as error:
+            self.failure = error
+            yield NoticeAdded(
+                block_id=new_id(), level="error", title=error.title, hint=error.hint, details=error.details
+            )
+            yield ExecutionFinished(block_id=self.block.id, status="died", duration=self._clock() - begun)
+        yield self._kernel_changed(self.kernel.state)
+
+    async def _run(self, begun: float) -> AsyncGenerator[AnyEvent, None]:
+        try:
+            async with aclosing(self.kernel.run(self.block.source)) as run:
+                async for event in run:
+                    if isinstance(event, RunFinished):
+                        async with aclosing(self._finished(event, begun)) as last:
+                            async for closing in last:
+                                yield closing
+                        return
+                    for translated in self._translate(event):
+                        yield translated
+        finally:
+            if self._interrupting is not None:
+                await self._interrupting
+
+    async def _finished(self, event: RunFinished, begun: float) -> AsyncGenerator[AnyEvent, None]:
+        for closed in self._close_input(cancelled=event.status != "ok"):
+            yield closed
+        duration = self._clock() - begun
+        yield ExecutionFinished(
+            block_id=self.block.id, status=event.status, duration=duration, exit_code=event.exit_code
+        )
+        means = await self._interrupting if self._interrupting is not None else None
+        if means == "restart":
+            yield NoticeAdded(
+                block_id=new_id(),
+                level="warning",
+                title=f"The {self.kernel.language} kernel ignored the interrupt and was restarted.",
+                hint="Its variables are gone.",
+            )
+        elif event.status == "died":
+            yield NoticeAdded(
+                block_id=new_id(),
+                level="error",
+                title=event.detail or f"The {self.kernel.language} kernel ended.",
+                hint="Its variables are gone. It starts afresh with the next run; /restart does it now.",
+            )
+        elif event.detail:
+            yield NoticeAdded(block_id=new_id(), level="info", title=event.detail)
+
+    def _translate(self, event: RunEvent) -> Iterator[AnyEvent]:
+        block_id = self.block.id
+        match event:
+            case LineReached():
+                yield ActiveLineChanged(block_id=block_id, line=event.line)
+                return
+            case InputWanted():
+                yield from self._close_input(cancelled=False)
+                yield self._ask(event)
+                return
+            case _:
+                yield from self._close_input(cancelled=False)
+        match event:
+            case OutputArrived():
+                yield OutputAdded(block_id=block_id, output=event.output)
+            case DisplayUpdated():
+                yield OutputUpdated(block_id=block_id, output=event.output, display_id=event.display_id)
+            case OutputCleared():
+                yield OutputsCleared(block_id=block_id)
+            case OutputCapped():
+                yield OutputDropped(block_id=block_id, characters=event.characters, path=event.path)
+            case _:
+                pass
+
+    def _ask(self, event: InputWanted) -> AnyEvent:
+        if not self.can_ask:
+            self._start_interrupt()
+            return NoticeAdded(
+                block_id=new_id(),
+                level="warning",
+                title="The code asked for input, and there is nobody to answer: it was interrupted.",
+            )
+        self._input = InputRequested(
+            request_id=new_id(), block_id=self.block.id, prompt=event.prompt, password=event.password
+        )
+        return self._input
+
+    def _close_input(self, *, cancelled: bool) -> Iterator[AnyEvent]:
+        if self._input is not None:
+            yield InputAnswered(request_id=self._input.request_id, block_id=self.block.id, cancelled=cancelled)
+            self._input = None
+
+    async def answer(self, request_id: str, text: str) -> bool:
+        """Give the line that was asked for; False if this id is not waiting."""
+        if self._input is None or self._input.request_id != request_id:
+            return False
+        await self.kernel.answer(text)
+        return True
+
+    async def interrupt(self) -> None:
+        """Stop the run, by the kernel's ladder; a second call while it climbs changes nothing."""
+        await asyncio.shield(self._start_interrupt())
+
+    def _start_interrupt(self) -> asyncio.Task[InterruptMeans]:
+        if self._interrupting is None:
+            self._interrupting = asyncio.create_task(self.kernel.interrupt())
+        return self._interrupting
+
+    def _kernel_changed(self, state: KernelState) -> AnyEvent:
+        return KernelChanged(language=self.kernel.language, state=state, generation=self.kernel.generation)

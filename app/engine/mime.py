@@ -1,0 +1,123 @@
+"""Outputs as text: what the model is told of a run, and the plain form of rich results.
+
+What a person sees is the front end's business; this is what goes back into the conversation.
+"""
+
+import base64
+import binascii
+import re
+import struct
+from typing import Any
+
+from oi_tui.app.engine.blocks import CodeBlock
+from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput
+
+IMAGE_TYPES = ("image/png", "image/jpeg")
+"""Pictures that a model can be sent."""
+
+TEXT_TYPES = ("text/plain", "text/markdown", "text/latex", "text/html", "image/svg+xml", "application/json")
+"""Readable forms, best first."""
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+
+
+def without_escapes(text: str) -> str:
+    """The text without terminal control sequences (colours of tracebacks, progress bars)."""
+    return _ESCAPES.sub("", text)
+
+
+def overwritten(text: str) -> str:
+    """The text as a terminal would leave it after carriage returns: a progress bar is its last state."""
+    if "\r" not in text:
+        return text
+    text = text.replace("\r\n", "\n")
+    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
+
+
+def plain_text(output: Output) -> str:
+    """One output as text for the model; pictures are described, not included."""
+    match output:
+        case StreamOutput():
+            return overwritten(without_escapes(output.text))
+        case ErrorOutput():
+            lines = without_escapes("\n".join(output.traceback))
+            return lines or f"{output.name}: {output.value}"
+        case RichOutput():
+            return _rich_text(output.data)
+
+
+def _rich_text(data: dict[str, Any]) -> str:
+    for mime in IMAGE_TYPES:
+        if mime in data:
+            size = image_size(str(data[mime]))
+            what = f"a picture of {size[0]}×{size[1]} pixels" if size else "a picture"
+            return f"[{what} was shown to the user]\n"
+    for mime in TEXT_TYPES:
+        if mime in data:
+            content = data[mime]
+            return content if isinstance(content, str) else str(content)
+    return f"[output of type {', '.join(data)}]\n" if data else ""
+
+
+def clipped(text: str, limit: int) -> str:
+    """Head and tail of the text within about `limit` characters, with the count of what was left out."""
+    if len(text) <= limit:
+        return text
+    head = text[: limit * 2 // 3]
+    tail = text[len(text) - limit // 3 :]
+    missing = text[len(head) : len(text) - len(tail)]
+    lines = missing.count("\n")
+    count = f"{lines:,} lines" if lines > 1 else f"{len(missing):,} characters"
+    return f"{head}\n[… {count} left out …]\n{tail}"
+
+
+def report(block: CodeBlock, limit: int) -> str:
+    """What a run gave, in the words that go to the model."""
+    text = "".join(_ended(plain_text(output)) for output in block.outputs)
+    parts = [clipped(text, limit).rstrip("\n")] if text.strip() else []
+    if block.dropped:
+        parts.append(f"[{block.dropped:,} more characters of output were not kept]")
+    if block.exit_code:
+        parts.append(f"[exit code {block.exit_code}]")
+    match block.state:
+        case "interrupted":
+            parts.append("[interrupted by the user]")
+        case "died":
+            parts.append("[the kernel ended while this ran: all variables are lost, the next run starts afresh]")
+        case "refused":
+            parts.append(f"[not run: {block.refusal or 'the user refused it'}]")
+        case "cut":
+            parts.append("[not run: the code was broken off]")
+        case _:
+            pass
+    return "\n".join(parts) or "[no output]"
+
+
+def _ended(text: str) -> str:
+    return text if not text or text.endswith("\n") else text + "\n"
+
+
+def pictures(block: CodeBlock) -> tuple[str, ...]:
+    """The pictures of a run as data: URLs."""
+    urls: list[str] = []
+    for output in block.outputs:
+        if not isinstance(output, RichOutput):
+            continue
+        for mime in IMAGE_TYPES:
+            content = output.data.get(mime)
+            if isinstance(content, str):
+                urls.append(f"data:{mime};base64,{content.strip()}")
+                break
+    return tuple(urls)
+
+
+def image_size(encoded: str) -> tuple[int, int] | None:
+    """Width and height in pixels of a base64 PNG, None for anything else."""
+    try:
+        head = base64.b64decode(encoded[:64].strip()[:44])
+    except binascii.Error:
+        return None
+    if not head.startswith(b"\x89PNG\r\n\x1a\n") or len(head) < 24:
+        return None
+    width, height = struct.unpack(">II", head[16:24])
+    return width, height

@@ -1,0 +1,422 @@
+"""The loop: ask the model, have its code decided, run it, tell the model, until there is nothing more to do.
+
+`Session.run` is an async generator of events; every event has been folded into `Session.transcript` when
+it is yielded. The other methods are called while the generator runs, from the same event loop.
+Nothing here knows of LiteLLM, Jupyter, files or sockets.
+"""
+
+import asyncio
+import hashlib
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from typing import Any, Protocol, TypeVar
+
+from oi_tui.app.engine.answer import Answer
+from oi_tui.app.engine.blocks import CodeBlock
+from oi_tui.app.engine.chat import ChatRequest, Model
+from oi_tui.app.engine.errors import KernelError, ModelError, OiTuiError
+from oi_tui.app.engine.events import (
+    AnyEvent,
+    CodeFinished,
+    CodeStarted,
+    ConversationCleared,
+    Decider,
+    DecisionMade,
+    DecisionRequested,
+    NoticeAdded,
+    SettingsChanged,
+    StepStarted,
+    StopReason,
+    TurnEnded,
+    TurnStarted,
+    Verdict,
+)
+from oi_tui.app.engine.execution import Execution
+from oi_tui.app.engine.guard import RepeatGuard
+from oi_tui.app.engine.ids import new_id
+from oi_tui.app.engine.kernels.base import Kernel
+from oi_tui.app.engine.prompt import conversation, system_prompt
+from oi_tui.app.engine.settings import LoopSection
+from oi_tui.app.engine.transcript import Transcript
+from oi_tui.app.engine.values import Language, Level
+from oi_tui.app.engine.verbs import Decide
+
+Item = TypeVar("Item")
+Events = AsyncGenerator[AnyEvent, None]
+
+
+class KernelSource(Protocol):
+    """Where the session gets its kernels."""
+
+    @property
+    def languages(self) -> tuple[Language, ...]:
+        """What can be run here, best first."""
+        ...
+
+    def canonical(self, label: str) -> Language | None:
+        """The language of a fence label, None if it cannot be run here."""
+        ...
+
+    def get(self, language: Language) -> Kernel:
+        """The kernel of this language, made if need be; KernelError naming those there are."""
+        ...
+
+    def started(self) -> tuple[Kernel, ...]:
+        """Those that have been started."""
+        ...
+
+
+class Session:
+    """One conversation. One turn at a time; `decide`, `answer` and `interrupt` reach into the one that runs."""
+
+    def __init__(
+        self,
+        *,
+        kernels: KernelSource,
+        settings: LoopSection,
+        model: Model | None = None,
+        transcript: Transcript | None = None,
+        can_ask: bool = True,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.kernels = kernels
+        self.settings = settings
+        self.model = model
+        self.transcript = transcript if transcript is not None else Transcript()
+        self.can_ask = can_ask
+        self.approval = settings.approve
+        self._clock = clock
+        self._guard = RepeatGuard(settings.max_repeats)
+        self._granted: set[tuple[Language, str]] = set()
+        self._halt = asyncio.Event()
+        self._reading: asyncio.Future[Any] | None = None
+        self._decision: tuple[str, asyncio.Future[Decide]] | None = None
+        self._execution: Execution | None = None
+        self._end: TurnEnded | None = None
+
+    # -- verbs -------------------------------------------------------------------------------------
+
+    async def run(self, text: str, files: tuple[str, ...] = ()) -> Events:
+        """One turn, from the prompt to rest."""
+        yield self._apply(TurnStarted(block_id=new_id(), text=text, files=files))
+        async with aclosing(self.go_on()) as events:
+            async for event in events:
+                yield event
+
+    async def go_on(self) -> Events:
+        """One turn without a new prompt: after an error, a cap or an interrupt."""
+        self._begin()
+        for number in range(1, self.settings.max_steps + 1):
+            async with aclosing(self._step(number)) as events:
+                async for event in events:
+                    yield event
+            if self._end is not None:
+                yield self._apply(self._end)
+                return
+        cap = self.settings.max_steps
+        title = f"Stopped after {cap} answers of the model in one turn."
+        yield self._notice("warning", title, hint="Type /retry to let it go on, or start with a higher --max-steps.")
+        yield self._apply(TurnEnded(reason="step_cap", detail=title))
+
+    async def run_code(self, language: Language, source: str) -> Events:
+        """The person's own code: no question, no turn; the model sees it with the next prompt."""
+        block_id = new_id()
+        yield self._apply(CodeStarted(block_id=block_id, language=language, author="user"))
+        yield self._apply(CodeFinished(block_id=block_id, language=language, source=source))
+        async with aclosing(self._execute(block_id)) as events:
+            async for event in events:
+                yield event
+
+    def decide(self, verb: Decide) -> bool:
+        """Answer a `DecisionRequested`; False if that id is not waiting (any more)."""
+        if self._decision is None:
+            return False
+        request_id, future = self._decision
+        if verb.request_id != request_id or future.done():
+            return False
+        future.set_result(verb)
+        return True
+
+    async def answer(self, request_id: str, text: str) -> bool:
+        """Answer an `InputRequested`; False if that id is not waiting (any more)."""
+        execution = self._execution
+        return execution is not None and await execution.answer(request_id, text)
+
+    async def interrupt(self, *, turn: bool = False) -> None:
+        """Stop the run that is under way, else the answer that streams; with `turn`, whatever the turn does."""
+        execution = self._execution
+        if turn or (execution is None and self._reading is not None):
+            self._halt.set()
+        if execution is not None:
+            await execution.interrupt()
+        elif self._halted() and self._reading is not None:
+            self._reading.cancel()
+        elif turn and self._decision is not None:
+            self.decide(Decide(request_id=self._decision[0], verdict="stop"))
+
+    def use_model(self, model: Model) -> AnyEvent:
+        """Another model from the next step on."""
+        self.model = model
+        return self._apply(SettingsChanged(model=model.name, approval=self.approval))
+
+    def forget(self) -> AnyEvent:
+        """Forget the conversation and the grants (the kernels are the caller's to restart)."""
+        self._granted.clear()
+        return self._apply(ConversationCleared())
+
+    def report(self, error: OiTuiError, level: Level = "error") -> AnyEvent:
+        """An error as a notice of the transcript."""
+        return self._notice(level, error.title, hint=error.hint, details=error.details)
+
+    def notice(self, level: Level, title: str, *, hint: str = "") -> AnyEvent:
+        """Something to say that belongs in the transcript."""
+        return self._notice(level, title, hint=hint)
+
+    # -- one step ----------------------------------------------------------------------------------
+
+    async def _step(self, number: int) -> Events:
+        yield self._apply(StepStarted(number=number))
+        proposed: list[str] = []
+        try:
+            async with aclosing(self._ask()) as events:
+                async for event in events:
+                    yield event
+                    if isinstance(event, CodeFinished) and event.complete:
+                        proposed.append(event.block_id)
+        except ModelError as error:
+            yield self._notice("error", error.title, hint=error.hint, details=error.details)
+            self._stop("model_error", error.title)
+            return
+        if self._halted():
+            self._stop("interrupted", "Interrupted by you.")
+            return
+        if not proposed:
+            self._stop("done")
+            return
+        async with aclosing(self._settle_all(proposed)) as events:
+            async for event in events:
+                yield event
+        if self._halted():
+            self._stop("interrupted", "Interrupted by you.")
+
+    async def _ask(self) -> Events:
+        """Stream one answer into blocks. On an error what has arrived is kept, marked as cut."""
+        if self.model is None:
+            hint = "Type /model NAME, or start with -m NAME."
+            raise ModelError("unknown_model", "No model is chosen.", hint=hint)
+        languages = self.kernels.languages
+        messages = conversation(
+            self.transcript.blocks,
+            system=system_prompt(languages, self.transcript.cwd or "the current folder"),
+            output_limit=self.settings.output_to_model,
+            images=self.model.takes_images,
+        )
+        request = ChatRequest(messages=messages, languages=languages)
+        answer = Answer(self.kernels.canonical)
+        failure: ModelError | None = None
+        try:
+            async with aclosing(self._until_halted(self.model.stream(request))) as deltas:
+                async for delta in deltas:
+                    for event in answer.events(delta):
+                        yield self._apply(event)
+        except ModelError as error:
+            failure = error
+        for event in answer.close(complete=failure is None and not self._halted()):
+            yield self._apply(event)
+        if failure is not None:
+            raise failure
+        if answer.truncated:
+            yield self._notice(
+                "warning",
+                "The answer was cut: the model reached its limit of output tokens.",
+                hint="Type /retry to let it go on.",
+            )
+        elif answer.empty and not self._halted():
+            yield self._notice("warning", "The model answered with nothing.", hint="Type /retry to ask again.")
+
+    async def _until_halted(self, source: AsyncGenerator[Item, None]) -> AsyncGenerator[Item, None]:
+        """The items of `source` until the turn is interrupted, also while it is waiting for the next one."""
+        async with aclosing(source):
+            while not self._halted():
+                self._reading = reading = asyncio.ensure_future(anext(source))
+                try:
+                    item = await reading
+                except StopAsyncIteration:
+                    return
+                except asyncio.CancelledError:
+                    task = asyncio.current_task()
+                    if self._halted() and task is not None and not task.cancelling():
+                        return  # interrupt() cancelled the reading, nobody cancelled us
+                    raise
+                finally:
+                    self._reading = None
+                yield item
+
+    # -- deciding and running ------------------------------------------------------------------------
+
+    async def _settle_all(self, proposed: list[str]) -> Events:
+        """Decide and run the code of one answer, in order; after a refusal or a failure the rest is not run."""
+        obstacle = ""
+        for block_id in proposed:
+            block = self._code(block_id)
+            if obstacle or self._end is not None or self._halted():
+                yield self._refuse(block, "skip", "rule", obstacle or "the turn was stopped")
+                continue
+            async with aclosing(self._settle(block)) as events:
+                async for event in events:
+                    yield event
+            state = self._code(block_id).state
+            if state == "refused":
+                obstacle = "an earlier code block of the same answer was refused"
+            elif state != "ok":
+                obstacle = "an earlier code block of the same answer did not succeed"
+
+    async def _settle(self, block: CodeBlock) -> Events:
+        async with aclosing(self._decide(block)) as events:
+            async for event in events:
+                yield event
+        decided = self._code(block.id)
+        if decided.state == "refused":
+            return
+        async with aclosing(self._execute(block.id)) as events:
+            async for event in events:
+                yield event
+        self._guard.ran(self._code(block.id))
+
+    async def _decide(self, block: CodeBlock) -> Events:
+        objection = self._guard.objection(block.language, block.source)
+        if self.approval == "never":
+            self._stop("refused", "Nothing is run in the approval mode “never”.")
+            yield self._refuse(block, "stop", "mode", "nothing may be run in this session")
+        elif not objection and self.approval == "auto":
+            yield self._allow(block, "run", "mode")
+        elif not objection and (block.language, _digest(block.source)) in self._granted:
+            yield self._allow(block, "run", "grant")
+        elif not self.can_ask:
+            why = objection or "there is nobody to approve it"
+            self._stop("repeated" if objection else "refused", f"Not run: {why}.")
+            yield self._refuse(block, "stop", "rule", why)
+        else:
+            async with aclosing(self._request(block, objection)) as events:
+                async for event in events:
+                    yield event
+
+    async def _request(self, block: CodeBlock, why: str) -> Events:
+        request_id = new_id()
+        future: asyncio.Future[Decide] = asyncio.get_running_loop().create_future()
+        self._decision = (request_id, future)
+        try:
+            yield self._apply(
+                DecisionRequested(
+                    request_id=request_id,
+                    block_id=block.id,
+                    language=block.language,
+                    source=block.source,
+                    sha256=_digest(block.source),
+                    why=why,
+                )
+            )
+            verb = await future
+        finally:
+            self._decision = None
+        yield self._decided(block, verb)
+
+    def _decided(self, block: CodeBlock, verb: Decide) -> AnyEvent:
+        match verb.verdict:
+            case "run" | "always" | "edit":
+                source = block.source if verb.source is None else verb.source
+                if verb.verdict == "always":
+                    self._granted.add((block.language, _digest(source)))
+                self._guard.allow()
+                return self._allow(block, verb.verdict, "person", source, verb.request_id)
+            case "skip":
+                if not verb.reason:
+                    self._stop("refused", "You refused the code.")
+                return self._refuse(block, "skip", "person", verb.reason, verb.request_id)
+            case "stop":
+                if not self._halted():
+                    self._stop("stopped", "Stopped by you.")
+                return self._refuse(block, "stop", "person", verb.reason, verb.request_id)
+
+    def _allow(
+        self,
+        block: CodeBlock,
+        verdict: Verdict,
+        decider: Decider,
+        source: str | None = None,
+        request: str | None = None,
+    ) -> AnyEvent:
+        return self._apply(
+            DecisionMade(
+                block_id=block.id,
+                verdict=verdict,
+                decider=decider,
+                source=block.source if source is None else source,
+                request_id=request,
+            )
+        )
+
+    def _refuse(
+        self, block: CodeBlock, verdict: Verdict, decider: Decider, reason: str, request: str | None = None
+    ) -> AnyEvent:
+        return self._apply(
+            DecisionMade(
+                block_id=block.id,
+                verdict=verdict,
+                decider=decider,
+                source=block.source,
+                reason=reason,
+                request_id=request,
+            )
+        )
+
+    async def _execute(self, block_id: str) -> Events:
+        """Run what the block says now. A kernel that cannot start ends the turn; code that raises does not."""
+        block = self._code(block_id)
+        try:
+            kernel = self.kernels.get(block.language)
+        except KernelError as error:
+            yield self.report(error)
+            self._stop("kernel_error", error.title)
+            return
+        self._execution = execution = Execution(block, kernel, can_ask=self.can_ask, clock=self._clock)
+        try:
+            async with aclosing(execution.events()) as events:
+                async for event in events:
+                    yield self._apply(event)
+        finally:
+            self._execution = None
+        if execution.failure is not None:
+            self._stop("kernel_error", execution.failure.title)
+
+    # -- small parts ---------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        self._halt.clear()
+        self._end = None
+        self._guard = RepeatGuard(self.settings.max_repeats)
+
+    def _halted(self) -> bool:
+        return self._halt.is_set()
+
+    def _apply(self, event: AnyEvent) -> AnyEvent:
+        self.transcript.apply(event)
+        return event
+
+    def _stop(self, reason: StopReason, detail: str = "") -> None:
+        """The turn ends after this step; the first reason counts."""
+        if self._end is None:
+            self._end = TurnEnded(reason=reason, detail=detail)
+
+    def _notice(self, level: Level, title: str, *, hint: str = "", details: str = "") -> AnyEvent:
+        return self._apply(NoticeAdded(block_id=new_id(), level=level, title=title, hint=hint, details=details))
+
+    def _code(self, block_id: str) -> CodeBlock:
+        block = self.transcript.block(block_id)
+        assert isinstance(block, CodeBlock), block
+        return block
+
+
+def _digest(source: str) -> str:
+    return hashlib.sha256(source.encode(errors="surrogatepass")).hexdigest()

@@ -1,0 +1,195 @@
+"""Fakes that ship with the engine: a scripted model and a scripted kernel, both recording.
+
+They stand in for the real ones in tests of anything above them, here and in plugins.
+
+    model = FakeModel("I'll add.\n```python\n1+1\n```", "It is 2.")
+    kernels = FakeKernels(python=FakeKernel({"1+1": [text_result("2"), RunFinished(status="ok")]}))
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+
+from oi_tui.app.engine.chat import AnswerEnded, AnswerUsage, ChatRequest, Delta, TextDelta
+from oi_tui.app.engine.errors import KernelError, ModelError
+from oi_tui.app.engine.events import KernelState
+from oi_tui.app.engine.kernels.base import (
+    InputWanted,
+    InterruptMeans,
+    Kernel,
+    OutputArrived,
+    RunEvent,
+    RunFinished,
+)
+from oi_tui.app.engine.outputs import RichOutput, StreamOutput
+from oi_tui.app.engine.values import Language
+
+Answer = str | Sequence[Delta | ModelError | asyncio.Event]
+"""A scripted answer: text (cut into pieces of `chunk` characters), or deltas, errors to raise, events to wait for."""
+
+
+class FakeModel:
+    """Answers from a script, one answer a request; records every request. The last answer repeats."""
+
+    def __init__(self, *answers: Answer, name: str = "fake/model", chunk: int = 5, takes_images: bool = False) -> None:
+        self.answers = list(answers)
+        self.requests: list[ChatRequest] = []
+        self.name = name
+        self.chunk = chunk
+        self.context_window: int | None = 8192
+        self.takes_images = takes_images
+        self.closed = 0
+        """How often an answer was broken off before its end."""
+
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[Delta, None]:
+        """The next scripted answer."""
+        index = min(len(self.requests), len(self.answers) - 1)
+        self.requests.append(request)
+        ended = False
+        try:
+            for item in self._items(self.answers[index]):
+                match item:
+                    case ModelError():
+                        ended = True
+                        raise item
+                    case asyncio.Event():
+                        await item.wait()
+                    case _:
+                        await asyncio.sleep(0)
+                        yield item
+            ended = True
+        finally:
+            self.closed += not ended
+
+    def _items(self, answer: Answer) -> Sequence[Delta | ModelError | asyncio.Event]:
+        if not isinstance(answer, str):
+            return answer
+        pieces = [TextDelta(text=answer[i : i + self.chunk]) for i in range(0, len(answer), self.chunk)]
+        usage = AnswerUsage(input_tokens=100, output_tokens=len(pieces), cost=0.0)
+        return [*pieces, usage, AnswerEnded()]
+
+
+Script = Mapping[str, Sequence[RunEvent]] | Callable[[str], Sequence[RunEvent]]
+
+
+class FakeKernel:
+    """Runs from a script (source to events); an unknown source gives its own text on stdout. Records what ran."""
+
+    def __init__(self, script: Script | None = None, language: Language = "python") -> None:
+        self.script = script if script is not None else {}
+        self.language = language
+        self.state: KernelState = "cold"
+        self.generation = 0
+        self.ran: list[str] = []
+        self.answers: list[str] = []
+        self.interrupts = 0
+        self.blocked = False
+        """Set it to make every run wait until it is interrupted, after its events but the last."""
+        self.fails: KernelError | None = None
+        """Set it to make every start fail."""
+        self._released = asyncio.Event()
+        self._interrupted = False
+
+    async def start(self) -> None:
+        """Ready at once."""
+        if self.fails is not None:
+            self.state = "dead"
+            raise self.fails
+        if self.state in ("cold", "dead"):
+            self.generation += 1
+            self.state = "idle"
+
+    async def run(self, source: str) -> AsyncGenerator[RunEvent, None]:
+        """The scripted events of this source."""
+        await self.start()
+        self.ran.append(source)
+        self.state = "busy"
+        self._interrupted = False
+        self._released.clear()
+        try:
+            for event in self._events(source):
+                if isinstance(event, RunFinished) and self.blocked:
+                    await self._released.wait()
+                if self._interrupted:
+                    break
+                yield event
+                if isinstance(event, InputWanted):
+                    await self._released.wait()
+                    self._released.clear()
+                if isinstance(event, RunFinished):
+                    self.state = "dead" if event.status == "died" else "idle"
+                    return
+            yield RunFinished(status="interrupted")
+        finally:
+            if self.state == "busy":
+                self.state = "idle"
+
+    def _events(self, source: str) -> Sequence[RunEvent]:
+        if callable(self.script):
+            return self.script(source)
+        default = (printed(source), RunFinished(status="ok"))
+        return self.script.get(source, default)
+
+    async def answer(self, text: str) -> None:
+        """Recorded; the waiting run goes on."""
+        self.answers.append(text)
+        self._released.set()
+
+    async def interrupt(self) -> InterruptMeans:
+        """Ends the run at its next event."""
+        if self.state != "busy":
+            return "nothing_ran"
+        self.interrupts += 1
+        self._interrupted = True
+        self._released.set()
+        return "signal"
+
+    async def restart(self) -> None:
+        """Counts the generation up."""
+        self.generation += 1
+        self.state = "idle"
+
+    async def close(self) -> None:
+        """Dead."""
+        self.state = "dead"
+
+
+class FakeKernels:
+    """Kernels by language, all of them fakes."""
+
+    def __init__(self, **kernels: FakeKernel) -> None:
+        self.by_language = kernels or {"python": FakeKernel()}
+
+    @property
+    def languages(self) -> tuple[Language, ...]:
+        """What can be run."""
+        return tuple(self.by_language)
+
+    def canonical(self, label: str) -> Language | None:
+        """The languages given, by exact name, and py and bash."""
+        name = {"py": "python", "bash": "shell", "sh": "shell"}.get(label, label)
+        return name if name in self.by_language else None
+
+    def get(self, language: Language) -> Kernel:
+        """The fake of this language; KernelError if there is none."""
+        if language not in self.by_language:
+            raise KernelError(f"There is no kernel named {language}.")
+        return self.by_language[language]
+
+    def started(self) -> tuple[Kernel, ...]:
+        """Those that have been started."""
+        return tuple(kernel for kernel in self.by_language.values() if kernel.generation)
+
+    async def close(self) -> None:
+        """All of them."""
+        for kernel in self.by_language.values():
+            await kernel.close()
+
+
+def printed(text: str) -> OutputArrived:
+    """Text on stdout."""
+    return OutputArrived(output=StreamOutput(name="stdout", text=text))
+
+
+def text_result(text: str) -> OutputArrived:
+    """The value of a last expression."""
+    return OutputArrived(output=RichOutput(data={"text/plain": text}, is_result=True))
