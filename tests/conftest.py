@@ -1,0 +1,39 @@
+"""Fixtures that every folder of tests shares; what they are made of is in `tests/support`."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from support.openai_server import OpenAIServer
+from support.snapshot import Snap, snapper
+from support.terminal import Terminal
+from support.terminal import clean_env as clean_environment
+
+
+@pytest.fixture
+def clean_env(tmp_path: Path) -> dict[str, str]:
+    """An environment with its own home, without keys, for a program under test."""
+    return clean_environment(tmp_path / "home")
+
+
+@pytest.fixture
+def terminal() -> Iterator[Callable[..., Terminal]]:
+    """A factory of terminals (see `support.terminal.Terminal`) whose programs end with the test."""
+    with ExitStack() as stack:
+        yield lambda *args, **options: stack.enter_context(Terminal(*args, **options))
+
+
+@pytest.fixture
+def snap(snapshot: SnapshotAssertion, tmp_path: Path) -> Snap:
+    """Compare the screen of an app or pilot with the picture kept for this test."""
+    return snapper(snapshot, tmp_path)
+
+
+@pytest.fixture
+def openai_server() -> Iterator[OpenAIServer]:
+    """A scripted OpenAI-compatible server on the loopback interface."""
+    with OpenAIServer() as server:
+        yield server

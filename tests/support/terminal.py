@@ -1,0 +1,315 @@
+"""A real terminal without a window: a pseudo-terminal, an emulator, and the answers that programs ask terminals for.
+
+The program under test is a child process like any other; it is seen only through what it writes. A thread
+reads and time-stamps the output at once and answers queries; the emulator catches up when somebody looks
+at the screen, so that a flood is never slowed down by emulating it and latencies are those of the program.
+"""
+
+import contextlib
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import psutil
+import pyte
+
+RUN_ON_TTY = 'tty=$1; shift; exec "$@" <>"$tty" >&0 2>&0'
+"""A session leader that opens a terminal gets it as its controlling one; no fork of this process is needed."""
+
+QUERY = re.compile(
+    rb"\x1b\[(?P<attributes>c|0c)|\x1b\[>0?(?P<version>c|q)|\x1b\[(?P<report>[56])n"
+    rb"|\x1b\[\?(?P<mode>\d+)\$p|\x1b\](?P<colour>1[01]);\?(?:\x07|\x1b\\)|\x1b\[\?(?P<keyboard>u)|\x1b\[(?P<size>1[468])t"
+)
+LONGEST_QUERY = 16
+
+PRIVATE_MODE = re.compile(rb"\x1b\[\?([\d;]+)([hl])")
+UNKNOWN_TO_PYTE = re.compile(rb"\x1b\[[<=>][\d;:]*[a-zA-Z]|\x1b\[\?[\d;]*(?:\$p|u)|\x1b[_^XP][^\x1b]*\x1b\\")
+UNFINISHED = re.compile(rb"\x1b(?:\[[^@-~]*|\][^\x07\x1b]*\x1b?|[_^XP][^\x1b]*\x1b?)?\Z")
+
+SYNCHRONISED_OUTPUT = 2026
+RESTORED_AT_EXIT = frozenset({1000, 1002, 1003, 1004, 1006, 1049, 2004})
+"""Private modes (mouse, focus, alternate screen, bracketed paste) that no program may leave switched on."""
+
+
+class ScreenTimeout(AssertionError):
+    """What was waited for did not come; the message shows the screen as it was."""
+
+
+def clean_env(home: Path, **more: str) -> dict[str, str]:
+    """An environment in which nothing of this machine's user is seen: own folders, no keys, a modern terminal."""
+    kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ}
+    folders = {
+        "XDG_CONFIG_HOME": home / "config",
+        "XDG_DATA_HOME": home / "data",
+        "XDG_CACHE_HOME": home / "cache",
+        "XDG_STATE_HOME": home / "state",
+        "XDG_RUNTIME_DIR": home / "run",
+    }
+    for folder in folders.values():
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    terminal = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", "SHELL": "/bin/sh"}
+    return kept | terminal | {"HOME": str(home)} | {name: str(path) for name, path in folders.items()} | more
+
+
+class Terminal:
+    """A program in a terminal of `columns` x `rows`; a context manager that ends the program and its children.
+
+    Waits end after `timeout` seconds; at the end, program and children each have `grace` seconds after the hang-up.
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        cwd: Path | str,
+        columns: int = 80,
+        rows: int = 24,
+        timeout: float = 20.0,
+        grace: float = 3.0,
+    ) -> None:
+        self.columns, self.rows, self.timeout, self.grace = columns, rows, timeout, grace
+        self.raw = bytearray()
+        """Everything that was written, as it came."""
+        self._emulator = pyte.Screen(columns, rows)
+        self._stream = pyte.ByteStream(self._emulator)
+        self._pending: deque[tuple[float, bytes]] = deque()
+        self._held = b""
+        self._tail = b""
+        self._ended = False
+        self._changed = threading.Condition()
+        self._master, self._slave = pty.openpty()
+        self._set_size()
+        command = ["/bin/sh", "-c", RUN_ON_TTY, "sh", os.ttyname(self._slave), *argv]
+        self.started = time.perf_counter()
+        self.process = subprocess.Popen(command, env=dict(env), cwd=cwd, start_new_session=True)
+        self._exit = os.pidfd_open(self.process.pid)
+        self._reader = threading.Thread(target=self._read, name=f"terminal of {argv[0]}", daemon=True)
+        self._reader.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- what a person does
+
+    def send(self, keys: str | bytes) -> float:
+        """Press keys; returns the time at which they were pressed (`time.perf_counter`)."""
+        data = keys.encode() if isinstance(keys, str) else keys
+        pressed = time.perf_counter()
+        while data:
+            data = data[os.write(self._master, data[:4096]) :]
+        return pressed
+
+    def paste(self, text: str) -> float:
+        """Paste as a terminal with bracketed paste does."""
+        return self.send(f"\x1b[200~{text}\x1b[201~")
+
+    def click(self, column: int, row: int) -> None:
+        """Press and release the left button on a cell (from 1), in SGR coordinates."""
+        self.send(f"\x1b[<0;{column};{row}M\x1b[<0;{column};{row}m")
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Give the window another size; the program gets SIGWINCH."""
+        with self._changed:
+            self._catch_up()
+            self.columns, self.rows = columns, rows
+            self._emulator.resize(rows, columns)
+            self._set_size()
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to the program alone."""
+        self.process.send_signal(number)
+
+    # --- what a person sees
+
+    @property
+    def screen(self) -> str:
+        """The text on the screen now, one line a row."""
+        with self._changed:
+            self._catch_up()
+            return self._text()
+
+    @property
+    def private_modes(self) -> frozenset[int]:
+        """The DEC private modes that the program has switched on and not off again."""
+        with self._changed:
+            changes = PRIVATE_MODE.findall(bytes(self.raw))
+        state = {int(mode): final == b"h" for modes, final in changes for mode in modes.split(b";") if mode}
+        return frozenset(mode for mode, on in state.items() if on)
+
+    @property
+    def faults(self) -> list[str]:
+        """What would be wrong in this terminal for the next program; empty when it is usable."""
+        local = termios.tcgetattr(self._slave)[3]
+        cooked = {"echo": termios.ECHO, "line mode": termios.ICANON, "signal keys": termios.ISIG}
+        faults = [f"{name} is off" for name, flag in cooked.items() if not local & flag]
+        faults += [f"private mode {mode} is on" for mode in sorted(self.private_modes & RESTORED_AT_EXIT)]
+        cursor = re.findall(rb"\x1b\[\?25([hl])", self.raw)
+        return faults + (["the cursor is hidden"] if cursor and cursor[-1] == b"l" else [])
+
+    def wait_for(self, wanted: str | re.Pattern[str], timeout: float | None = None) -> float:
+        """Wait until the text (or pattern) is on the screen; the time at which it had arrived."""
+        matches = _matcher(wanted)
+        return self._wait(lambda: matches(self._text()), f"{wanted!r} on the screen", timeout)
+
+    def wait_gone(self, unwanted: str | re.Pattern[str], timeout: float | None = None) -> float:
+        """Wait until the text (or pattern) is not on the screen any more."""
+        matches = _matcher(unwanted)
+        return self._wait(lambda: not matches(self._text()), f"{unwanted!r} gone from the screen", timeout)
+
+    def wait_until(self, condition: Callable[[], bool], what: str, timeout: float | None = None) -> float:
+        """Wait until `condition`, looked at after every piece of output, is true."""
+        return self._wait(condition, what, timeout)
+
+    def wait_raw(self, wanted: bytes, timeout: float | None = None) -> float:
+        """Wait until these bytes have been written at any time."""
+        return self._wait(lambda: wanted in self.raw, f"{wanted!r} in the output", timeout)
+
+    def wait_exit(self, timeout: float | None = None) -> int:
+        """Wait until the program has ended; its exit code (negative: the signal that ended it)."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._ended, timeout or self.timeout):
+                raise ScreenTimeout(self._report("the program to end"))
+        return self.process.wait()
+
+    def close(self) -> None:
+        """Hang up, end what is left of the program and of its children; idempotent."""
+        if self._master < 0:
+            return
+        with contextlib.suppress(psutil.NoSuchProcess):
+            family = psutil.Process(self.process.pid).children(recursive=True)
+            self.process.send_signal(signal.SIGHUP)
+            if not self._ends_within(self.grace):
+                self.process.kill()
+            _, left = psutil.wait_procs(family, timeout=self.grace)
+            for process in left:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
+        self.process.wait()
+        self._reader.join()
+        for descriptor in (self._master, self._slave, self._exit):
+            os.close(descriptor)
+        self._master = -1
+
+    # --- the machinery
+
+    def _ends_within(self, seconds: float) -> bool:
+        with self._changed:
+            return self._changed.wait_for(lambda: self._ended, seconds)
+
+    def _set_size(self) -> None:
+        cell_width, cell_height = 8, 16
+        pixels = self.columns * cell_width, self.rows * cell_height
+        fcntl.ioctl(self._slave, termios.TIOCSWINSZ, struct.pack("HHHH", self.rows, self.columns, *pixels))
+
+    def _wait(self, condition: Callable[[], bool], what: str, timeout: float | None) -> float:
+        deadline = time.monotonic() + (timeout or self.timeout)
+        arrived = time.perf_counter()
+        with self._changed:
+            while not condition():
+                if self._pending:
+                    arrived = self._feed_one()
+                    continue
+                if self._ended:
+                    raise ScreenTimeout(self._report(f"{what}, but the program ended"))
+                if not self._changed.wait(max(0.0, deadline - time.monotonic())):
+                    raise ScreenTimeout(self._report(what))
+        return arrived
+
+    def _report(self, what: str) -> str:
+        self._catch_up()
+        rule = "─" * self.columns
+        return f"waited for {what}\n{rule}\n{self._text()}\n{rule}"
+
+    def _text(self) -> str:
+        return "\n".join(line.rstrip() for line in self._emulator.display)
+
+    def _catch_up(self) -> None:
+        while self._pending:
+            self._feed_one()
+
+    def _feed_one(self) -> float:
+        arrived, data = self._pending.popleft()
+        data = self._held + data
+        unfinished = UNFINISHED.search(data)
+        complete = data[: unfinished.start()] if unfinished else data
+        self._held = data[len(complete) :]
+        self._stream.feed(UNKNOWN_TO_PYTE.sub(b"", complete))
+        return arrived
+
+    def _read(self) -> None:
+        """The reader thread: everything the program writes, until it has ended and all was read."""
+        while True:
+            ready, _, _ = select.select([self._master, self._exit], [], [])
+            if self._master in ready:
+                self._take(os.read(self._master, 65536))
+                continue
+            with self._changed:
+                self._ended = True
+                self._changed.notify_all()
+            return
+
+    def _take(self, data: bytes) -> None:
+        arrived = time.perf_counter()
+        with self._changed:
+            self.raw += data
+            self._pending.append((arrived, data))
+            seen = self._tail + data
+            answered = 0
+            for query in QUERY.finditer(seen):
+                os.write(self._master, self._answer(query))
+                answered = query.end()
+            self._tail = seen[max(answered, len(seen) - LONGEST_QUERY) :]
+            self._changed.notify_all()
+
+    def _answer(self, query: re.Match[bytes]) -> bytes:
+        match query.lastgroup, query[query.lastgroup or 0]:
+            case "attributes", _:
+                return b"\x1b[?62;22c"
+            case "version", b"c":
+                return b"\x1b[>1;10;0c"
+            case "version", _:
+                return b"\x1bP>|terminal 1\x1b\\"
+            case "report", b"5":
+                return b"\x1b[0n"
+            case "report", _:
+                self._catch_up()
+                cursor = self._emulator.cursor
+                return b"\x1b[%d;%dR" % (cursor.y + 1, cursor.x + 1)
+            case "mode", mode:
+                return b"\x1b[?%b;%d$y" % (mode, 2 if int(mode) == SYNCHRONISED_OUTPUT else 0)
+            case "colour", which:
+                value = b"d0d0/d0d0/d0d0" if which == b"10" else b"1010/1010/1414"
+                return b"\x1b]%b;rgb:%b\x1b\\" % (which, value)
+            case "keyboard", _:
+                return b"\x1b[?0u"
+            case "size", b"14":
+                return b"\x1b[4;%d;%dt" % (self.rows * 16, self.columns * 8)
+            case "size", b"16":
+                return b"\x1b[6;16;8t"
+            case _:
+                return b"\x1b[8;%d;%dt" % (self.rows, self.columns)
+
+
+def _matcher(wanted: str | re.Pattern[str]) -> Callable[[str], bool]:
+    if isinstance(wanted, str):
+        return lambda text: wanted in text
+    return lambda text: wanted.search(text) is not None
