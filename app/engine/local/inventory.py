@@ -1,0 +1,76 @@
+"""Embedded models as people see them: the offers of the first screen, and the rows of `oi-tui models`."""
+
+from typing import Literal
+
+from oi_tui.app.engine.local.catalogue import LocalModel, in_words, offered
+from oi_tui.app.engine.local.choice import Machine, choose
+from oi_tui.app.engine.local.service import INSTALL_HINT
+from oi_tui.app.engine.local.weights import Weights
+from oi_tui.app.engine.protocol import ModelOffer
+from oi_tui.app.engine.values import Value
+
+State = Literal["installed", "partial", "absent"]
+
+
+class Entry(Value, frozen=True, kw_only=True):
+    """One row of `oi-tui models`."""
+
+    model: LocalModel
+    state: State
+    size_on_disk: int
+    """Bytes, an unfinished download included."""
+    path: str
+    """Where the whole file is or will be."""
+    recommended: bool = False
+
+
+def entries(weights: Weights, machine: Machine) -> tuple[Entry, ...]:
+    """The offered models in the catalogue's order, and hidden ones that are here."""
+    best = choose(machine).model
+    shown = dict.fromkeys((*offered(), *weights.installed()))
+    return tuple(
+        Entry(
+            model=model,
+            state=_state(weights, model),
+            size_on_disk=weights.size_on_disk(model),
+            path=str(weights.path(model)),
+            recommended=model == best,
+        )
+        for model in shown
+    )
+
+
+def offers(weights: Weights, machine: Machine, *, available: bool) -> tuple[ModelOffer, ...]:
+    """What the first screen offers: installed ones first; none without the runtime (`service.is_available`)."""
+    if not available:
+        return ()
+    best = choose(machine).model
+    found = [_offer(weights, model, recommended=model == best) for model in offered()]
+    return tuple(sorted(found, key=lambda offer: offer.download_bytes > 0))
+
+
+def why(machine: Machine, *, available: bool) -> str:
+    """One line on the recommended model, or on what stands in the way of all of them."""
+    if not available:
+        return f"Built-in models need xllamacpp. {INSTALL_HINT}"
+    return choose(machine).why
+
+
+def _offer(weights: Weights, model: LocalModel, *, recommended: bool) -> ModelOffer:
+    here = weights.is_installed(model)
+    missing = 0 if here else model.size
+    size = f"{in_words(model.size)} {'on disk' if here else 'download'}"
+    return ModelOffer(
+        id=model.name if here else model.id,
+        kind="embedded",
+        title=f"Built-in: {model.title}",
+        detail=f"{size}, {in_words(model.memory)} memory, no key, stays on this machine · {model.licence}",
+        download_bytes=missing,
+        recommended=recommended,
+    )
+
+
+def _state(weights: Weights, model: LocalModel) -> State:
+    if weights.is_installed(model):
+        return "installed"
+    return "partial" if weights.size_on_disk(model) else "absent"
