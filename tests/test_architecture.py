@@ -1,0 +1,290 @@
+"""The shape of the repository, held by looking at it: arrows, rooms, sizes, and what must not be anywhere.
+
+Where a rule has exceptions, they stand in a table here with the reason. `lint-imports` holds the import
+arrows in detail; the tests here hold what only a running interpreter or the syntax tree can show.
+"""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import version
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+ROOMS = ("app", "widgets", "themes", "plugins")
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+MODULE_LINES, CLASS_METHODS, FUNCTION_LINES = 400, 30, 70
+TOO_LONG: dict[str, str] = {
+    "app/engine/transcript.py::apply": "the fold: one flat match over the closed union of events, a few lines a case",
+}
+"""Path, `path::Class` or `path::function` that may be over its budget -> the reason."""
+
+VAGUE_NAMES = {"utils", "util", "helpers", "helper", "manager", "common", "misc"}
+
+QUARANTINE = {
+    "oi_tui.app.engine.model": {"litellm"},
+    "oi_tui.app.engine.kernels.jupyter": {"jupyter_client", "zmq"},
+    "oi_tui.app.engine.local.server": {"xllamacpp"},
+}
+"""Modules that are allowed a heavy library, though even these defer it until it is needed."""
+
+NOT_IN_THE_ENGINE = {"textual", "rich", "litellm", "jupyter_client", "zmq", "xllamacpp", "pandas", "matplotlib"}
+NOT_IN_THE_FRONT_END = NOT_IN_THE_ENGINE - {"textual", "rich"} | {"pydantic", "openai", "httpx", "aiohttp", "IPython"}
+FRONT_ENDS = ("oi_tui.app.tui", "oi_tui.app.headless", "oi_tui.app.cli")
+
+RUN_INSIDE_THE_KERNEL: dict[str, str] = {}
+"""Resource files that another interpreter runs and that the import rules therefore do not concern -> the reason."""
+
+
+def sources() -> list[Path]:
+    return sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
+
+
+def name_of(path: Path) -> str:
+    """`app/engine/blocks.py` as a string: what tables and messages say."""
+    return path.relative_to(ROOT).as_posix()
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(("oi_tui", *parts)).removesuffix(".__init__")
+
+
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), name_of(path))
+
+
+def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def classes(tree: ast.AST) -> Iterator[ast.ClassDef]:
+    return (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+
+
+def lines(node: ast.stmt) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def loaded_by(module: str) -> set[str]:
+    """The top-level names in `sys.modules` after a fresh interpreter imported the module."""
+    program = f"import {module}, sys; print(*{{name.partition('.')[0] for name in sys.modules}})"
+    finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, cwd="/")
+    assert finished.returncode == 0, finished.stderr
+    return set(finished.stdout.split())
+
+
+# --- rooms
+
+
+def test_the_packages_that_are_installed_are_those_on_disk() -> None:
+    setuptools = PYPROJECT["tool"]["setuptools"]
+    on_disk = {module_of(path) for path in sources() if path.name == "__init__.py"}
+    assert set(setuptools["packages"]) == on_disk
+    assert setuptools["package-dir"] == {f"oi_tui.{room}": room for room in ROOMS}
+
+
+def test_every_folder_with_modules_is_a_package() -> None:
+    folders = {path.parent for path in sources()}
+    assert [name_of(folder) for folder in sorted(folders) if not (folder / "__init__.py").exists()] == []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_cannot_be_imported_under_a_second_name(room: str) -> None:
+    finished = subprocess.run(
+        [sys.executable, "-c", f"import {room}"], capture_output=True, text=True, timeout=60, cwd=ROOT
+    )
+    assert f"ImportError: import oi_tui.{room}, not {room}" in finished.stderr
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_type_checkers_find_each_room_through_a_link(room: str) -> None:
+    link = ROOT / ".dev" / "oi_tui" / room
+    assert os.readlink(link) == f"../../{room}"
+    assert link.resolve() == ROOT / room
+
+
+def test_the_version_is_written_once() -> None:
+    assert version("oi-tui") == PYPROJECT["project"]["version"]
+    number = re.compile(rf"""["']{re.escape(version("oi-tui"))}["']""")
+    assert [name_of(path) for path in sources() if number.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_modules_are_named_after_what_they_hold() -> None:
+    named = {name_of(path): {path.stem, *path.relative_to(ROOT).parent.parts} for path in sources()}
+    assert [name for name, parts in named.items() if parts & VAGUE_NAMES] == []
+
+
+# --- arrows
+
+
+def test_no_module_of_the_engine_loads_a_front_end_or_a_heavy_library() -> None:
+    modules = [module_of(path) for path in sources() if path.is_relative_to(ROOT / "app" / "engine")]
+    imported = [module for module in modules if name_in_root(module) not in RUN_INSIDE_THE_KERNEL]
+    free = [module for module in imported if module not in QUARANTINE]
+    assert loaded_by(", ".join(free)) & NOT_IN_THE_ENGINE == set()
+
+
+@pytest.mark.parametrize("module", QUARANTINE)
+def test_a_quarantined_module_defers_its_heavy_library(module: str) -> None:
+    if not (ROOT / name_in_root(module)).exists():
+        pytest.skip(f"there is no {module} yet")
+    assert loaded_by(module) & (NOT_IN_THE_ENGINE - {"zmq"}) == set()
+
+
+@pytest.mark.parametrize("module", FRONT_ENDS)
+def test_a_front_end_loads_nothing_that_belongs_to_the_engine_process(module: str) -> None:
+    if not (ROOT / name_in_root(module)).exists():
+        pytest.skip(f"there is no {module} yet")
+    assert loaded_by(module) & NOT_IN_THE_FRONT_END == set()
+
+
+def name_in_root(module: str) -> str:
+    return module.removeprefix("oi_tui.").replace(".", "/") + ".py"
+
+
+def is_first_party(node: ast.AST) -> bool:
+    match node:
+        case ast.ImportFrom(level=level, module=module):
+            return level > 0 or (module or "").partition(".")[0] == "oi_tui"
+        case ast.Import(names=names):
+            return any(alias.name.partition(".")[0] == "oi_tui" for alias in names)
+        case _:
+            return False
+
+
+def test_no_function_imports_our_own_modules() -> None:
+    deferred = [
+        f"{name_of(path)}:{node.lineno}"
+        for path in sources()
+        for function in functions(tree_of(path))
+        for node in ast.walk(function)
+        if isinstance(node, ast.Import | ast.ImportFrom) and is_first_party(node)
+    ]
+    assert deferred == []
+
+
+def test_a_deferred_import_of_a_library_says_why() -> None:
+    silent = []
+    for path in sources():
+        text = path.read_text(encoding="utf-8").splitlines()
+        for function in functions(tree_of(path)):
+            imports = [node for node in ast.walk(function) if isinstance(node, ast.Import | ast.ImportFrom)]
+            first = min((node.lineno for node in imports), default=0)
+            if first and not any("#" in line for line in text[max(first - 4, 0) : first]):
+                silent.append(f"{name_of(path)}:{first}")
+    assert silent == []
+
+
+# --- sizes
+
+
+def over_budget() -> Iterator[tuple[str, str]]:
+    """What is too long, as (its name in the table of exceptions, the measure)."""
+    for path in sources():
+        tree = tree_of(path)
+        length = len(path.read_text(encoding="utf-8").splitlines())
+        if length > MODULE_LINES:
+            yield name_of(path), f"{length} lines"
+        for class_ in classes(tree):
+            methods = sum(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for node in class_.body)
+            if methods > CLASS_METHODS:
+                yield f"{name_of(path)}::{class_.name}", f"{methods} methods"
+        for function in functions(tree):
+            if lines(function) > FUNCTION_LINES:
+                yield f"{name_of(path)}::{function.name}", f"{lines(function)} lines"
+
+
+def test_nothing_grows_past_its_budget() -> None:
+    assert {name: size for name, size in over_budget() if name not in TOO_LONG} == {}
+
+
+def test_an_exception_that_is_not_needed_any_more_goes() -> None:
+    assert TOO_LONG.keys() - dict(over_budget()).keys() == set()
+
+
+# --- what must not be anywhere
+
+
+def test_colours_are_written_in_the_themes_only() -> None:
+    colour = re.compile(r"""["' :]#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})\b|\brgba?\(\s*\d|\bhsla?\(\s*\d""")
+    files = chain.from_iterable((ROOT / room).rglob(kind) for room in ROOMS for kind in ("*.py", "*.tcss"))
+    painted = [
+        f"{name_of(path)}:{number}"
+        for path in sorted(files)
+        if path.relative_to(ROOT).parts[0] != "themes"
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if colour.search(line)
+    ]
+    assert painted == []
+
+
+def test_what_a_checker_is_told_to_ignore_has_a_code_and_a_reason() -> None:
+    ignored = re.compile(r"#\s*(type:\s*ignore|noqa)(?P<rest>.*)")
+    reasoned = re.compile(r"\[[\w, -]+\]\s*#\s*\w+|:\s*[A-Z]+\d+(?:,\s*[A-Z]+\d+)*\s*#?\s*\S+")
+    tests = sorted((ROOT / "tests").rglob("*.py"))
+    bare = [
+        f"{name_of(path)}:{number}"
+        for path in sources() + tests
+        if path != Path(__file__)
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if (found := ignored.search(line)) and not reasoned.match(found["rest"])
+    ]
+    assert bare == []
+
+
+def public(nodes: list[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            yield node
+
+
+def is_called_by_the_framework(name: str) -> bool:
+    """Textual's own hooks, which say by their name what they do."""
+    return name.startswith(("on_", "watch_", "validate_", "compute_", "action_", "key_")) or name in {
+        *("compose", "render", "render_line", "get_content_width", "get_content_height"),
+    }
+
+
+def test_everything_public_says_what_it_is() -> None:
+    silent = []
+    for path in sources():
+        tree = tree_of(path)
+        if not ast.get_docstring(tree) and path.read_text(encoding="utf-8").strip():
+            silent.append(name_of(path))
+        for node in public(tree.body):
+            members = public(node.body) if isinstance(node, ast.ClassDef) else ()
+            for item in (node, *members):
+                if not ast.get_docstring(item) and not is_called_by_the_framework(item.name) and not overrides(item):
+                    silent.append(f"{name_of(path)}::{item.name}")
+    assert silent == []
+
+
+def overrides(node: ast.stmt) -> bool:
+    """A method marked with `@override` (or the setter of a property) is described where it is declared."""
+    decorators = getattr(node, "decorator_list", [])
+    return any(ast.unparse(decorator).rpartition(".")[2] in {"override", "setter"} for decorator in decorators)
+
+
+def test_broad_handlers_say_why() -> None:
+    silent = []
+    for path in sources():
+        text = path.read_text(encoding="utf-8").splitlines()
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.ExceptHandler) and is_broad(node):
+                around = text[node.lineno - 2 : node.lineno + 1]
+                if not any("#" in line for line in around):
+                    silent.append(f"{name_of(path)}:{node.lineno}")
+    assert silent == []
+
+
+def is_broad(handler: ast.ExceptHandler) -> bool:
+    return handler.type is None or bool(re.search(r"\b(Base)?Exception\b", ast.unparse(handler.type)))
