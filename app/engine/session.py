@@ -25,6 +25,7 @@ from oi_tui.app.engine.events import (
     DecisionMade,
     DecisionRequested,
     NoticeAdded,
+    SessionOpened,
     SettingsChanged,
     StepStarted,
     StopReason,
@@ -155,10 +156,23 @@ class Session:
         elif turn and self._decision is not None:
             self.decide(Decide(request_id=self._decision[0], verdict="stop"))
 
+    def opened(self, event: SessionOpened) -> AnyEvent:
+        """The session begins, or goes on."""
+        return self._apply(event)
+
+    def end_turn(self, reason: StopReason, detail: str) -> AnyEvent:
+        """Close a turn whose generator is gone."""
+        return self._apply(TurnEnded(reason=reason, detail=detail))
+
+    def settings_changed(self) -> AnyEvent:
+        """Model and approval mode as they are now."""
+        name = self.model.name if self.model is not None else ""
+        return self._apply(SettingsChanged(model=name, approval=self.approval))
+
     def use_model(self, model: Model) -> AnyEvent:
         """Another model from the next step on."""
         self.model = model
-        return self._apply(SettingsChanged(model=model.name, approval=self.approval))
+        return self.settings_changed()
 
     def forget(self) -> AnyEvent:
         """Forget the conversation and the grants (the kernels are the caller's to restart)."""
