@@ -1,0 +1,72 @@
+"""How long until a person sees the program, against a bare Textual app; and where the time goes."""
+
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from tempfile import gettempdir
+
+import psutil
+from figures import ROUNDS, middle, ratio, table
+from programs import BARE, OI_TUI, READY, oi_tui, scripted_server, shown
+
+BUDGET = 1.5
+IMPORT_TIME = re.compile(r"import time:\s+(?P<own>\d+) \|\s+\d+ \| (?P<indent>\s*)(?P<name>\S+)")
+SETS = {"bare": "textual.app, textual.widgets._text_area", "oi-tui": "oi_tui.app.tui"}
+
+
+def first_frame(argv: tuple[str, ...]) -> tuple[float, float]:
+    """Seconds from the start to the first frame: on the clock, and of CPU."""
+    with shown(argv) as terminal:
+        seen = terminal.wait_for(READY)
+        times = psutil.Process(terminal.process.pid).cpu_times()
+        return seen - terminal.started, times.user + times.system
+
+
+def imports(modules: str) -> tuple[int, Counter[str]]:
+    """How many modules an import brings, and the milliseconds of each top-level package."""
+    command = [sys.executable, "-X", "importtime", "-c", f"import {modules}"]
+    lines = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=True).stderr.splitlines()
+    found = [match for line in lines if (match := IMPORT_TIME.match(line))]
+    spent: Counter[str] = Counter()
+    for match in found:
+        parts = match["name"].split(".")
+        spent[".".join(parts[:2]) if parts[0] == "oi_tui" else parts[0]] += int(match["own"])
+    return len(found), Counter({name: own // 1000 for name, own in spent.items()})
+
+
+def compared() -> str:
+    """The table of first frames."""
+    with scripted_server("Hello.") as url:
+        programs = {"bare Textual app": BARE, "oi-tui": oi_tui(url, Path(gettempdir()))}
+        seen: dict[str, list[tuple[float, float]]] = {name: [] for name in programs}
+        for number in range(ROUNDS + 1):
+            for name, argv in programs.items():
+                measured = first_frame(argv)
+                if number:  # the first round warms the disk
+                    seen[name].append(measured)
+    clocks, processors = ({name: [pair[i] for pair in pairs] for name, pairs in seen.items()} for i in (0, 1))
+    ours, bare = "oi-tui", "bare Textual app"
+    rows = [(name, middle(clocks[name]), middle(processors[name])) for name in programs]
+    rows.append(("ratio", *(f"{ratio(seconds[ours], seconds[bare]):.2f}" for seconds in (clocks, processors))))
+    return table(("", "first frame, ms: median (min)", "CPU of the process, ms"), rows)
+
+
+def breakdown() -> str:
+    """Where the imports of both go."""
+    counted = {name: imports(modules) for name, modules in SETS.items()}
+    packages = {name for _, spent in counted.values() for name, own in spent.items() if own >= 2}
+    ordered = sorted(packages, key=lambda name: -counted["oi-tui"][1][name])
+    rows: list[tuple[object, ...]] = [(name, *(spent[name] for _, spent in counted.values())) for name in ordered]
+    rows.append(("modules in all", *(count for count, _ in counted.values())))
+    return table(("import, own ms", *counted), rows)
+
+
+if __name__ == "__main__":
+    print("## First frame\n")
+    print("From the start of the process until the text area stands on a screen of 120x40;")
+    print(f"{ROUNDS} rounds by turns after a warm-up. Budget: {BUDGET} times the bare app, which is one text area.\n")
+    print(compared() if OI_TUI.exists() else "The command is not installed.\n")
+    print("One run of each under `-X importtime` (which slows imports down); packages with 2 ms or more.\n")
+    print(breakdown())
