@@ -34,6 +34,8 @@ async def fetch(
         return weights.path(model)
     tried = (Hub(), IndexParts()) if sources is None else sources
     with _alone(model, private_dir(weights.partial(model))):
+        if weights.is_installed(model):  # by another oi-tui, just now
+            return weights.path(model)
         failures = []
         for source in tried:
             try:
@@ -78,8 +80,10 @@ def _alone(model: LocalModel, folder: Path) -> Iterator[None]:
     with (folder / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        except BlockingIOError as error:
             raise LocalModelError(
                 f"{model.title} is being downloaded already.", hint="Wait for the other oi-tui, or cancel it there."
             ) from error
+        except OSError:  # a file system without locks
+            pass
         yield

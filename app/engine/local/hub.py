@@ -11,7 +11,8 @@ from oi_tui.app.engine.protocol import FetchProgressed
 if TYPE_CHECKING:
     import httpx
 
-CHUNK = 1 << 20
+REPORT = 1 << 20
+"""Bytes between two reports."""
 
 
 class Hub:
@@ -35,7 +36,11 @@ class Hub:
             raise SourceFailed("the publisher's file is not listed")
         partial = _partial(folder)
         timeout = httpx.Timeout(self._read_timeout, connect=self._connect_timeout)
-        async with httpx.AsyncClient(timeout=timeout, follow_redirects=True) as client:
+        try:
+            client = httpx.AsyncClient(timeout=timeout, follow_redirects=True)
+        except (ImportError, ValueError, httpx.InvalidURL) as error:
+            raise SourceFailed(f"the proxy that the environment names cannot be used ({error})") from error
+        async with client:
             while (had := bytes_in(partial)) < model.size:
                 try:
                     await _pull(client, model.hub_url, model, partial, progress)
@@ -70,12 +75,16 @@ async def _pull(client: "httpx.AsyncClient", url: str, model: LocalModel, partia
             case status:
                 raise SourceFailed(f"the server answered {status}")
         with partial.open("ab" if had else "wb") as file:
-            async for chunk in response.aiter_raw(CHUNK):
+            told = had
+            # Chunks as they come: ones of a fixed size would be lost, half full, when the connection breaks.
+            async for chunk in response.aiter_raw():
                 had += len(chunk)
                 if had > model.size:
                     break
                 file.write(chunk)
-                progress(FetchProgressed(model_id=model.id, done_bytes=had, total_bytes=model.size))
+                if had - told >= REPORT or had == model.size:
+                    told = had
+                    progress(FetchProgressed(model_id=model.id, done_bytes=had, total_bytes=model.size))
     if had > model.size:
         partial.unlink()
         raise SourceFailed("the server has a file of another size")

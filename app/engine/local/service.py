@@ -13,12 +13,15 @@ from typing import IO
 from oi_tui.app.engine import paths
 from oi_tui.app.engine.errors import LocalModelError
 from oi_tui.app.engine.local.catalogue import LocalModel
+from oi_tui.app.engine.local.choice import measure
 
 ALIAS = "local"
 """The model's name in requests to the server."""
 COMMAND = (sys.executable, "-P", "-m", "oi_tui.app.engine.local.server")
 CONTEXT = 8192
 """Tokens."""
+MOST_THREADS = 8
+"""More of them wait for memory instead of computing, and the machine is not ours alone."""
 INSTALL_HINT = "Install it with: pip install 'oi-tui[local]'"
 
 
@@ -33,12 +36,12 @@ class LocalServer:
     def __init__(
         self,
         *,
-        threads: int = 2,
+        threads: int | None = None,
         start_timeout: float = 120.0,
         log: Path | None = None,
         command: Sequence[str] = COMMAND,
     ) -> None:
-        """`threads`: see `choice.measure().cores`. `start_timeout`: seconds that loading the weights may take."""
+        """`threads`: None takes the cores of this machine. `start_timeout`: seconds that loading may take."""
         self.log = log or paths.log_dir() / "local-model.log"
         """What the server said since its last start."""
         self._threads = threads
@@ -85,11 +88,12 @@ class LocalServer:
 
     async def _begin(self, model: LocalModel, path: Path) -> str:
         paths.private_dir(self.log.parent)
+        threads = self._threads or min(measure().cores, MOST_THREADS)
         with _private_file(self.log) as log:
             self._process = process = await asyncio.create_subprocess_exec(
                 *self._command,
                 *("--model", str(path), "--alias", ALIAS),
-                *("--threads", str(self._threads), "--context", str(CONTEXT)),
+                *("--threads", str(threads), "--context", str(CONTEXT)),
                 stdin=PIPE,
                 stdout=PIPE,
                 stderr=log,
