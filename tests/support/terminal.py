@@ -19,6 +19,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -92,6 +93,7 @@ class Terminal:
         self._ended = False
         self._changed = threading.Condition()
         self._master, self._slave = pty.openpty()
+        os.set_blocking(self._master, False)
         self._set_size()
         command = ["/bin/sh", "-c", RUN_ON_TTY, "sh", os.ttyname(self._slave), *argv]
         self.started = time.perf_counter()
@@ -114,17 +116,23 @@ class Terminal:
         """Press keys; returns the time at which they were pressed (`time.perf_counter`)."""
         data = keys.encode() if isinstance(keys, str) else keys
         pressed = time.perf_counter()
-        while data:
-            data = data[os.write(self._master, data[:4096]) :]
+        self._write(data)
         return pressed
 
     def paste(self, text: str) -> float:
         """Paste as a terminal with bracketed paste does."""
         return self.send(f"\x1b[200~{text}\x1b[201~")
 
-    def click(self, column: int, row: int) -> None:
-        """Press and release the left button on a cell (from 1), in SGR coordinates."""
-        self.send(f"\x1b[<0;{column};{row}M\x1b[<0;{column};{row}m")
+    def click(self, text: str) -> None:
+        """Press and release the left button on the first cell of this text."""
+        row, column = self._find(text)
+        at = f"{column + 1};{row + 1}"
+        self.send(f"\x1b[<0;{at}M\x1b[<0;{at}m")
+
+    def wheel(self, steps: int, *, row: int = 3) -> None:
+        """Turn the wheel over a row of the screen (from 1): up where `steps` is negative."""
+        button = 64 if steps < 0 else 65
+        self.send(f"\x1b[<{button};10;{row}M" * abs(steps))
 
     def resize(self, columns: int, rows: int) -> None:
         """Give the window another size; the program gets SIGWINCH."""
@@ -146,6 +154,13 @@ class Terminal:
         with self._changed:
             self._catch_up()
             return self._text()
+
+    def colour(self, text: str) -> str:
+        """The colour in which this text stands on the screen."""
+        with self._changed:
+            self._catch_up()
+            row, column = self._find(text)
+            return str(self._emulator.buffer[row][column].fg)
 
     @property
     def private_modes(self) -> frozenset[int]:
@@ -215,6 +230,15 @@ class Terminal:
         with self._changed:
             return self._changed.wait_for(lambda: self._ended, seconds)
 
+    def _write(self, data: bytes) -> None:
+        """Write all of it, as fast as the program reads."""
+        while data:
+            _, writable, _ = select.select([], [self._master], [], self.timeout)
+            if not writable:
+                raise ScreenTimeout(f"the program does not read its keyboard: {len(data)} bytes are left")
+            with contextlib.suppress(BlockingIOError):
+                data = data[os.write(self._master, data[:1024]) :]
+
     def _set_size(self) -> None:
         cell_width, cell_height = 8, 16
         pixels = self.columns * cell_width, self.rows * cell_height
@@ -238,6 +262,18 @@ class Terminal:
         self._catch_up()
         rule = "─" * self.columns
         return f"waited for {what}\n{rule}\n{self._text()}\n{rule}"
+
+    def _find(self, text: str) -> tuple[int, int]:
+        """Row and column of a text; column by column, because a wide character takes two."""
+        with self._changed:
+            self._catch_up()
+            for number in range(self.rows):
+                cells = [self._emulator.buffer[number][column].data for column in range(self.columns)]
+                before, found, _ = "".join(cells).partition(text)
+                if found:
+                    lengths = accumulate(map(len, cells), initial=0)
+                    return number, next(column for column, length in enumerate(lengths) if length >= len(before))
+        raise ScreenTimeout(self._report(f"{text!r} on the screen"))
 
     def _text(self) -> str:
         return "\n".join(line.rstrip() for line in self._emulator.display)
@@ -275,7 +311,7 @@ class Terminal:
             seen = self._tail + data
             answered = 0
             for query in QUERY.finditer(seen):
-                os.write(self._master, self._answer(query))
+                self._write(self._answer(query))
                 answered = query.end()
             self._tail = seen[max(answered, len(seen) - LONGEST_QUERY) :]
             self._changed.notify_all()
