@@ -1,0 +1,55 @@
+# make run [TASK="..."]   set up .venv and start oi-tui (with a TASK, or without a terminal: headless)
+# make test               set up .venv and run the whole check
+# make bench              measure; writes tests/benchmarks/RESULTS.md
+# make pictures           redraw screenshots/
+# make clean              remove .venv and what tools left
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check
+export TASK
+
+.PHONY: run test check bench pictures clean
+
+run: $(VENV)/.run
+	@if [ -z "$$TASK" ] && [ -t 0 ] && [ -t 1 ]; then \
+		exec $(BIN)/oi-tui; \
+	elif [ -t 0 ] && [ -t 2 ]; then \
+		exec $(BIN)/oi-tui run "$$TASK"; \
+	else \
+		exec $(BIN)/oi-tui run --yes --accept-download "$${TASK:-Compute the first ten square numbers and print them.}" </dev/null; \
+	fi
+
+test: $(VENV)/.dev
+	$(MAKE) --no-print-directory check
+
+check:
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/lint-imports
+	$(BIN)/pytest -n 2 --dist loadfile
+
+bench: $(VENV)/.dev
+	$(BIN)/python tests/benchmarks/run.py
+
+pictures: $(VENV)/.dev
+	$(BIN)/python screenshots/take.py
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit("oi-tui needs Python 3.11 or newer: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: pyproject.toml | $(VENV)/bin/python
+	@echo "Setting up $(VENV) (a minute or two, once) ..."
+	$(PIP) -e '.[local,data]'
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+	@echo "Setting up $(VENV) for development (a minute or two, once) ..."
+	$(PIP) -e '.[local,data,dev]'
+	@touch $@ $(VENV)/.run
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

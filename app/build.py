@@ -1,0 +1,50 @@
+"""The composition root: the only place that constructs things from settings. Imports the engine's services."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from oi_tui.app.client import LocalClient
+from oi_tui.app.engine import paths
+from oi_tui.app.engine.kernels.pool import Kernels
+from oi_tui.app.engine.local.weights import Weights
+from oi_tui.app.engine.models import EMBEDDED, Models
+from oi_tui.app.engine.protocol import Configure
+from oi_tui.app.engine.service import Engine, Send
+from oi_tui.app.engine.settings import Settings
+from oi_tui.app.engine.store import Store
+
+
+def open_store() -> Store:
+    """The sessions of this person; StoreError or OiTuiError in plain words if the folder cannot be used."""
+    return Store(paths.private_dir(paths.data_dir()) / "sessions.db")
+
+
+def make_engine(setup: Configure, send: Send, environ: Mapping[str, str] = os.environ) -> Engine:
+    """One engine for one front end."""
+    settings = setup.settings
+    store = open_store()
+    kernels = Kernels(
+        settings.kernel,
+        cwd=Path(setup.cwd),
+        spill_dir=paths.private_dir(paths.data_dir() / "outputs"),
+        preload=preloads(settings),
+    )
+    models = Models(settings.model, environ=environ, weights=Weights())
+    return Engine(setup, models=models, kernels=kernels, store=store, send=send)
+
+
+def preloads(settings: Settings) -> bool:
+    """Whether kernels import numpy, pandas and pyplot beforehand: small models forget to."""
+    match settings.kernel.preload:
+        case "on":
+            return True
+        case "off":
+            return False
+        case "auto":
+            return settings.model.name.startswith(EMBEDDED)
+
+
+def local_client(setup: Configure) -> LocalClient:
+    """An engine in this process."""
+    return LocalClient(lambda send: make_engine(setup, send))

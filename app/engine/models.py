@@ -1,0 +1,81 @@
+"""Models by name: hosted ones, ones on a server, and the embedded one, whose server is started when it is needed."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from oi_tui.app.engine.chat import Model
+from oi_tui.app.engine.errors import LocalModelError
+from oi_tui.app.engine.local import catalogue, choice, inventory
+from oi_tui.app.engine.local.fetch import fetch
+from oi_tui.app.engine.local.service import ALIAS, LocalServer, is_available
+from oi_tui.app.engine.local.weights import Weights
+from oi_tui.app.engine.model import LiteLLMModel
+from oi_tui.app.engine.offers import find_offers
+from oi_tui.app.engine.protocol import FetchProgressed, ModelsFound
+from oi_tui.app.engine.settings import ModelSection
+
+EMBEDDED = "local/"
+"""Names of embedded models begin so."""
+
+
+class Models:
+    """Opens models; owns the server of the embedded one."""
+
+    def __init__(self, section: ModelSection, *, environ: Mapping[str, str], weights: Weights) -> None:
+        self._section = section
+        self._environ = environ
+        self._weights = weights
+        self._machine = choice.measure()
+        self._server = LocalServer(threads=self._machine.cores)
+
+    async def open(self, name: str, api_base: str | None = None, api_key: str | None = None) -> Model:
+        """The model of this name; an embedded one whose weights are not here is an error that says how to get them."""
+        if name.startswith(EMBEDDED):
+            return await self._open_embedded(name)
+        section = msgspec.structs.replace(self._section, name=name, api_base=api_base or "")
+        model = LiteLLMModel(section, api_key=api_key, environ=self._environ)
+        await model.preload()
+        return model
+
+    async def _open_embedded(self, name: str) -> Model:
+        local = catalogue.find(name)
+        if not self._weights.is_installed(local):
+            raise LocalModelError(
+                f"{local.title} is not on this machine yet ({catalogue.in_words(local.size)}).",
+                hint="Choose it on the first screen, or run `oi-tui models fetch`.",
+            )
+        url = await self._server.start(local, self._weights.path(local))
+        section = msgspec.structs.replace(
+            self._section, name=f"openai/{ALIAS}", api_base=url, tools="off", temperature=0.0
+        )
+        model = LiteLLMModel(section, api_key=None, environ=self._environ, title=name, free=True)
+        await model.preload()
+        return model
+
+    def known(self, name: str) -> bool:
+        """False for an embedded model whose weights are gone."""
+        if not name.startswith(EMBEDDED):
+            return True
+        try:
+            return is_available() and self._weights.is_installed(catalogue.find(name))
+        except LocalModelError:
+            return False
+
+    async def found(self) -> ModelsFound:
+        """Keys and local servers first, then embedded models."""
+        available = is_available()
+        local = await asyncio.to_thread(inventory.offers, self._weights, self._machine, available=available)
+        offers = await find_offers(self._environ, local=local)
+        return ModelsFound(offers=offers, why=inventory.why(self._machine, available=available))
+
+    async def fetch(self, model_id: str, progress: Callable[[FetchProgressed], None]) -> str:
+        """Download the embedded model of this id; returns its name."""
+        local = catalogue.find(model_id)
+        await fetch(local, self._weights, progress=progress)
+        return local.name
+
+    async def close(self) -> None:
+        """Stop the server."""
+        await self._server.stop()

@@ -1,0 +1,347 @@
+"""The second front end: one task without a screen.
+
+The final answer goes to stdout, what happens on the way to stderr; with `json` every line of stdout is a
+chunk of the message language (LMC). The engine is the same one that the screen uses.
+"""
+
+import asyncio
+import contextlib
+import getpass
+import json
+import signal
+from contextlib import aclosing
+from typing import Protocol, TextIO
+
+from oi_tui.app.client import EngineClient, EngineLost
+from oi_tui.app.engine.blocks import ProseBlock
+from oi_tui.app.engine.events import (
+    AnyEvent,
+    CodeFinished,
+    DecisionMade,
+    DecisionRequested,
+    ExecutionFinished,
+    InputRequested,
+    KernelChanged,
+    NoticeAdded,
+    OutputAdded,
+    ProseFinished,
+    ProseGrew,
+    RetryScheduled,
+    SessionOpened,
+    StopReason,
+    TurnEnded,
+)
+from oi_tui.app.engine.lmc import LmcWriter
+from oi_tui.app.engine.mime import plain_text
+from oi_tui.app.engine.protocol import (
+    Batch,
+    Failed,
+    FetchEnded,
+    FetchProgressed,
+    Hello,
+    ModelOffer,
+    ModelsFound,
+    Reply,
+)
+from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.transcript import Transcript
+from oi_tui.app.engine.verbs import Answer, Decide, FetchModel, FindModels, Interrupt, Open, Submit, UseModel
+
+EXIT_CODES: dict[StopReason, int] = {
+    "done": 0,
+    "model_error": 3,
+    "kernel_error": 4,
+    "engine_lost": 1,
+    "refused": 7,
+    "stopped": 7,
+    "step_cap": 8,
+    "repeated": 8,
+    "interrupted": 130,
+}
+"""What the process ends with. 2 is a wrong flag or settings file, 5 the session store, 6 the embedded model."""
+
+
+class Asker(Protocol):
+    """Somebody at a terminal. `None` from `line` means that nobody is there any more."""
+
+    async def line(self, prompt: str, *, password: bool = False) -> str | None:
+        """One line."""
+        ...
+
+
+class TerminalAsker:
+    """Asks on the controlling terminal, whatever stdin and stdout are."""
+
+    def __init__(self, terminal: TextIO, err: TextIO) -> None:
+        self._terminal = terminal
+        self._err = err
+
+    async def line(self, prompt: str, *, password: bool = False) -> str | None:
+        """One line, typed blind for a password."""
+        return await asyncio.to_thread(self._read, prompt, password)
+
+    def _read(self, prompt: str, password: bool) -> str | None:
+        if password:
+            with contextlib.suppress(EOFError):
+                return getpass.getpass(prompt, stream=self._err)
+            return None
+        self._err.write(prompt)
+        self._err.flush()
+        line = self._terminal.readline()
+        return line.rstrip("\n") if line else None
+
+
+class Headless:
+    """Does one task and tells what happens."""
+
+    def __init__(
+        self,
+        client: EngineClient,
+        *,
+        out: TextIO,
+        err: TextIO,
+        asker: Asker | None = None,
+        as_json: bool = False,
+        accept_download: bool = False,
+    ) -> None:
+        self._client = client
+        self._out = out
+        self._err = err
+        self._asker = asker
+        self._writer = LmcWriter() if as_json else None
+        self._accept_download = accept_download
+        self._transcript = Transcript()
+        self._task = ""
+        self._interrupts = 0
+        self._code = 1
+        self._asking: asyncio.Task[None] | None = None
+        self._at_line_start = True
+
+    async def run(self, task: str, *, session_id: str | None = None) -> int:
+        """The exit code."""
+        self._task = task
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self._on_interrupt, asyncio.current_task())
+        loop.add_signal_handler(signal.SIGTERM, self._on_terminate, asyncio.current_task())
+        try:
+            await self._client.send(Open(session_id=session_id))
+            async with aclosing(self._client.replies()) as replies:
+                async for reply in replies:
+                    if await self._reply(reply):
+                        break
+        except EngineLost as error:
+            self._say(f"✗ {error}\n")
+            self._code = 1
+        except asyncio.CancelledError:
+            # Asked to end by a signal: the session is saved by the engine's close, which our caller awaits.
+            self._code = 130
+        finally:
+            if self._asking is not None:
+                self._asking.cancel()
+            loop.remove_signal_handler(signal.SIGINT)
+            loop.remove_signal_handler(signal.SIGTERM)
+        return self._code
+
+    def _on_interrupt(self, task: asyncio.Task[int] | None) -> None:
+        self._interrupts += 1
+        if self._interrupts > 1 and task is not None:
+            task.cancel()
+        self._say("\n⊘ stopping… (Ctrl+C again ends at once)\n")
+        self._sending = asyncio.ensure_future(self._client.send(Interrupt(turn=True)))
+
+    def _on_terminate(self, task: asyncio.Task[int] | None) -> None:
+        if task is not None:
+            task.cancel()
+
+    # -- replies -------------------------------------------------------------------------------------
+
+    async def _reply(self, reply: Reply) -> bool:
+        """Take one reply; True when the task is over."""
+        match reply:
+            case Batch():
+                for event in reply.events:
+                    self._transcript.apply(event)
+                    if not reply.replay and await self._event(event):
+                        return True
+            case ModelsFound():
+                return await self._choose(reply)
+            case FetchProgressed():
+                self._progress(reply)
+            case FetchEnded(ready=True):
+                self._say("\n")
+                await self._client.send(Submit(text=self._task))
+            case FetchEnded():
+                self._say(f"\n✗ {reply.error or 'The download was cancelled.'} {reply.hint}\n")
+                self._code = 6
+                return True
+            case Failed():
+                self._say(f"✗ {reply.title} {reply.hint}\n")
+                self._code = 5 if reply.fatal else 1
+                return reply.fatal
+            case Hello():
+                pass
+        return False
+
+    async def _event(self, event: AnyEvent) -> bool:
+        if self._writer is not None:
+            for chunk in self._writer.chunks(event):
+                self._out.write(json.dumps(chunk, ensure_ascii=False) + "\n")
+            self._out.flush()
+        self._narrate(event)
+        match event:
+            case SessionOpened(model=""):
+                await self._client.send(FindModels())
+            case SessionOpened():
+                await self._client.send(Submit(text=self._task))
+            case DecisionRequested():
+                self._asking = asyncio.create_task(self._ask_decision(event))
+            case InputRequested():
+                self._asking = asyncio.create_task(self._ask_input(event))
+            case TurnEnded():
+                self._finish(event)
+                return True
+            case _:
+                pass
+        return False
+
+    def _finish(self, event: TurnEnded) -> None:
+        self._code = EXIT_CODES[event.reason]
+        if event.reason != "done":
+            self._say(f"⊘ {event.detail or event.reason}\n")
+        if self._writer is None and (answer := self.final_answer()):
+            self._out.write(answer.rstrip("\n") + "\n")
+            self._out.flush()
+
+    def final_answer(self) -> str:
+        """The prose of the last step."""
+        blocks = self._transcript.blocks
+        prose = [
+            block.text for block in blocks if isinstance(block, ProseBlock) and block.step == self._transcript.step
+        ]
+        return safe_text("\n\n".join(text.strip() for text in prose))
+
+    # -- the model -------------------------------------------------------------------------------------
+
+    async def _choose(self, found: ModelsFound) -> bool:
+        """Without a name: the first that is ready; else the recommended embedded one, if downloading was allowed."""
+        ready = next((offer for offer in found.offers if not offer.download_bytes), None)
+        if ready is not None:
+            self._say(f"Model: {ready.title} ({ready.id})\n")
+            await self._client.send(UseModel(name=ready.id, api_base=ready.api_base))
+            await self._client.send(Submit(text=self._task))
+            return False
+        best = next((offer for offer in found.offers if offer.recommended), None)
+        if best is not None and self._accept_download:
+            self._say(f"{found.why}\n{best.title} · {best.detail}\n")
+            await self._client.send(FetchModel(model_id=best.id))
+            return False
+        self._say(_no_model(best, found.why))
+        self._code = 6
+        return True
+
+    def _progress(self, progress: FetchProgressed) -> None:
+        if not self._err.isatty():
+            return
+        share = progress.done_bytes / max(1, progress.total_bytes)
+        self._err.write(f"\r\x1b[K{progress.stage} {share:4.0%} of {progress.total_bytes / 1e6:,.0f} MB")
+        self._err.flush()
+
+    # -- questions -------------------------------------------------------------------------------------
+
+    async def _ask_decision(self, request: DecisionRequested) -> None:
+        """Ask until there is an answer that is one; an empty line never approves."""
+        assert self._asker is not None, "an engine that cannot ask does not"
+        why = f" ({request.why})" if request.why else ""
+        prompt = f"Run this?{why} [y] run  [n] no  [r REASON] no, because…  [a] always this code  [s] stop: "
+        while True:
+            line = await self._asker.line(prompt)
+            if line is None:
+                await self._client.send(Decide(request_id=request.request_id, verdict="stop"))
+                return
+            verb = parse_decision(request.request_id, line)
+            if verb is not None:
+                await self._client.send(verb)
+                return
+
+    async def _ask_input(self, request: InputRequested) -> None:
+        assert self._asker is not None, "an engine that cannot ask does not"
+        line = await self._asker.line(f"[running code asks] {safe_text(request.prompt)}", password=request.password)
+        if line is None:
+            await self._client.send(Interrupt())
+        else:
+            await self._client.send(Answer(request_id=request.request_id, text=line))
+
+    # -- narration -------------------------------------------------------------------------------------
+
+    def _narrate(self, event: AnyEvent) -> None:
+        match event:
+            case ProseGrew():
+                self._say(event.text)
+            case ProseFinished():
+                self._new_line()
+            case CodeFinished(complete=True):
+                self._new_line()
+                self._say(f"── {event.language} ──\n{event.source.rstrip()}\n──\n")
+            case DecisionMade(verdict="skip" | "stop"):
+                self._say(f"⊘ not run{': ' if event.reason else ''}{event.reason}\n")
+            case OutputAdded():
+                self._say(plain_text(event.output))
+            case ExecutionFinished():
+                self._new_line()
+                self._say(self._ended(event))
+            case KernelChanged(state="starting"):
+                self._say(f"● starting {event.language}…\n")
+            case RetryScheduled():
+                self._say(f"● {event.why}; trying again in {event.delay:.0f} s\n")
+            case NoticeAdded():
+                self._new_line()
+                self._say(f"{_SYMBOLS[event.level]} {event.title} {event.hint}\n")
+            case _:
+                pass
+
+    def _ended(self, event: ExecutionFinished) -> str:
+        code = f" · exit code {event.exit_code}" if event.exit_code else ""
+        return f"{'✓' if event.status == 'ok' else '✗'} {event.status} · {event.duration:.1f} s{code}\n"
+
+    def _new_line(self) -> None:
+        if not self._at_line_start:
+            self._say("\n")
+
+    def _say(self, text: str) -> None:
+        if not text:
+            return
+        self._err.write(safe_text(text))
+        self._err.flush()
+        self._at_line_start = text.endswith("\n")
+
+
+_SYMBOLS = {"info": "i", "warning": "!", "error": "✗"}
+
+
+def parse_decision(request_id: str, line: str) -> Decide | None:
+    """The decision that a typed line means, None if it means none."""
+    word, _, rest = line.strip().partition(" ")
+    match word.lower():
+        case "y" | "yes":
+            return Decide(request_id=request_id, verdict="run")
+        case "a" | "always":
+            return Decide(request_id=request_id, verdict="always")
+        case "n" | "no":
+            return Decide(request_id=request_id, verdict="skip")
+        case "r" if rest.strip():
+            return Decide(request_id=request_id, verdict="skip", reason=rest.strip())
+        case "s" | "stop":
+            return Decide(request_id=request_id, verdict="stop")
+        case _:
+            return None
+
+
+def _no_model(best: ModelOffer | None, why: str) -> str:
+    lines = ["✗ No model: no key and no local server was found."]
+    if best is not None:
+        lines.append(f"  {best.title} · {best.detail}")
+        lines.append("  To download and use it: --accept-download (or OI_TUI_ACCEPT_DOWNLOAD=1).")
+    elif why:
+        lines.append(f"  {why}")
+    lines.append("  Or name a model: -m NAME, with --api-base URL for your own server.")
+    return "\n".join(lines) + "\n"
