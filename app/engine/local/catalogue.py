@@ -116,9 +116,9 @@ def requirements(model: LocalModel) -> tuple[str, ...]:
 
 
 def in_words(size: int) -> str:
-    """A number of bytes for people: "98 MB", "1.1 GB"."""
+    """A number of bytes for people: "98 MB", "1.1 GB", "20 GB"."""
     if size < MB:
         return f"{size:,} bytes"
     if size < GB:
         return f"{size / MB:.0f} MB"
-    return f"{size / GB:.1f} GB"
+    return f"{size / GB:.1f} GB" if size < 10 * GB else f"{size / GB:.0f} GB"

@@ -97,7 +97,6 @@ class LocalServer:
                 stdin=PIPE,
                 stdout=PIPE,
                 stderr=log,
-                env=os.environ | {"OMP_WAIT_POLICY": "passive"},
                 # Ctrl+C in the terminal is meant for the turn, not for the server.
                 start_new_session=True,
             )
@@ -123,16 +122,13 @@ class LocalServer:
                 )
 
     async def _end(self) -> None:
-        process, self._process, self._url, self._model_id = self._process, None, "", ""
+        process, was_ready = self._process, bool(self._url)
+        self._process, self._url, self._model_id = None, "", ""
         if process is None:
             return
-        assert process.stdin is not None
-        process.stdin.close()  # its sign to end
         try:
-            async with asyncio.timeout(3):
-                await process.wait()
-        except TimeoutError:
-            pass
+            if was_ready:  # while it loads weights it hears nothing
+                await _ask_to_end(process)
         finally:
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
@@ -145,6 +141,15 @@ class LocalServer:
             tail = self.log.read_bytes()[-4000:].decode(errors="replace").strip()
             return LocalModelError(title, hint=hint, details=f"{tail}\n\n(from {self.log})")
         return LocalModelError(title, hint=hint)
+
+
+async def _ask_to_end(process: Process) -> None:
+    """Close its stdin, and wait a little."""
+    assert process.stdin is not None
+    process.stdin.close()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(3):
+            await process.wait()
 
 
 def _private_file(path: Path) -> IO[bytes]:

@@ -1,0 +1,169 @@
+"""The model server: how it starts, fails and ends. A stand-in for llama.cpp here, the real one below and with weights
+in `test_local_model.py`."""
+
+import asyncio
+import importlib.util
+import os
+import signal
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from oi_tui.app.engine.errors import LocalModelError
+from oi_tui.app.engine.local.catalogue import MODELS, find
+from oi_tui.app.engine.local.service import LocalServer
+
+MODEL = find("smollm2-135m")
+OTHER = MODELS[0]
+
+STAND_IN = """
+import os, runpy, sys, types
+class Settings(types.SimpleNamespace):
+    pass
+def params():
+    return Settings(model=Settings(), cpuparams=Settings(), cpuparams_batch=Settings())
+class Server:
+    listening_address = "http://127.0.0.1:1"
+    def __init__(self, params):
+        os.write(1, b"native noise on stdout\\n")
+        print("serves", params.model.path, params.cpuparams.n_threads, params.hostnames, params.port, file=sys.stderr)
+        if params.model.path == "/broken":
+            raise RuntimeError("failed to load the model")
+        if params.model.path == "/slow":
+            import threading
+            threading.Event().wait()
+module = types.ModuleType("xllamacpp")
+module.CommonParams, module.Server = params, Server
+sys.modules["xllamacpp"] = module
+runpy.run_module("oi_tui.app.engine.local.server", run_name="__main__", alter_sys=True)
+"""
+COMMAND = (sys.executable, "-c", STAND_IN)
+WITHOUT_RUNTIME = (
+    sys.executable,
+    "-c",
+    "import runpy, sys; sys.modules['xllamacpp'] = None;"
+    "runpy.run_module('oi_tui.app.engine.local.server', run_name='__main__', alter_sys=True)",
+)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "log" / "local-model.log"
+
+
+def children() -> list[psutil.Process]:
+    return psutil.Process().children()
+
+
+async def test_a_server_gives_its_url_and_ends_when_stopped(log: Path) -> None:
+    async with asyncio.timeout(60):
+        server = LocalServer(log=log, threads=3, command=COMMAND)
+        assert server.url is None
+        assert await server.start(MODEL, Path("/weights.gguf")) == "http://127.0.0.1:1/v1"
+        assert server.url == "http://127.0.0.1:1/v1"
+        (child,) = children()
+        await server.stop()
+        await server.stop()
+        assert not child.is_running()
+        assert server.url is None
+    assert "serves /weights.gguf 3 ['127.0.0.1'] 0" in log.read_text()
+    assert "native noise on stdout" in log.read_text()
+    assert log.stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_running_server_is_used_again_and_replaced_for_another_model(log: Path) -> None:
+    async with asyncio.timeout(60), LocalServer(log=log, command=COMMAND) as server:
+        await asyncio.gather(*(server.start(MODEL, Path("/a")) for _ in range(3)))
+        (first,) = children()
+        await server.start(OTHER, Path("/b"))
+        (second,) = children()
+        assert first != second
+        assert not first.is_running()
+    assert children() == []
+
+
+async def test_a_server_that_died_is_started_again(log: Path) -> None:
+    async with asyncio.timeout(60), LocalServer(log=log, command=COMMAND) as server:
+        await server.start(MODEL, Path("/a"))
+        (first,) = children()
+        first.kill()
+        while server.url is not None:  # noqa: ASYNC110 (bounded; until the loop has heard of it)
+            await asyncio.sleep(0)
+        assert await server.start(MODEL, Path("/a")) == server.url
+
+
+async def test_a_server_that_dies_while_it_starts_is_an_error_with_the_end_of_its_log(log: Path) -> None:
+    async with asyncio.timeout(60), LocalServer(log=log, command=COMMAND) as server:
+        with pytest.raises(LocalModelError, match="ended while it started") as caught:
+            await server.start(MODEL, Path("/broken"))
+    assert "failed to load the model" in caught.value.details
+    assert str(log) in caught.value.details
+    assert children() == []
+
+
+async def test_a_server_that_is_never_ready_is_ended_and_told(log: Path) -> None:
+    async with asyncio.timeout(60), LocalServer(log=log, command=COMMAND, start_timeout=1) as server:
+        with pytest.raises(LocalModelError, match="not ready after 1 seconds"):
+            await server.start(MODEL, Path("/slow"))
+        assert children() == []
+
+
+async def test_cancelling_the_start_ends_the_process(log: Path) -> None:
+    async with asyncio.timeout(60), LocalServer(log=log, command=COMMAND) as server:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.5):
+                await server.start(MODEL, Path("/slow"))
+        assert children() == []
+        assert server.url is None
+
+
+async def test_without_the_runtime_the_error_tells_how_to_install_it(log: Path) -> None:
+    async with asyncio.timeout(60), LocalServer(log=log, command=WITHOUT_RUNTIME) as server:
+        with pytest.raises(LocalModelError, match="xllamacpp, which is not installed") as caught:
+            await server.start(MODEL, Path("/a"))
+    assert caught.value.hint == "Install it with: pip install 'oi-tui[local]'"
+
+
+async def test_ctrl_c_in_the_terminal_does_not_reach_the_server(log: Path) -> None:
+    async with asyncio.timeout(60), LocalServer(log=log, command=COMMAND) as server:
+        await server.start(MODEL, Path("/a"))
+        (child,) = children()
+        assert os.getpgid(child.pid) != os.getpgid(0)
+
+
+async def test_the_server_ends_when_its_parent_is_killed(log: Path, tmp_path: Path) -> None:
+    program = tmp_path / "parent.py"
+    program.write_text(
+        "import asyncio, pathlib, psutil\n"
+        "from oi_tui.app.engine.local.catalogue import find\n"
+        "from oi_tui.app.engine.local.service import LocalServer\n"
+        "async def main():\n"
+        f"    server = LocalServer(log=pathlib.Path({str(log)!r}), command={COMMAND!r})\n"
+        "    await server.start(find('smollm2-135m'), pathlib.Path('/a'))\n"
+        "    print(psutil.Process().children()[0].pid, flush=True)\n"
+        "    await asyncio.Event().wait()\n"
+        "asyncio.run(main())\n"
+    )
+    async with asyncio.timeout(60):
+        parent = await asyncio.create_subprocess_exec(sys.executable, str(program), stdout=asyncio.subprocess.PIPE)
+        assert parent.stdout is not None
+        child = psutil.Process(int(await parent.stdout.readline()))
+        parent.send_signal(signal.SIGKILL)
+        await parent.wait()
+        await asyncio.to_thread(child.wait, 20)
+    assert not child.is_running()
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("xllamacpp") is None, reason="NOT TESTED: xllamacpp, install 'oi-tui[local]'"
+)
+async def test_the_real_runtime_refuses_a_broken_file_with_a_clear_error(log: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.gguf"
+    broken.write_bytes(b"GGUF" + b"\x03\x00\x00\x00" + b"\xff" * 1000)
+    async with asyncio.timeout(60), LocalServer(log=log) as server:
+        with pytest.raises(LocalModelError, match="SmolLM2 135M ended while it started") as caught:
+            await server.start(MODEL, broken)
+    assert caught.value.details
+    assert "oi-tui models remove smollm2-135m" in caught.value.hint
