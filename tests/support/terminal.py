@@ -27,20 +27,15 @@ from typing import Self
 import psutil
 import pyte
 
+from support.queries import CELL_HEIGHT, CELL_WIDTH, LONGEST_QUERY, QUERY, answer
+
 RUN_ON_TTY = 'tty=$1; shift; exec "$@" <>"$tty" >&0 2>&0'
 """A session leader that opens a terminal gets it as its controlling one; no fork of this process is needed."""
-
-QUERY = re.compile(
-    rb"\x1b\[(?P<attributes>c|0c)|\x1b\[>0?(?P<version>c|q)|\x1b\[(?P<report>[56])n"
-    rb"|\x1b\[\?(?P<mode>\d+)\$p|\x1b\](?P<colour>1[01]);\?(?:\x07|\x1b\\)|\x1b\[\?(?P<keyboard>u)|\x1b\[(?P<size>1[468])t"
-)
-LONGEST_QUERY = 16
 
 PRIVATE_MODE = re.compile(rb"\x1b\[\?([\d;]+)([hl])")
 UNKNOWN_TO_PYTE = re.compile(rb"\x1b\[[<=>][\d;:]*[a-zA-Z]|\x1b\[\?[\d;]*(?:\$p|u)|\x1b[_^XP][^\x1b]*\x1b\\")
 UNFINISHED = re.compile(rb"\x1b(?:\[[^@-~]*|\][^\x07\x1b]*\x1b?|[_^XP][^\x1b]*\x1b?)?\Z")
 
-SYNCHRONISED_OUTPUT = 2026
 RESTORED_AT_EXIT = frozenset({1000, 1002, 1003, 1004, 1006, 1049, 2004})
 """Private modes (mouse, focus, alternate screen, bracketed paste) that no program may leave switched on."""
 
@@ -224,6 +219,13 @@ class Terminal:
             os.close(descriptor)
         self._master = -1
 
+    @property
+    def cursor(self) -> tuple[int, int]:
+        """Row and column of the cursor, from 1."""
+        with self._changed:
+            self._catch_up()
+            return self._emulator.cursor.y + 1, self._emulator.cursor.x + 1
+
     # --- the machinery
 
     def _ends_within(self, seconds: float) -> bool:
@@ -240,8 +242,7 @@ class Terminal:
                 data = data[os.write(self._master, data[:1024]) :]
 
     def _set_size(self) -> None:
-        cell_width, cell_height = 8, 16
-        pixels = self.columns * cell_width, self.rows * cell_height
+        pixels = self.columns * CELL_WIDTH, self.rows * CELL_HEIGHT
         fcntl.ioctl(self._slave, termios.TIOCSWINSZ, struct.pack("HHHH", self.rows, self.columns, *pixels))
 
     def _wait(self, condition: Callable[[], bool], what: str, timeout: float | None) -> float:
@@ -311,38 +312,10 @@ class Terminal:
             seen = self._tail + data
             answered = 0
             for query in QUERY.finditer(seen):
-                self._write(self._answer(query))
+                self._write(answer(query, self))
                 answered = query.end()
             self._tail = seen[max(answered, len(seen) - LONGEST_QUERY) :]
             self._changed.notify_all()
-
-    def _answer(self, query: re.Match[bytes]) -> bytes:
-        match query.lastgroup, query[query.lastgroup or 0]:
-            case "attributes", _:
-                return b"\x1b[?62;22c"
-            case "version", b"c":
-                return b"\x1b[>1;10;0c"
-            case "version", _:
-                return b"\x1bP>|terminal 1\x1b\\"
-            case "report", b"5":
-                return b"\x1b[0n"
-            case "report", _:
-                self._catch_up()
-                cursor = self._emulator.cursor
-                return b"\x1b[%d;%dR" % (cursor.y + 1, cursor.x + 1)
-            case "mode", mode:
-                return b"\x1b[?%b;%d$y" % (mode, 2 if int(mode) == SYNCHRONISED_OUTPUT else 0)
-            case "colour", which:
-                value = b"d0d0/d0d0/d0d0" if which == b"10" else b"1010/1010/1414"
-                return b"\x1b]%b;rgb:%b\x1b\\" % (which, value)
-            case "keyboard", _:
-                return b"\x1b[?0u"
-            case "size", b"14":
-                return b"\x1b[4;%d;%dt" % (self.rows * 16, self.columns * 8)
-            case "size", b"16":
-                return b"\x1b[6;16;8t"
-            case _:
-                return b"\x1b[8;%d;%dt" % (self.rows, self.columns)
 
 
 def _matcher(wanted: str | re.Pattern[str]) -> Callable[[str], bool]:
