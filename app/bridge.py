@@ -1,0 +1,270 @@
+"""The one road between the engine and the screen: replies in, values for the view; verbs out, in order.
+
+The bridge folds events into the transcript and tells the view which blocks changed, once for each batch however
+many events it holds. It knows no widgets. When the engine is lost it says so, keeps what is there, and waits
+until the person wants a new one.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Protocol, assert_never
+
+from oi_tui.app.client import Connect, EngineClient, EngineLost
+from oi_tui.app.engine.blocks import Block
+from oi_tui.app.engine.errors import OiTuiError
+from oi_tui.app.engine.events import (
+    AnyEvent,
+    ConversationCleared,
+    DecisionRequested,
+    ExecutionFinished,
+    ExecutionStarted,
+    InputRequested,
+    KernelChanged,
+    KernelState,
+    NoticeAdded,
+    RetryScheduled,
+    SessionOpened,
+    StepStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from oi_tui.app.engine.protocol import Batch, Failed, FetchEnded, FetchProgressed, Hello, ModelsFound, Reply
+from oi_tui.app.engine.transcript import Transcript
+from oi_tui.app.engine.values import Level
+from oi_tui.app.engine.verbs import AnyVerb, FindModels, Open, Submit
+from oi_tui.widgets.status import Status
+
+
+class View(Protocol):
+    """What the bridge needs of a screen."""
+
+    def reset(self, blocks: Sequence[Block]) -> None:
+        """Show these blocks and nothing else."""
+        ...
+
+    def put(self, index: int, block: Block) -> None:
+        """Show this block at this place."""
+        ...
+
+    def show_status(self, status: Status, queued: int) -> None:
+        """Show what goes on, and how many prompts wait."""
+        ...
+
+    def ask(self, decision: DecisionRequested | None, question: InputRequested | None) -> None:
+        """Have these and no other questions open."""
+        ...
+
+    def show_models(self, reply: ModelsFound | FetchProgressed | FetchEnded) -> None:
+        """Something about the choice of a model."""
+        ...
+
+
+class Bridge:
+    """Owns the connection and the transcript of one screen."""
+
+    def __init__(
+        self, connect: Connect, view: View, *, session_id: str | None = None, context_window: int | None = None
+    ) -> None:
+        self.transcript = Transcript()
+        self.stopped = False
+        """Whether there is no engine, and none is being started."""
+        self._connect = connect
+        self._view = view
+        self._session_id = session_id
+        self._context_window = context_window
+        self._client: EngineClient | None = None
+        self._verbs: asyncio.Queue[AnyVerb] = asyncio.Queue()
+        self._again = asyncio.Event()
+        self._closing = False
+        self._running: set[str] = set()
+        self._kernels: dict[str, KernelState] = {}
+        self._activity = "starting"
+        self._queued = 0
+        self._notices = 0
+        self._first_prompt: Submit | None = None
+        self._asked_for_model = False
+
+    # -- what the screen calls -----------------------------------------------------------------------------
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything would be broken off by leaving now."""
+        return not self.stopped and (self.transcript.turn_open or bool(self._running))
+
+    def send(self, verb: AnyVerb) -> None:
+        """Ask the engine for something; verbs arrive in the order in which they were sent."""
+        if self.stopped:
+            self._notice("warning", "The engine is not running.", "Press ctrl+r to start it again.")
+            return
+        if isinstance(verb, Submit):
+            self._queued = self._queued + 1 if self.transcript.turn_open else 0
+            self._show_status()
+        self._verbs.put_nowait(verb)
+
+    def submit_first(self, prompt: Submit) -> None:
+        """Send this prompt as soon as there is a session with a model."""
+        self._first_prompt = prompt
+
+    def restart(self) -> None:
+        """Start the engine again, on the same session, if there is none."""
+        if self.stopped:
+            self._again.set()
+
+    async def close(self) -> None:
+        """Let the engine save and end."""
+        self._closing = True
+        if self._client is not None:
+            await self._client.close()
+        self._again.set()
+
+    async def run(self) -> None:
+        """Carry replies and verbs until closed; after a loss, from the next `restart` on."""
+        while not self._closing:
+            try:
+                await self._converse()
+            except EngineLost as lost:
+                self._lose("The engine stopped.", str(lost))
+            except OiTuiError as error:
+                self._lose(error.title, error.hint)
+            if not self._closing:
+                self._lose("The engine ended.", "")
+                await self._again.wait()
+            self._again.clear()
+
+    # -- one connection --------------------------------------------------------------------------------------
+
+    async def _converse(self) -> None:
+        self.stopped, self._activity = False, "starting"
+        self._verbs = asyncio.Queue()
+        self._show_status()
+        client = await self._connect()
+        self._client = client
+        sender: asyncio.Task[None] | None = None
+        try:
+            await client.send(Open(session_id=self._session_id))
+            sender = asyncio.create_task(self._send_all(client))
+            async for reply in client.replies():
+                self._route(reply)
+                await asyncio.sleep(0)  # lines that are already here must not keep the keyboard waiting
+        finally:
+            if sender is not None:
+                sender.cancel()
+                await asyncio.wait([sender])
+            self._client = None
+            await client.close()
+
+    async def _send_all(self, client: EngineClient) -> None:
+        while True:
+            verb = await self._verbs.get()
+            try:
+                await client.send(verb)
+            except EngineLost:
+                return  # the side that reads says so
+
+    def _lose(self, title: str, detail: str) -> None:
+        if self.stopped or self._closing:
+            return
+        self.stopped, self._activity, self._queued = True, "engine stopped", 0
+        self._kernels.clear()
+        if self.transcript.turn_open:
+            self._apply([TurnEnded(reason="engine_lost")])
+        hint = "Press ctrl+r to start it again; the conversation is kept."
+        self._notice("error", title, hint, detail)
+
+    # -- replies ---------------------------------------------------------------------------------------------
+
+    def _route(self, reply: Reply) -> None:
+        match reply:
+            case Batch(replay=True):
+                self.transcript = Transcript()
+                self._running.clear()
+                self._apply(reply.events, anew=True)
+            case Batch():
+                self._apply(reply.events)
+            case Failed():
+                self._notice("error", reply.title, reply.hint, reply.details)
+            case ModelsFound() | FetchProgressed() | FetchEnded():
+                self._view.show_models(reply)
+            case Hello():
+                pass
+            case _:
+                assert_never(reply)
+
+    def _apply(self, events: Sequence[AnyEvent], *, anew: bool = False) -> None:
+        transcript = self.transcript
+        changed: dict[int, None] = {}
+        for event in events:
+            if isinstance(event, ConversationCleared):
+                anew = True
+            changed.update(dict.fromkeys(transcript.apply(event)))
+            self._follow(event)
+        if anew:
+            self._view.reset(transcript.blocks)
+        else:
+            for index in changed:
+                self._view.put(index, transcript.blocks[index])
+        self._view.ask(transcript.pending_decision, transcript.pending_input)
+        self._show_status()
+        self._open_with_model()
+
+    def _follow(self, event: AnyEvent) -> None:
+        """What the status line knows beyond the transcript."""
+        match event:
+            case SessionOpened():
+                self._session_id = event.session_id
+                self._activity = ""
+            case TurnStarted():
+                self._queued = max(0, self._queued - 1)
+            case StepStarted():
+                self._activity = "thinking"
+            case RetryScheduled():
+                self._activity = f"trying again in {event.delay:.0f} s"
+            case ExecutionStarted():
+                self._running.add(event.block_id)
+                self._activity = "running"
+            case ExecutionFinished():
+                self._running.discard(event.block_id)
+                self._activity = "thinking" if self.transcript.turn_open else ""
+            case TurnEnded():
+                self._running.clear()
+                self._activity = ""
+            case KernelChanged():
+                self._kernels[event.language] = event.state
+            case ConversationCleared():
+                self._running.clear()
+                self._kernels.clear()
+            case _:
+                pass
+
+    def _open_with_model(self) -> None:
+        """A session without a model begins with the choice of one; a first prompt waits for it."""
+        if not self.transcript.session_id or self.stopped:
+            return
+        if not self.transcript.model:
+            if not self._asked_for_model:
+                self._asked_for_model = True
+                self.send(FindModels())
+            return
+        if self._first_prompt is not None:
+            prompt, self._first_prompt = self._first_prompt, None
+            self.send(prompt)
+
+    def _notice(self, level: Level, title: str, hint: str = "", details: str = "") -> None:
+        self._notices += 1
+        block_id = f"screen-{self._notices}"
+        self._apply([NoticeAdded(block_id=block_id, level=level, title=title, hint=hint, details=details)])
+
+    def _show_status(self) -> None:
+        transcript = self.transcript
+        activity = "waiting for you" if transcript.pending_decision or transcript.pending_input else self._activity
+        self._view.show_status(
+            Status(
+                model=transcript.model,
+                approval=transcript.approval,
+                activity=activity,
+                kernels=tuple(self._kernels.items()),
+                usage=transcript.usage,
+                context_window=self._context_window,
+            ),
+            self._queued,
+        )

@@ -1,0 +1,211 @@
+"""Everything a person can tell the program to do, once: bindings, palette, slash commands and help derive from here.
+
+A row has either an `action` of the screen or the app, or a `verb` that is sent to the engine as it is.
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple, get_args
+
+from textual.binding import Binding, BindingType
+
+from oi_tui.app.engine.values import ApprovalMode, Value
+from oi_tui.app.engine.verbs import AnyVerb, Clear, FindModels, Restart, Retry, Run, SetApproval, Submit, UseModel
+from oi_tui.widgets.approval import ApprovalPanel
+from oi_tui.widgets.composer import PromptArea
+from oi_tui.widgets.editor import SourceEditor
+from oi_tui.widgets.timeline.view import Timeline
+
+_MENTION = re.compile(r'(?<!\S)@(?:"([^"\n]+)"|(\S+))')
+
+
+class WrongArgument(Exception):
+    """What stands after a slash command makes no sense there; the text says what would."""
+
+
+class Command(NamedTuple):
+    """One thing that can be asked for."""
+
+    id: str
+    title: str
+    help: str
+    key: str = ""
+    """Textual's names, with commas between them; "" where there is none."""
+    slash: str = ""
+    argument: str = ""
+    """What may follow the slash command, for the help."""
+    action: str = ""
+    verb: Callable[[str], AnyVerb] | None = None
+
+
+def _use_model(argument: str) -> AnyVerb:
+    return UseModel(name=argument) if argument else FindModels()
+
+
+def _set_approval(argument: str) -> AnyVerb:
+    for mode in get_args(ApprovalMode):
+        if argument == mode:
+            return SetApproval(mode=mode)
+    raise WrongArgument("Say /approve ask, /approve auto or /approve never.")
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command("help", "Help", "Keys and commands", key="f1", slash="help", action="app.help"),
+    Command(
+        "model", "Choose a model", "Another model, or a list to choose from", slash="model", argument="[NAME]",
+        verb=_use_model,
+    ),
+    Command(
+        "approve", "Approval mode", "Who decides about code: ask you, auto (all runs), never (nothing runs)",
+        slash="approve", argument="ask|auto|never", verb=_set_approval,
+    ),
+    Command(
+        "restart", "Restart the kernels", "Fresh kernels: variables are lost, the conversation stays", slash="restart",
+        argument="[LANGUAGE]", verb=lambda argument: Restart(language=argument or None),
+    ),
+    Command("clear", "Clear", "Forget the conversation and the kernels' state", slash="clear", verb=lambda _: Clear()),
+    Command("retry", "Go on", "Go on where the last turn ended", slash="retry", verb=lambda _: Retry()),
+    Command("theme", "Theme", "Other colours", slash="theme", argument="NAME", action="app.use_theme"),
+    Command("editor", "Open the editor", "Write the prompt in $EDITOR", key="ctrl+g", action="screen.edit_external"),
+    Command(
+        "interrupt", "Interrupt", "Stop the cell that runs; twice within a second, the turn; else one step back",
+        key="escape", action="screen.step_back",
+    ),
+    Command(
+        "focus", "Timeline and back", "Move between the prompt and the timeline", key="tab,shift+tab,ctrl+up",
+        action="screen.switch_focus",
+    ),
+    Command(
+        "engine", "Start the engine again", "After it was lost, on the same session", key="ctrl+r",
+        action="screen.restart_engine",
+    ),
+    Command("suspend", "Suspend", "Back to the shell; fg returns", key="ctrl+z", action="app.suspend_process"),
+    Command(
+        "quit", "Quit", "Save and leave; asks first when something runs", key="ctrl+q", slash="quit", action="app.quit"
+    ),
+)  # fmt: skip
+
+OF_THE_APP = frozenset({"help", "suspend", "quit"})
+"""Commands whose keys work on every screen; the others belong to the chat."""
+
+
+def bindings(*, of_the_app: bool) -> list[BindingType]:
+    """Textual's bindings of the rows that have a key."""
+    return [
+        Binding(row.key, row.action, row.title, show=False, id=row.id, priority=row.id == "quit")
+        for row in COMMANDS
+        if row.key and (row.id in OF_THE_APP) == of_the_app
+    ]
+
+
+def slash_command(name: str) -> Command | None:
+    """The row of `/name`, also where `name` is the beginning of one slash command only."""
+    rows = [row for row in COMMANDS if row.slash]
+    exact = [row for row in rows if row.slash == name]
+    begun = exact or [row for row in rows if name and row.slash.startswith(name)]
+    return begun[0] if len(begun) == 1 else None
+
+
+class Typed(Value, frozen=True, kw_only=True):
+    """A line beginning with `/`."""
+
+    name: str
+    argument: str = ""
+
+
+def meaning(text: str, folder: Path) -> AnyVerb | Typed:
+    """What a text from the composer asks for: a prompt, the person's own code, or a slash command.
+
+    A text that begins with `/` but looks like a path, and everything that has more than one line, is a prompt.
+    """
+    stripped = text.strip()
+    match stripped[:1]:
+        case "!" if stripped[1:].strip():
+            return Run(language="shell", source=stripped[1:].strip())
+        case "%" if stripped[1:].strip():
+            source = stripped[1:].removeprefix("python") if re.match(r"%python\s", stripped) else stripped[1:]
+            return Run(language="python", source=source.strip("\n ") if "\n" not in source else source.strip("\n"))
+        case "/" if re.fullmatch(r"/[a-z]*(?: [^\n]*)?", stripped):
+            name, _, argument = stripped[1:].partition(" ")
+            return Typed(name=name, argument=argument.strip())
+    return Submit(text=text, files=mentioned_files(text, folder))
+
+
+def mentioned_files(text: str, folder: Path) -> tuple[str, ...]:
+    """Paths written as `@path` or `@"a path"` that exist, in the order of the text, each once."""
+    names = (quoted or plain for quoted, plain in _MENTION.findall(text))
+    found = (name for name in names if _exists(folder / Path(name).expanduser()))
+    return tuple(dict.fromkeys(found))
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False  # a name that no file can have
+
+
+class Row(NamedTuple):
+    """One line of the help."""
+
+    keys: str
+    slash: str
+    help: str
+
+
+class Section(NamedTuple):
+    """Rows that work in the same place."""
+
+    title: str
+    rows: tuple[Row, ...]
+
+
+def sections() -> tuple[Section, ...]:
+    """All keys and commands, by where they work."""
+    everywhere = tuple(
+        Row(_spelled(row.key), f"/{row.slash} {row.argument}".strip() if row.slash else "", row.help)
+        for row in COMMANDS
+    )
+    return (
+        Section("Everywhere", everywhere),
+        Section(
+            "The prompt",
+            (
+                *_rows(PromptArea.BINDINGS),
+                Row("", "!COMMAND", "Run a shell command yourself"),
+                Row("", "%CODE", "Run Python yourself; %python works too"),
+                Row("", "@PATH", "Give a file with the prompt"),
+            ),
+        ),
+        Section("When code wants to run", _rows(ApprovalPanel.BINDINGS)),
+        Section("Editing that code", _rows(SourceEditor.BINDINGS)),
+        Section("The timeline", _rows(Timeline.BINDINGS)),
+    )
+
+
+def markdown_table() -> str:
+    """The sections as Markdown, for the README."""
+    lines: list[str] = []
+    for section in sections():
+        lines += [f"**{section.title}**", "", "| key | command | what it does |", "|---|---|---|"]
+        lines += [f"| {_code(row.keys)} | {_code(row.slash)} | {row.help} |" for row in section.rows]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _code(text: str) -> str:
+    escaped = text.replace("|", "\\|")
+    return f"`{escaped}`" if text else ""
+
+
+def _rows(items: list[BindingType]) -> tuple[Row, ...]:
+    return tuple(
+        Row(item.key_display or _spelled(item.key), "", item.description)
+        for item in items
+        if isinstance(item, Binding) and item.description
+    )
+
+
+def _spelled(keys: str) -> str:
+    return ", ".join(keys.split(","))

@@ -1,0 +1,253 @@
+"""The main screen: the timeline above, the bottom region below it, and the status line.
+
+It turns messages of widgets into verbs, and what the bridge says into calls of widgets. What a verb does, and
+what a block looks like, is known elsewhere.
+"""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.events import Resize
+from textual.screen import Screen
+
+from oi_tui.app.bridge import Bridge
+from oi_tui.app.client import Connect
+from oi_tui.app.commands import Typed, WrongArgument, bindings, meaning, slash_command
+from oi_tui.app.engine.blocks import Block, CodeBlock, UserBlock
+from oi_tui.app.engine.events import DecisionRequested, InputRequested
+from oi_tui.app.engine.protocol import FetchEnded, FetchProgressed, ModelsFound
+from oi_tui.app.engine.settings import Settings
+from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.verbs import Answer, Decide, Interrupt
+from oi_tui.app.screens.external_editor import EditorFailed, edit_text
+from oi_tui.app.screens.setup import SetupScreen
+from oi_tui.themes.palette import Palette
+from oi_tui.widgets.approval import ApprovalPanel
+from oi_tui.widgets.arming import Clock
+from oi_tui.widgets.composer import Composer, PromptArea
+from oi_tui.widgets.question import QuestionPanel
+from oi_tui.widgets.status import Status, StatusBar
+from oi_tui.widgets.timeline.view import Timeline
+
+SECOND_ESCAPE = 1.0
+"""Seconds within which another Escape stops the whole turn."""
+
+
+class ChatScreen(Screen[None]):
+    """One session on the screen."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings(of_the_app=False)
+
+    def __init__(
+        self,
+        connect: Connect,
+        settings: Settings,
+        palette: Palette,
+        *,
+        session_id: str | None = None,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        super().__init__()
+        self.bridge = Bridge(connect, self, session_id=session_id, context_window=settings.model.context_window)
+        self.palette = palette
+        self._settings = settings
+        self._clock = clock
+        self._escaped = float("-inf")
+        self._setup: SetupScreen | None = None
+
+    def compose(self) -> ComposeResult:
+        """Timeline, then one of three in the bottom region, then the status."""
+        yield Timeline(id="timeline")
+        with Vertical(id="bottom"):
+            yield Composer(clock=self._clock, id="composer")
+            yield ApprovalPanel(clock=self._clock, id="approval")
+            yield QuestionPanel(clock=self._clock, id="question")
+        yield StatusBar(id="status")
+
+    def on_mount(self) -> None:
+        """The composer first; then the engine may start."""
+        self.set_palette(self.palette)
+        self._bring_up("composer")
+        self.run_worker(self.bridge.run(), name="engine", exclusive=True)
+
+    def set_palette(self, palette: Palette) -> None:
+        """Other colours from now on."""
+        self.palette = palette
+        self.query_one(Timeline).set_palette(palette)
+        self.query_one(ApprovalPanel).set_palette(palette)
+
+    # -- what the bridge calls ---------------------------------------------------------------------------
+
+    def reset(self, blocks: Sequence[Block]) -> None:
+        """Another transcript."""
+        self.query_one(Timeline).reset(blocks)
+        self.query_one(PromptArea).set_history([block.text for block in blocks if isinstance(block, UserBlock)])
+
+    def put(self, index: int, block: Block) -> None:
+        """One block."""
+        self.query_one(Timeline).put(index, block)
+
+    def show_status(self, status: Status, queued: int) -> None:
+        """The bottom line, and the hint beside the prompt."""
+        self.query_one(StatusBar).status = status
+        hint = "enter send · F1 help"
+        if self.bridge.stopped:
+            hint = "ctrl+r starts the engine"
+        elif queued:
+            hint = f"{queued} queued · esc stops"
+        elif self.bridge.busy:
+            hint = "enter queues · esc stops"
+        self.query_one(Composer).hint = hint
+
+    def ask(self, decision: DecisionRequested | None, question: InputRequested | None) -> None:
+        """Bring up what waits for the person, or the composer."""
+        approval, panel = self.query_one(ApprovalPanel), self.query_one(QuestionPanel)
+        if decision is not None:
+            if approval.request is None or approval.request.request_id != decision.request_id:
+                self._bring_up("approval")
+                approval.arming.touch_at(self.query_one(PromptArea).last_key)
+                approval.ask(decision)
+        elif question is not None:
+            if panel.request is None or panel.request.request_id != question.request_id:
+                self._bring_up("question")
+                panel.ask(question, self._origin(question.block_id))
+        elif not self.query_one(Composer).display:
+            approval.request = panel.request = None
+            self._bring_up("composer")
+
+    def show_models(self, reply: ModelsFound | FetchProgressed | FetchEnded) -> None:
+        """The choice of a model, and how a download goes."""
+        if self._setup is not None and self._setup.is_attached:
+            self._setup.show(reply)
+        elif isinstance(reply, ModelsFound):
+            self._setup = SetupScreen(reply, self.bridge.send, first=not self.bridge.transcript.model)
+            self.app.push_screen(self._setup)
+
+    # -- messages of widgets -----------------------------------------------------------------------------
+
+    async def on_prompt_area_submitted(self, event: PromptArea.Submitted) -> None:
+        """A prompt, the person's own code, or a command."""
+        event.stop()
+        asked = meaning(event.text, Path(self.bridge.transcript.cwd or "."))
+        if isinstance(asked, Typed):
+            await self.obey(asked)
+            return
+        self.query_one(Timeline).scroll_to_end()
+        self.bridge.send(asked)
+
+    async def obey(self, typed: Typed) -> None:
+        """Do what a slash command says."""
+        row = slash_command(typed.name)
+        if row is None:
+            self.notify(
+                f"There is no /{safe_text(typed.name)}. F1 lists the commands.", severity="warning", markup=False
+            )
+            return
+        if row.verb is None:
+            await self.run_action(f"{row.action}({typed.argument!r})" if row.argument else row.action)
+            return
+        try:
+            self.bridge.send(row.verb(typed.argument))
+        except WrongArgument as wrong:
+            self.notify(str(wrong), severity="warning", markup=False)
+
+    def on_approval_panel_decided(self, event: ApprovalPanel.Decided) -> None:
+        """The answer to the question about code."""
+        event.stop()
+        self.bridge.send(
+            Decide(request_id=event.request_id, verdict=event.verdict, source=event.source, reason=event.reason)
+        )
+        self._bring_up("composer")
+
+    def on_approval_panel_full_toggled(self, event: ApprovalPanel.FullToggled) -> None:
+        """The panel gets the room of the timeline, or gives it back."""
+        event.stop()
+        self.set_class(event.full, "-approval-full")
+        self._fit(self.size.height)
+
+    def on_question_panel_answered(self, event: QuestionPanel.Answered) -> None:
+        """The answer to running code."""
+        event.stop()
+        self.bridge.send(Answer(request_id=event.request_id, text=event.text))
+        self._bring_up("composer")
+
+    def on_timeline_copy_requested(self, event: Timeline.CopyRequested) -> None:
+        """Logical text to the clipboard."""
+        event.stop()
+        self.app.copy_to_clipboard(event.text)
+        lines = event.text.count("\n") + 1
+        self.notify(f"Copied {lines:,} {'line' if lines == 1 else 'lines'}.", timeout=2, markup=False)
+
+    def on_timeline_link_clicked(self, event: Timeline.LinkClicked) -> None:
+        """A link of a model is not opened, only copied: where it leads is for the person to judge."""
+        event.stop()
+        self.app.copy_to_clipboard(event.href)
+        self.notify(f"Link copied: {safe_text(event.href)}", markup=False)
+
+    def on_resize(self, event: Resize) -> None:
+        """The panel keeps its keys on the screen."""
+        self._fit(event.size.height)
+
+    # -- actions ---------------------------------------------------------------------------------------------
+
+    def action_step_back(self) -> None:
+        """Stop what runs, harder the second time; with nothing running, one level back."""
+        if self.query_one(ApprovalPanel).step_back():
+            return
+        if not self.bridge.busy:
+            self.query_one(PromptArea).focus()
+            return
+        now = self._clock()
+        again, self._escaped = now - self._escaped <= SECOND_ESCAPE, now
+        self.bridge.send(Interrupt(turn=again))
+        if not again:
+            self.notify("Escape again stops the whole turn.", timeout=2, markup=False)
+
+    def action_switch_focus(self) -> None:
+        """Between the timeline and what is at the bottom."""
+        timeline = self.query_one(Timeline)
+        if not timeline.has_focus:
+            timeline.focus()
+            return
+        for panel in (PromptArea, ApprovalPanel, QuestionPanel):
+            widget = self.query_one(panel)
+            if widget.display and all(node.display for node in widget.ancestors_with_self if hasattr(node, "display")):
+                widget.focus()
+
+    def action_restart_engine(self) -> None:
+        """A new engine for the same session."""
+        self.bridge.restart()
+
+    def action_edit_external(self) -> None:
+        """The prompt in the person's own editor."""
+        area = self.query_one(PromptArea)
+        try:
+            area.fill(edit_text(self.app, area.full_text, self._settings.screen.editor))
+        except EditorFailed as failed:
+            self.notify(str(failed), severity="error", markup=False)
+
+    # -- inside ------------------------------------------------------------------------------------------------
+
+    def _bring_up(self, name: str) -> None:
+        self.remove_class("-approval-full")
+        for child in self.query_one("#bottom").children:
+            child.display = child.id == name
+        self._fit(self.size.height)
+        if name == "composer":
+            self.query_one(PromptArea).focus()
+
+    def _fit(self, height: int) -> None:
+        full = self.has_class("-approval-full")
+        self.query_one(ApprovalPanel).fit(height - 1 if full else max(6, height * 6 // 10))
+
+    def _origin(self, block_id: str) -> str:
+        block = self.bridge.transcript.block(block_id)
+        if not isinstance(block, CodeBlock):
+            return ""
+        first = next((line.strip() for line in block.source.splitlines() if line.strip()), "")
+        return f"{block.language} · {first[:40]}"

@@ -1,0 +1,42 @@
+"""One question with two keys; Enter answers nothing."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+
+
+class ConfirmScreen(ModalScreen[bool]):
+    """Dismissed with whether the person said yes."""
+
+    CSS_PATH = "confirm.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "dismiss(True)", "Yes"),
+        Binding("n,escape", "dismiss(False)", "No"),
+    ]
+
+    def __init__(self, title: str, text: str, *, yes: str, no: str) -> None:
+        super().__init__()
+        self._title = title
+        self._text = text
+        self._labels = (KeyLabel("y", yes, yes), KeyLabel("n", no, no))
+
+    def compose(self) -> ComposeResult:
+        """A small box in the middle."""
+        with Vertical(id="confirm-box"):
+            yield Static(self._title, id="confirm-title", markup=False)
+            yield Static(self._text, id="confirm-text", markup=False)
+            yield KeyRow(id="confirm-keys")
+
+    def on_mount(self) -> None:
+        """The two answers."""
+        self.query_one(KeyRow).labels = self._labels
+
+    def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
+        """A click on a label is that key."""
+        self.dismiss(event.key == "y")

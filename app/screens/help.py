@@ -1,0 +1,57 @@
+"""All keys and commands, made from where they are defined."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from oi_tui.app.commands import Section, sections
+
+_KEYS, _SLASH = 26, 24
+_ROOMY = 90
+
+
+class HelpScreen(ModalScreen[None]):
+    """A page to scroll; Escape or F1 leaves."""
+
+    CSS_PATH = "help.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,f1,q", "dismiss", "Back")]
+
+    def compose(self) -> ComposeResult:
+        """One section under the other."""
+        with VerticalScroll(id="help-page"):
+            for section in sections():
+                yield Static(section.title, classes="help-title", markup=False)
+                yield SectionTable(section)
+        yield Static("↑ ↓ scroll   esc back", id="help-keys", markup=False)
+
+
+class SectionTable(Static):
+    """Keys, commands and meanings in columns; under each other where it is narrow."""
+
+    def __init__(self, section: Section) -> None:
+        super().__init__(markup=False)
+        self._section = section
+
+    def on_mount(self) -> None:
+        """Lay it out for the screen as it is now."""
+        self.update(self._content(self.app.size.width))
+
+    def on_resize(self) -> None:
+        """Lay it out anew."""
+        self.update(self._content(self.app.size.width))
+
+    def _content(self, width: int) -> Content:
+        lines: list[Content] = []
+        for keys, slash, text in self._section.rows:
+            if width >= _ROOMY:
+                words = (Content.styled(f"{keys:<{_KEYS}}", "$accent"), Content.styled(f"{slash:<{_SLASH}}", "$text"))
+                lines.append(Content.assemble(*words, (text, "$dim")))
+                continue
+            head = "  ".join(part for part in (keys, slash) if part)
+            lines.append(Content.assemble((f"{head:<24}  ", "$accent"), (text, "$dim")))
+        return Content("\n").join(lines)

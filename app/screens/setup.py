@@ -1,0 +1,217 @@
+"""The choice of a model: what was found, what could be downloaded, or a name typed by the person.
+
+Nothing is sent anywhere and nothing is downloaded before a choice is made here; a download is asked about once,
+with what it costs.
+"""
+
+from collections.abc import Callable
+from typing import ClassVar, Literal
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Input, OptionList, ProgressBar, Static
+from textual.widgets.option_list import Option
+
+from oi_tui.app.engine.protocol import FetchEnded, FetchProgressed, ModelOffer, ModelsFound
+from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.verbs import AnyVerb, CancelFetch, FetchModel, UseModel
+from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+
+Stage = Literal["choice", "consent", "download", "form"]
+
+_INTRO = "oi-tui runs code that a language model writes, on this machine, after you approve it."
+_SLOW, _FAST = 2_000_000, 12_000_000
+"""Bytes per second of an ordinary line, for the estimate."""
+_KEYS: dict[Stage, tuple[KeyLabel, ...]] = {
+    "choice": (KeyLabel("enter", "choose", "choose"), KeyLabel("esc", "without a model", "back")),
+    "consent": (KeyLabel("y", "download and use", "download"), KeyLabel("esc", "back", "back")),
+    "download": (KeyLabel("esc", "cancel; what has arrived is kept", "cancel"),),
+    "form": (KeyLabel("enter", "next, then use it", "next"), KeyLabel("esc", "back", "back")),
+}
+
+
+class SetupScreen(Screen[None]):
+    """Offers models, asks before it downloads, shows how that goes."""
+
+    CSS_PATH = "setup.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "step_back", "Back"),
+        Binding("y", "consent", "Download"),
+    ]
+
+    def __init__(self, found: ModelsFound, send: Callable[[AnyVerb], None], *, first: bool) -> None:
+        super().__init__()
+        self._found = found
+        self._send = send
+        self._first = first
+        self._stage: Stage = "choice"
+        self._offer: ModelOffer | None = None
+
+    def compose(self) -> ComposeResult:
+        """Everything that may be shown; one stage at a time is."""
+        with Vertical(id="setup-page"):
+            yield Static(_INTRO if self._first else "", id="setup-intro", markup=False)
+            yield Static("Which model?", id="setup-title", markup=False)
+            yield OptionList(id="setup-offers", markup=False)
+            yield Static(id="setup-text", markup=False)
+            yield ProgressBar(id="setup-progress", show_eta=True)
+            with Vertical(id="setup-form"):
+                yield Static("Name, as LiteLLM spells it", classes="label", markup=False)
+                yield Input(id="setup-name", placeholder="gpt-5 · ollama/llama3 · openai/NAME with a URL")
+                yield Static("URL of an OpenAI-compatible server, if it is your own", classes="label", markup=False)
+                yield Input(id="setup-url", placeholder="http://127.0.0.1:8080/v1")
+                yield Static("Key, if it needs one (kept in memory only)", classes="label", markup=False)
+                yield Input(id="setup-key", password=True)
+            yield Static(id="setup-error", markup=False)
+        yield KeyRow(id="setup-keys")
+
+    def on_mount(self) -> None:
+        """What was found."""
+        self._show_offers()
+        self._enter("choice")
+
+    def show(self, reply: ModelsFound | FetchProgressed | FetchEnded) -> None:
+        """Something new about offers or the download."""
+        match reply:
+            case ModelsFound():
+                self._found = reply
+                self._show_offers()
+            case FetchProgressed():
+                self._progress(reply)
+            case FetchEnded(ready=True):
+                self.dismiss()
+            case FetchEnded():
+                self._enter("choice")
+                self._complain(" ".join(part for part in (reply.error, reply.hint) if part))
+
+    # -- events -------------------------------------------------------------------------------------------
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """A choice was made."""
+        event.stop()
+        self._complain("")
+        if event.option_index >= len(self._found.offers):
+            self._enter("form")
+            return
+        offer = self._found.offers[event.option_index]
+        if offer.download_bytes:
+            self._offer = offer
+            self._enter("consent")
+            return
+        self._send(UseModel(name=offer.id, api_base=offer.api_base))
+        self.dismiss()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Field by field; the last one sends."""
+        event.stop()
+        if event.input.id == "setup-name" and not event.value.strip():
+            self._complain("A model needs a name.")
+            return
+        if event.input.id != "setup-key":
+            self.focus_next(Input)
+            return
+        name, url, key = (self.query_one(f"#setup-{field}", Input).value.strip() for field in ("name", "url", "key"))
+        if not name:
+            self._complain("A model needs a name.")
+            return
+        self._send(UseModel(name=name, api_base=url or None, api_key=key or None))
+        event.input.value = ""
+        self.dismiss()
+
+    def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
+        """A click on a label is that key; Enter is pressed, not clicked."""
+        match event.key:
+            case "y":
+                self.action_consent()
+            case "esc":
+                self.action_step_back()
+            case _:
+                pass
+
+    def action_consent(self) -> None:
+        """The download may begin."""
+        if self._stage != "consent" or self._offer is None:
+            return
+        self._enter("download")
+        self._send(FetchModel(model_id=self._offer.id))
+
+    def action_step_back(self) -> None:
+        """To the choice, or out of it."""
+        match self._stage:
+            case "choice":
+                self.dismiss()
+            case "download":
+                self._send(CancelFetch())
+            case "consent" | "form":
+                self._enter("choice")
+
+    # -- inside -----------------------------------------------------------------------------------------------
+
+    def _show_offers(self) -> None:
+        offers = self.query_one(OptionList)
+        offers.clear_options()
+        for offer in self._found.offers:
+            offers.add_option(Option(_offer_line(offer)))
+        offers.add_option(Option("Another provider…"))
+        best = next((index for index, offer in enumerate(self._found.offers) if offer.recommended), 0)
+        offers.highlighted = best
+
+    def _enter(self, stage: Stage) -> None:
+        self._stage = stage
+        self.query_one(OptionList).display = stage == "choice"
+        self.query_one("#setup-form").display = stage == "form"
+        self.query_one(ProgressBar).display = stage == "download"
+        self.query_one(KeyRow).labels = _KEYS[stage]
+        title, text = self._words(stage)
+        self.query_one("#setup-title", Static).update(title)
+        self.query_one("#setup-text", Static).update(text)
+        match stage:
+            case "choice":
+                self.query_one(OptionList).focus()
+            case "form":
+                self.query_one("#setup-name", Input).focus()
+            case "consent" | "download":
+                self.set_focus(None)
+
+    def _words(self, stage: Stage) -> tuple[str, str]:
+        if stage == "choice":
+            note = "Nothing is sent anywhere until you choose."
+            return "Which model?", "\n".join(part for part in (safe_text(self._found.why), note) if part)
+        if stage == "form" or self._offer is None:
+            return "Another provider", ""
+        offer = self._offer
+        if stage == "download":
+            return f"Downloading {safe_text(offer.title)}", "Starting…"
+        facts = [safe_text(offer.title), safe_text(offer.detail)]
+        facts.append(f"Download: {_size(offer.download_bytes)}, about {_time(offer.download_bytes)}.")
+        facts.append("The model stays on this machine, and so does what you say to it.")
+        return "Download this model?", "\n".join(part for part in facts if part)
+
+    def _progress(self, reply: FetchProgressed) -> None:
+        if self._stage != "download":
+            self._enter("download")
+        self.query_one(ProgressBar).update(total=reply.total_bytes or None, progress=reply.done_bytes)
+        words = f"{reply.stage} · {_size(reply.done_bytes)} of {_size(reply.total_bytes)}"
+        self.query_one("#setup-text", Static).update(words)
+
+    def _complain(self, text: str) -> None:
+        self.query_one("#setup-error", Static).update(safe_text(text))
+
+
+def _offer_line(offer: ModelOffer) -> Content:
+    size = f"{_size(offer.download_bytes)} download" if offer.download_bytes else ""
+    facts = " · ".join(safe_text(part) for part in (offer.detail, size) if part)
+    mark = "★ " if offer.recommended else ""
+    return Content.assemble((f"{mark}{safe_text(offer.title)}", "$text"), (f" · {facts}" if facts else "", "$dim"))
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"
+
+
+def _time(count: int) -> str:
+    quick, slow = max(1, round(count / _FAST / 60)), max(1, round(count / _SLOW / 60))
+    return f"{quick} min" if quick == slow else f"{quick} to {slow} min"

@@ -1,0 +1,117 @@
+"""The Textual app: colours, screens and leaving. What happens in a session is the chat screen's."""
+
+import asyncio
+import signal
+import time
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.app import App, SystemCommand
+from textual.binding import BindingType
+from textual.screen import Screen
+
+from oi_tui.app.client import Connect
+from oi_tui.app.commands import COMMANDS, Command, Typed, bindings
+from oi_tui.app.engine.settings import Settings
+from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.verbs import Submit
+from oi_tui.app.screens.chat import ChatScreen
+from oi_tui.app.screens.confirm import ConfirmScreen
+from oi_tui.app.screens.help import HelpScreen
+from oi_tui.themes.loader import ThemeError, choose_palette, load_palette, textual_theme, theme_names
+from oi_tui.widgets.arming import Clock
+
+
+class OiTui(App[None]):
+    """The terminal front end of one session."""
+
+    TITLE = "oi-tui"
+    CSS_PATH = "screens/chat.tcss"  # Textual loads the sheet of every screen but the default one
+    BINDINGS: ClassVar[list[BindingType]] = bindings(of_the_app=True)
+
+    def __init__(
+        self,
+        connect: Connect,
+        settings: Settings,
+        *,
+        prompt: str | None = None,
+        session_id: str | None = None,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        super().__init__()
+        palette, self._complaint = choose_palette(settings.screen.theme)
+        for name in theme_names():
+            self.register_theme(textual_theme(load_palette(name)))
+        self.theme = palette.name
+        self.chat = ChatScreen(connect, settings, palette, session_id=session_id, clock=clock)
+        if prompt:
+            self.chat.bridge.submit_first(Submit(text=prompt))
+
+    def get_default_screen(self) -> Screen[None]:
+        """The chat."""
+        return self.chat
+
+    def on_mount(self) -> None:
+        """A signal ends the program as a key does: the terminal is put back and the session saved."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self.call_later, self._leave)
+        if self._complaint:
+            self.notify(self._complaint, severity="warning", markup=False)
+
+    def on_unmount(self) -> None:
+        """Signals are nobody's again."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.remove_signal_handler(number)
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """The palette: every command that needs no argument."""
+        for command in COMMANDS:
+            if command.slash and not command.argument.isupper():
+                yield SystemCommand(command.title, command.help, lambda command=command: self._obey(command))
+
+    async def action_quit(self) -> None:
+        """Leave; ask first when that would break something off."""
+        if not self.chat.bridge.busy:
+            await self._leave()
+            return
+        if isinstance(self.screen, ConfirmScreen):
+            return
+        question = ConfirmScreen(
+            "Something is still running.",
+            "Leaving interrupts it. The conversation is saved and can be resumed.",
+            yes="leave",
+            no="stay",
+        )
+        self.push_screen(question, self._left)
+
+    def action_help(self) -> None:
+        """Keys and commands."""
+        if not isinstance(self.screen, HelpScreen):
+            self.push_screen(HelpScreen())
+
+    def action_use_theme(self, name: str) -> None:
+        """Other colours, if there is such a theme."""
+        try:
+            palette = load_palette(name)
+        except ThemeError as error:
+            self.notify(f"{safe_text(str(error))}.", severity="warning", markup=False)
+            return
+        self.theme = palette.name
+        self.chat.set_palette(palette)
+
+    def action_help_quit(self) -> None:
+        """Ctrl+C with nothing selected."""
+        self.notify("Press ctrl+q to quit. Escape interrupts what runs.", timeout=3, markup=False)
+
+    def _obey(self, command: Command) -> None:
+        self.call_later(self.chat.obey, Typed(name=command.slash))
+
+    async def _left(self, yes: bool | None) -> None:
+        if yes:
+            await self._leave()
+
+    async def _leave(self) -> None:
+        await self.chat.bridge.close()
+        self.exit()

@@ -1,0 +1,346 @@
+"""The question before code runs: what exactly, why, and the keys that answer it.
+
+Only a key on this panel (or a click on a key's label) decides, and only while it is armed and the end of the
+source has been on the screen. Enter decides nothing here, ever. What is shown is made of the very string
+that is sent back with the decision.
+"""
+
+import time
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.events import AppFocus, Key, Resize
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from oi_tui.app.engine.events import DecisionRequested, Verdict
+from oi_tui.themes.palette import Palette
+from oi_tui.widgets.approval_face import ApprovalFace, Stage, changed_lines
+from oi_tui.widgets.arming import Arming, Clock
+from oi_tui.widgets.editor import SourceEditor
+from oi_tui.widgets.keyrow import KeyRow
+from oi_tui.widgets.source import SourceView
+from oi_tui.widgets.visible import visible_text
+
+_SCROLL_KEYS = frozenset({"up", "down", "pageup", "pagedown", "home", "end", "tab", "shift+tab", "ctrl+up"})
+
+
+class ApprovalPanel(Widget, can_focus=True):
+    """Asks about one `DecisionRequested` and posts one `Decided`."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "decide('run')", "Run it once", id="approval.run"),
+        Binding("e", "edit", "Edit it before it runs", id="approval.edit"),
+        Binding("a", "decide('always')", "Run it, and this exact source again without asking", id="approval.always"),
+        Binding("n", "decide('skip')", "Refuse", id="approval.refuse"),
+        Binding("r", "give_reason", "Refuse with a reason; the model is told and goes on", id="approval.reason"),
+        Binding("s", "decide('stop')", "Stop the turn", id="approval.stop"),
+        Binding("v", "toggle_full", "Full screen and back", id="approval.full"),
+        Binding("question_mark", "toggle_why", "Why am I asked?", id="approval.why", key_display="?"),
+        Binding("up,k", "scroll_source(-1)", "Scroll the source up", id="approval.up"),
+        Binding("down,j", "scroll_source(1)", "Scroll the source down", id="approval.down"),
+        Binding("pageup", "page_source(-1)", "A page up", id="approval.page_up"),
+        Binding("pagedown,space", "page_source(1)", "A page down", id="approval.page_down"),
+    ]
+
+    DEFAULT_CSS = """
+    ApprovalPanel {
+        height: auto;
+        background: $surface;
+        & > #approval-title { height: 1; color: $accent; background: $background; }
+        & > #approval-note { height: auto; max-height: 6; padding: 0 1; color: $dim; }
+        & > #approval-more { height: 1; padding: 0 1; color: $warning; }
+        & > #approval-reason {
+            height: 1; border: none; padding: 0 1; background: $surface-focus;
+            &:focus { border: none; background: $surface-focus; }
+        }
+    }
+    """
+
+    full: reactive[bool] = reactive(False)
+    armed: reactive[bool] = reactive(False)
+
+    class Decided(Message):
+        """The person answered; `source` is exactly what was shown."""
+
+        def __init__(self, request_id: str, verdict: Verdict, source: str, reason: str = "") -> None:
+            super().__init__()
+            self.request_id = request_id
+            self.verdict: Verdict = verdict
+            self.source = source
+            self.reason = reason
+
+    class FullToggled(Message):
+        """Wants the whole screen, or no longer."""
+
+        def __init__(self, full: bool) -> None:
+            super().__init__()
+            self.full = full
+
+    def __init__(self, *, clock: Clock = time.monotonic, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.arming = Arming(clock)
+        self.request: DecisionRequested | None = None
+        self.source = ""
+        self.stage: Stage = "question"
+        self._why = False
+        self._limit = 12
+
+    def compose(self) -> ComposeResult:
+        """Title, note, the source (or its editor), what is below, and the keys."""
+        yield Static(id="approval-title", markup=False)
+        yield Static(id="approval-note", markup=False)
+        yield SourceView(id="approval-source")
+        yield SourceEditor(id="approval-editor")
+        yield Static(id="approval-more", markup=False)
+        yield Input(id="approval-reason", placeholder="What should the model do instead?")
+        yield KeyRow(id="approval-keys")
+
+    def on_mount(self) -> None:
+        """Look now and then whether the question is armed; cheap, and only while it is shown."""
+        self.set_interval(0.1, self._tick)
+
+    # -- what the screen calls ---------------------------------------------------------------------------
+
+    def ask(self, request: DecisionRequested) -> None:
+        """Put this question."""
+        self.request = request
+        self.source = request.source
+        self._why = False
+        self.full = False
+        self.query_one(Input).value = ""
+        self._show_source()
+        self._enter("question")
+
+    def fit(self, height: int) -> None:
+        """Use at most this many rows."""
+        self._limit = max(4, height)
+        self._resize()
+
+    def set_palette(self, palette: Palette) -> None:
+        """Other colours from now on."""
+        self.query_one(SourceView).set_palette(palette)
+        self.query_one(SourceEditor).set_palette(palette)
+
+    # -- actions --------------------------------------------------------------------------------------
+
+    def action_decide(self, verdict: Verdict) -> None:
+        """Answer, if answers count now."""
+        if not self._may_answer() or (verdict in ("run", "always") and not self._end_seen):
+            return
+        request = self.request
+        assert request is not None
+        if verdict == "run" and self.source != request.source:
+            verdict = "edit"
+        self._answer(verdict)
+
+    def action_edit(self) -> None:
+        """Change the source first."""
+        if not self._may_answer():
+            return
+        self._enter("editing")
+        assert self.request is not None
+        self.query_one(SourceEditor).begin(self.source, self.request.language)
+
+    def action_give_reason(self) -> None:
+        """Refuse, and say why."""
+        if self._may_answer():
+            self._enter("reason")
+
+    def action_toggle_full(self) -> None:
+        """The whole screen for long sources."""
+        if self._may_answer():
+            self.full = not self.full
+            self.post_message(self.FullToggled(self.full))
+
+    def action_toggle_why(self) -> None:
+        """Explain the question and its answers."""
+        self._why = not self._why
+        self._refresh()
+
+    def action_scroll_source(self, rows: int) -> None:
+        """Move the source, not the transcript."""
+        self.query_one(SourceView).scroll_relative(y=rows, animate=False, immediate=True)
+
+    def action_page_source(self, direction: int) -> None:
+        """Move the source by what is visible of it."""
+        view = self.query_one(SourceView)
+        view.scroll_relative(y=direction * max(1, view.size.height - 1), animate=False, immediate=True)
+
+    # -- events -----------------------------------------------------------------------------------------
+
+    def on_key(self, event: Key) -> None:
+        """Keys that were on their way when the question came are dropped, and put off its arming."""
+        if self.stage != "question" or event.key in _SCROLL_KEYS:
+            return
+        if not self.arming.armed:
+            self.arming.touch()
+            if event.key != "escape":
+                event.stop()
+                event.prevent_default()
+
+    def on_app_focus(self, event: AppFocus) -> None:
+        """The click that brought the window back is not an answer."""
+        self.arming.show()
+        self._tick()
+
+    def on_resize(self, event: Resize) -> None:
+        """Another width may need more rows."""
+        self._refresh()
+
+    def on_source_view_viewed(self, event: SourceView.Viewed) -> None:
+        """Another part of the source is visible."""
+        event.stop()
+        self._refresh()
+
+    def on_source_editor_finished(self, event: SourceEditor.Finished) -> None:
+        """Back to the question, about the source as it is now."""
+        event.stop()
+        self.source = event.text
+        self._show_source()
+        self._enter("question")
+
+    def on_source_editor_given_up(self, event: SourceEditor.GivenUp) -> None:
+        """Back to the question as it was."""
+        event.stop()
+        self._enter("question")
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """A refusal with words; Enter here can only refuse."""
+        event.stop()
+        if self.stage == "reason" and event.value.strip():
+            self._answer("skip", event.value.strip())
+
+    def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
+        """A click on a label is that key."""
+        event.stop()
+        match event.key:
+            case "y":
+                self.action_decide("run")
+            case "a":
+                self.action_decide("always")
+            case "n":
+                self.action_decide("skip")
+            case "s":
+                self.action_decide("stop")
+            case "e":
+                self.action_edit()
+            case "r":
+                self.action_give_reason()
+            case "v":
+                self.action_toggle_full()
+            case "?":
+                self.action_toggle_why()
+            case "ctrl+s":
+                self.query_one(SourceEditor).action_finish()
+            case "esc":
+                self.step_back()
+            case _:
+                pass  # "enter" is pressed, not clicked
+
+    def step_back(self) -> bool:
+        """One level back inside the panel; False if it is at its first level."""
+        if self.stage != "question":
+            self._enter("question")
+            return True
+        if self.full:
+            self.full = False
+            self.post_message(self.FullToggled(False))
+            return True
+        return False
+
+    # -- inside --------------------------------------------------------------------------------------------
+
+    @property
+    def _end_seen(self) -> bool:
+        return self.query_one(SourceView).end_seen
+
+    def _may_answer(self) -> bool:
+        return self.request is not None and self.stage == "question" and self.arming.armed
+
+    def _answer(self, verdict: Verdict, reason: str = "") -> None:
+        request, self.request = self.request, None
+        if request is not None:
+            self.post_message(self.Decided(request.request_id, verdict, self.source, reason))
+
+    def _tick(self) -> None:
+        if self.request is not None:
+            self.armed = self.arming.armed
+
+    def watch_armed(self) -> None:
+        """Keys are dim until they count."""
+        if self.is_mounted:
+            self._refresh()
+
+    def _enter(self, stage: Stage) -> None:
+        self.stage = stage
+        self.query_one(SourceView).display = stage != "editing"
+        self.query_one(SourceEditor).display = stage == "editing"
+        reason = self.query_one(Input)
+        reason.display = stage == "reason"
+        match stage:
+            case "reason":
+                reason.focus()
+            case "question":
+                self.arming.show()
+                self.armed = False
+                self.focus()
+            case "editing":
+                pass  # the editor takes the focus when it has its text
+        self._refresh()
+
+    def _show_source(self) -> None:
+        assert self.request is not None
+        visible = visible_text(self.source)
+        self.query_one(SourceView).show(
+            visible.text, self.request.language, changed_lines(self.request.source, self.source)
+        )
+
+    def _refresh(self) -> None:
+        if self.request is None:
+            return
+        face = self._face()
+        self.query_one("#approval-title", Static).update(face.title(self.size.width))
+        note = face.note()
+        note_line = self.query_one("#approval-note", Static)
+        note_line.display = bool(note.plain)
+        note_line.update(note)
+        more = self.query_one("#approval-more", Static)
+        more.display = self.stage == "question" and face.below > 0
+        more.update(face.more())
+        self.query_one(KeyRow).labels = face.labels()
+        self._resize()
+
+    def _face(self) -> ApprovalFace:
+        assert self.request is not None
+        view = self.query_one(SourceView)
+        return ApprovalFace(
+            request=self.request,
+            source=self.source,
+            stage=self.stage,
+            armed=self.armed,
+            end_seen=view.end_seen,
+            below=view.rows_below,
+            full=self.full,
+            why=self._why,
+        )
+
+    def _resize(self) -> None:
+        """The source gets the rows that the other parts leave."""
+        if self.request is None or not self.size.width:
+            return
+        keys = len(self.query_one(KeyRow).rows(self.size.width - 2))
+        note = self.query_one("#approval-note", Static)
+        taken = 1 + keys + (note.size.height if note.display else 0) + (self.stage == "reason")
+        view = self.query_one(SourceView)
+        rows = view.row_count(self.size.width)
+        room = max(1, self._limit - taken)
+        if rows > room:
+            room = max(1, room - 1)  # the line that counts what is below
+        view.styles.height = room if self.full else min(rows, room)
+        self.query_one(SourceEditor).styles.height = max(
+            min(rows + 1, self._limit - taken), min(6, self._limit - taken)
+        )

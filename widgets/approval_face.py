@@ -1,0 +1,102 @@
+"""What the approval panel says at a moment, as a pure function of what it knows then."""
+
+import difflib
+import hashlib
+from typing import Literal
+
+import msgspec
+from textual.content import Content
+
+from oi_tui.app.engine.events import DecisionRequested
+from oi_tui.app.engine.text import safe_text
+from oi_tui.widgets.keyrow import KeyLabel
+from oi_tui.widgets.visible import visible_text
+
+Stage = Literal["question", "editing", "reason"]
+
+_HEADINGS: dict[Stage, str] = {"question": "Run this?", "editing": "Edit", "reason": "Refuse, because…"}
+_EDIT_KEYS = (KeyLabel("ctrl+s", "done, back to the question", "done"), KeyLabel("esc", "forget changes", "cancel"))
+_REASON_KEYS = (KeyLabel("enter", "refuse with this reason", "refuse"), KeyLabel("esc", "back", "back"))
+_WHY = (
+    "You are asked because the approval mode is “ask”. "
+    "y runs it once · a runs it, and this exact source without a question until the session ends · "
+    "e lets you change it first · n refuses and ends the turn · r refuses, tells the model why, and the turn "
+    "goes on · s stops the turn."
+)
+
+
+class ApprovalFace(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that the words of the panel depend on."""
+
+    request: DecisionRequested
+    source: str
+    stage: Stage
+    armed: bool
+    end_seen: bool
+    below: int
+    """Rows of the source under the lower edge."""
+    full: bool
+    why: bool
+
+    def title(self, width: int) -> Content:
+        """The upper edge: what is asked, about how much of what."""
+        heading = _HEADINGS[self.stage]
+        lines = self.source.count("\n") + (not self.source.endswith("\n"))
+        facts = f" {safe_text(self.request.language)} · {_counted(lines, 'line')}"
+        digest = hashlib.sha256(self.source.encode("utf-8", "surrogatepass")).hexdigest()
+        left = f"━━ {heading} "
+        right = f"{facts} · sha {digest[:4]}…"
+        if len(left) + len(right) + 2 > width:
+            right = facts
+        return Content.assemble((left, "bold"), "━" * max(2, width - len(left) - len(right) - 1), right)
+
+    def note(self) -> Content:
+        """What makes this question special; empty for an ordinary one."""
+        parts: list[Content] = []
+        hidden = visible_text(self.source).hidden
+        if hidden:
+            parts.append(Content.styled(f" {_counted(hidden, 'hidden character')} ", "bold $background on $error"))
+        if self.source != self.request.source:
+            parts.append(Content.styled("✎ edited by you", "bold $accent"))
+        if self.request.why:
+            parts.append(Content(safe_text(self.request.why)))
+        if self.why:
+            parts.append(Content(_WHY))
+        return Content(" · ").join(parts)
+
+    def more(self) -> Content:
+        """What lies below the edge."""
+        unseen = "" if self.end_seen else " · look at the end before you run it"
+        return Content(f"↓ {_counted(self.below, 'more line')}{unseen}")
+
+    def labels(self) -> tuple[KeyLabel, ...]:
+        """The keys that work at this stage, dim while they do not count."""
+        if self.stage == "editing":
+            return _EDIT_KEYS
+        if self.stage == "reason":
+            return _REASON_KEYS
+        ready = self.armed
+        run = ready and self.end_seen
+        return (
+            KeyLabel("y", "run", "run", run),
+            KeyLabel("e", "edit", "edit", ready),
+            KeyLabel("a", "always this code", "always", run),
+            KeyLabel("n", "no", "no", ready),
+            KeyLabel("r", "no, because…", "because", ready),
+            KeyLabel("s", "stop", "stop", ready),
+            KeyLabel("v", "smaller" if self.full else "full screen", "small" if self.full else "full", ready),
+            KeyLabel("?", "why", "why"),
+        )
+
+
+def changed_lines(old: str, new: str) -> frozenset[int]:
+    """Lines of `new` (from 0) that are not as in `old`."""
+    if old == new:
+        return frozenset()
+    matcher = difflib.SequenceMatcher(None, old.split("\n"), new.split("\n"), autojunk=False)
+    changes = (step for step in matcher.get_opcodes() if step[0] != "equal")
+    return frozenset(line for _, _, _, start, end in changes for line in range(start, end))
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

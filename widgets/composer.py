@@ -1,0 +1,211 @@
+"""Where the person writes: many lines, a history, and pastes of any size."""
+
+import re
+import time
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.events import Key, Paste, Resize
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widget import Widget
+from textual.widgets import Static, TextArea
+
+from oi_tui.app.engine.text import safe_text
+from oi_tui.widgets.arming import Clock
+
+PASTE_LINES = 20
+PASTE_BYTES = 2048
+"""A paste of more becomes a token; the whole is sent."""
+
+_TOKEN = re.compile(r"\[paste #\d+: [\d,]+ lines?\]")
+_PLACEHOLDER = "Ask, or !shell, %python, /command, @file"
+
+
+class PromptArea(TextArea):
+    """The text itself. Enter sends; up and down at the edges walk through the history."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "submit", "Send", id="composer.send"),
+        Binding("shift+enter,ctrl+j", "newline", "New line", id="composer.newline", key_display="shift+enter, ctrl+j"),
+        Binding("up", "up", "Line up; at the top, earlier prompts", id="composer.up"),
+        Binding("down", "down", "Line down; at the bottom, later prompts", id="composer.down"),
+        Binding("ctrl+o", "expand_paste", "Open the paste at the cursor", id="composer.paste"),
+    ]
+
+    class Submitted(Message):
+        """The person sent this; pastes are in it in full."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    def __init__(self, *, clock: Clock = time.monotonic, id: str | None = None) -> None:
+        super().__init__(id=id, soft_wrap=True, tab_behavior="focus", highlight_cursor_line=False, compact=True)
+        self.placeholder = _PLACEHOLDER
+        self.last_key = float("-inf")
+        self._clock = clock
+        self._pastes: dict[str, str] = {}
+        self._paste_count = 0
+        self._history: list[str] = []
+        self._position: int | None = None
+        self._draft = ""
+
+    # -- what others call -------------------------------------------------------------------------------
+
+    def set_history(self, prompts: Sequence[str]) -> None:
+        """Earlier prompts, oldest first."""
+        self._history = list(prompts)
+        self._position = None
+
+    @property
+    def full_text(self) -> str:
+        """The text with its pastes in place of their tokens."""
+        return _TOKEN.sub(lambda match: self._pastes.get(match.group(), match.group()), self.text)
+
+    def fill(self, text: str) -> None:
+        """Replace the text; the cursor goes to its end."""
+        self.load_text(text)
+        self.move_cursor(self.document.end)
+
+    # -- events -----------------------------------------------------------------------------------------
+
+    async def on_key(self, event: Key) -> None:
+        """Enter is no text here; remember when the keyboard was last in use."""
+        self.last_key = self._clock()
+        if event.key == "enter":
+            event.stop()
+            event.prevent_default()
+            self.action_submit()
+
+    async def on_paste(self, event: Paste) -> None:
+        """Whatever comes in one paste is one piece of text; a large one becomes a token."""
+        event.stop()
+        event.prevent_default()
+        text = event.text.replace("\r\n", "\n").replace("\r", "\n")
+        lines = text.count("\n") + 1
+        if lines > PASTE_LINES or len(text) > PASTE_BYTES:
+            self._paste_count += 1
+            token = f"[paste #{self._paste_count}: {lines:,} {'line' if lines == 1 else 'lines'}]"
+            self._pastes[token] = text
+            text = token
+        self.replace(safe_text(text), *self.selection, maintain_selection_offset=False)
+
+    # -- actions -----------------------------------------------------------------------------------------
+
+    def action_submit(self) -> None:
+        """Send what is here, unless it is nothing."""
+        text = self.full_text
+        if not text.strip():
+            return
+        if not self._history or self._history[-1] != self.text:
+            self._history.append(self.text)
+        self._position = None
+        self.post_message(self.Submitted(text))
+        self.load_text("")
+
+    def action_newline(self) -> None:
+        """A line break."""
+        self.replace("\n", *self.selection, maintain_selection_offset=False)
+
+    def action_up(self) -> None:
+        """Up within the text, or to an earlier prompt."""
+        if not self.navigator.is_first_wrapped_line(self.cursor_location):
+            self.action_cursor_up()
+            return
+        position = len(self._history) if self._position is None else self._position
+        if position == 0:
+            return
+        if self._position is None:
+            self._draft = self.text
+        self._recall(position - 1)
+
+    def action_down(self) -> None:
+        """Down within the text, or to a later prompt, or back to the draft."""
+        if not self.navigator.is_last_wrapped_line(self.cursor_location):
+            self.action_cursor_down()
+            return
+        if self._position is None:
+            return
+        self._recall(self._position + 1)
+
+    def action_expand_paste(self) -> None:
+        """The token under the cursor, else the last one, becomes its text."""
+        row, column = self.cursor_location
+        found = [
+            (line, match)
+            for line in range(self.document.line_count)
+            for match in _TOKEN.finditer(self.document.get_line(line))
+            if match.group() in self._pastes
+        ]
+        if not found:
+            return
+        here = [item for item in found if item[0] == row and item[1].start() <= column <= item[1].end()]
+        line, match = (here or found)[-1]
+        text = safe_text(self._pastes[match.group()])
+        self.replace(text, (line, match.start()), (line, match.end()), maintain_selection_offset=False)
+
+    def _recall(self, position: int) -> None:
+        if position >= len(self._history):
+            self._position = None
+            self.fill(self._draft)
+            return
+        self._position = position
+        self.fill(self._history[position])
+
+
+class Composer(Widget):
+    """The prompt mark, the text, and a hint at the right."""
+
+    DEFAULT_CSS = """
+    Composer {
+        height: auto;
+        border-top: solid $faint;
+        background: $background;
+        &:focus-within { border-top: solid $accent 60%; }
+        & > Horizontal { height: auto; }
+        & #composer-mark { width: 3; height: 1; padding: 0 1; color: $accent; text-style: bold; }
+        & #composer-hint { width: auto; height: 1; padding: 0 1; color: $dim; }
+        & PromptArea {
+            width: 1fr; height: auto; max-height: 10; border: none; padding: 0; background: $background;
+            scrollbar-size: 1 1;
+            & .text-area--placeholder { color: $dim; }
+            &:focus { border: none; background: $background; }
+        }
+    }
+    """
+
+    hint: reactive[str] = reactive("enter send · F1 help")
+
+    def __init__(self, *, clock: Clock = time.monotonic, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.area = PromptArea(clock=clock, id="composer-text")
+
+    def compose(self) -> ComposeResult:
+        """One row, growing downwards."""
+        with Horizontal():
+            yield Static("›", id="composer-mark", markup=False)
+            yield self.area
+            yield Static(id="composer-hint", markup=False)
+
+    def watch_hint(self, hint: str) -> None:
+        """Another hint."""
+        if self.is_mounted:
+            self._show_hint()
+
+    def on_mount(self) -> None:
+        """The first hint."""
+        self._show_hint()
+
+    def on_resize(self, event: Resize) -> None:
+        """A narrow terminal needs its room for the text."""
+        self._show_hint()
+
+    def _show_hint(self) -> None:
+        label = self.query_one("#composer-hint", Static)
+        label.update(Content(self.hint))
+        label.display = bool(self.hint) and self.size.width >= len(self.hint) + 24

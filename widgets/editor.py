@@ -1,0 +1,114 @@
+"""A source under the person's hands: the editor that takes the place of the question."""
+
+from typing import ClassVar
+
+from rich.style import Style
+from textual.binding import Binding, BindingType
+from textual.events import Key, Paste
+from textual.message import Message
+from textual.widgets import TextArea
+from textual.widgets.text_area import TextAreaTheme
+
+from oi_tui.themes.palette import Palette
+from oi_tui.widgets.visible import without_hidden
+
+_LANGUAGES = {"python": "python", "shell": "bash", "javascript": "javascript", "rust": "rust"}
+_THEME = "oi-tui"
+
+
+class SourceEditor(TextArea):
+    """Numbered lines, colours, Tab indents; finishes or gives up by key."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s,ctrl+enter,f5", "finish", "Back to the question with this source", id="editor.finish"),
+        Binding("escape", "give_up", "Forget the changes", id="editor.cancel"),
+    ]
+
+    DEFAULT_CSS = """
+    SourceEditor {
+        border: none;
+        padding: 0;
+        background: $surface-code;
+        scrollbar-size: 1 1;
+        &:focus { border: none; }
+    }
+    """
+
+    class Finished(Message):
+        """The person is done with it."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class GivenUp(Message):
+        """The source stays as it was."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(
+            id=id, show_line_numbers=True, soft_wrap=False, tab_behavior="indent", highlight_cursor_line=False
+        )
+
+    def set_palette(self, palette: Palette) -> None:
+        """Other colours from now on."""
+        code = palette.code
+        self.register_theme(
+            TextAreaTheme(
+                name=_THEME,
+                cursor_line_style=None,
+                gutter_style=Style(color=palette.inks.dim),
+                syntax_styles={
+                    "string": Style(color=code.string),
+                    "comment": Style(color=code.comment, italic=True),
+                    "keyword": Style(color=code.keyword),
+                    "keyword.function": Style(color=code.keyword),
+                    "keyword.return": Style(color=code.keyword),
+                    "keyword.operator": Style(color=code.keyword),
+                    "conditional": Style(color=code.keyword),
+                    "repeat": Style(color=code.keyword),
+                    "include": Style(color=code.keyword),
+                    "exception": Style(color=code.keyword),
+                    "operator": Style(color=code.operator),
+                    "number": Style(color=code.number),
+                    "float": Style(color=code.number),
+                    "boolean": Style(color=code.number),
+                    "constant.builtin": Style(color=code.number),
+                    "function": Style(color=code.function),
+                    "function.call": Style(color=code.function),
+                    "method": Style(color=code.function),
+                    "method.call": Style(color=code.function),
+                    "function.builtin": Style(color=code.builtin),
+                    "type": Style(color=code.type),
+                    "class": Style(color=code.type),
+                },
+            )
+        )
+        self.theme = _THEME
+
+    def begin(self, source: str, language: str) -> None:
+        """Begin with this source; characters that cannot be seen are left out, so none can be approved unseen."""
+        name = _LANGUAGES.get(language)
+        self.language = name if name in self.available_languages else None
+        self.load_text(without_hidden(source))
+        self.focus()
+
+    def on_key(self, event: Key) -> None:
+        """Escape is ours: the base class would move the focus on."""
+        if event.key == "escape":
+            event.stop()
+            event.prevent_default()
+            self.action_give_up()
+
+    async def on_paste(self, event: Paste) -> None:
+        """Nothing that a terminal obeys gets in by a paste."""
+        event.prevent_default()
+        event.stop()
+        self.replace(without_hidden(event.text), *self.selection, maintain_selection_offset=False)
+
+    def action_finish(self) -> None:
+        """Back to the question."""
+        self.post_message(self.Finished(self.text))
+
+    def action_give_up(self) -> None:
+        """Back to the question, unchanged."""
+        self.post_message(self.GivenUp())

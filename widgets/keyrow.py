@@ -1,0 +1,97 @@
+"""A row of keys with what they do: read, and clicked on."""
+
+from typing import ClassVar, NamedTuple
+
+from textual.content import Content
+from textual.events import Click
+from textual.geometry import Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widget import Widget
+
+_GAP = 3
+
+
+class KeyLabel(NamedTuple):
+    """One key: what to press, what it does, and the same in a word for narrow terminals."""
+
+    key: str
+    label: str
+    short: str
+    enabled: bool = True
+
+
+class KeyRow(Widget, can_focus=False):
+    """Key labels, wrapped between labels and never inside one."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"keyrow--key", "keyrow--label", "keyrow--off"}
+
+    DEFAULT_CSS = """
+    KeyRow {
+        height: auto;
+        padding: 0 1;
+        & > .keyrow--key { color: $accent; text-style: bold; }
+        & > .keyrow--label { color: $text; }
+        & > .keyrow--off { color: $text-disabled; }
+    }
+    """
+
+    labels: reactive[tuple[KeyLabel, ...]] = reactive((), layout=True)
+
+    class Clicked(Message):
+        """The label of this key was clicked."""
+
+        def __init__(self, key: str) -> None:
+            super().__init__()
+            self.key = key
+
+    def rows(self, width: int) -> list[list[tuple[KeyLabel, str]]]:
+        """Labels with their wording, row by row; short words where that spares a row."""
+        long_rows = _laid_out([(label, label.label) for label in self.labels], width)
+        if len(long_rows) == 1:
+            return long_rows
+        return _laid_out([(label, label.short) for label in self.labels], width)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """One row for each line of labels."""
+        return len(self.rows(width))
+
+    def render(self) -> Content:
+        """The labels, keys in the accent, what is off dimmed."""
+        key, label, off = (self.get_visual_style(f"keyrow--{name}", partial=True) for name in ("key", "label", "off"))
+        lines: list[Content] = []
+        for row in self.rows(self.content_size.width):
+            parts: list[Content] = []
+            for item, wording in row:
+                styles = (key, label) if item.enabled else (off, off)
+                parts.append(Content.assemble((item.key, styles[0]), " ", (wording, styles[1])))
+            lines.append(Content(" " * _GAP).join(parts))
+        return Content("\n").join(lines)
+
+    def on_click(self, event: Click) -> None:
+        """Say which label was hit, if any."""
+        event.stop()
+        offset = event.get_content_offset(self)
+        rows = self.rows(self.content_size.width)
+        if offset is None or offset.y >= len(rows):
+            return
+        left = 0
+        for item, wording in rows[offset.y]:
+            right = left + len(item.key) + 1 + len(wording)
+            if left <= offset.x < right:
+                self.post_message(self.Clicked(item.key))
+                return
+            left = right + _GAP
+
+
+def _laid_out(items: list[tuple[KeyLabel, str]], width: int) -> list[list[tuple[KeyLabel, str]]]:
+    rows: list[list[tuple[KeyLabel, str]]] = [[]]
+    used = 0
+    for item, wording in items:
+        size = len(item.key) + 1 + len(wording)
+        if rows[-1] and used + _GAP + size > width:
+            rows.append([])
+            used = 0
+        used += size + (_GAP if rows[-1] else 0)
+        rows[-1].append((item, wording))
+    return rows

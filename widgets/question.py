@@ -1,0 +1,102 @@
+"""Running code asks for a line: `input()`, `getpass()`, a shell's password prompt."""
+
+import time
+
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.events import Key
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from oi_tui.app.engine.events import InputRequested
+from oi_tui.app.engine.text import safe_text
+from oi_tui.widgets.arming import Arming, Clock
+from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+
+
+class AnswerInput(Input):
+    """A line that takes no key that was under way when the question came."""
+
+    def __init__(self, arming: Arming, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._arming = arming
+
+    def on_key(self, event: Key) -> None:
+        """Only Escape counts from the first moment."""
+        if not self._arming.armed and event.key != "escape":
+            event.stop()
+            event.prevent_default()
+
+
+class QuestionPanel(Widget):
+    """Asks about one `InputRequested`; what is typed goes to the running code and nowhere else."""
+
+    DEFAULT_CSS = """
+    QuestionPanel {
+        height: auto;
+        background: $surface;
+        & > #question-title { height: 1; color: $accent; background: $background; }
+        & > #question-prompt { height: auto; max-height: 6; padding: 0 1; }
+        & > Input {
+            height: 1; border: none; padding: 0 1; background: $surface-focus;
+            &:focus { border: none; background: $surface-focus; }
+        }
+    }
+    """
+
+    class Answered(Message):
+        """The line, as typed."""
+
+        def __init__(self, request_id: str, text: str) -> None:
+            super().__init__()
+            self.request_id = request_id
+            self.text = text
+
+    def __init__(self, *, clock: Clock = time.monotonic, id: str | None = None) -> None:
+        super().__init__(id=id)
+        # The answer is typed, so only what was under way when the question came is dropped.
+        self._arming = Arming(clock, pause=0.0)
+        self.request: InputRequested | None = None
+        self._origin = ""
+
+    def compose(self) -> ComposeResult:
+        """Title with the origin, the code's own words, the line, the keys."""
+        yield Static(id="question-title", markup=False)
+        yield Static(id="question-prompt", markup=False)
+        yield AnswerInput(self._arming, id="question-answer")
+        yield KeyRow(id="question-keys")
+
+    def ask(self, request: InputRequested, origin: str) -> None:
+        """Put this question; `origin` names the cell that asks."""
+        self.request = request
+        self._origin = origin
+        self._arming.show()
+        prompt = safe_text(request.prompt).strip() or ("Password:" if request.password else "A line of input:")
+        self.query_one("#question-prompt", Static).update(prompt)
+        answer = self.query_one(Input)
+        answer.value = ""
+        answer.password = request.password
+        answer.focus()
+        self.query_one(KeyRow).labels = (
+            KeyLabel("enter", "send to the code", "send"),
+            KeyLabel("esc", "interrupt the code", "interrupt"),
+        )
+        self._show_title()
+
+    def on_resize(self) -> None:
+        """The rule of the title is as wide as the screen."""
+        self._show_title()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Send it, and forget it here."""
+        event.stop()
+        request, self.request = self.request, None
+        if request is not None:
+            self.post_message(self.Answered(request.request_id, event.value))
+        event.input.value = ""
+
+    def _show_title(self) -> None:
+        left, right = "━━ Running code asks ", f" {safe_text(self._origin)}"
+        room = max(2, self.size.width - len(left) - len(right) - 1)
+        self.query_one("#question-title", Static).update(Content.assemble((left, "bold"), "━" * room, right))

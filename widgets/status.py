@@ -1,0 +1,114 @@
+"""The line at the bottom: what answers, who decides, what runs, what it cost."""
+
+from typing import NamedTuple
+
+import msgspec
+from textual.content import Content
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from oi_tui.app.engine.events import KernelState
+from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.transcript import Usage
+from oi_tui.app.engine.values import ApprovalMode
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    """What the line shows."""
+
+    model: str = ""
+    approval: ApprovalMode = "ask"
+    activity: str = ""
+    """What goes on now, in a word or two; "" at rest."""
+    kernels: tuple[tuple[str, KernelState], ...] = ()
+    usage: Usage = Usage()
+    context_window: int | None = None
+
+
+_SYMBOLS: dict[KernelState, str] = {
+    "cold": "○",
+    "starting": "◌",
+    "idle": "✓",
+    "busy": "●",
+    "interrupting": "◍",
+    "restarting": "◌",
+    "dead": "✗",
+}
+_MODES: dict[ApprovalMode, str] = {"ask": "asks first", "auto": "runs unasked", "never": "never runs"}
+_SEPARATOR = " · "
+
+
+class Part(NamedTuple):
+    """A piece of the line; the smaller its `rank`, the longer it stays on a narrow terminal."""
+
+    text: str
+    rank: int
+    right: bool = False
+    style: str = "$dim"
+
+
+class StatusBar(Widget, can_focus=False):
+    """One line that loses its least important parts where there is no room."""
+
+    DEFAULT_CSS = """
+    StatusBar { height: 1; padding: 0 1; background: $background; color: $dim; }
+    """
+
+    status: reactive[Status] = reactive(Status())
+
+    def render(self) -> Content:
+        """The parts that fit, some left, some right."""
+        return laid_out(parts(self.status), self.content_size.width)
+
+
+def parts(status: Status) -> list[Part]:
+    """Everything that could be shown, in reading order."""
+    found = [Part(safe_text(status.model) or "no model", 1, style="$text")]
+    found.append(Part(_MODES[status.approval], 3, style="$warning" if status.approval == "auto" else "$dim"))
+    if status.activity:
+        found.append(Part(status.activity, 0, style="$accent"))
+    usage = status.usage
+    if status.context_window and usage.last_input_tokens:
+        share = min(100, round(100 * usage.last_input_tokens / status.context_window))
+        found.append(Part(f"ctx {share}%", 4, right=True))
+    if usage.input_tokens or usage.output_tokens:
+        about = "~" if usage.estimated else ""
+        found.append(Part(f"{about}↑{_count(usage.input_tokens)} ↓{_count(usage.output_tokens)}", 5, right=True))
+        found.append(Part(_money(usage.cost), 6, right=True))
+    for language, state in status.kernels:
+        style = "$error" if state == "dead" else "$accent" if state == "busy" else "$dim"
+        found.append(Part(f"{safe_text(language)} {_SYMBOLS[state]} {state}", 2, right=True, style=style))
+    return found
+
+
+def laid_out(found: list[Part], width: int) -> Content:
+    """The most important parts that fit into `width`; the model's name is cut before it is left out."""
+    shown = list(found)
+    while len(shown) > 2 and _width(shown) > width:
+        shown.remove(max(shown, key=lambda part: part.rank))
+    left = _joined([part for part in shown if not part.right])
+    right = _joined([part for part in shown if part.right])
+    if left.cell_length + right.cell_length + 1 > width:
+        return Content(" ").join([left, right]).truncate(width, ellipsis=True)
+    return Content.assemble(left, " " * (width - left.cell_length - right.cell_length), right)
+
+
+def _joined(shown: list[Part]) -> Content:
+    return Content.assemble(
+        *(item for part in shown for item in ((_SEPARATOR, "$faint"), Content.styled(part.text, part.style)))
+    )[len(_SEPARATOR) :]
+
+
+def _width(shown: list[Part]) -> int:
+    texts = [Content(part.text).cell_length for part in shown]
+    return sum(texts) + len(_SEPARATOR) * (len(texts) - 1)
+
+
+def _count(tokens: int) -> str:
+    return str(tokens) if tokens < 1000 else f"{tokens / 1000:.1f}k" if tokens < 100_000 else f"{tokens // 1000}k"
+
+
+def _money(cost: float | None) -> str:
+    if cost is None:
+        return "$?"
+    return "$0" if cost == 0 else f"${cost:.4f}" if cost < 0.1 else f"${cost:.2f}"
