@@ -1,0 +1,558 @@
+"""The loop, with the shipped fakes: what is asked, decided, run, told to the model, and why a turn ends."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import aclosing
+
+import pytest
+
+from oi_tui.app.engine.blocks import CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.chat import AnswerEnded, Retrying, TextDelta, ToolDelta
+from oi_tui.app.engine.errors import KernelError, ModelError
+from oi_tui.app.engine.events import (
+    AnyEvent,
+    CodeFinished,
+    CodeStarted,
+    DecisionMade,
+    DecisionRequested,
+    ExecutionFinished,
+    ExecutionStarted,
+    InputAnswered,
+    InputRequested,
+    NoticeAdded,
+    OutputAdded,
+    ProseGrew,
+    RetryScheduled,
+    StepStarted,
+    TurnEnded,
+    TurnStarted,
+    UsageReported,
+)
+from oi_tui.app.engine.kernels.base import InputWanted, OutputArrived, RunFinished
+from oi_tui.app.engine.outputs import ErrorOutput, StreamOutput
+from oi_tui.app.engine.session import Events, Session
+from oi_tui.app.engine.settings import LoopSection
+from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, printed, text_result
+from oi_tui.app.engine.transcript import Transcript
+from oi_tui.app.engine.verbs import Decide
+
+ADD = "I'll add.\n\n```python\n1+1\n```\n"
+TWO = [text_result("2"), RunFinished(status="ok")]
+FAILED = [
+    OutputArrived(output=ErrorOutput(name="ValueError", value="no", traceback=("ValueError: no",))),
+    RunFinished(status="error"),
+]
+
+
+def make(
+    model: FakeModel,
+    kernel: FakeKernel | None = None,
+    *,
+    approve: str = "auto",
+    can_ask: bool = True,
+    max_steps: int = 20,
+    shell: FakeKernel | None = None,
+) -> Session:
+    kernels = {"python": kernel or FakeKernel({"1+1": TWO})}
+    if shell is not None:
+        kernels["shell"] = shell
+    settings = LoopSection(approve=approve, max_steps=max_steps)
+    return Session(kernels=FakeKernels(**kernels), settings=settings, model=model, can_ask=can_ask)
+
+
+async def play(events: Events, react: Callable[[AnyEvent], None] | None = None) -> list[AnyEvent]:
+    """All events of a generator, within bounded time."""
+    seen: list[AnyEvent] = []
+    async with asyncio.timeout(10):
+        async with aclosing(events):
+            async for event in events:
+                seen.append(event)
+                if react is not None:
+                    react(event)
+    return seen
+
+
+def of(kind: type, events: list[AnyEvent]) -> list:
+    return [event for event in events if isinstance(event, kind)]
+
+
+def codes(session: Session) -> list[CodeBlock]:
+    return [block for block in session.transcript.blocks if isinstance(block, CodeBlock)]
+
+
+def last_message(model: FakeModel, request: int = -1) -> str:
+    return model.requests[request].messages[-1].text
+
+
+async def test_a_turn_asks_runs_tells_the_model_and_ends_with_its_answer() -> None:
+    model = FakeModel(ADD, "It is 2.")
+    kernel = FakeKernel({"1+1": TWO})
+    session = make(model, kernel)
+    events = await play(session.run("add one and one"))
+    assert kernel.ran == ["1+1"]
+    assert "2" in last_message(model)
+    assert events[-1] == TurnEnded(reason="done")
+    user, intro, code, answer = session.transcript.blocks
+    assert (user, intro, answer) == (
+        UserBlock(id=user.id, text="add one and one"),
+        ProseBlock(id=intro.id, text="I'll add.", state="complete", step=1),
+        ProseBlock(id=answer.id, text="It is 2.", state="complete", step=2),
+    )
+    assert isinstance(code, CodeBlock)
+    assert (code.source, code.state) == ("1+1", "ok")
+
+
+async def test_folding_the_events_again_gives_an_equal_transcript() -> None:
+    session = make(FakeModel(ADD, "It is 2."))
+    events = await play(session.run("add"))
+    again = Transcript()
+    for event in events:
+        again.apply(event)
+    assert again == session.transcript
+
+
+async def test_L4_nothing_has_run_while_the_question_is_up_and_run_gives_the_result() -> None:
+    kernel = FakeKernel({"1+1": TWO})
+    session = make(FakeModel(ADD, "It is 2."), kernel, approve="ask")
+    ran_before: list[list[str]] = []
+
+    def approve(event: AnyEvent) -> None:
+        if isinstance(event, DecisionRequested):
+            ran_before.append(list(kernel.ran))
+            assert session.decide(Decide(request_id=event.request_id, verdict="run"))
+
+    events = await play(session.run("add"), approve)
+    assert ran_before == [[]]
+    assert kernel.ran == ["1+1"]
+    assert of(OutputAdded, events)[0].output == text_result("2").output
+
+
+async def test_a_decision_for_an_unknown_or_decided_request_changes_nothing() -> None:
+    session = make(FakeModel(ADD, "Done."), approve="ask")
+    assert not session.decide(Decide(request_id="nobody", verdict="run"))
+    results: list[bool] = []
+
+    def decide_thrice(event: AnyEvent) -> None:
+        if isinstance(event, DecisionRequested):
+            results.append(session.decide(Decide(request_id="another", verdict="run")))
+            results.append(session.decide(Decide(request_id=event.request_id, verdict="run")))
+            results.append(session.decide(Decide(request_id=event.request_id, verdict="stop")))
+
+    events = await play(session.run("add"), decide_thrice)
+    assert results == [False, True, False]
+    assert events[-1] == TurnEnded(reason="done")
+
+
+async def test_L15_a_refusal_with_a_reason_reaches_the_model_and_the_turn_goes_on() -> None:
+    model = FakeModel(ADD, "Then I will not.")
+    kernel = FakeKernel()
+    session = make(model, kernel, approve="ask")
+
+    def refuse(event: AnyEvent) -> None:
+        if isinstance(event, DecisionRequested):
+            session.decide(Decide(request_id=event.request_id, verdict="skip", reason="use numpy instead"))
+
+    events = await play(session.run("add"), refuse)
+    assert kernel.ran == []
+    assert "use numpy instead" in last_message(model)
+    assert events[-1] == TurnEnded(reason="done")
+
+
+async def test_a_refusal_without_a_reason_ends_the_turn_and_is_told_with_the_next_prompt() -> None:
+    model = FakeModel(ADD, "All right.")
+    session = make(model, approve="ask")
+
+    def refuse(event: AnyEvent) -> None:
+        if isinstance(event, DecisionRequested):
+            session.decide(Decide(request_id=event.request_id, verdict="skip"))
+
+    events = await play(session.run("add"), refuse)
+    assert events[-1].reason == "refused"
+    assert len(model.requests) == 1
+    await play(session.run("what else?"))
+    assert "the user refused it" in last_message(model)
+
+
+async def test_L16_edited_code_is_what_runs_it_is_stamped_and_the_model_is_told() -> None:
+    model = FakeModel(ADD, "Three.")
+    kernel = FakeKernel()
+    session = make(model, kernel, approve="ask")
+
+    def edit(event: AnyEvent) -> None:
+        if isinstance(event, DecisionRequested):
+            session.decide(Decide(request_id=event.request_id, verdict="edit", source="1+2"))
+
+    await play(session.run("add"), edit)
+    assert kernel.ran == ["1+2"]
+    (code,) = codes(session)
+    assert (code.source, code.original, code.edited) == ("1+2", "1+1", True)
+    told = last_message(model)
+    assert "edited" in told
+    assert "1+2" in told
+
+
+async def test_always_runs_the_same_source_without_asking_again_and_no_other() -> None:
+    other = "```python\n2+2\n```"
+    same = "```python\n1+1\n```"
+    model = FakeModel(same, other, same, "Done.")
+    session = make(model, FakeKernel(), approve="ask")
+    asked: list[str] = []
+
+    def always(event: AnyEvent) -> None:
+        if isinstance(event, DecisionRequested):
+            asked.append(event.source)
+            session.decide(Decide(request_id=event.request_id, verdict="always"))
+
+    events = await play(session.run("add"), always)
+    assert asked == ["1+1", "2+2"]
+    assert [made.decider for made in of(DecisionMade, events)] == ["person", "person", "grant"]
+
+
+async def test_stop_at_the_question_ends_the_turn() -> None:
+    model = FakeModel(ADD)
+    session = make(model, approve="ask")
+
+    def stop(event: AnyEvent) -> None:
+        if isinstance(event, DecisionRequested):
+            session.decide(Decide(request_id=event.request_id, verdict="stop"))
+
+    events = await play(session.run("add"), stop)
+    assert events[-1].reason == "stopped"
+    assert codes(session)[0].state == "refused"
+
+
+async def test_approval_never_runs_nothing_and_says_why() -> None:
+    kernel = FakeKernel()
+    events = await play(make(FakeModel(ADD), kernel, approve="never").run("add"))
+    assert kernel.ran == []
+    assert events[-1].reason == "refused"
+
+
+async def test_ask_without_anybody_to_ask_runs_nothing() -> None:
+    kernel = FakeKernel()
+    events = await play(make(FakeModel(ADD), kernel, approve="ask", can_ask=False).run("add"))
+    assert kernel.ran == []
+    assert events[-1].reason == "refused"
+    assert "nobody" in events[-1].detail
+
+
+async def test_two_blocks_of_one_answer_run_in_order_and_after_a_failure_the_second_does_not() -> None:
+    both = "```python\na\n```\nand\n```python\nb\n```"
+    kernel = FakeKernel()
+    await play(make(FakeModel(both, "ok"), kernel).run("x"))
+    assert kernel.ran == ["a", "b"]
+    kernel = FakeKernel({"a": FAILED})
+    session = make(FakeModel(both, "ok"), kernel)
+    await play(session.run("x"))
+    assert kernel.ran == ["a"]
+    assert [code.state for code in codes(session)] == ["error", "refused"]
+
+
+async def test_L9_two_parallel_native_calls_run_in_order_and_each_gets_its_result() -> None:
+    calls = [
+        ToolDelta(index=0, id="one", name="execute", arguments='{"language": "python", '),
+        ToolDelta(index=1, id="two", name="execute", arguments='{"language": "python", "code": "b"}'),
+        ToolDelta(index=0, arguments='"code": "a"}'),
+        AnswerEnded(reason="tool_calls"),
+    ]
+    model = FakeModel(calls, "Both done.")
+    kernel = FakeKernel()
+    await play(make(model, kernel).run("do both"))
+    assert kernel.ran == ["a", "b"]
+    assistant, first, second = model.requests[1].messages[-3:]
+    assert [call.id for call in assistant.calls] == ["one", "two"]
+    assert [(first.role, first.call_id), (second.role, second.call_id)] == [("tool", "one"), ("tool", "two")]
+    assert "a" in first.text
+    assert "b" in second.text
+
+
+async def test_the_step_cap_ends_the_turn_and_it_can_go_on() -> None:
+    answers = [f"```python\n{n}\n```" for n in range(4)]
+    model = FakeModel(*answers, "Done.")
+    session = make(model, FakeKernel(), max_steps=2)
+    events = await play(session.run("loop"))
+    assert events[-1].reason == "step_cap"
+    assert len(model.requests) == 2
+    events = await play(session.go_on())
+    assert events[-1].reason == "step_cap"
+    events = await play(session.go_on())
+    assert events[-1].reason == "done"
+
+
+async def test_L12_the_same_code_three_times_is_asked_about_and_ends_the_turn_where_nobody_is() -> None:
+    same = FakeModel("```python\nf()\n```")
+    kernel = FakeKernel({"f()": FAILED})
+    events = await play(make(same, kernel, can_ask=False).run("loop"))
+    assert events[-1].reason == "repeated"
+    assert len(kernel.ran) == 2
+    asked: list[str] = []
+    session = make(same, FakeKernel({"f()": FAILED}))
+
+    def stop(event: AnyEvent) -> None:
+        if isinstance(event, DecisionRequested):
+            asked.append(event.why)
+            session.decide(Decide(request_id=event.request_id, verdict="stop"))
+
+    await play(session.run("loop"), stop)
+    assert asked == ["this code has run 2 times in this turn"]
+
+
+async def test_L12_the_same_traceback_twice_is_asked_about() -> None:
+    answers = [f"```python\nf({n})\n```" for n in range(5)]
+    kernel = FakeKernel(lambda source: FAILED)
+    events = await play(make(FakeModel(*answers), kernel, can_ask=False).run("loop"))
+    assert events[-1].reason == "repeated"
+    assert "ValueError: no" in events[-1].detail
+    assert len(kernel.ran) == 2
+
+
+async def test_code_that_just_succeeded_is_not_run_again_without_a_question() -> None:
+    kernel = FakeKernel({"1+1": TWO})
+    events = await play(make(FakeModel(ADD), kernel, can_ask=False).run("add"))
+    assert kernel.ran == ["1+1"]
+    assert events[-1].reason == "repeated"
+
+
+@pytest.mark.parametrize("partial", ["", "Half an ans"])
+async def test_L10_a_model_error_keeps_the_partial_text_and_the_session_goes_on(partial: str) -> None:
+    error = ModelError("cut", "The answer broke off.", hint="Try again.")
+    broken = [TextDelta(text=partial), error] if partial else [error]
+    model = FakeModel(broken, "Fine now.")
+    session = make(model)
+    events = await play(session.run("hello"))
+    assert events[-1] == TurnEnded(reason="model_error", detail="The answer broke off.")
+    notice = session.transcript.blocks[-1]
+    assert notice == NoticeBlock(id=notice.id, level="error", title="The answer broke off.", hint="Try again.")
+    if partial:
+        prose = session.transcript.blocks[1]
+        assert prose == ProseBlock(id=prose.id, text=partial, state="cut", step=1)
+    again = Transcript()
+    for event in events:
+        again.apply(event)
+    assert again == session.transcript
+    events = await play(session.go_on())
+    assert events[-1].reason == "done"
+
+
+async def test_code_that_was_broken_off_is_never_run() -> None:
+    kernel = FakeKernel()
+    broken = [TextDelta(text="```python\nrm("), ModelError("cut", "Broke off.")]
+    session = make(FakeModel(broken), kernel)
+    await play(session.run("x"))
+    assert kernel.ran == []
+    assert codes(session)[0].state == "cut"
+    length = [TextDelta(text="```python\nrm("), AnswerEnded(reason="length")]
+    session = make(FakeModel(length), kernel)
+    events = await play(session.run("x"))
+    assert kernel.ran == []
+    assert of(NoticeAdded, events)
+
+
+async def test_retries_usage_and_steps_are_told() -> None:
+    model = FakeModel([Retrying(delay=1.5, why="busy"), TextDelta(text="hi"), AnswerEnded()])
+    events = await play(make(model).run("hello"))
+    assert of(RetryScheduled, events) == [RetryScheduled(delay=1.5, why="busy")]
+    assert [step.number for step in of(StepStarted, events)] == [1]
+    session = make(FakeModel("hi"))
+    events = await play(session.run("hello"))
+    assert len(of(UsageReported, events)) == 1
+    assert session.transcript.usage.input_tokens == 100
+
+
+async def test_an_interrupt_of_the_run_stops_the_cell_tells_the_model_and_the_turn_goes_on() -> None:
+    kernel = FakeKernel({"1+1": [printed("working\n"), RunFinished(status="ok")]})
+    kernel.blocked = True
+    model = FakeModel(ADD, "You stopped it.")
+    session = make(model, kernel)
+    tasks: list[asyncio.Task[None]] = []
+
+    def interrupt(event: AnyEvent) -> None:
+        if isinstance(event, OutputAdded):
+            tasks.append(asyncio.create_task(session.interrupt()))
+
+    events = await play(session.run("add"), interrupt)
+    assert of(ExecutionFinished, events)[0].status == "interrupted"
+    assert "interrupted by the user" in last_message(model)
+    assert events[-1].reason == "done"
+    await asyncio.gather(*tasks)
+
+
+async def test_L3_stopping_the_turn_stops_the_cell_and_asks_the_model_no_more() -> None:
+    kernel = FakeKernel({"1+1": [printed("working\n"), RunFinished(status="ok")]})
+    kernel.blocked = True
+    model = FakeModel(ADD)
+    session = make(model, kernel)
+    tasks: list[asyncio.Task[None]] = []
+
+    def stop(event: AnyEvent) -> None:
+        if isinstance(event, OutputAdded):
+            tasks.append(asyncio.create_task(session.interrupt(turn=True)))
+
+    events = await play(session.run("add"), stop)
+    assert kernel.interrupts == 1
+    assert len(model.requests) == 1
+    assert events[-1].reason == "interrupted"
+    await asyncio.gather(*tasks)
+
+
+async def test_an_interrupt_while_the_model_hangs_ends_the_turn_and_keeps_the_text() -> None:
+    never = asyncio.Event()
+    model = FakeModel([TextDelta(text="Let me think"), never, TextDelta(text=" more")])
+    session = make(model)
+    tasks: list[asyncio.Task[None]] = []
+
+    def stop(event: AnyEvent) -> None:
+        if isinstance(event, ProseGrew):
+            asyncio.get_running_loop().call_soon(lambda: tasks.append(asyncio.create_task(session.interrupt())))
+
+    events = await play(session.run("hello"), stop)
+    assert events[-1].reason == "interrupted"
+    assert session.transcript.blocks[-1].state == "cut"
+    assert model.closed == 1
+    await asyncio.gather(*tasks)
+
+
+async def test_an_interrupt_of_the_turn_while_a_question_is_up_refuses_it() -> None:
+    kernel = FakeKernel()
+    session = make(FakeModel(ADD), kernel, approve="ask")
+    tasks: list[asyncio.Task[None]] = []
+
+    def stop(event: AnyEvent) -> None:
+        if isinstance(event, DecisionRequested):
+            tasks.append(asyncio.create_task(session.interrupt(turn=True)))
+
+    events = await play(session.run("add"), stop)
+    assert kernel.ran == []
+    assert events[-1].reason == "interrupted"
+    await asyncio.gather(*tasks)
+
+
+async def test_R4_a_run_that_wants_input_asks_and_the_answer_is_no_event_and_goes_to_no_model() -> None:
+    script = {"1+1": [InputWanted(prompt="name? "), printed("hi\n"), RunFinished(status="ok")]}
+    kernel = FakeKernel(script)
+    model = FakeModel(ADD, "Done.")
+    session = make(model, kernel)
+    tasks: list[asyncio.Task[bool]] = []
+
+    def answer(event: AnyEvent) -> None:
+        if isinstance(event, InputRequested):
+            tasks.append(asyncio.create_task(session.answer(event.request_id, "s3cret")))
+
+    events = await play(session.run("ask me"), answer)
+    assert kernel.answers == ["s3cret"]
+    assert [answered.cancelled for answered in of(InputAnswered, events)] == [False]
+    assert "s3cret" not in repr(events)
+    assert "s3cret" not in repr(model.requests)
+    assert await tasks[0]
+    assert not await session.answer("late", "x")
+
+
+async def test_input_with_nobody_to_answer_interrupts_the_run() -> None:
+    kernel = FakeKernel({"1+1": [InputWanted(prompt="name? "), printed("hi\n"), RunFinished(status="ok")]})
+    events = await play(make(FakeModel(ADD, "Done."), kernel, can_ask=False).run("ask me"))
+    assert of(ExecutionFinished, events)[0].status == "interrupted"
+
+
+async def test_a_kernel_that_cannot_start_ends_the_turn_in_plain_words() -> None:
+    kernel = FakeKernel()
+    kernel.fails = KernelError("The python kernel did not start.", hint="Install ipykernel.")
+    session = make(FakeModel(ADD), kernel)
+    events = await play(session.run("add"))
+    assert events[-1] == TurnEnded(reason="kernel_error", detail="The python kernel did not start.")
+    assert codes(session)[0].state == "died"
+
+
+async def test_R3_a_kernel_that_dies_is_reported_and_the_turn_goes_on_with_the_model_told() -> None:
+    died = [RunFinished(status="died", detail="The python kernel ended (exit code 1).")]
+    model = FakeModel(ADD, "It died.")
+    session = make(model, FakeKernel({"1+1": died}))
+    events = await play(session.run("add"))
+    notice = of(NoticeAdded, events)[0]
+    assert "exit code 1" in notice.title
+    assert "/restart" in notice.hint
+    assert "all variables are lost" in last_message(model)
+    assert events[-1].reason == "done"
+
+
+async def test_two_languages_have_their_own_kernels() -> None:
+    answer = "```bash\nls\n```\nthen\n```python\n1\n```"
+    python, shell = FakeKernel(), FakeKernel(language="shell")
+    await play(make(FakeModel(answer, "ok"), python, shell=shell).run("x"))
+    assert (python.ran, shell.ran) == (["1"], ["ls"])
+
+
+async def test_the_persons_own_code_runs_without_a_question_and_the_model_sees_it_later() -> None:
+    model = FakeModel("I see.")
+    kernel = FakeKernel()
+    session = make(model, kernel, approve="ask")
+    events = await play(session.run_code("python", "x = 5"))
+    assert kernel.ran == ["x = 5"]
+    assert not of(DecisionRequested, events)
+    await play(session.run("what is x?"))
+    assert "x = 5" in last_message(model)
+
+
+async def test_closing_the_generator_in_the_middle_leaves_no_run_behind() -> None:
+    kernel = FakeKernel({"1+1": [printed("a"), printed("b"), RunFinished(status="ok")]})
+    kernel.blocked = True
+    session = make(FakeModel(ADD), kernel)
+    async with asyncio.timeout(10):
+        async with aclosing(session.run("add")) as events:
+            async for event in events:
+                if isinstance(event, ExecutionStarted):
+                    break
+    assert kernel.state == "idle"
+
+
+async def test_L6_reset_clears_and_two_sessions_share_nothing() -> None:
+    one, two = make(FakeModel("one")), make(FakeModel("two"))
+    await play(one.run("hello"))
+    assert two.transcript.blocks == []
+    one.approval = "never"
+    assert two.approval == "auto"
+    assert one.kernels.get("python") is not two.kernels.get("python")
+    one.forget()
+    assert one.transcript.blocks == []
+    await play(one.run("again"))
+    assert len(one.model.requests[-1].messages) == 2
+
+
+async def test_L6_a_path_that_does_not_exist_is_accepted_as_text() -> None:
+    model = FakeModel("ok")
+    session = make(model)
+    events = await play(session.run("look at it", files=("/no/such/file.csv",)))
+    assert events[0] == TurnStarted(block_id=events[0].block_id, text="look at it", files=("/no/such/file.csv",))
+    assert "/no/such/file.csv" in last_message(model)
+
+
+async def test_an_empty_answer_is_said() -> None:
+    session = make(FakeModel([AnswerEnded()]))
+    events = await play(session.run("hello"))
+    assert "nothing" in of(NoticeAdded, events)[0].title
+    assert events[-1].reason == "done"
+
+
+async def test_without_a_model_the_turn_ends_with_what_to_do() -> None:
+    session = Session(kernels=FakeKernels(), settings=LoopSection())
+    events = await play(session.run("hello"))
+    assert events[-1].reason == "model_error"
+    assert "/model" in of(NoticeAdded, events)[0].hint
+
+
+async def test_every_proposal_is_decided_before_it_runs() -> None:
+    session = make(FakeModel(ADD, "Done."))
+    events = await play(session.run("add"))
+    order = [type(e) for e in events if isinstance(e, CodeFinished | DecisionMade | ExecutionStarted)]
+    assert order == [CodeFinished, DecisionMade, ExecutionStarted]
+    assert isinstance(events[0], TurnStarted)
+
+
+def test_stream_outputs_join_only_their_own_kind() -> None:
+    transcript = Transcript()
+    from_kernel = [("stdout", "a"), ("stdout", "b"), ("stderr", "c"), ("stdout", "d")]
+    transcript.apply(CodeStarted(block_id="x", language="python"))
+    for name, text in from_kernel:
+        transcript.apply(OutputAdded(block_id="x", output=StreamOutput(name=name, text=text)))
+    block = transcript.block("x")
+    assert isinstance(block, CodeBlock)
+    assert [(o.name, o.text) for o in block.outputs] == [("stdout", "ab"), ("stderr", "c"), ("stdout", "d")]

@@ -1,0 +1,172 @@
+"""The log of events on disk: what is written is there, whatever happens."""
+
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oi_tui.app.engine.coalesce import coalesce
+from oi_tui.app.engine.errors import OiTuiError, StoreError
+from oi_tui.app.engine.events import (
+    ActiveLineChanged,
+    AnyEvent,
+    CodeGrew,
+    CodeStarted,
+    OutputAdded,
+    ProseGrew,
+    ProseStarted,
+    TurnStarted,
+)
+from oi_tui.app.engine.outputs import StreamOutput
+from oi_tui.app.engine.paths import private_dir
+from oi_tui.app.engine.store import MIGRATIONS, Recorder, Store
+from oi_tui.app.engine.transcript import Transcript
+
+EVENTS: tuple[AnyEvent, ...] = (
+    TurnStarted(block_id="u", text="hello\x1b[31m \u202e", files=("a.csv",)),
+    ProseStarted(block_id="p"),
+    ProseGrew(block_id="p", text="one "),
+    ProseGrew(block_id="p", text="two"),
+)
+
+
+@pytest.fixture
+def store(tmp_path: Path):
+    opened = Store(tmp_path / "sessions.db")
+    yield opened
+    opened.close()
+
+
+def fold(events: tuple[AnyEvent, ...] | list[AnyEvent]) -> Transcript:
+    transcript = Transcript()
+    for event in events:
+        transcript.apply(event)
+    return transcript
+
+
+def test_events_come_back_in_order_and_equal(store: Store) -> None:
+    store.create("one", 1.0, "/work")
+    store.append("one", EVENTS[:2])
+    store.append("one", EVENTS[2:])
+    assert store.load("one") == EVENTS
+
+
+def test_sessions_are_listed_by_last_use_with_the_title_first_given(store: Store) -> None:
+    for name in ("one", "two"):
+        store.create(name, 1.0, "/work")
+    store.append("two", EVENTS)
+    store.entitle("two", "first")
+    store.entitle("two", "second")
+    assert [(record.id, record.title) for record in store.sessions()] == [("two", "first"), ("one", "")]
+    assert store.find("tw") == "two"
+    with pytest.raises(StoreError, match="No session"):
+        store.find("x")
+
+
+def test_two_processes_on_one_file_both_write(tmp_path: Path, store: Store) -> None:
+    store.create("one", 1.0, "/work")
+    other = Store(tmp_path / "sessions.db")
+    other.append("one", EVENTS[:2])
+    store.append("one", EVENTS[2:])
+    other.close()
+    assert store.load("one") == EVENTS
+
+
+def test_a_file_of_a_newer_program_is_left_alone(tmp_path: Path, store: Store) -> None:
+    store.close()
+    path = tmp_path / "sessions.db"
+    with sqlite3.connect(path) as db:
+        db.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+    db.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="newer"):
+        Store(path)
+    assert path.read_bytes() == before
+
+
+def test_a_file_that_is_no_database_is_a_clear_error(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.db"
+    path.write_bytes(b"not a database at all" * 100)
+    with pytest.raises(StoreError, match=r"sessions\.db"):
+        Store(path)
+
+
+def test_L21_a_folder_that_cannot_be_written_is_a_clear_error() -> None:
+    folder = Path("/proc/oi-tui")  # nobody can write there, not even root
+    with pytest.raises(OiTuiError, match="Cannot write in /proc/oi-tui"):
+        private_dir(folder)
+    with pytest.raises(StoreError, match=r"sessions\.db"):
+        Store(folder / "sessions.db")
+
+
+def test_what_was_appended_survives_kill_minus_nine(tmp_path: Path) -> None:
+    program = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from oi_tui.app.engine.store import Store\n"
+        "from oi_tui.app.engine.events import TurnStarted\n"
+        "store = Store(Path(sys.argv[1])); store.create('one', 1.0, '/work')\n"
+        "for n in range(5): store.append('one', [TurnStarted(block_id=str(n), text='x')])\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    path = tmp_path / "sessions.db"
+    done = subprocess.run([sys.executable, "-c", program, str(path)], timeout=60, check=False)
+    assert done.returncode == -signal.SIGKILL
+    store = Store(path)
+    assert len(store.load("one")) == 5
+    store.close()
+
+
+def test_facts_are_remembered(store: Store) -> None:
+    assert store.recall("model") == ""
+    store.remember("model", "a")
+    store.remember("model", "b")
+    assert store.recall("model") == "b"
+
+
+def test_text_that_streams_is_written_after_a_quarter_of_a_second_and_completed_things_at_once(store: Store) -> None:
+    store.create("one", 1.0, "/work")
+    recorder = Recorder(store, "one")
+    recorder.put([ProseGrew(block_id="p", text="a")], now=10.0)
+    assert store.load("one") == ()
+    assert recorder.waiting
+    recorder.put([ProseGrew(block_id="p", text="b")], now=10.3)
+    assert store.load("one") == (ProseGrew(block_id="p", text="ab"),)
+    recorder.put([ProseStarted(block_id="q")], now=10.31)
+    assert store.load("one")[-1] == ProseStarted(block_id="q")
+
+
+def test_stored_events_are_plain_json_with_a_type(tmp_path: Path, store: Store) -> None:
+    store.create("one", 1.0, "/work")
+    store.append("one", EVENTS[:1])
+    with sqlite3.connect(tmp_path / "sessions.db") as db:
+        (text,) = db.execute("SELECT event FROM events").fetchone()
+    db.close()
+    assert json.loads(text)["type"] == "TurnStarted"
+
+
+pieces = st.sampled_from(["a", "b\n", "é", ""])
+deltas = st.one_of(
+    st.builds(lambda t: ProseGrew(block_id="p", text=t), pieces),
+    st.builds(lambda t: CodeGrew(block_id="c", text=t), pieces),
+    st.builds(
+        lambda n, t: OutputAdded(block_id="c", output=StreamOutput(name=n, text=t)),
+        st.sampled_from(["stdout", "stderr"]),
+        pieces,
+    ),
+    st.builds(lambda n: ActiveLineChanged(block_id="c", line=n), st.integers(1, 9)),
+)
+
+
+@given(st.lists(deltas, max_size=30))
+def test_coalescing_changes_nothing_that_the_fold_sees(events: list[AnyEvent]) -> None:
+    opening: list[AnyEvent] = [ProseStarted(block_id="p"), CodeStarted(block_id="c", language="python")]
+    merged = coalesce(opening + events)
+    assert fold(merged) == fold(opening + events)
+    assert coalesce(merged) == merged
