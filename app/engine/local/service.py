@@ -88,7 +88,7 @@ class LocalServer:
 
     async def _begin(self, model: LocalModel, path: Path) -> str:
         paths.private_dir(self.log.parent)
-        threads = self._threads or min(measure().cores, MOST_THREADS)
+        threads = min(self._threads or measure().cores, MOST_THREADS)
         with _private_file(self.log) as log:
             self._process = process = await asyncio.create_subprocess_exec(
                 *self._command,

@@ -78,8 +78,10 @@ class Weights:
             raise LocalModelError(f"Cannot take in {file}: {error.strerror}.") from error
 
     def install(self, model: LocalModel, file: Path) -> Path:
-        """Move a verified file of the same disk into place."""
+        """Move a verified file of the same disk into place (takes a second or two: the bytes reach the disk first)."""
         target = self.path(model)
+        with file.open("rb") as verified:
+            os.fsync(verified.fileno())
         os.replace(file, target)
         shutil.rmtree(self.partial(model), ignore_errors=True)
         return target
@@ -129,7 +131,8 @@ def bytes_in(place: Path) -> int:
     """Bytes of a file, or of all files below a folder; 0 where there is nothing."""
     if place.is_file():
         return _size(place)
-    return sum(_size(file) for file in place.rglob("*") if file.is_file())
+    # os.walk passes over folders that vanish meanwhile; rglob raises.
+    return sum(_size(Path(folder, name)) for folder, _, names in os.walk(place) for name in names)
 
 
 def _size(file: Path) -> int:
