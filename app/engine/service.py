@@ -9,8 +9,9 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import aclosing
+from itertools import groupby
 from typing import Protocol, assert_never
 
 from oi_tui.app.engine.blocks import CodeBlock
@@ -19,6 +20,7 @@ from oi_tui.app.engine.coalesce import coalesce
 from oi_tui.app.engine.errors import OiTuiError, SettingsError
 from oi_tui.app.engine.events import (
     AnyEvent,
+    Event,
     KernelChanged,
     SessionOpened,
 )
@@ -57,6 +59,9 @@ from oi_tui.app.engine.verbs import (
 
 FRAME = 1 / 60
 """Seconds between two batches while text streams."""
+
+PROGRESS_INTERVAL = 0.1
+"""Seconds between two words on how far a download is."""
 
 _log = logging.getLogger(__name__)
 
@@ -109,11 +114,12 @@ class Engine:
         self._send = send
         self._session: Session | None = None
         self._recorder: Recorder | None = None
-        self._pending: list[AnyEvent] = []
+        self._outbox: list[AnyEvent | Reply] = []
+        """What has not been sent yet, in order."""
         self._wake = asyncio.Event()
         self._jobs: deque[Job] = deque()
         self._job_added = asyncio.Event()
-        self._opening: asyncio.Task[None] | None = None
+        self._opening: asyncio.Task[str] | None = None
         self._fetching: asyncio.Task[None] | None = None
         self._finding: asyncio.Task[None] | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -171,8 +177,8 @@ class Engine:
                 _log.error("a task ended with an error", exc_info=result)
         if self._session is not None and self._session.transcript.turn_open:
             self._emit(self._session.end_turn("interrupted", "The program was closed."))
-        self._record(coalesce(self._pending))
-        self._pending = []
+        self._record(coalesce(item for item in self._outbox if isinstance(item, Event)))
+        self._outbox = []
         if self._recorder is not None:
             self._flush_recorder()
         await self._kernels.close()
@@ -238,7 +244,8 @@ class Engine:
         previous = self._opening
         self._opening = asyncio.create_task(self._open_model(verb, previous))
 
-    async def _open_model(self, verb: UseModel, previous: asyncio.Task[None] | None) -> None:
+    async def _open_model(self, verb: UseModel, previous: asyncio.Task[str] | None) -> str:
+        """Why it could not be opened, "" if it is in use now."""
         if previous is not None:
             await asyncio.wait([previous])
         session = self._session
@@ -247,47 +254,39 @@ class Engine:
             model = await self._models.open(verb.name, verb.api_base, verb.api_key)
         except OiTuiError as error:
             self._emit(session.report(error))
-            return
+            return error.title
         self._emit(session.use_model(model))
         if self._store is not None and not verb.api_base:
             self._store.remember("model", verb.name)
+        return ""
 
     async def _find(self) -> None:
-        await self._send(await self._models.found())
+        self._tell(await self._models.found())
 
     async def _fetch(self, model_id: str) -> None:
-        """Download, then use. Progress is sent at most once a frame, the newest."""
-        newest: list[FetchProgressed] = []
-        told = asyncio.Event()
+        """Download, then use."""
+        told = 0.0
 
         def progress(value: FetchProgressed) -> None:
-            newest[:] = [value]
-            told.set()
+            nonlocal told
+            now = time.monotonic()
+            if now - told >= PROGRESS_INTERVAL:
+                told = now
+                self._tell(value)
 
-        async def narrate() -> None:
-            while True:
-                await told.wait()
-                told.clear()
-                await self._send(newest[0])
-                await asyncio.sleep(0.1)
-
-        narrator = asyncio.create_task(narrate())
         try:
             name = await self._models.fetch(model_id, progress)
         except asyncio.CancelledError:
-            if not self._closed:
-                await self._send(FetchEnded(model_id=model_id, ready=False))
+            self._tell(FetchEnded(model_id=model_id, ready=False))
             raise
         except OiTuiError as error:
-            await self._send(FetchEnded(model_id=model_id, ready=False, error=error.title, hint=error.hint))
+            self._tell(FetchEnded(model_id=model_id, ready=False, error=error.title, hint=error.hint))
             return
-        finally:
-            narrator.cancel()
-        await self._send(FetchProgressed(model_id=model_id, done_bytes=1, total_bytes=1, stage="starting"))
+        self._tell(FetchProgressed(model_id=model_id, done_bytes=1, total_bytes=1, stage="starting"))
         self._use(UseModel(name=name))
         assert self._opening is not None
-        await asyncio.wait([self._opening])
-        await self._send(FetchEnded(model_id=model_id, ready=True))
+        error_title = await self._opening
+        self._tell(FetchEnded(model_id=model_id, ready=not error_title, error=error_title))
 
     async def _cancel_fetch(self) -> None:
         if self._fetching is not None and not self._fetching.done():
@@ -373,7 +372,10 @@ class Engine:
                 self._emit(event)
 
     def _emit(self, event: AnyEvent) -> None:
-        self._pending.append(event)
+        self._tell(event)
+
+    def _tell(self, item: AnyEvent | Reply) -> None:
+        self._outbox.append(item)
         self._wake.set()
 
     async def _pump(self) -> None:
@@ -386,11 +388,21 @@ class Engine:
                 self._flush_recorder()
                 continue
             self._wake.clear()
-            events = coalesce(self._pending)
-            self._pending.clear()
+            items, self._outbox = self._outbox, []
+            for are_events, run in groupby(items, key=lambda item: isinstance(item, Event)):
+                await self._send_all(list(run), are_events=are_events)
+            await asyncio.sleep(FRAME)
+
+    async def _send_all(self, items: list[AnyEvent | Reply], *, are_events: bool) -> None:
+        """Events go as one batch, written down first; other replies each by itself."""
+        if are_events:
+            events = coalesce(item for item in items if isinstance(item, Event))
             self._record(events)
             await self._send(Batch(events=tuple(events)))
-            await asyncio.sleep(FRAME)
+            return
+        for item in items:
+            if not isinstance(item, Event):
+                await self._send(item)
 
     def _record(self, events: list[AnyEvent]) -> None:
         if self._recorder is None:

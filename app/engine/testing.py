@@ -9,8 +9,8 @@ They stand in for the real ones in tests of anything above them, here and in plu
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 
-from oi_tui.app.engine.chat import AnswerEnded, AnswerUsage, ChatRequest, Delta, TextDelta
-from oi_tui.app.engine.errors import KernelError, ModelError
+from oi_tui.app.engine.chat import AnswerEnded, AnswerUsage, ChatRequest, Delta, Model, TextDelta
+from oi_tui.app.engine.errors import KernelError, ModelError, OiTuiError
 from oi_tui.app.engine.events import KernelState
 from oi_tui.app.engine.kernels.base import (
     InputWanted,
@@ -21,6 +21,7 @@ from oi_tui.app.engine.kernels.base import (
     RunFinished,
 )
 from oi_tui.app.engine.outputs import RichOutput, StreamOutput
+from oi_tui.app.engine.protocol import FetchProgressed, ModelOffer, ModelsFound
 from oi_tui.app.engine.values import Language
 
 Answer = str | Sequence[Delta | ModelError | asyncio.Event]
@@ -193,3 +194,43 @@ def printed(text: str) -> OutputArrived:
 def text_result(text: str) -> OutputArrived:
     """The value of a last expression."""
     return OutputArrived(output=RichOutput(data={"text/plain": text}, is_result=True))
+
+
+class FakeModels:
+    """A source of models that always gives the same fake, or fails."""
+
+    def __init__(self, model: FakeModel, *, fails: OiTuiError | None = None) -> None:
+        self.model = model
+        self.fails = fails
+        self.opened: list[tuple[str, str | None, str | None]] = []
+        self.closed = False
+        self.fetching = asyncio.Event()
+        """Set it to let a download end."""
+
+    async def open(self, name: str, api_base: str | None = None, api_key: str | None = None) -> Model:
+        """Recorded; the fake takes the name."""
+        self.opened.append((name, api_base, api_key))
+        if self.fails is not None:
+            raise self.fails
+        self.model.name = name
+        return self.model
+
+    def known(self, name: str) -> bool:
+        """All but "gone"."""
+        return name != "gone"
+
+    async def found(self) -> ModelsFound:
+        """One key, one download."""
+        key = ModelOffer(id="fake/key", kind="key", title="A key")
+        download = ModelOffer(id="tiny", kind="embedded", title="Tiny", download_bytes=100, recommended=True)
+        return ModelsFound(offers=(key, download), why="Tiny fits.")
+
+    async def fetch(self, model_id: str, progress: Callable[[FetchProgressed], None]) -> str:
+        """Half way, then waits for `fetching`."""
+        progress(FetchProgressed(model_id=model_id, done_bytes=50, total_bytes=100))
+        await self.fetching.wait()
+        return f"local/{model_id}"
+
+    async def close(self) -> None:
+        """Recorded."""
+        self.closed = True

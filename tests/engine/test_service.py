@@ -1,0 +1,302 @@
+"""One session served to one front end: verbs in, replies out, everything written down on the way."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from oi_tui.app.client import LocalClient
+from oi_tui.app.engine.blocks import NoticeBlock, UserBlock
+from oi_tui.app.engine.chat import AnswerEnded, TextDelta
+from oi_tui.app.engine.errors import ModelError
+from oi_tui.app.engine.events import AnyEvent, DecisionRequested, ProseGrew, SessionOpened, TurnEnded
+from oi_tui.app.engine.protocol import Batch, Configure, Failed, FetchEnded, FetchProgressed, ModelsFound, Reply
+from oi_tui.app.engine.service import Engine
+from oi_tui.app.engine.settings import LoopSection, ModelSection, Settings
+from oi_tui.app.engine.store import Store
+from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels
+from oi_tui.app.engine.transcript import Transcript
+from oi_tui.app.engine.verbs import (
+    CancelFetch,
+    Clear,
+    Decide,
+    FetchModel,
+    FindModels,
+    Interrupt,
+    Open,
+    Restart,
+    Retry,
+    Run,
+    SetApproval,
+    Submit,
+    UseModel,
+)
+
+CODE = "```python\n1+1\n```"
+
+
+class Front:
+    """A front end that folds what it is told."""
+
+    def __init__(self, client: LocalClient) -> None:
+        self.client = client
+        self.transcript = Transcript()
+        self.replies: list[Reply] = []
+        self.events: list[AnyEvent] = []
+
+    async def until(self, wanted: Callable[[Reply], bool]) -> Reply:
+        """Take replies up to the first that is wanted."""
+        async with asyncio.timeout(10):
+            async for reply in self.client.replies():
+                self.replies.append(reply)
+                if isinstance(reply, Batch):
+                    for event in reply.events:
+                        self.events.append(event)
+                        self.transcript.apply(event)
+                if wanted(reply):
+                    return reply
+        raise AssertionError("the replies ended")
+
+    async def until_event(self, kind: type[AnyEvent]) -> AnyEvent:
+        """Take replies up to the first batch with an event of this kind."""
+        batch = await self.until(lambda r: isinstance(r, Batch) and any(isinstance(e, kind) for e in r.events))
+        assert isinstance(batch, Batch)
+        return next(event for event in batch.events if isinstance(event, kind))
+
+    async def turn(self, text: str) -> AnyEvent:
+        """Send a prompt and wait for the end of the turn."""
+        await self.client.send(Submit(text=text))
+        return await self.until_event(TurnEnded)
+
+
+@asynccontextmanager
+async def engine(
+    tmp_path: Path,
+    model: FakeModel,
+    *,
+    models: FakeModels | None = None,
+    kernels: FakeKernels | None = None,
+    name: str = "fake/model",
+    approve: str = "auto",
+) -> AsyncIterator[Front]:
+    settings = Settings(model=ModelSection(name=name), loop=LoopSection(approve=approve))
+    setup = Configure(settings=settings, cwd="/work", api_key="k3y")
+    client = LocalClient(
+        lambda send: Engine(
+            setup,
+            models=models or FakeModels(model),
+            kernels=kernels or FakeKernels(),
+            store=Store(tmp_path / "sessions.db"),
+            send=send,
+        )
+    )
+    try:
+        yield Front(client)
+    finally:
+        await client.close()
+
+
+async def test_a_prompt_gives_a_turn_and_the_folded_batches_equal_the_stored_events(tmp_path: Path) -> None:
+    async with engine(tmp_path, FakeModel(CODE, "It is 2.")) as front:
+        await front.client.send(Open())
+        assert await front.turn("add") == TurnEnded(reason="done")
+        session_id = front.transcript.session_id
+    store = Store(tmp_path / "sessions.db")
+    stored = Transcript()
+    for event in store.load(session_id):
+        stored.apply(event)
+    assert stored == front.transcript
+    assert store.sessions()[0].title == "add"
+    store.close()
+
+
+async def test_L5_a_resumed_session_sends_its_past_to_the_screen_and_to_the_model(tmp_path: Path) -> None:
+    async with engine(tmp_path, FakeModel("I will remember.")) as front:
+        await front.client.send(Open())
+        await front.turn("the secret word is crunk")
+        session_id = front.transcript.session_id
+        before = front.transcript.blocks
+    model = FakeModel("crunk")
+    async with engine(tmp_path, model) as front:
+        await front.client.send(Open(session_id=session_id))
+        await front.until_event(SessionOpened)
+        assert isinstance(front.replies[0], Batch)
+        assert front.replies[0].replay
+        assert front.transcript.blocks == before
+        await front.turn("what is it?")
+    assert "the secret word is crunk" in [message.text for message in model.requests[0].messages]
+
+
+async def test_a_session_that_ran_code_says_on_resume_that_its_kernels_are_fresh(tmp_path: Path) -> None:
+    async with engine(tmp_path, FakeModel(CODE, "2")) as front:
+        await front.client.send(Open())
+        await front.turn("add")
+        session_id = front.transcript.session_id
+    async with engine(tmp_path, FakeModel("x")) as front:
+        await front.client.send(Open(session_id=session_id))
+        await front.until(lambda r: isinstance(front.transcript.blocks[-1:], list) and _last_notice(front) != "")
+        assert "fresh" in _last_notice(front)
+
+
+def _last_notice(front: Front) -> str:
+    last = front.transcript.blocks[-1] if front.transcript.blocks else None
+    return last.title if isinstance(last, NoticeBlock) else ""
+
+
+async def test_a_turn_that_was_open_when_the_engine_ended_is_closed_on_resume(tmp_path: Path) -> None:
+    store = Store(tmp_path / "sessions.db")
+    async with engine(tmp_path, FakeModel([TextDelta(text="half"), asyncio.Event()])) as front:
+        await front.client.send(Open())
+        await front.client.send(Submit(text="go"))
+        await front.until_event(ProseGrew)
+        session_id = front.transcript.session_id
+        written = store.load(session_id)
+    store.create("crashed", 1.0, "/work")
+    store.append("crashed", written)
+    store.close()
+    async with engine(tmp_path, FakeModel("x")) as front:
+        await front.client.send(Open(session_id="crashed"))
+        ended = await front.until_event(TurnEnded)
+        assert ended.reason == "engine_lost"
+        assert not front.transcript.turn_open
+
+
+async def test_closing_in_the_middle_of_a_turn_saves_what_there_is_and_ends_everything(tmp_path: Path) -> None:
+    models = FakeModels(FakeModel([TextDelta(text="half"), asyncio.Event()]))
+    kernels = FakeKernels()
+    async with engine(tmp_path, models.model, models=models, kernels=kernels) as front:
+        await front.client.send(Open())
+        await front.client.send(Submit(text="go"))
+        await front.until_event(ProseGrew)
+        session_id = front.transcript.session_id
+    assert models.closed
+    assert kernels.get("python").state == "dead"
+    store = Store(tmp_path / "sessions.db")
+    events = store.load(session_id)
+    store.close()
+    assert ProseGrew(block_id=events[-2].block_id, text="half") == events[-2]
+    assert events[-1] == TurnEnded(reason="interrupted", detail="The program was closed.")
+
+
+async def test_prompts_sent_during_a_turn_are_answered_after_it(tmp_path: Path) -> None:
+    model = FakeModel("one", "two")
+    async with engine(tmp_path, model) as front:
+        await front.client.send(Open())
+        await front.client.send(Submit(text="first"))
+        await front.client.send(Submit(text="second"))
+        await front.until_event(TurnEnded)
+        if len([e for e in front.events if isinstance(e, TurnEnded)]) < 2:
+            await front.until_event(TurnEnded)
+    users = [block.text for block in front.transcript.blocks if isinstance(block, UserBlock)]
+    assert users == ["first", "second"]
+
+
+async def test_stopping_the_turn_gives_queued_prompts_back_instead_of_sending_them(tmp_path: Path) -> None:
+    model = FakeModel([TextDelta(text="half"), asyncio.Event()])
+    async with engine(tmp_path, model) as front:
+        await front.client.send(Open())
+        await front.client.send(Submit(text="first"))
+        await front.until_event(ProseGrew)
+        await front.client.send(Submit(text="second"))
+        await front.client.send(Interrupt(turn=True))
+        await front.until_event(TurnEnded)
+        notices = [block for block in front.transcript.blocks if isinstance(block, NoticeBlock)]
+        assert [notice.hint for notice in notices] == ["second"]
+    assert len(model.requests) == 1
+
+
+async def test_decisions_settings_restart_retry_and_clear_do_what_they_say(tmp_path: Path) -> None:
+    kernel = FakeKernel()
+    model = FakeModel(CODE, "Done.", "Again.")
+    async with engine(tmp_path, model, kernels=FakeKernels(python=kernel), approve="ask") as front:
+        await front.client.send(Open())
+        await front.client.send(Submit(text="add"))
+        request = await front.until_event(DecisionRequested)
+        assert isinstance(request, DecisionRequested)
+        await front.client.send(Decide(request_id=request.request_id, verdict="run"))
+        await front.until_event(TurnEnded)
+        assert kernel.ran == ["1+1"]
+        await front.client.send(SetApproval(mode="never"))
+        await front.until(lambda _: front.transcript.approval == "never")
+        await front.client.send(Restart())
+        await front.client.send(Retry())
+        await front.until_event(TurnEnded)
+        assert kernel.generation == 2
+        await front.client.send(Run(language="py", source="x"))
+        await front.client.send(Clear())
+        await front.until(lambda _: front.transcript.blocks == [])
+        assert kernel.ran == ["1+1", "x"]
+
+
+async def test_a_model_that_cannot_be_opened_is_a_notice_and_another_can_be_used(tmp_path: Path) -> None:
+    models = FakeModels(FakeModel("hi"), fails=ModelError("no_key", "No key.", hint="Set it."))
+    async with engine(tmp_path, models.model, models=models) as front:
+        await front.client.send(Open())
+        await front.until(lambda _: _last_notice(front) == "No key.")
+        models.fails = None
+        await front.client.send(UseModel(name="other", api_base="http://127.0.0.1:1/v1", api_key="s3cret"))
+        await front.until(lambda _: front.transcript.model == "other")
+        assert models.opened[-1] == ("other", "http://127.0.0.1:1/v1", "s3cret")
+        assert (await front.turn("hello")).reason == "done"
+    assert "s3cret" not in repr(front.replies)
+    assert b"s3cret" not in (tmp_path / "sessions.db").read_bytes()
+
+
+async def test_the_model_last_chosen_is_remembered_for_the_next_session(tmp_path: Path) -> None:
+    async with engine(tmp_path, FakeModel("hi"), name="") as front:
+        await front.client.send(Open())
+        await front.client.send(UseModel(name="chosen"))
+        await front.until(lambda _: front.transcript.model == "chosen")
+        assert front.events[0].model == ""
+    async with engine(tmp_path, FakeModel("hi"), name="") as front:
+        await front.client.send(Open())
+        opened = await front.until_event(SessionOpened)
+        assert opened.model == "chosen"
+
+
+async def test_offers_and_a_download_that_is_cancelled_and_then_done(tmp_path: Path) -> None:
+    models = FakeModels(FakeModel("hi"))
+    async with engine(tmp_path, models.model, models=models, name="") as front:
+        await front.client.send(Open())
+        await front.client.send(FindModels())
+        found = await front.until(lambda r: isinstance(r, ModelsFound))
+        assert found == await models.found()
+        await front.client.send(FetchModel(model_id="tiny"))
+        progress = await front.until(lambda r: isinstance(r, FetchProgressed))
+        assert progress == FetchProgressed(model_id="tiny", done_bytes=50, total_bytes=100)
+        await front.client.send(CancelFetch())
+        assert await front.until(lambda r: isinstance(r, FetchEnded)) == FetchEnded(model_id="tiny", ready=False)
+        models.fetching.set()
+        await front.client.send(FetchModel(model_id="tiny"))
+        assert await front.until(lambda r: isinstance(r, FetchEnded)) == FetchEnded(model_id="tiny", ready=True)
+        assert front.transcript.model == "local/tiny"
+
+
+async def test_text_that_streams_arrives_in_merged_batches(tmp_path: Path) -> None:
+    many = [TextDelta(text="x")] * 500
+    async with engine(tmp_path, FakeModel([*many, AnswerEnded()])) as front:
+        await front.client.send(Open())
+        await front.turn("go")
+    grew = [event for event in front.events if isinstance(event, ProseGrew)]
+    assert "".join(event.text for event in grew) == "x" * 500
+    assert len(grew) < 100
+
+
+async def test_a_session_that_is_not_there_is_a_fatal_failure_in_plain_words(tmp_path: Path) -> None:
+    async with engine(tmp_path, FakeModel("hi")) as front:
+        await front.client.send(Open(session_id="nope"))
+        failed = await front.until(lambda r: isinstance(r, Failed))
+        assert failed == Failed(
+            title="There is no session nope.", hint="`oi-tui sessions` lists those there are.", fatal=True
+        )
+
+
+@pytest.mark.parametrize("verb", [Submit(text="x"), FindModels(), Interrupt()])
+async def test_a_verb_before_open_is_refused(tmp_path: Path, verb: Submit) -> None:
+    async with engine(tmp_path, FakeModel("hi")) as front:
+        await front.client.send(verb)
+        failed = await front.until(lambda r: isinstance(r, Failed))
+        assert isinstance(failed, Failed)
+        assert failed.fatal
