@@ -1,0 +1,188 @@
+"""Runs inside a Python kernel, once, before the first cell: never imported by us, only sent as text.
+
+The kernel executes it silently in a namespace of its own, so nothing of it is seen by the person's code. It
+keeps line numbers as they are shown, reports the line that runs, and bounds what a flood of output
+may take. Each part stands alone: an ipykernel that is built otherwise does without that part.
+
+No first-party import may stand here, nothing may be left in the user namespace.
+"""
+
+import contextlib
+import fcntl
+import sys
+import termios
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+KEEP = 64_000_000
+"""Characters of output of one cell that are sent; the rest is counted."""
+
+BATCH = 1_000_000
+"""Characters after which a writer waits until they are on their way, so that memory stays bounded."""
+
+TICK = 0.1
+"""Seconds between two looks at the line that runs."""
+
+DRAIN = 0.5
+"""Seconds at most that the end of a cell waits for the output of its subprocesses."""
+
+FRAME_WIDTH = 120
+"""Columns of the text form of a pandas object, where nothing else was chosen."""
+
+
+def install() -> None:
+    """Prepare the kernel that executes this."""
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    if getattr(shell, "kernel", None) is None:
+        return
+    for part in (keep_no_copies, keep_blank_lines, cap_output, drain_pipes, report_lines, widen_frames):
+        # Boundary: the insides of another version of ipykernel; without one part all the others still help.
+        with contextlib.suppress(Exception):
+            part(shell)
+
+
+def keep_no_copies(shell: Any) -> None:
+    """IPython keeps a copy of all output for its history; ours is the transcript."""
+    if hasattr(type(shell), "_tee"):
+        type(shell)._tee = lambda _self, channel: contextlib.nullcontext()
+
+
+def keep_blank_lines(shell: Any) -> None:
+    """IPython drops blank lines at the top, which shifts all line numbers: put them back at the end."""
+    blank = 0
+
+    def count(lines: list[str]) -> list[str]:
+        nonlocal blank
+        blank = next((index for index, line in enumerate(lines) if line.strip()), 0)
+        return lines
+
+    def restore(lines: list[str]) -> list[str]:
+        nonlocal blank
+        count, blank = blank, 0
+        return ["\n"] * count + lines
+
+    shell.input_transformers_cleanup.insert(0, count)
+    shell.input_transformers_post.append(restore)
+
+
+def cap_output(shell: Any) -> None:
+    """Text of one cell beyond `KEEP` is counted instead of sent, and a fast writer waits for its reader."""
+    from ipykernel.iostream import OutStream
+
+    send: Callable[[Any, str], Any] = OutStream.write
+    lock = threading.RLock()
+    written = waiting = 0
+
+    def write(stream: Any, text: Any) -> Any:
+        nonlocal written, waiting
+        if not isinstance(text, str):
+            return send(stream, text)  # raises what it always raised
+        with lock:
+            room = max(0, KEEP - written)
+            written += len(text)
+        for start in range(0, min(room, len(text)), BATCH):
+            piece = text[start : min(start + BATCH, room)]
+            send(stream, piece if piece.isascii() else piece.encode("utf-8", "replace").decode())
+            waiting += len(piece)
+            if waiting >= BATCH:
+                waiting = 0
+                stream.flush()
+        return len(text)
+
+    def begin(_info: Any) -> None:
+        nonlocal written
+        written = 0
+
+    def end(_result: Any) -> None:
+        if written > KEEP:
+            publish(shell.kernel, "oi_tui_dropped", {"characters": written - KEEP}, shell.kernel.get_parent())
+
+    OutStream.write = write
+    shell.events.register("pre_run_cell", begin)
+    shell.events.register("post_run_cell", end)
+
+
+def drain_pipes(shell: Any) -> None:
+    """What subprocesses wrote goes through a pipe and a thread: the cell ends when it has arrived."""
+
+    def drain() -> None:
+        deadline = time.monotonic() + DRAIN
+        for stream in (sys.stdout, sys.stderr):
+            pipe = getattr(stream, "_fid", None)
+            while pipe is not None and readable(pipe) and time.monotonic() < deadline:
+                time.sleep(0.001)
+
+    shell.events.register("post_execute", drain)
+
+
+def readable(pipe: int) -> bool:
+    """Whether bytes wait in the pipe."""
+    try:
+        return any(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))
+    except OSError:
+        return False
+
+
+def report_lines(shell: Any) -> None:
+    """A thread that looks, while a cell runs, at which of its lines the main thread is."""
+    running = threading.Event()
+    main = threading.main_thread().ident
+    current: tuple[str, Any] = ("", None)
+
+    def begin(info: Any) -> None:
+        nonlocal current
+        current = (shell.compile.get_code_name(info.raw_cell, info.raw_cell, 0), shell.kernel.get_parent())
+        running.set()
+
+    def end(_result: Any) -> None:
+        running.clear()
+
+    def watch() -> None:
+        seen: tuple[Any, int] = (None, 0)
+        while running.wait():
+            time.sleep(TICK)
+            filename, parent = current
+            line = active_line(sys._current_frames().get(main or 0), filename) if running.is_set() else 0
+            if line and seen != (parent, line):
+                seen = (parent, line)
+                publish(shell.kernel, "oi_tui_line", {"line": line}, parent)
+
+    shell.events.register("pre_run_cell", begin)
+    shell.events.register("post_run_cell", end)
+    threading.Thread(target=watch, name="oi-tui-lines", daemon=True).start()
+
+
+def active_line(frame: Any, filename: str) -> int:
+    """The line of the innermost frame that belongs to the file, 0 if there is none."""
+    while frame is not None:
+        if frame.f_code.co_filename == filename:
+            return frame.f_lineno or 0
+        frame = frame.f_back
+    return 0
+
+
+def publish(kernel: Any, kind: str, content: dict[str, Any], parent: Any) -> None:
+    """Send a message of our own beside the standard ones."""
+    kernel.session.send(kernel.iopub_socket, kind, content, parent=parent)
+
+
+def widen_frames(shell: Any) -> None:
+    """Pandas folds tables at 80 columns; registered by name, so pandas is not imported for it."""
+
+    def show(frame: Any, printer: Any, _cycle: bool) -> None:
+        pandas = sys.modules["pandas"]
+        width = pandas.get_option("display.width")
+        with pandas.option_context("display.width", FRAME_WIDTH if width == 80 else width):
+            printer.text(repr(frame))
+
+    plain = shell.display_formatter.formatters["text/plain"]
+    for module in ("pandas", "pandas.core.frame"):
+        plain.for_type_by_name(module, "DataFrame", show)
+
+
+if __name__ == "oi_tui_in_kernel":
+    install()

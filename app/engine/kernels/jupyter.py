@@ -1,0 +1,403 @@
+"""A Jupyter kernel as a `Kernel`: the only module that knows jupyter_client and zmq.
+
+Both are imported when the first kernel is started: they cost 0.14 s. Messages go over sockets in a private folder.
+"""
+
+import asyncio
+import importlib.resources
+import os
+import secrets
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from oi_tui.app.engine.errors import KernelError
+from oi_tui.app.engine.kernels.base import InterruptMeans, RunFinished
+from oi_tui.app.engine.kernels.environment import kernel_environment
+from oi_tui.app.engine.kernels.jupyter_run import JupyterRun
+from oi_tui.app.engine.kernels.processes import cause_of_end, end_session
+from oi_tui.app.engine.kernels.worker import OnEnd, WorkerKernel
+from oi_tui.app.engine.paths import socket_dir
+from oi_tui.app.engine.settings import KernelSection
+from oi_tui.app.engine.values import Language, Value
+
+Channel = Literal["shell", "iopub", "stdin", "control"]
+
+FRAME_LIMIT = 80_000_000
+"""Bytes of one message; a larger one is dropped before it is parsed."""
+
+LOG_TAIL = 32_000
+"""Bytes that are kept of what the kernel process itself writes, for the message about a failed start."""
+
+LAST_WORDS = 0.1
+"""Seconds in which messages of a process that ended may still arrive."""
+
+POLITE_END = 1.0
+"""Seconds that an idle kernel has to end by itself, so that `atexit` handlers run."""
+
+PRELOAD = """\
+try: import numpy as np
+except ImportError: pass
+try: import pandas as pd
+except ImportError: pass
+try: import matplotlib.pyplot as plt
+except ImportError: pass
+"""
+
+
+class KernelSpec(Value, frozen=True, kw_only=True):
+    """How a kernel is started."""
+
+    name: str
+    argv: tuple[str, ...]
+    """`{connection_file}` stands for the file with the addresses."""
+    env: dict[str, str] = msgspec.field(default_factory=dict)
+    signals: bool = True
+    """Whether it is interrupted by SIGINT; otherwise only by a message."""
+
+
+def own_python() -> KernelSpec:
+    """The Python that we run in: needs no installed kernelspec, so it works in a venv and under pipx."""
+    launch = (sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}")
+    return KernelSpec(name="python3", argv=(*launch, "--HistoryManager.enabled=False"))
+
+
+def installed_kernelspecs() -> dict[str, str]:
+    """Name of every installed kernelspec and the language it says it runs."""
+    from jupyter_client.kernelspec import KernelSpecManager  # deferred: heavy
+
+    found = KernelSpecManager().get_all_specs()
+    return {name: str(entry["spec"].get("language", "")) for name, entry in found.items()}
+
+
+def kernelspec(name: str) -> KernelSpec:
+    """The installed kernelspec; KernelError that names the ones there are if it does not exist."""
+    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel  # deferred: heavy
+
+    try:
+        spec = KernelSpecManager().get_kernel_spec(name)
+    except NoSuchKernel as error:
+        there = ", ".join(sorted(installed_kernelspecs())) or "none"
+        raise KernelError(
+            f"There is no kernel “{name}”.",
+            hint=f"Installed kernels: {there}. `jupyter kernelspec list` shows where they are.",
+        ) from error
+    argv = tuple(part.replace("{resource_dir}", spec.resource_dir) for part in spec.argv)
+    return KernelSpec(name=name, argv=argv, env=dict(spec.env), signals=spec.interrupt_mode != "message")
+
+
+class JupyterKernel(WorkerKernel):
+    """Runs source in a Jupyter kernel of its own."""
+
+    def __init__(
+        self,
+        settings: KernelSection,
+        *,
+        cwd: Path,
+        language: Language = "python",
+        spec: KernelSpec | None = None,
+        spill_dir: Path | None = None,
+        preload: bool = False,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        given = os.environ if environ is None else environ
+        started = own_python() if spec is None else spec
+
+        def make_worker(on_end: OnEnd) -> JupyterWorker:
+            return JupyterWorker(
+                started, cwd=cwd, environ=given, timeout=settings.start_timeout, preload=preload, on_end=on_end
+            )
+
+        super().__init__(language, settings, spill_dir, make_worker)
+
+
+class JupyterWorker:
+    """One kernel process and the channels to it."""
+
+    def __init__(
+        self,
+        spec: KernelSpec,
+        *,
+        cwd: Path,
+        environ: Mapping[str, str],
+        timeout: float,
+        preload: bool,
+        on_end: OnEnd,
+    ) -> None:
+        self._spec = spec
+        self._cwd = cwd
+        self._environ = environ
+        self._timeout = timeout
+        self._preload = preload
+        self._on_end = on_end
+        self._directory: Path | None = None
+        self._process: asyncio.subprocess.Process | None = None
+        self._client: Any = None
+        self._run: JupyterRun | None = None
+        self._watcher: asyncio.Task[None] | None = None
+        self._readers: list[asyncio.Task[None]] = []
+        self._replies: dict[str, asyncio.Future[dict[str, Any] | None]] = {}
+        self._heard = asyncio.Event()
+        """Something came on iopub, so its subscription works."""
+        self._log = b""
+
+    @property
+    def rungs(self) -> tuple[InterruptMeans, ...]:
+        """SIGINT would end a kernel that wants to be asked."""
+        return ("signal", "second_signal", "request") if self._spec.signals else ("request",)
+
+    async def open(self) -> None:
+        """Start the process and wait until it answers and its output arrives."""
+        try:
+            async with asyncio.timeout(self._timeout):
+                await self._launch()
+                info = await self._handshake()
+        except TimeoutError as error:
+            raise KernelError(
+                f"The kernel “{self._spec.name}” did not answer within {self._timeout:g} seconds.",
+                hint="Set kernel.start_timeout higher if this machine is slow.",
+                details=self._last_lines(),
+            ) from error
+        if info.get("language_info", {}).get("name") != "python":
+            return
+        await self._execute_silently(_in_kernel_source())
+        if self._preload:
+            await self._execute_silently(PRELOAD)
+
+    def begin(self, source: str, cap: int, spill_dir: Path | None) -> JupyterRun:
+        """Send the source as it is."""
+        request_id, send = self._prepare(
+            "shell",
+            "execute_request",
+            {
+                "code": source,
+                "silent": False,
+                "store_history": True,
+                "user_expressions": {},
+                "allow_stdin": True,
+                "stop_on_error": False,
+            },
+        )
+        self._run = JupyterRun(request_id, source, cap, spill_dir)
+        send()
+        return self._run
+
+    def answer(self, text: str) -> None:
+        """Reply to an `input_request`."""
+        self._prepare("stdin", "input_reply", {"value": text})[1]()
+
+    def press(self, means: InterruptMeans) -> None:
+        """One rung of the interrupt ladder."""
+        if self._process is None or self._ended:
+            return
+        if means == "request":
+            self._prepare("control", "interrupt_request", {})[1]()
+            return
+        with suppress(ProcessLookupError):
+            if means == "second_signal":
+                os.killpg(self._process.pid, signal.SIGINT)  # now its subprocesses as well
+            else:
+                self._process.send_signal(signal.SIGINT)
+        # A kernel that awaits notices the signal only when something wakes its loop.
+        self._prepare("shell", "kernel_info_request", {})[1]()
+
+    async def close(self, *, politely: bool) -> None:
+        """End the process, its children, the channels and the folder."""
+        if self._watcher is not None:
+            await _cancelled(self._watcher)  # from here on the end of the process is our doing
+        if self._process is not None:
+            if politely and self._client is not None and not self._ended:
+                await self._ask_to_end(self._process)
+            end_session(self._process.pid)
+            await self._process.wait()
+        await _cancelled(*self._readers)
+        if self._client is not None:
+            self._client.stop_channels()
+            self._client.context.destroy(linger=0)
+        if self._directory is not None:
+            shutil.rmtree(self._directory, ignore_errors=True)
+
+    # -- starting and ending ---------------------------------------------------------------------------
+
+    async def _launch(self) -> None:
+        import zmq.asyncio  # deferred: heavy
+        from jupyter_client import AsyncKernelClient, write_connection_file  # deferred: heavy
+
+        self._directory = socket_dir()
+        # Sockets in a folder that only we may enter: on a port of this machine every user could knock.
+        file, info = write_connection_file(
+            str(self._directory / "connection.json"),
+            transport="ipc",
+            ip=str(self._directory / "s"),
+            key=secrets.token_hex(32).encode(),
+            **{f"{name}_port": number for number, name in enumerate(("shell", "iopub", "stdin", "hb", "control"), 1)},
+        )
+        env = kernel_environment(self._environ) | self._spec.env
+        env["IPYTHONDIR"] = str(self._directory / "ipython")
+        env["JPY_PARENT_PID"] = str(os.getpid())  # the kernel ends when we do, however we end
+        argv = [part.replace("{connection_file}", file) for part in self._spec.argv]
+        self._process = await _spawn(argv, env, self._cwd)
+        context = zmq.asyncio.Context()
+        context.rcvhwm = 0  # we read all the time; beyond a limit zmq would drop messages, the end of a run among them
+        self._client = client = AsyncKernelClient(context=context)
+        client.load_connection_info(info)
+        client.start_channels(hb=False)
+        self._watcher = asyncio.create_task(self._watch(self._process))
+        self._readers = [
+            asyncio.create_task(self._listen(self._process)),
+            asyncio.create_task(self._pump("shell", client.shell_channel.socket)),
+            asyncio.create_task(self._pump("iopub", client.iopub_channel.socket)),
+            asyncio.create_task(self._pump("stdin", client.stdin_channel.socket)),
+            asyncio.create_task(self._pump("control", client.control_channel.socket)),
+        ]
+
+    async def _handshake(self) -> dict[str, Any]:
+        info = await self._request("kernel_info_request", {})
+        while not self._heard.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(0.1):
+                    await self._heard.wait()
+            info = await self._request("kernel_info_request", {})
+        return info
+
+    async def _ask_to_end(self, process: asyncio.subprocess.Process) -> None:
+        self._prepare("control", "shutdown_request", {"restart": False})[1]()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(POLITE_END):
+                await process.wait()
+
+    @property
+    def _ended(self) -> bool:
+        return self._process is None or self._process.returncode is not None
+
+    def _ended_error(self) -> KernelError:
+        code = self._process.returncode if self._process is not None else None
+        return KernelError(
+            f"The kernel “{self._spec.name}” could not be started: it {cause_of_end(code or 0)}.",
+            hint="The details show the last lines that it wrote.",
+            details=self._last_lines(),
+        )
+
+    def _last_lines(self) -> str:
+        return "\n".join(self._log.decode(errors="replace").splitlines()[-20:])
+
+    # -- messages --------------------------------------------------------------------------------------
+
+    async def _execute_silently(self, source: str) -> None:
+        """Run something of ours that leaves no trace in history, counters or output."""
+        content = {"code": source, "silent": True, "store_history": False, "allow_stdin": False, "stop_on_error": False}
+        await self._request("execute_request", content)
+
+    async def _request(self, kind: str, content: dict[str, Any]) -> dict[str, Any]:
+        """Ask on the shell channel and wait for the content of the reply; KernelError if the process ends instead."""
+        request_id, send = self._prepare("shell", kind, content)
+        future: asyncio.Future[dict[str, Any] | None] = asyncio.get_running_loop().create_future()
+        self._replies[request_id] = future
+        try:
+            if self._ended:
+                raise self._ended_error()
+            send()
+            reply = await future
+        finally:
+            del self._replies[request_id]
+        if reply is None:
+            raise self._ended_error()
+        return reply
+
+    def _prepare(self, channel: Channel, kind: str, content: dict[str, Any]) -> tuple[str, Callable[[], None]]:
+        """A message's id, and what sends it: the id has to be known before an answer can come."""
+        message = self._client.session.msg(kind, content)
+        target = getattr(self._client, f"{channel}_channel")
+        return message["header"]["msg_id"], lambda: target.send(message)
+
+    async def _pump(self, channel: Channel, socket: Any) -> None:
+        while True:
+            message = self._parsed(await socket.recv_multipart())
+            if channel == "iopub":
+                self._heard.set()
+            match message:
+                case {"msg_type": str(kind), "parent_header": {"msg_id": str(parent)}, "content": dict(content)}:
+                    self._deliver(channel, kind, parent, content)
+            await asyncio.sleep(0)  # a socket that is never empty would not let anyone else run
+
+    def _parsed(self, parts: list[bytes]) -> dict[str, Any] | None:
+        if sum(map(len, parts)) > FRAME_LIMIT:
+            return None
+        session = self._client.session
+        try:
+            _, frames = session.feed_identities(parts)
+            message: dict[str, Any] = session.deserialize(frames)
+        except Exception:
+            # Boundary: a forged or broken message raises almost anything (ValueError, KeyError, RecursionError).
+            return None
+        return message
+
+    def _deliver(self, channel: Channel, kind: str, parent: str, content: dict[str, Any]) -> None:
+        future = self._replies.get(parent) if channel == "shell" else None
+        if future is not None and not future.done():
+            future.set_result(content)
+        run = self._run
+        if run is None or parent != run.request_id:
+            return  # of an earlier run (a thread that still prints): it must not end up in this one
+        match channel:
+            case "iopub":
+                run.on_iopub(kind, content)
+            case "shell" if kind == "execute_reply":
+                run.on_reply(content)
+            case "stdin":
+                run.on_stdin(kind, content)
+
+    # -- the process -----------------------------------------------------------------------------------
+
+    async def _listen(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdout is not None
+        while chunk := await process.stdout.read(65_536):
+            self._log = (self._log + chunk)[-LOG_TAIL:]
+
+    async def _watch(self, process: asyncio.subprocess.Process) -> None:
+        how = cause_of_end(await process.wait())
+        await asyncio.sleep(LAST_WORDS)
+        for future in self._replies.values():
+            if not future.done():
+                future.set_result(None)
+        if self._run is None or self._run.over.is_set():
+            self._on_end(how)
+            return
+        self._run.finish(RunFinished(status="died", detail=f"The kernel {how}; its state is lost."))
+        self._on_end("")
+
+
+async def _cancelled(*tasks: asyncio.Task[None]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _in_kernel_source() -> str:
+    source = importlib.resources.files(__package__).joinpath("in_kernel.py").read_text(encoding="utf-8")
+    return f"exec(compile({source!r}, '<oi-tui>', 'exec'), {{'__name__': 'oi_tui_in_kernel'}})"
+
+
+async def _spawn(argv: list[str], env: dict[str, str], cwd: Path) -> asyncio.subprocess.Process:
+    try:
+        return await asyncio.create_subprocess_exec(
+            *argv,
+            env=env,
+            cwd=cwd,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except OSError as error:
+        missing = argv[0] if cwd.is_dir() else cwd
+        raise KernelError(
+            f"The kernel could not be started: {missing}: {error.strerror}.",
+            hint="Check that the folder and the program are there.",
+        ) from error

@@ -1,0 +1,120 @@
+"""One run of a Jupyter kernel: messages in, run events out, and the rule for when it is over.
+
+It is over when the shell channel brought the reply and the iopub channel says idle. Either can be lost (a
+flood overruns the socket), so one of them with silence after it is enough. Every message is checked
+for its shape: https://jupyter-client.readthedocs.io/en/stable/messaging.html says what is right, and
+a kernel may send what it likes.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from oi_tui.app.engine.kernels.base import RunFinished
+from oi_tui.app.engine.kernels.run import Run
+from oi_tui.app.engine.outputs import ErrorOutput, RichOutput
+
+GRACE = 2.0
+"""Seconds of silence after which a reply without idle (or the other way round) ends the run."""
+
+EXIT_GRACE = 1.5
+"""Seconds in which a kernel that said it would exit has to be gone."""
+
+
+class JupyterRun(Run):
+    """Knows the messages of the run whose request had the id `request_id`."""
+
+    def __init__(self, request_id: str, source: str, cap: int, spill_dir: Path | None) -> None:
+        super().__init__(source, cap, spill_dir)
+        self.request_id = request_id
+        self._status = ""
+        """Of the reply; empty until it came."""
+        self._idle = False
+        self._leaving = False
+        """The code called `exit()`: the kernel says ok and ends a moment later."""
+        self._timer: asyncio.TimerHandle | None = None
+
+    def on_iopub(self, kind: str, content: Mapping[str, Any]) -> None:
+        """Output, or a change of the kernel's state."""
+        match kind, content:
+            case "stream", {"name": "stdout" | "stderr" as name, "text": str(text)}:
+                self.stream(name, text)
+            case (("display_data" | "execute_result"), {"data": dict()}):
+                self.display(_rich(content, is_result=kind == "execute_result"))
+            case "update_display_data", {"data": dict()}:
+                self.update(_rich(content, is_result=False))
+            case "error", {"ename": str(name), "evalue": str(value)}:
+                self.error(ErrorOutput(name=name, value=value, traceback=_lines(content.get("traceback"))))
+            case "clear_output", _:
+                self.clear(wait=content.get("wait") is True)
+            case "status", {"execution_state": "idle"}:
+                self._idle = True
+            case "oi_tui_line", {"line": int(number)}:
+                self.line(number)
+            case "oi_tui_dropped", {"characters": int(characters)} if characters > 0:
+                self.dropped(characters)
+        self._settle()
+
+    def on_reply(self, content: Mapping[str, Any]) -> None:
+        """The reply to our request."""
+        status = content.get("status")
+        self._status = status if isinstance(status, str) and status else "error"
+        payload = content.get("payload")
+        for entry in payload if isinstance(payload, list) else ():
+            match entry:
+                case {"source": "ask_exit", "keepkernel": False | None}:
+                    self._leaving = True
+        self._settle()
+
+    def on_stdin(self, kind: str, content: Mapping[str, Any]) -> None:
+        """A question."""
+        match kind, content:
+            case "input_request", {"prompt": str(prompt)}:
+                self.ask(prompt, password=content.get("password") is True)
+
+    def finish(self, finished: RunFinished) -> None:
+        """The end, whoever found out about it."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        super().finish(finished)
+
+    def _settle(self) -> None:
+        if self.over.is_set() or not (self._status or self._idle):
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._status and self._idle and not self._leaving:
+            self._end()
+            return
+        delay = EXIT_GRACE if self._leaving else GRACE
+        self._timer = asyncio.get_running_loop().call_later(delay, self._end)
+
+    def _end(self) -> None:
+        match self._status:
+            case "ok" | "":
+                self.finish(RunFinished(status="ok"))
+            case _ if self.interrupting:
+                self.finish(RunFinished(status="interrupted"))
+            case _:
+                self.finish(RunFinished(status="error"))
+
+
+def _rich(content: Mapping[str, Any], *, is_result: bool) -> RichOutput:
+    data = {mime: body for mime, body in content["data"].items() if isinstance(mime, str) and body is not None}
+    metadata = content.get("metadata")
+    transient = content.get("transient")
+    display_id = transient.get("display_id") if isinstance(transient, dict) else None
+    return RichOutput(
+        data=data,
+        metadata=metadata if isinstance(metadata, dict) else {},
+        display_id=display_id if isinstance(display_id, str) else None,
+        is_result=is_result,
+    )
+
+
+def _lines(traceback: object) -> tuple[str, ...]:
+    if not isinstance(traceback, list):
+        return ()
+    return tuple(line for line in traceback if isinstance(line, str))

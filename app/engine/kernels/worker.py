@@ -1,0 +1,192 @@
+"""What all kernels have in common: states, one run at a time, the interrupt ladder, a process that may end.
+
+A `Worker` is one process, opened once and closed once. `WorkerKernel` replaces it by a fresh one where that is
+needed, and says so to whoever runs something next.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing, suppress
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from oi_tui.app.engine.errors import KernelError
+from oi_tui.app.engine.events import KernelState
+from oi_tui.app.engine.kernels.base import InterruptMeans, RunEvent, RunFinished
+from oi_tui.app.engine.kernels.run import Run
+from oi_tui.app.engine.settings import KernelSection
+from oi_tui.app.engine.values import Language
+
+OnEnd = Callable[[str], None]
+"""Called when the process ended by itself: how it ended ("crashed ..."), or "" if a run has told that already."""
+
+
+class Worker(Protocol):
+    """One process that runs sources."""
+
+    @property
+    def rungs(self) -> tuple[InterruptMeans, ...]:
+        """The means it has against a run, the mildest first."""
+        ...
+
+    async def open(self) -> None:
+        """Start it and wait until it can run something; KernelError if that fails."""
+        ...
+
+    def begin(self, source: str, cap: int, spill_dir: Path | None) -> Run:
+        """Hand it the source."""
+        ...
+
+    def answer(self, text: str) -> None:
+        """Give the run a line of input."""
+        ...
+
+    def press(self, means: InterruptMeans) -> None:
+        """Use one of the `rungs`."""
+        ...
+
+    async def close(self, *, politely: bool) -> None:
+        """End it with everything that it started; also where it was never opened, or ended by itself."""
+        ...
+
+
+class WorkerKernel:
+    """A `Kernel` over one worker after the other."""
+
+    def __init__(
+        self,
+        language: Language,
+        settings: KernelSection,
+        spill_dir: Path | None,
+        make_worker: Callable[[OnEnd], Worker],
+    ) -> None:
+        self._language = language
+        self._settings = settings
+        self._spill_dir = spill_dir
+        self._make_worker = make_worker
+        self._state: KernelState = "cold"
+        self._generation = 0
+        self._worker: Worker | None = None
+        self._run: Run | None = None
+        self._loss = ""
+        """Why the state of the worker before is lost, until somebody was told."""
+        self._lifecycle = asyncio.Lock()
+        self._ladder = asyncio.Lock()
+
+    @property
+    def language(self) -> Language:
+        """What it runs."""
+        return self._language
+
+    @property
+    def state(self) -> KernelState:
+        """Where it stands now."""
+        return self._state
+
+    @property
+    def generation(self) -> int:
+        """How often it was started; 0 before the first start."""
+        return self._generation
+
+    async def start(self) -> None:
+        """Start it if it is cold or dead; KernelError if that fails."""
+        async with self._lifecycle:
+            if self._state in ("cold", "dead"):
+                await self._end_worker()
+                await self._start_worker("starting")
+
+    async def restart(self) -> None:
+        """A fresh process; a run that goes on is over then."""
+        async with self._lifecycle:
+            await self._replace_worker("It was restarted during this run; its state is lost.")
+
+    async def close(self) -> None:
+        """End the process and everything that it started; idempotent."""
+        async with self._lifecycle:
+            await self._end_worker()
+            self._finish_run("It was closed during this run.")
+            self._state = "cold"
+
+    async def run(self, source: str) -> AsyncGenerator[RunEvent, None]:
+        """Run the source and yield what comes of it; closed early, it interrupts the run."""
+        if self._run is not None:
+            raise KernelError("Something runs already.", hint="Interrupt it, or wait for its end.")
+        await self.start()
+        assert self._worker is not None
+        loss, self._loss = self._loss, ""
+        self._run = run = self._worker.begin(source, self._settings.output_cap, self._spill_dir)
+        self._state = "busy"
+        try:
+            async with aclosing(run.events()) as events:
+                async for event in events:
+                    yield _with_loss(event, loss) if loss and isinstance(event, RunFinished) else event
+        finally:
+            if not run.over.is_set():
+                await self.interrupt()
+            self._run = None
+            if self._state in ("busy", "interrupting"):
+                self._state = "idle"
+
+    async def answer(self, text: str) -> None:
+        """Give the line that the run waits for; without a run it does nothing."""
+        if self._worker is not None and self._run is not None and not self._run.over.is_set():
+            self._worker.answer(text)
+
+    async def interrupt(self) -> InterruptMeans:
+        """Climb the worker's rungs, then restart; each has `kernel.interrupt_step` seconds."""
+        async with self._ladder:
+            run, worker = self._run, self._worker
+            if run is None or worker is None or run.over.is_set():
+                return "nothing_ran"
+            run.interrupting = True
+            self._state = "interrupting"
+            for means in worker.rungs:
+                worker.press(means)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._settings.interrupt_step):
+                        await run.over.wait()
+                        return means
+            async with self._lifecycle:
+                if not run.over.is_set():
+                    await self._replace_worker("The interrupt was ignored, so it was restarted; its state is lost.")
+            return "restart"
+
+    # -- the worker ------------------------------------------------------------------------------------
+
+    async def _start_worker(self, state: KernelState) -> None:
+        self._state = state
+        self._worker = self._make_worker(self._on_end)
+        try:
+            await self._worker.open()
+        except BaseException:
+            self._state = "dead"
+            await self._end_worker()
+            raise
+        self._generation += 1
+        self._state = "idle"
+
+    async def _replace_worker(self, detail: str) -> None:
+        self._state = "restarting"
+        await self._end_worker()
+        self._finish_run(detail)
+        await self._start_worker("restarting")
+
+    async def _end_worker(self) -> None:
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            await worker.close(politely=self._run is None)
+
+    def _finish_run(self, detail: str) -> None:
+        if self._run is not None:
+            self._run.finish(RunFinished(status="interrupted", detail=detail))
+
+    def _on_end(self, how: str) -> None:
+        self._state = "dead"
+        if how:
+            self._loss = f"Before this run it {how} and was started afresh; its state is lost."
+
+
+def _with_loss(finished: RunFinished, loss: str) -> RunFinished:
+    return msgspec.structs.replace(finished, detail=f"{finished.detail} {loss}".strip())
