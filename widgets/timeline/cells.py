@@ -1,0 +1,155 @@
+"""The drawn form of blocks: one cell for each block that is or was lately on the screen."""
+
+from collections import OrderedDict
+
+from textual.strip import Strip
+
+from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.outputs import StreamOutput
+from oi_tui.widgets.timeline.code import Code
+from oi_tui.widgets.timeline.notice import Notice
+from oi_tui.widgets.timeline.pieces import Canvas, Fold, Piece
+from oi_tui.widgets.timeline.prose import Prose
+from oi_tui.widgets.timeline.user import User
+
+MOST_ROWS = 6_000
+"""Rows of all kept cells together; the ones not seen for longest go first."""
+
+FEWEST_CELLS = 100
+"""Cells that are kept however high they are: more than fit on a screen."""
+
+
+class Cell:
+    """A block, its renderer, and the rows that came out."""
+
+    def __init__(self, block: Block) -> None:
+        self._block = block
+        self._content = _content(block)
+        self._canvas: Canvas | None = None
+        self._fold: Fold = "short"
+        self._pieces: list[Piece] = []
+        self._starts: list[int] = []
+        self.height = 0
+        """Rows, with the empty one that parts it from the next block."""
+        self.layouts = 0
+        """How often rows were asked of the renderer, for tests of the cost."""
+
+    @property
+    def has_more(self) -> bool:
+        """Whether something is hidden until asked for."""
+        return self._content.has_more
+
+    def layout(self, block: Block, canvas: Canvas, fold: Fold) -> int:
+        """Bring the rows up to date; returns the height."""
+        if block is not self._block:
+            self._take(block)
+        elif canvas is self._canvas and fold == self._fold and self._pieces:
+            return self.height
+        self._canvas, self._fold = canvas, fold
+        self._arrange(canvas)
+        return self.height
+
+    def tick(self, elapsed: float, tick: int) -> None:
+        """Another frame of the spinner of a running cell."""
+        if isinstance(self._content, Code):
+            self._content.elapsed, self._content.tick = elapsed, tick
+            self._pieces = []
+
+    def rest(self) -> None:
+        """It does not run any more."""
+        if isinstance(self._content, Code):
+            self._content.elapsed = None
+
+    def row(self, index: int) -> Strip:
+        """The row at `index`, after `layout`."""
+        assert self._canvas is not None
+        for start, piece in zip(self._starts, self._pieces, strict=True):
+            if index < start + piece.height:
+                return piece.row(index - start)
+        return self._canvas.blank
+
+    def _take(self, block: Block) -> None:
+        match self._content, block:
+            case (User() as user, UserBlock()):
+                user.update(block)
+            case (Prose() as prose, ProseBlock()):
+                prose.update(block)
+            case (Code() as code, CodeBlock()) if code.language == block.language:
+                code.update(block)
+            case (Notice() as notice, NoticeBlock()):
+                notice.update(block)
+            case _:
+                self._content = _content(block)
+        self._block = block
+
+    def _arrange(self, canvas: Canvas) -> None:
+        self.layouts += 1
+        self._pieces = [piece for piece in self._content.pieces(canvas, self._fold) if piece.height]
+        self._starts = []
+        height = 0
+        for piece in self._pieces:
+            self._starts.append(height)
+            height += piece.height
+        self.height = height + 1
+
+
+class Cells:
+    """Cells by the index of their block, with a bound on what they hold."""
+
+    def __init__(self) -> None:
+        self._cells: OrderedDict[int, Cell] = OrderedDict()
+        self._rows = 0
+
+    def layout(self, index: int, block: Block, canvas: Canvas, fold: Fold) -> Cell:
+        """The cell of a block, up to date."""
+        cell = self._cells.get(index)
+        if cell is None:
+            cell = self._cells[index] = Cell(block)
+        else:
+            self._cells.move_to_end(index)
+        before = cell.height
+        self._rows += cell.layout(block, canvas, fold) - before
+        while self._rows > MOST_ROWS and len(self._cells) > FEWEST_CELLS:
+            _, oldest = self._cells.popitem(last=False)
+            self._rows -= oldest.height
+        return cell
+
+    def get(self, index: int) -> Cell | None:
+        """The cell of a block, if there is one."""
+        return self._cells.get(index)
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._cells.clear()
+        self._rows = 0
+
+
+def estimate(block: Block, canvas: Canvas) -> int:
+    """Rows that a block may need, without drawing it."""
+    match block:
+        case UserBlock() | ProseBlock():
+            return _text_rows(block.text, min(canvas.room, 100)) + 1
+        case NoticeBlock():
+            return 3 if block.hint else 2
+        case CodeBlock():
+            outputs = sum(
+                min(21, output.text.count("\n") + 1) if isinstance(output, StreamOutput) else 5
+                for output in block.outputs
+            )
+            return 2 + block.source.count("\n") + 1 + outputs
+
+
+def _text_rows(text: str, width: int) -> int:
+    return len(text) // width + text.count("\n") + 1
+
+
+def _content(block: Block) -> User | Prose | Code | Notice:
+    match block:
+        case UserBlock():
+            return User(block)
+        case ProseBlock():
+            return Prose(block)
+        case CodeBlock():
+            return Code(block)
+        case NoticeBlock():
+            return Notice(block)

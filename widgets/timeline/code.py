@@ -1,0 +1,168 @@
+"""A code block as rows: one line about it, its source, what it printed."""
+
+from rich.style import Style
+
+from oi_tui.app.engine.blocks import CodeBlock
+from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput
+from oi_tui.app.engine.text import safe_text
+from oi_tui.widgets.timeline.console import Result, Stream, Traceback, note
+from oi_tui.widgets.timeline.ink import Ink
+from oi_tui.widgets.timeline.picture import Picture, picture_type
+from oi_tui.widgets.timeline.pieces import Canvas, Fold, Piece, rows
+from oi_tui.widgets.timeline.source import Source, SourceRows
+from oi_tui.widgets.timeline.wrap import Run, crop
+
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+OutputPieces = Stream | Traceback | Result | Picture
+
+
+class Code:
+    """The rows of a `CodeBlock`."""
+
+    def __init__(self, block: CodeBlock) -> None:
+        self._block = block
+        self._source = Source(block.language)
+        self._source.update(block.source, complete=block.state != "streaming")
+        self._rows: SourceRows | None = None
+        self._canvas: Canvas | None = None
+        self._outputs: list[tuple[Output, OutputPieces]] = []
+        self._take_outputs()
+        self.elapsed: float | None = None
+        """Seconds since it was first seen running, None when it does not run."""
+        self.tick = 0
+        """Frame of the spinner."""
+
+    def update(self, block: CodeBlock) -> None:
+        """A newer version of the block."""
+        self._block = block
+        changed = self._source.update(block.source, complete=block.state != "streaming")
+        if self._rows is not None:
+            self._rows.changed(changed)
+            if self._rows.active_line != self._active_line:
+                self._rows.activate(self._active_line)
+        self._take_outputs()
+
+    @property
+    def language(self) -> str:
+        """What the source is written in; it never changes."""
+        return self._source.language
+
+    @property
+    def has_more(self) -> bool:
+        """Whether something is hidden until asked for."""
+        return any(shown.has_more for _, shown in self._outputs)
+
+    def pieces(self, canvas: Canvas, fold: Fold) -> list[Piece]:
+        """Header, source, outputs."""
+        header = self._header(canvas)
+        if fold == "closed":
+            return [header]
+        if self._rows is None or self._canvas is not canvas:
+            self._canvas, self._rows = canvas, SourceRows(self._source, canvas, self._active_line)
+        pieces: list[Piece] = [header, self._rows]
+        for _, shown in self._outputs:
+            pieces += shown.pieces(canvas, fold)
+        if self._block.dropped:
+            pieces.append(note(canvas, f"… {self._block.dropped:,} more characters were not kept"))
+        return pieces
+
+    @property
+    def _active_line(self) -> int | None:
+        return self._block.active_line if self._block.state == "running" else None
+
+    def _take_outputs(self) -> None:
+        kept = self._outputs
+        self._outputs = []
+        for number, output in enumerate(self._block.outputs):
+            before = kept[number] if number < len(kept) else None
+            self._outputs.append((output, _renewed(before, output)))
+
+    def _header(self, canvas: Canvas) -> Piece:
+        ink, block = canvas.ink, self._block
+        symbol, style = self._symbol(ink)
+        facts = [_count(len(self._source.lines), "line")]
+        if (seconds := block.duration if block.duration is not None else self.elapsed) is not None:
+            facts.append(duration(seconds))
+        if lines := sum(shown.line_count for _, shown in self._outputs):
+            facts.append(f"output {_count(lines, 'line')}")
+        runs: list[Run] = [
+            (safe_text(block.language), ink.page),
+            *((f" · {fact}", ink.dim) for fact in facts),
+            *((f" · {word}", word_style) for word, word_style in self._words(ink)),
+        ]
+        return rows(canvas, [crop(runs, canvas.room)], ink.page, symbol, style)
+
+    def _symbol(self, ink: Ink) -> tuple[str, Style]:
+        match self._block.state:
+            case "streaming":
+                return "○", ink.dim
+            case "proposed":
+                return "○", ink.dim
+            case "waiting":
+                return "⏸", ink.accent
+            case "running":
+                return SPINNER[self.tick % len(SPINNER)], ink.accent
+            case "ok":
+                return ("✎" if self._block.edited else "✓"), ink.ok
+            case "error" | "died":
+                return "✗", ink.error
+            case "interrupted" | "cut":
+                return "■", ink.warning
+            case "refused":
+                return "⊘", ink.warning
+
+    def _words(self, ink: Ink) -> list[tuple[str, Style]]:
+        block = self._block
+        words: list[tuple[str, Style]] = []
+        if block.author == "user":
+            words.append(("typed by you", ink.dim))
+        if block.edited:
+            words.append(("edited by you", ink.info))
+        if block.exit_code:
+            words.append((f"exit code {block.exit_code}", ink.error))
+        match block.state:
+            case "waiting":
+                words.append(("waits for your decision", ink.accent))
+            case "refused":
+                reason = safe_text(block.refusal).replace("\n", " ").expandtabs(1)
+                words.append((f"refused: {reason}" if reason else "refused", ink.warning))
+            case "interrupted":
+                words.append(("interrupted", ink.warning))
+            case "cut":
+                words.append(("broken off, not run", ink.warning))
+            case "died":
+                words.append(("the kernel ended", ink.error))
+            case _:
+                pass
+        return words
+
+
+def duration(seconds: float) -> str:
+    """Seconds in as many digits as matter: `0.42 s`, `12 s`, `3 min`."""
+    if seconds < 0.995:
+        return f"{seconds:.2f} s"
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    if seconds < 119.5:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7_170 else f"{seconds / 3600:.1f} h"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _renewed(before: tuple[Output, OutputPieces] | None, output: Output) -> OutputPieces:
+    if before is not None and before[0] is output:
+        return before[1]
+    match output, before:
+        case StreamOutput(), (StreamOutput(name=name), Stream() as stream) if name == output.name:
+            stream.update(output)
+            return stream
+        case StreamOutput(), _:
+            return Stream(output)
+        case ErrorOutput(), _:
+            return Traceback(output)
+        case RichOutput(), _:
+            return Picture(output) if picture_type(output) else Result(output)

@@ -1,0 +1,197 @@
+"""Output of code as rows: streams, tracebacks, and rich results that are best shown as text.
+
+Long output shows its head and its tail; the rest is a key away. stderr stands on a tinted ground
+behind a heavier mark, so that it is told apart without colour too.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.segment import Segment
+from rich.style import Style
+
+from oi_tui.app.engine.outputs import ErrorOutput, RichOutput, StreamOutput
+from oi_tui.app.engine.text import safe_text
+from oi_tui.widgets.timeline.markdown import MarkdownLines, clean
+from oi_tui.widgets.timeline.pieces import Canvas, Fold, Piece, Rows, rows
+from oi_tui.widgets.timeline.terminal import TerminalText, TextLine
+from oi_tui.widgets.timeline.wrap import Line, Run, crop, fold_runs
+
+HEAD = 10
+TAIL = 10
+"""Lines of a long output that are shown at once."""
+
+LONGEST = 5_000
+"""Lines drawn of an opened output; more than a person reads in one go."""
+
+_TEXTS = ("text/plain", "text/latex", "application/json", "text/html", "image/svg+xml")
+"""Readable forms of a rich result, best first; Markdown is drawn as such before them."""
+
+
+class Stream:
+    """stdout or stderr."""
+
+    def __init__(self, output: StreamOutput) -> None:
+        self._error = output.name == "stderr"
+        self._terminal = TerminalText()
+        self._terminal.update(output.text)
+        self._seen = ""
+        self._canvas: Canvas | None = None
+        self._drawn: dict[int, list[Line]] = {}
+
+    def update(self, output: StreamOutput) -> None:
+        """A newer version of the output."""
+        changed = self._terminal.update(output.text)
+        self._drawn = {number: lines for number, lines in self._drawn.items() if number < changed}
+
+    @property
+    def line_count(self) -> int:
+        """Lines that the program wrote."""
+        return self._terminal.count
+
+    @property
+    def has_more(self) -> bool:
+        """Whether lines are hidden until asked for."""
+        return self._terminal.count > HEAD + TAIL + 1
+
+    def pieces(self, canvas: Canvas, fold: Fold) -> list[Piece]:
+        """The lines, or the first and last of them."""
+        if self._canvas is not canvas:
+            self._canvas, self._drawn = canvas, {}
+        base = canvas.ink.stderr if self._error else canvas.ink.console
+        dim = canvas.ink.stderr_dim if self._error else canvas.ink.console_dim
+        mark, mark_style = ("┃", canvas.ink.stderr_mark) if self._error else ("│", canvas.ink.console_faint)
+        lines: list[Line] = []
+        for number in shown(self.line_count, fold):
+            if number is None:
+                lines.append([Segment(hidden(self.line_count - HEAD - TAIL, fold), dim)])
+                continue
+            if number not in self._drawn:
+                self._drawn[number] = self._fold(self._terminal.lines[number], canvas, base)
+            lines += self._drawn[number]
+        return [rows(canvas, lines, base, mark, mark_style)]
+
+    def _fold(self, line: TextLine, canvas: Canvas, base: Style) -> list[Line]:
+        return fold_runs([(text, canvas.ink.sgr(sgr, base)) for text, sgr in line], canvas.room)
+
+
+class Traceback:
+    """An exception: the message and where it was raised; the way there on demand."""
+
+    def __init__(self, output: ErrorOutput) -> None:
+        self._output = output
+        self._whole = _lines("\n".join(output.traceback))
+        self._last = _lines(output.traceback[-2]) if len(output.traceback) > 2 else []
+
+    def update(self, output: ErrorOutput) -> None:
+        """Errors come once."""
+
+    @property
+    def line_count(self) -> int:
+        """Lines when all is shown."""
+        return len(self._whole) or 1
+
+    @property
+    def has_more(self) -> bool:
+        """Whether frames are hidden."""
+        return len(self._whole) > len(self._last) + 2
+
+    def pieces(self, canvas: Canvas, fold: Fold) -> list[Piece]:
+        """The last frame and the message, or all."""
+        ink = canvas.ink
+        lines: list[Line] = []
+        if fold == "open" and self._whole:
+            lines = [row for line in self._whole for row in self._row(line, canvas)]
+            return [rows(canvas, lines, ink.stderr, "┃", ink.stderr_mark)]
+        if self.has_more:
+            count = len(self._whole) - len(self._last) - 1
+            lines.append([Segment(f"… {count} lines of traceback before · enter to show", ink.stderr_dim)])
+        lines += [row for line in self._last for row in self._row(line, canvas)]
+        message = clean(f"{self._output.name}: {self._output.value}" if self._output.value else self._output.name)
+        bold = ink.stderr_mark + Style(bold=True)
+        for line in message.split("\n")[: HEAD if fold != "open" else None]:
+            lines += fold_runs([(line, bold)], canvas.room)
+        return [rows(canvas, lines, ink.stderr, "┃", ink.stderr_mark)]
+
+    def _row(self, line: TextLine, canvas: Canvas) -> list[Line]:
+        runs: list[Run] = [(text, canvas.ink.sgr(sgr, canvas.ink.stderr)) for text, sgr in line]
+        return fold_runs(runs, canvas.room)
+
+
+class Result:
+    """A rich result in a form that is text: tables keep their columns, so lines are cut, not wrapped."""
+
+    def __init__(self, output: RichOutput) -> None:
+        self._markdown = output.data.get("text/markdown")
+        self._lines = _lines(readable(output.data))
+
+    def update(self, output: RichOutput) -> None:
+        """Take the place of what was shown under the same display id."""
+        self._markdown = output.data.get("text/markdown")
+        self._lines = _lines(readable(output.data))
+
+    @property
+    def line_count(self) -> int:
+        """Lines of the text."""
+        return len(self._lines)
+
+    @property
+    def has_more(self) -> bool:
+        """Whether lines are hidden."""
+        return len(self._lines) > HEAD + TAIL + 1
+
+    def pieces(self, canvas: Canvas, fold: Fold) -> list[Piece]:
+        """Markdown as Markdown, anything else line by line."""
+        ink = canvas.ink
+        if isinstance(self._markdown, str):
+            drawn = MarkdownLines(canvas).draw(canvas.markdown.parse(clean(self._markdown)))
+            return [rows(canvas, drawn, ink.page, "│", ink.faint)]
+        lines: list[Line] = []
+        for number in shown(len(self._lines), fold):
+            if number is None:
+                lines.append([Segment(hidden(len(self._lines) - HEAD - TAIL, fold), ink.console_dim)])
+                continue
+            runs = [(text, ink.sgr(sgr, ink.console)) for text, sgr in self._lines[number]]
+            lines += fold_runs(runs, canvas.room) if fold == "open" else [crop(runs, canvas.room)]
+        return [rows(canvas, lines, ink.console, "│", ink.console_faint)]
+
+
+def readable(data: dict[str, Any]) -> str:
+    """The best text among the forms of a result."""
+    for mime in _TEXTS:
+        content = data.get(mime)
+        if content is None:
+            continue
+        if isinstance(content, str):
+            return content
+        return json.dumps(content, indent=2, ensure_ascii=False)
+    return f"({', '.join(sorted(data))})" if data else ""
+
+
+def shown(count: int, fold: Fold) -> Iterable[int | None]:
+    """Numbers of the lines to draw; None where lines are left out."""
+    if fold == "open" and count > LONGEST:
+        return [*range(LONGEST - TAIL), None, *range(count - TAIL, count)]
+    if fold == "open" or count <= HEAD + TAIL + 1:
+        return range(count)
+    return [*range(HEAD), None, *range(count - TAIL, count)]
+
+
+def hidden(count: int, fold: Fold) -> str:
+    """What stands in the place of left-out lines."""
+    if fold == "open":
+        return f"… {count + HEAD + TAIL - LONGEST:,} more lines are left out here"
+    return f"… {count:,} more lines · enter to show"
+
+
+def note(canvas: Canvas, text: str) -> Rows:
+    """A dim remark of ours in the console."""
+    line = crop([(safe_text(text), canvas.ink.console_dim)], canvas.room)
+    return rows(canvas, [line], canvas.ink.console, "│", canvas.ink.console_faint)
+
+
+def _lines(text: str) -> Sequence[TextLine]:
+    terminal = TerminalText()
+    terminal.update(text)
+    return terminal.lines[: terminal.count]

@@ -1,0 +1,45 @@
+"""Blocks as the text that a person means when they copy one: no gutters, no wrapping, no colours.
+
+What is copied is what can be seen, so everything goes through `safe_text`: hidden characters and
+control sequences must not travel from a model into someone's shell.
+"""
+
+from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput
+from oi_tui.app.engine.text import safe_text
+from oi_tui.widgets.timeline.console import readable
+from oi_tui.widgets.timeline.terminal import TerminalText
+
+
+def logical_text(block: Block) -> str:
+    """Source of code, Markdown of prose, the words of anything else."""
+    match block:
+        case UserBlock() | ProseBlock():
+            return safe_text(block.text)
+        case CodeBlock():
+            return safe_text(block.source)
+        case NoticeBlock():
+            return safe_text("\n".join(part for part in (block.title, block.hint, block.details) if part))
+
+
+def output_text(block: Block) -> str:
+    """What running a code block printed, as plain text; nothing for other blocks."""
+    if not isinstance(block, CodeBlock):
+        return ""
+    return "\n".join(text for text in map(_output, block.outputs) if text)
+
+
+def _output(output: Output) -> str:
+    match output:
+        case StreamOutput():
+            return _plain(output.text)
+        case ErrorOutput():
+            return _plain("\n".join(output.traceback) or f"{output.name}: {output.value}")
+        case RichOutput():
+            return _plain(readable(output.data))
+
+
+def _plain(text: str) -> str:
+    terminal = TerminalText()
+    terminal.update(text)
+    return terminal.plain()

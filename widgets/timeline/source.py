@@ -1,0 +1,128 @@
+"""Highlighted source that may still be growing, as rows: for code blocks and for fences in prose.
+
+Only what is painted is lexed and drawn. Text that continues what was there costs its new lines.
+"""
+
+from bisect import bisect_right
+
+from pygments.token import Token
+from textual.strip import Strip
+
+from oi_tui.app.engine.text import safe_text
+from oi_tui.widgets.timeline.lexing import LexedLine, LineLexer, lex_whole
+from oi_tui.widgets.timeline.pieces import Canvas
+from oi_tui.widgets.timeline.wrap import fold, fold_runs
+
+TAB = 4
+WHOLE_LIMIT = 200
+"""Lines; a finished source of at most so many is lexed again as a whole."""
+
+
+class Source:
+    """The lines of a source and their tokens."""
+
+    def __init__(self, language: str) -> None:
+        self.language = language
+        self.lines: list[str] = [""]
+        """Safe to show, tabs expanded; the last one may grow."""
+        self.complete = False
+        self._text = ""
+        self._lexer = LineLexer(language)
+        self._lexed: list[LexedLine] = []
+
+    def update(self, text: str, *, complete: bool) -> int:
+        """Take a newer text; returns the first line that is not as it was."""
+        if text == self._text and complete == self.complete:
+            return len(self.lines)
+        if text.startswith(self._text) and not self.complete:
+            changed = len(self.lines) - 1
+            tail = self._text.rpartition("\n")[2] + text[len(self._text) :]
+        else:
+            changed, tail = 0, text
+        del self.lines[changed:]
+        self.lines += [safe_text(line).expandtabs(TAB) for line in tail.split("\n")]
+        self._text = text
+        if complete and len(self.lines) > 1 and not self.lines[-1]:
+            self.lines.pop()
+        self.complete = complete
+        return self._relex(changed)
+
+    def tokens(self, number: int) -> LexedLine:
+        """Tokens of a line; together they are exactly its text."""
+        line = self.lines[number]
+        if number == len(self.lines) - 1 and not self.complete:
+            self._lex_to(number)
+            lexed = self._lexer.line(line, last=True)
+        else:
+            self._lex_to(number + 1)
+            lexed = self._lexed[number]
+        return lexed if "".join(text for _, text in lexed) == line else [(Token, line)]
+
+    def _relex(self, changed: int) -> int:
+        if self.complete and len(self.lines) <= WHOLE_LIMIT and max(map(len, self.lines)) < WHOLE_LIMIT * 10:
+            self._lexed = lex_whole(self.language, "\n".join(self.lines))
+            self._lexed += [[] for _ in range(len(self.lines) - len(self._lexed))]
+            return 0
+        if changed < len(self._lexed):
+            self._lexer, self._lexed = LineLexer(self.language), []
+        return changed
+
+    def _lex_to(self, end: int) -> None:
+        while len(self._lexed) < end:
+            self._lexed.append(self._lexer.line(self.lines[len(self._lexed)]))
+
+
+class SourceRows:
+    """A source at one width; long lines go on in the next row behind a mark."""
+
+    def __init__(self, source: Source, canvas: Canvas, active_line: int | None = None) -> None:
+        self._source = source
+        self._canvas = canvas
+        self._starts: list[int] = []
+        self._height = 0
+        self._drawn: dict[int, list[Strip]] = {}
+        self.active_line = active_line
+        """1-based line that runs now."""
+        self.changed(0)
+
+    @property
+    def height(self) -> int:
+        """Number of rows."""
+        return self._height
+
+    def changed(self, first: int) -> None:
+        """The source has other lines from the line `first` on."""
+        if first < len(self._starts):
+            self._height = self._starts[first]
+            del self._starts[first:]
+            self._drawn = {number: drawn for number, drawn in self._drawn.items() if number < first}
+        for line in self._source.lines[len(self._starts) :]:
+            self._starts.append(self._height)
+            self._height += len(fold(line, self._canvas.room))
+
+    def activate(self, line: int | None) -> None:
+        """Another line runs now."""
+        for number in (self.active_line, line):
+            if number is not None:
+                self._drawn.pop(number - 1, None)
+        self.active_line = line
+
+    def row(self, index: int) -> Strip:
+        """The row at `index`."""
+        number = bisect_right(self._starts, index) - 1
+        drawn = self._drawn.get(number)
+        if drawn is None:
+            if len(self._drawn) > WHOLE_LIMIT:
+                self._drawn.clear()
+            drawn = self._drawn[number] = self._draw(number)
+        return drawn[index - self._starts[number]]
+
+    def _draw(self, number: int) -> list[Strip]:
+        canvas, ink = self._canvas, self._canvas.ink
+        runs = [(text, ink.token(kind)) for kind, text in self._source.tokens(number)]
+        active = number + 1 == self.active_line
+        strips = []
+        for part, line in enumerate(fold_runs(runs, canvas.room)):
+            mark, style = ("▸", ink.code_active) if active and not part else ("↪" if part else " ", ink.code_faint)
+            strips.append(canvas.strip(line, ink.code, mark, style))
+        return strips

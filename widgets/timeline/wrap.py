@@ -1,0 +1,110 @@
+"""Breaks styled text into rows of a width in cells: at spaces, inside a word only where it must."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+from rich.cells import cell_len, split_graphemes
+from rich.segment import Segment
+from rich.style import Style
+
+Run = tuple[str, Style]
+"""A piece of text in one style; may hold newlines."""
+
+Line = list[Segment]
+"""One row of content, not yet padded."""
+
+_WORD = re.compile(r"[^ ]+ *| +")
+
+
+def wrap(runs: Sequence[Run], width: int) -> list[Line]:
+    """Rows no wider than `width`; a newline always ends a row."""
+    plain = "".join(text for text, _ in runs)
+    return list(_cut(runs, _spans(plain, max(2, width))))
+
+
+def fold(text: str, width: int) -> list[int]:
+    """Offsets at which rows of `width` cells start when `text` is cut hard; the first is 0."""
+    width = max(2, width)
+    if text.isascii():
+        return list(range(0, len(text), width)) or [0]
+    starts, used = [0], 0
+    for start, _, cells in split_graphemes(text)[0]:
+        if used + cells > width:
+            starts.append(start)
+            used = 0
+        used += cells
+    return starts
+
+
+def fold_runs(runs: Sequence[Run], width: int) -> list[Line]:
+    """Rows of exactly `width` cells, for text in which columns matter; no newlines in it."""
+    plain = "".join(text for text, _ in runs)
+    starts = fold(plain, width)
+    return list(_cut(runs, zip(starts, [*starts[1:], len(plain)], strict=True)))
+
+
+def crop(runs: Sequence[Run], width: int) -> Line:
+    """One row; what does not fit is left out behind `…`."""
+    plain = "".join(text for text, _ in runs)
+    if len(plain) <= width and plain.isascii():
+        return [Segment(text, style) for text, style in runs if text]
+    if cell_len(plain) <= width:
+        return [Segment(text, style) for text, style in runs if text]
+    starts = fold(plain, max(2, width - 1))
+    end = starts[1] if len(starts) > 1 else len(plain)
+    (line,) = _cut(runs, [(0, end)])
+    return [*line, Segment("…", runs[-1][1])] if width > 2 else line
+
+
+def cells(line: Line) -> int:
+    """Width of a row in cells."""
+    return sum(segment.cell_length for segment in line)
+
+
+def _spans(plain: str, width: int) -> Iterator[tuple[int, int]]:
+    offset = 0
+    for paragraph in plain.split("\n"):
+        if len(paragraph) <= width and paragraph.isascii():
+            yield offset, offset + len(paragraph)
+        else:
+            for start, end in _paragraph(paragraph, width):
+                yield offset + start, offset + end
+        offset += len(paragraph) + 1
+
+
+def _paragraph(text: str, width: int) -> Iterator[tuple[int, int]]:
+    start = used = 0
+    for match in _WORD.finditer(text):
+        word = match.group().rstrip(" ")
+        wide = cell_len(word)
+        if used and used + wide > width:
+            yield start, len(text[: match.start()].rstrip(" "))
+            start, used = match.start(), 0
+        if wide > width:
+            breaks = fold(text[start : match.start() + len(word)], width)
+            for one, other in pairwise(breaks):
+                yield start + one, start + other
+            start += breaks[-1]
+            used = cell_len(text[start : match.end()])
+        else:
+            used += wide + len(match.group()) - len(word)
+    yield start, max(start, len(text.rstrip(" ")))
+
+
+def _cut(runs: Sequence[Run], spans: Iterable[tuple[int, int]]) -> Iterator[Line]:
+    """Slices of `runs`; the spans come in the order of the text."""
+    first = passed = 0  # the first run that a span can touch, and where it begins
+    for start, end in spans:
+        while first < len(runs) and passed + len(runs[first][0]) <= start:
+            passed += len(runs[first][0])
+            first += 1
+        line: Line = []
+        index, offset = first, passed
+        while index < len(runs) and offset < end:
+            text, style = runs[index]
+            if piece := text[max(0, start - offset) : end - offset]:
+                line.append(Segment(piece, style))
+            offset += len(text)
+            index += 1
+        yield line
