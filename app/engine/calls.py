@@ -1,0 +1,161 @@
+"""Calls of the tool `execute(language, code)`: what counts as one, and calls that a model wrote as plain text.
+
+Small models were trained on calls but are served without them, so they write the call into the answer:
+
+    {"name": "execute", "arguments": {"language": "python", "code": "1 + 1"}}
+    {"language": "python", "code": "1 + 1"}
+    <tool_call>{"name": ...}</tool_call>
+    functions.execute({"language": ...})
+
+Only what is certainly a call is taken for one; anything else stays what it was.
+"""
+
+from collections.abc import Callable
+from typing import Literal
+
+from oi_tui.app.engine.objects import Json, NotAnObject, Object, ObjectReader
+from oi_tui.app.engine.values import Language, Value
+
+Canonical = Callable[[str], Language | None]
+"""From the label a model wrote to the language that can be run here, None if there is none."""
+
+CALL_LIMIT = 65_536
+"""Characters of text that are kept back at most while they may be a call."""
+
+_CLOSING = {"{": "", "<tool_call>": "</tool_call>", "functions.execute(": ")"}
+"""What a call in text begins with, and what ends it after its object."""
+_KEYS = frozenset({"name", "arguments", "parameters", "language", "code", "type", "function", "id"})
+
+
+class Call(Value, frozen=True, kw_only=True):
+    """Run this."""
+
+    language: Language
+    source: str
+
+
+def language_called(name: str, label: Json, canonical: Canonical) -> Language | None:
+    """What a call of the tool `name` runs, or None if that is no call to run anything.
+
+    A language may stand for the tool (some models call `python`). Without a label it is Python.
+    """
+    tool = name.removeprefix("functions.")
+    if tool != "execute":
+        return canonical(tool)
+    if label is None or label == "":
+        return canonical("python")
+    return canonical(label) if isinstance(label, str) else None
+
+
+def call_of(fields: Object, canonical: Canonical) -> Call | None:
+    """The call that this object is, if it is one."""
+    match fields:
+        case {"function": dict(function)}:
+            return call_of(function, canonical) if "name" in function else None
+        case {"name": str(name), "arguments": arguments} | {"name": str(name), "parameters": arguments}:
+            inner = _object(arguments)
+        case {"language": str(), "code": str()} if len(fields) == 2:
+            name, inner = "execute", fields
+        case _:
+            return None
+    source = inner.get("code")
+    language = language_called(name, inner.get("language"), canonical)
+    if language is None or not isinstance(source, str) or not source.strip():
+        return None
+    return Call(language=language, source=source)
+
+
+def whole_call(text: str, canonical: Canonical) -> Call | None:
+    """The call that this text is from its beginning to its end, if it is one."""
+    if len(text) > CALL_LIMIT or not CallReader.may_begin(text):
+        return None
+    reader = CallReader()
+    rest = text[reader.feed(text) :]
+    if reader.state != "whole" or rest.strip():
+        return None
+    return call_of(reader.fields, canonical)
+
+
+def _object(arguments: Json) -> Object:
+    """Arguments come as an object or as the JSON text of one."""
+    if isinstance(arguments, dict):
+        return arguments
+    if not isinstance(arguments, str):
+        return {}
+    reader = ObjectReader()
+    try:
+        reader.feed(arguments)
+    except NotAnObject:
+        return {}
+    return reader.fields if reader.done else {}
+
+
+class CallReader:
+    """Reads text that may be a call, from its first character on, as it arrives."""
+
+    def __init__(self) -> None:
+        self.state: Literal["open", "whole", "refused"] = "open"
+        """`whole`: an object in its wrapping was read (`call_of` says if it is a call); `refused`: it is none."""
+        self._opened = ""
+        self._object = ObjectReader(keys=_KEYS)
+        self._closing: str | None = None
+
+    @staticmethod
+    def may_begin(begun: str) -> bool:
+        """Whether a text that begins like this may turn out to be a call; not for blank text."""
+        begun = begun.lstrip()
+        return bool(begun) and any(begun.startswith(word) or word.startswith(begun) for word in _CLOSING)
+
+    @property
+    def fields(self) -> Object:
+        """The object."""
+        return self._object.fields
+
+    @property
+    def object_read(self) -> bool:
+        """Whether the object is there, though its wrapping may not be closed."""
+        return self._object.done
+
+    def feed(self, text: str) -> int:
+        """Read on while the state is `open`; returns how many characters were used."""
+        used = 0
+        while used < len(text) and self.state == "open":
+            used += self._next(text, used)
+        return used
+
+    def _next(self, text: str, at: int) -> int:
+        if self._object.done:
+            return self._close(text[at])
+        if self._opened not in _CLOSING:
+            return self._open(text[at])
+        try:
+            used = self._object.feed(text[at:])
+        except NotAnObject:
+            self.state = "refused"
+            return 1
+        if self._object.done:
+            self._closing = _CLOSING[self._opened]
+            self.state = "open" if self._closing else "whole"
+        return used
+
+    def _open(self, char: str) -> int:
+        if not self._opened and char.isspace():
+            return 1
+        self._opened += char
+        if not any(word.startswith(self._opened) for word in _CLOSING):
+            self.state = "refused"
+        if self._opened == "{":
+            self._object.feed("{")
+        return 1
+
+    def _close(self, char: str) -> int:
+        closing = self._closing or ""
+        if char.isspace() and closing in _CLOSING.values():
+            return 1
+        if not closing.startswith(char):
+            self.state = "refused"
+            return 1
+        self._closing = closing[1:]
+        if not self._closing:
+            self.state = "whole"
+        return 1

@@ -1,0 +1,72 @@
+"""Lines that open or close a fenced block of code.
+
+The rules are CommonMark's, with two differences: a fence may be indented by any width (models indent the
+blocks of a list as they like), and one in a block quote is not seen, since a quote is not an order to run.
+"""
+
+import re
+
+from oi_tui.app.engine.values import Value
+
+HELD_LINE = 256
+"""A longer line is no fence; so nothing is kept back beyond this."""
+
+_LIST_MARKER = r"(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*"
+_OPENING = re.compile(rf"([ \t]*)({_LIST_MARKER})(`{{3,}}|~{{3,}})(.*)")
+_OPENING_BEGUN = re.compile(rf"[ \t]*{_LIST_MARKER}(?:[-*+]|\d{{1,9}}[.)]?|`*|~*|`{{3,}}[^`]*|~{{3,}}.*)")
+_LABEL = re.compile(r"[\s{.]*([\w+#.-]+)")
+
+
+class Fence(Value, frozen=True, kw_only=True):
+    """An opening line that was read."""
+
+    indent: int
+    """Width of what stands before it; the lines of the block are dedented by it."""
+    marker: str
+    """A list marker on the same line, which is prose; mostly empty."""
+    ticks: str
+    label: str
+    """First word of the info string, without braces and dots: the language. Empty if there is none."""
+
+    def closed_by(self, line: str) -> bool:
+        """Whether the line (without its end) closes the block."""
+        ticks = line.strip(" \t")
+        return (
+            len(ticks) >= len(self.ticks)
+            and not ticks.strip(self.ticks[0])
+            and len(line) - len(line.lstrip(" \t")) <= self.indent + 3
+        )
+
+    def may_be_closed_by(self, begun: str) -> bool:
+        """Whether a line that begins like this may turn out to close the block."""
+        ticks = begun.lstrip(" \t")
+        if len(begun) - len(ticks) > self.indent + 3:
+            return False
+        return not ticks.strip(self.ticks[0]) or self.closed_by(begun)
+
+    def dedented(self, line: str) -> str:
+        """A line (or its beginning) of the block without the fence's indent."""
+        blank = len(line) - len(line.lstrip(" \t"))
+        return line[min(blank, self.indent) :]
+
+
+def opening(line: str) -> Fence | None:
+    """The fence that this line (without its end) opens."""
+    found = _OPENING.fullmatch(line)
+    if found is None:
+        return None
+    indent, marker, ticks, info = found.groups()
+    if ticks[0] == "`" and "`" in info:
+        return None
+    label = _LABEL.match(info)
+    return Fence(
+        indent=len(indent) + len(marker),
+        marker=indent + marker if marker else "",
+        ticks=ticks,
+        label=label.group(1).rstrip(".") if label else "",
+    )
+
+
+def may_open(begun: str) -> bool:
+    """Whether a line that begins like this may turn out to open a block."""
+    return _OPENING_BEGUN.fullmatch(begun) is not None

@@ -1,0 +1,178 @@
+"""Reads one JSON object while it arrives, forgiving what models get wrong about JSON.
+
+Forgiven: keys without quotes, single quotes, line breaks inside strings, unknown escapes, a comma too many.
+Numbers, true, false and null are read as None, for no caller needs them. The reader is a coroutine that takes
+one character at a time, so that a cut can fall anywhere. It knows nothing of calls: see `calls.py`.
+"""
+
+from collections.abc import Callable, Generator
+from typing import TypeVar
+
+from oi_tui.app.engine.text_stream import TextStream
+
+Json = str | None | list["Json"] | dict[str, "Json"]
+Object = dict[str, Json]
+
+T = TypeVar("T")
+Reading = Generator[None, str, T]
+"""Takes characters by `send`, returns what was read."""
+
+_DEPTH = 16
+_KEY_LENGTH = 64
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\": "\\", '"': '"', "'": "'"}
+
+
+class NotAnObject(Exception):
+    """The text cannot be the beginning of an object (or not of one that is wanted)."""
+
+
+class ObjectReader:
+    """One object. `fields` fills while it is read: a key is there as soon as its value is whole."""
+
+    def __init__(self, *, streamed: str = "", keys: frozenset[str] | None = None) -> None:
+        """`streamed` names the key whose text is wanted as it arrives; `keys`, if given, are all that may occur."""
+        self.fields: Object = {}
+        self.streaming = False
+        """Whether the text of the `streamed` key has begun."""
+        self.done = False
+        self._streamed = streamed
+        self._keys = keys
+        self._pieces: list[str] = []
+        self._reading = self._whole()
+        next(self._reading)
+
+    def feed(self, text: str) -> int:
+        """Read on; returns how many characters were used, fewer than given when the object is over.
+
+        Raises NotAnObject.
+        """
+        if self.done:
+            return 0
+        for position, char in enumerate(text):
+            try:
+                self._reading.send(char)
+            except StopIteration:
+                self.done = True
+                return position + 1
+        return len(text)
+
+    def take(self) -> str:
+        """What came of the streamed text since the last time."""
+        text = "".join(self._pieces)
+        self._pieces.clear()
+        return text
+
+    # -- the grammar ---------------------------------------------------------------------------------
+
+    def _whole(self) -> Reading[None]:
+        char = yield from _after_space((yield))
+        if char != "{":
+            raise NotAnObject
+        yield from self._members(self.fields, 1)
+
+    def _members(self, fields: Object, depth: int) -> Reading[None]:
+        char = yield from _after_space((yield))
+        while char != "}":
+            key, char = yield from _key(char)
+            if depth == 1 and self._keys is not None and key not in self._keys:
+                raise NotAnObject
+            if (yield from _after_space(char)) != ":":
+                raise NotAnObject
+            sink: Callable[[str], None] | None = None
+            char = yield from _after_space((yield))
+            if depth == 1 and key == self._streamed and char in "\"'":
+                self.streaming, sink = True, self._pieces.append
+            fields[key], char = yield from self._value(char, depth, sink)
+            char = yield from _after_space(char)
+            if char == ",":
+                char = yield from _after_space((yield))
+            elif char != "}":
+                raise NotAnObject
+
+    def _items(self, depth: int) -> Reading[list[Json]]:
+        items: list[Json] = []
+        char = yield from _after_space((yield))
+        while char != "]":
+            item, char = yield from self._value(char, depth, None)
+            items.append(item)
+            char = yield from _after_space(char)
+            if char == ",":
+                char = yield from _after_space((yield))
+            elif char != "]":
+                raise NotAnObject
+        return items
+
+    def _value(self, char: str, depth: int, sink: Callable[[str], None] | None) -> Reading[tuple[Json, str]]:
+        """The value that begins with `char`, and the character after it."""
+        if depth == _DEPTH:
+            raise NotAnObject
+        value: Json = None
+        match char:
+            case '"' | "'":
+                value = yield from _string(char, sink)
+            case "{":
+                inner: Object = {}
+                yield from self._members(inner, depth + 1)
+                value = inner
+            case "[":
+                value = yield from self._items(depth + 1)
+            case _:
+                return None, (yield from _after_word(char))
+        return value, (yield)
+
+
+def _after_space(char: str) -> Reading[str]:
+    while char.isspace():
+        char = yield
+    return char
+
+
+def _after_word(char: str) -> Reading[str]:
+    """Skip a number, true, false or null; at least one character of it."""
+    if not (char.isalnum() or char in "+-."):
+        raise NotAnObject
+    while char.isalnum() or char in "+-._":
+        char = yield
+    return char
+
+
+def _key(char: str) -> Reading[tuple[str, str]]:
+    """The key that begins with `char`, and the character after it."""
+    quote = char if char in "\"'" else ""
+    key = "" if quote else char
+    char = yield
+    while char != quote if quote else (char.isalnum() or char == "_"):
+        key += char
+        if len(key) > _KEY_LENGTH:
+            raise NotAnObject
+        char = yield
+    if not quote:
+        if not key.isidentifier():
+            raise NotAnObject
+        return key, char
+    return key, (yield)
+
+
+def _string(quote: str, sink: Callable[[str], None] | None) -> Reading[str]:
+    parts: list[str] = []
+    while (char := (yield)) != quote:
+        if char == "\\":
+            char = yield from _escape()
+        parts.append(char)
+        if sink is not None:
+            sink(char)
+    text = TextStream()
+    return text.feed("".join(parts)) + text.finish()
+
+
+def _escape() -> Reading[str]:
+    char = yield
+    if char != "u":
+        return _ESCAPES.get(char, "\\" + char)
+    digits = ""
+    while len(digits) < 4:
+        digits += yield
+    try:
+        return chr(int(digits, 16))
+    except ValueError:
+        return "\\u" + digits

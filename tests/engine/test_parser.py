@@ -1,0 +1,422 @@
+"""Answers in, prose and code out: the fence matrix (L7) and the habits of models (L2), whatever the cuts."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oi_tui.app.engine.parser import AnswerParser, CodeClosed, CodeOpened, CodeText, Piece, ProseText
+
+LANGUAGES = {"python": "python", "python3": "python", "py": "python", "bash": "shell", "sh": "shell", "r": "ir"}
+
+
+def canonical(label: str) -> str | None:
+    return LANGUAGES.get(label.lower())
+
+
+def merged(pieces: list[Piece]) -> list[Piece]:
+    """Neighbours of one kind joined: what must not depend on the cuts."""
+    result: list[Piece] = []
+    for piece in pieces:
+        last = result[-1] if result else None
+        match last, piece:
+            case (ProseText(), ProseText()) | (CodeText(), CodeText()):
+                result[-1] = type(piece)(text=last.text + piece.text)
+            case _:
+                result.append(piece)
+    return result
+
+
+def parsed(parts: list[str], complete: bool = True) -> list[Piece]:
+    parser = AnswerParser(canonical)
+    pieces = [piece for part in parts for piece in parser.feed(part)]
+    return merged(pieces + parser.finish(complete))
+
+
+def cut(answer: str, size: int) -> list[str]:
+    return [answer[at : at + size] for at in range(0, len(answer), size)] if size else [answer]
+
+
+def summary(pieces: list[Piece]) -> list[str | tuple[str, str]]:
+    """Prose as text, code as (language, source)."""
+    result: list[str | tuple[str, str]] = []
+    for piece in pieces:
+        if isinstance(piece, ProseText):
+            result.append(piece.text)
+        elif isinstance(piece, CodeClosed):
+            assert piece.complete
+            result.append((piece.language, piece.source))
+    return result
+
+
+MATRIX: dict[str, tuple[str, list[str | tuple[str, str]]]] = {
+    "plain_prose": ("Hello there.\n\nBye.\n", ["Hello there.\n\nBye."]),
+    "prose_code_prose": (
+        "Look:\n\n```python\nprint(1)\n```\n\nDone.",
+        ["Look:", ("python", "print(1)"), "Done."],
+    ),
+    "language_word_inside_python": ("```\npython\nprint(1)\n```", [("python", "print(1)")]),
+    "language_word_inside_bash": ("```\nbash\nls -l\n```\n", [("shell", "ls -l")]),
+    "language_word_inside_r": ("```\nr\nx <- 1\n```\n", [("ir", "x <- 1")]),
+    "language_word_in_labelled_code_stays": (
+        "```python\npython = 1\nr = 'bash'\nprint(r)\n```",
+        [("python", "python = 1\nr = 'bash'\nprint(r)")],
+    ),
+    "backticks_in_a_string": (
+        "```python\nmd = '''\n```\ncode\n```\n'''\nprint(md)\n```\nEnd.",
+        [("python", "md = '''\n```\ncode\n```\n'''\nprint(md)"), "End."],
+    ),
+    "backticks_in_a_docstring": (
+        '```python\ndef f():\n    """Use:\n\n```\nf()\n```\n    """\n```\n',
+        [("python", 'def f():\n    """Use:\n\n```\nf()\n```\n    """')],
+    ),
+    "string_never_closed": (
+        '```python\nx = """abc\n```\nThat is it.\n```bash\nls\n```\n',
+        [("python", 'x = """abc'), "That is it.", ("shell", "ls")],
+    ),
+    "backticks_in_a_here_document": (
+        "```bash\ncat > a.md <<'EOF'\n```\nx\n```\nEOF\nls\n```\n",
+        [("shell", "cat > a.md <<'EOF'\n```\nx\n```\nEOF\nls")],
+    ),
+    "four_backticks": (
+        "````python\nx = '''\n```\n'''\n````\n",
+        [("python", "x = '''\n```\n'''")],
+    ),
+    "tildes": ("~~~python\nprint('```')\n~~~\n", [("python", "print('```')")]),
+    "unlabelled_sample": (
+        "It prints:\n```\n42\nprint(1)\n```\nSo.",
+        ["It prints:\n```\n42\nprint(1)\n```\nSo."],
+    ),
+    "labelled_sample": ("```text\nls\n```\n", ["```text\nls\n```"]),
+    "json_sample": ('```json\n{"a": 1}\n```\n', ['```json\n{"a": 1}\n```']),
+    "python_inside_a_sample": (
+        "~~~markdown\n```python\n1\n```\n~~~\n",
+        ["~~~markdown\n```python\n1\n```\n~~~"],
+    ),
+    "two_blocks": (
+        "A\n```python\n1\n```\n\n```bash\nls\n```\nB\n",
+        ["A", ("python", "1"), ("shell", "ls"), "B"],
+    ),
+    "indented_in_a_list": (
+        "1. Do:\n\n   ```python\n   if x:\n       y()\n\n   z()\n   ```\n2. Next",
+        ["1. Do:", ("python", "if x:\n    y()\n\nz()"), "2. Next"],
+    ),
+    "on_the_line_of_its_list_marker": (
+        "- ```python\n  1\n  ```\nx",
+        ["-", ("python", "1"), "x"],
+    ),
+    "crlf": ("A\r\n```python\r\nx = 1\r\ny = 2\r\n```\r\nB\r\n", ["A", ("python", "x = 1\ny = 2"), "B"]),
+    "no_final_newline": ("```python\nprint(1)\n```", [("python", "print(1)")]),
+    "never_closed": ("Go:\n```python\nprint(1)\nprint(2)", ["Go:", ("python", "print(1)\nprint(2)")]),
+    "never_closed_with_newline": ("```python\nprint(1)\n", [("python", "print(1)")]),
+    "closed_on_the_last_line": ("```python\nprint(1)```", [("python", "print(1)")]),
+    "attribute_after_label": ('```python title="x.py"\n1\n```', [("python", "1")]),
+    "braces": ("```{python}\n1\n```", [("python", "1")]),
+    "class_in_braces": ("```{.python .numberLines}\n1\n```", [("python", "1")]),
+    "capital_and_version": ("```Python3\n1\n```", [("python", "1")]),
+    "space_before_label": ("``` python\n1\n```", [("python", "1")]),
+    "quoted": ("> ```python\n> 1\n> ```\n", ["> ```python\n> 1\n> ```"]),
+    "inline_code": ("Use ```x``` or\n```python x``` here\n", ["Use ```x``` or\n```python x``` here"]),
+    "empty_block": ("A\n```python\n```\nB", ["A\n```python\n```\nB"]),
+    "blank_block": ("```python\n\n  \n```\n", ["```python\n\n  \n```"]),
+    "blank_lines_in_code": ("```python\n\nx\n\n\ny\n\n```\n", [("python", "\nx\n\n\ny\n")]),
+    "only_an_opening": ("Well\n```python\n", ["Well\n```python"]),
+    "shorter_fence_inside": ("````bash\necho '\n```\n'\n````", [("shell", "echo '\n```\n'")]),
+    "deep_indent_inside": ('```python\nx = """\n      ```\n"""\n```', [("python", 'x = """\n      ```\n"""')]),
+    "fence_with_text_behind": ("```python\n1\n``` x\n2\n```", [("python", "1\n``` x\n2")]),
+    "brace_prose": ("{x} is a set\n{ and }\n{'a': 1}\n", ["{x} is a set\n{ and }\n{'a': 1}"]),
+    "long_line_of_ticks": ("`" * 300 + "\n```python\n1\n```", ["`" * 300, ("python", "1")]),
+    "emoji": ("😀\n```python\n'😀'\n```", ["😀", ("python", "'😀'")]),
+}
+
+CODE = "print('hello')"
+CALLS = {
+    "stutter": ("```python\n10+12executeexecute\n```", ("python", "10+12")),
+    "object": ('```python\n{"language":"python","code":"10+12"}\n```', ("python", "10+12")),
+    "object_in_json_fence": ('```json\n{"language":"python","code":"10+12"}\n```', ("python", "10+12")),
+    "object_in_bare_fence": ('```\n{"language":"python","code":"10+12"}\n```', ("python", "10+12")),
+    "object_in_prose": ('{"language":"python","code":"10+12"}', ("python", "10+12")),
+    "object_of_shell_in_python": ('```python\n{"language":"bash","code":"ls"}\n```', ("shell", "ls")),
+    "function": ('```python\nfunctions.execute({"language":"python","code":"10+12"})\n```', ("python", "10+12")),
+    "function_in_prose": ('functions.execute({"language":"python","code":"10+12"})\n', ("python", "10+12")),
+    "javascript": ('```python\n{language: "python", code: "print(\'hello\')" }\n```', ("python", CODE)),
+    "javascript_in_prose": ('{language: "python", code: "print(\'hello\')" }', ("python", CODE)),
+    "call_in_prose": (
+        '{"name": "execute", "arguments": {"language": "python", "code": "print(\'hello\')"}}\n',
+        ("python", CODE),
+    ),
+    "call_in_json_fence": (
+        '```json\n{\n  "name": "execute",\n  "arguments": {\n    "language": "python",\n'
+        '    "code": "a = 1\\nprint(a)"\n  }\n}\n```\n',
+        ("python", "a = 1\nprint(a)"),
+    ),
+    "call_with_text_arguments": (
+        '{"name": "execute", "arguments": "{\\"language\\": \\"python\\", \\"code\\": \\"1\\"}"}',
+        ("python", "1"),
+    ),
+    "openai_shape": (
+        '{"type": "function", "function": {"name": "execute", "arguments": {"code": "1"}}}',
+        ("python", "1"),
+    ),
+    "tool_call_tags": (
+        '<tool_call>\n{"name": "execute", "arguments": {"language": "python", "code": "1"}}\n</tool_call>\n',
+        ("python", "1"),
+    ),
+    "tool_call_not_closed": (
+        '<tool_call>\n{"name": "execute", "arguments": {"language": "python", "code": "1"}}\n',
+        ("python", "1"),
+    ),
+    "language_as_tool": ('{"name": "python", "arguments": {"code": "1"}}', ("python", "1")),
+    "line_breaks_in_the_string": ('{"language": "python", "code": "a = 1\nb = 2"}', ("python", "a = 1\nb = 2")),
+}
+
+SIZES = pytest.mark.parametrize("size", [1, 3, 7, 0], ids=["1", "3", "7", "all"])
+
+
+@SIZES
+@pytest.mark.parametrize("name", MATRIX)
+def test_L7_the_fence_matrix_gives_the_same_code_whatever_the_chunks(name: str, size: int) -> None:
+    answer, expected = MATRIX[name]
+    assert summary(parsed(cut(answer, size))) == expected
+
+
+@SIZES
+@pytest.mark.parametrize("name", CALLS)
+def test_L2_a_habit_of_models_is_undone(name: str, size: int) -> None:
+    answer, expected = CALLS[name]
+    assert summary(parsed(cut(answer, size))) == [expected]
+
+
+@SIZES
+@pytest.mark.parametrize("name", CALLS)
+def test_L2_a_habit_is_undone_between_prose_too(name: str, size: int) -> None:
+    answer, expected = CALLS[name]
+    if not name.endswith("not_closed"):
+        assert summary(parsed(cut(f"Now:\n{answer}\nDone.", size))) == ["Now:", expected, "Done."]
+
+
+@SIZES
+def test_L2_two_calls_in_the_text_come_out_in_order(size: int) -> None:
+    call = '{"name": "execute", "arguments": {"language": "python", "code": "%d"}}'
+    bare = f"{call % 1}\n{call % 2}\n"
+    assert summary(parsed(cut(bare, size))) == [("python", "1"), ("python", "2")]
+    assert summary(parsed(cut(f"```json\n{bare}```\n", size))) == [("python", "1"), ("python", "2")]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '{"language": "cobol", "code": "x"}',
+        '{"language": "python", "code": "x", "more": 1}',
+        "execute({'language': 'python'})",
+        "def execute(): ...\nexecute",
+        "fooexecute",
+        "'''Docstring.\n\n  a blank line above   \n'''\n%timeit 1\n!ls  \n\tx",
+        '{"name": "Bob", "arguments": {"code": "x"}}',
+        "[{'language': 'python', 'code': 'x'}]",
+    ],
+)
+def test_L8_code_that_is_no_call_is_left_byte_for_byte(source: str) -> None:
+    assert summary(parsed([f"```python\n{source}\n```"])) == [("python", source)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"name": "Bob", "age": 3}',
+        '{"language": "python", "code": "1"} is how a call looks',
+        '{"name": "execute", "arguments": {"language": "cobol", "code": "1"}}',
+        '{"name": "delete", "arguments": {"code": "1"}}',
+        '{"name": "execute", "arguments": {"language": "python"',
+        "<tool_call>nothing</tool_call>",
+        "functions.execute() is the tool",
+        "{" * 500,
+        '{"code": ' + "[" * 500,
+    ],
+)
+@SIZES
+def test_prose_that_only_looks_like_a_call_stays_prose(line: str, size: int) -> None:
+    assert summary(parsed(cut(f"{line}\n\nSo.", size))) == [f"{line}\n\nSo."]
+
+
+@SIZES
+def test_an_object_in_a_fence_that_is_no_call_stays_a_sample(size: int) -> None:
+    answer = '```json\n\n{"name": "x",\n "code": "```"}\n```\nSo.'
+    assert summary(parsed(cut(answer, size))) == [answer]
+
+
+def test_a_line_that_may_be_a_call_is_kept_back_for_64_kilobytes_at_most() -> None:
+    parser = AnswerParser(canonical)
+    assert parser.feed('{"language": "python", "code": "' + "x" * 60_000) == []
+    assert merged(parser.feed("x" * 10_000))
+
+
+def test_prose_streams_without_delay() -> None:
+    parser = AnswerParser(canonical)
+    words = ["The", " answer", " is", " **42**", ",\n", "so", " `x`", " is"]
+    assert ["".join(piece.text for piece in parser.feed(word)) for word in words] == [
+        *["The", " answer", " is", " **42**", ","],
+        *["\nso", " `x`", " is"],
+    ]
+
+
+def test_code_streams_without_delay() -> None:
+    parser = AnswerParser(canonical)
+    parser.feed("```python\n")
+    assert parser.feed("pri") == [CodeOpened(language="python"), CodeText(text="pri")]
+    assert parser.feed("nt(1)\n") == [CodeText(text="nt(1)")]
+    assert parser.feed("``") == []
+    assert parser.feed("`\n") == [CodeClosed(language="python", source="print(1)")]
+
+
+def test_code_in_an_answer_that_was_broken_off_is_not_complete() -> None:
+    assert parsed(["```python\nprint(1)\npri"], complete=False)[-1] == CodeClosed(
+        language="python", source="print(1)\npri", complete=False
+    )
+    held = '```python\nx = """\n```\n```bash\nrm -r x\n'
+    assert parsed([held], complete=False)[-1] == CodeClosed(
+        language="python", source='x = """\n```\n```bash\nrm -r x', complete=False
+    )
+
+
+def test_a_block_that_was_closed_before_the_break_is_complete() -> None:
+    assert parsed(["```python\nprint(1)\n```"], complete=False)[-1].complete
+
+
+def test_half_characters_become_whole_or_are_replaced() -> None:
+    assert parsed(["a\ud83d", "\ude00b"]) == [ProseText(text="a😀b")]
+    assert parsed(["a\ud83d", "b"]) == [ProseText(text="a�b")]
+
+
+LINES = st.sampled_from(
+    [
+        "",
+        "text",
+        "  indented",
+        "- item",
+        "```",
+        "```python",
+        "   ```python",
+        "1. ```bash",
+        "```json",
+        "````python",
+        "````",
+        "~~~",
+        "~~~r",
+        "python",
+        "r",
+        "x = '''",
+        'y = """',
+        "'''",
+        "cat <<EOF",
+        "EOF",
+        "x = 1",
+        "    y()",
+        "\tz```",
+        "> ```python",
+        "``",
+        "{",
+        '{"language": "python", "code": "1"}',
+        '{"name": "execute", "arguments": {"code": "1"}}',
+        '{"name": "Bob"}',
+        "<tool_call>",
+        "</tool_call>",
+        "functions.execute({",
+        "})",
+        "10+12execute",
+        "fu",
+    ]
+)
+ANSWERS = st.lists(st.tuples(LINES, st.sampled_from(["\n", "\n", "\n", "\r\n", ""])), max_size=14).map(
+    lambda lines: "".join(line + end for line, end in lines)
+)
+
+
+def pieces_of(answer: str, cuts: list[int]) -> list[str]:
+    places = [0, *sorted(place % (len(answer) + 1) for place in cuts), len(answer)]
+    return [answer[start:end] for start, end in pairwise(places)]
+
+
+@given(ANSWERS, st.lists(st.integers(0, 500), max_size=12), st.booleans())
+def test_L7_random_cuts_change_nothing(answer: str, cuts: list[int], complete: bool) -> None:
+    whole = parsed([answer], complete)
+    assert parsed(pieces_of(answer, cuts), complete) == whole
+    assert parsed(list(answer), complete) == whole
+
+
+@given(st.text(max_size=200), st.lists(st.integers(0, 500), max_size=6))
+def test_L7_random_text_survives_random_cuts(answer: str, cuts: list[int]) -> None:
+    assert parsed(pieces_of(answer, cuts)) == parsed([answer])
+
+
+PLAIN_LINES = LINES.filter(lambda line: not any(word in line for word in ("{", "execute", "})", "tool_call")))
+
+
+@given(st.lists(PLAIN_LINES, max_size=14))
+def test_L7_nothing_is_lost(lines: list[str]) -> None:
+    answer = "\n".join(lines)
+    pieces = parsed([answer])
+    rest = answer
+    for piece in pieces:
+        if isinstance(piece, CodeOpened | CodeText):
+            continue
+        for line in (piece.text if isinstance(piece, ProseText) else piece.source).split("\n"):
+            if not line.strip():
+                continue
+            before, found, rest = rest.partition(line.strip())
+            assert found
+            assert all(is_dropped(skipped) for skipped in before.split("\n")), (before, pieces)
+    assert all(is_dropped(skipped) for skipped in rest.split("\n")), (rest, pieces)
+
+
+def is_dropped(line: str) -> bool:
+    """Blank, a fence, or the language of one: nothing else may be missing."""
+    line = line.strip()
+    return line.strip("`~") in ("", "python", "bash", "r", "json")
+
+
+@given(ANSWERS)
+def test_the_pieces_follow_their_grammar(answer: str) -> None:
+    parser = AnswerParser(canonical)
+    pieces = merged([piece for char in answer for piece in parser.feed(char)] + parser.finish())
+    open_code = False
+    for piece in pieces:
+        match piece:
+            case ProseText():
+                assert not open_code
+                assert piece.text.strip()
+            case CodeOpened():
+                assert not open_code
+                open_code = True
+            case CodeText():
+                assert open_code
+            case CodeClosed():
+                assert open_code
+                assert piece.source.strip()
+                open_code = False
+    assert not open_code
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "`",
+        "~~~",
+        " ",
+        "\n",
+        "```python\n",
+        '```python\n\\"""\n```\n',
+        '{"code": "',
+        "{'code': \n",
+        '{"language": "python", "code": "1"}\n',
+        "- ",
+        "```\n{",
+        "<tool_call>\n",
+        "1. ```bash\ncat <<x\n",
+        "x = '''\n```\n",
+    ],
+)
+def test_a_long_hostile_answer_is_read_to_its_end(unit: str) -> None:
+    answer = (unit * 40_000)[:40_000]
+    assert parsed(cut(answer, 4)) == parsed([answer])
