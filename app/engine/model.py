@@ -1,0 +1,269 @@
+"""A language model over LiteLLM; the only module that imports it.
+
+LiteLLM takes seconds to import, reads `.env` files, fetches its price list from the network and prints to the
+terminal, unless it is told otherwise beforehand: all of that is in `load`. Its retries need a package that it
+does not require, so ours are here. What its errors mean is in model_errors.py.
+"""
+
+import asyncio
+import gc
+import logging
+import os
+import sys
+import warnings
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import aclosing, suppress
+from typing import Any
+from uuid import uuid4
+
+from oi_tui.app.engine import model_messages
+from oi_tui.app.engine.chat import (
+    AnswerEnded,
+    AnswerUsage,
+    ChatRequest,
+    Delta,
+    Retrying,
+    TextDelta,
+    ToolDelta,
+)
+from oi_tui.app.engine.errors import ModelError
+from oi_tui.app.engine.model_errors import Failure, bad_reply, cut, failure
+from oi_tui.app.engine.model_facts import Facts, look_up, price
+from oi_tui.app.engine.settings import ModelSection
+
+LONGEST_WAIT = 60.0
+"""Seconds: a server that asks for more is not waited for."""
+CONNECT_TIMEOUT = 10.0
+"""Seconds."""
+
+
+class LiteLLMModel:
+    """One model by its LiteLLM name, or any name on an OpenAI-compatible server."""
+
+    def __init__(
+        self,
+        section: ModelSection,
+        *,
+        api_key: str | None = None,
+        environ: Mapping[str, str],
+        title: str = "",
+        free: bool = False,
+        backoff: float = 0.5,
+    ) -> None:
+        """`title` is the name for the screen, `free` says that it costs nothing, `backoff` is the first wait in s."""
+        self._section = section
+        self._api_key = api_key
+        self._environ = environ
+        self._title = title
+        self._free = free
+        self._backoff = backoff
+        self._facts: Facts | None = None
+
+    @property
+    def name(self) -> str:
+        """Name for the screen."""
+        return self._title or self._section.name
+
+    @property
+    def context_window(self) -> int | None:
+        """Tokens that fit; None if unknown, which it is before `preload`."""
+        return self._facts.context_window if self._facts else self._section.context_window
+
+    @property
+    def takes_images(self) -> bool:
+        """Whether pictures may be sent; what LiteLLM says is known after `preload`."""
+        return self._facts.takes_images if self._facts else self._section.images == "on"
+
+    async def preload(self) -> None:
+        """Import LiteLLM in a thread and look the model up. Never raises: what is wrong is said when it is asked."""
+        try:
+            await self._ready()
+        except ModelError:
+            return
+
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[Delta, None]:
+        """Ask, again while that may help and nothing has arrived. ModelError when it cannot answer."""
+        facts = await self._ready()
+        for attempt in range(self._section.retries + 1):
+            answer = _Answer(facts)
+            try:
+                async with aclosing(answer.deltas(self._call(facts, request))) as deltas:
+                    async for delta in deltas:
+                        yield delta
+                return
+            except ModelError:
+                raise
+            except Exception as error:  # the boundary: LiteLLM raises whatever its providers' clients do
+                failed = failure(error, facts.asked, started=answer.started)
+                delay = self._delay(failed, attempt, started=answer.started)
+                if delay is None:
+                    raise failed.error from error
+            yield Retrying(delay=delay, why=failed.why)
+            await asyncio.sleep(delay)
+
+    async def _ready(self) -> Facts:
+        if self._facts is None:
+            self._facts = await asyncio.to_thread(self._look_up)
+        return self._facts
+
+    def _look_up(self) -> Facts:
+        return look_up(load(), self._section, api_key=self._api_key, environ=self._environ, free=self._free)
+
+    def _delay(self, failed: Failure, attempt: int, *, started: bool) -> float | None:
+        """Seconds until the next attempt, None if there is none."""
+        if started or not failed.passing or attempt == self._section.retries:
+            return None
+        delay = failed.wait if failed.wait is not None else self._backoff * 2**attempt
+        return delay if delay <= LONGEST_WAIT else None
+
+    def _call(self, facts: Facts, request: ChatRequest) -> dict[str, Any]:
+        """Arguments of LiteLLM's completion."""
+        section = self._section
+        tools = facts.takes_tools and bool(request.languages)
+        arguments: dict[str, Any] = {
+            "model": facts.model,
+            "messages": model_messages.messages(request.messages, tools=tools, images=facts.takes_images),
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "max_retries": 0,
+            "api_base": section.api_base or None,
+            "api_key": facts.api_key,
+            "temperature": section.temperature,
+            "max_tokens": section.max_output_tokens,
+            "tools": [model_messages.tool(request.languages)] if tools else None,
+        }
+        return {name: value for name, value in arguments.items() if value is not None}
+
+
+class _Answer:
+    """One attempt at an answer."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._calls = _Calls()
+        self.started = False
+        """Whether any part of it arrived, reasoning that is not shown included."""
+
+    async def deltas(self, call: dict[str, Any]) -> AsyncGenerator[Delta, None]:
+        """Ask once. Whatever LiteLLM raises comes out; ModelError where it fails to."""
+        litellm = load()
+        import httpx  # comes with LiteLLM, and costs 0.1 s without it
+
+        timeout = self._facts.asked.timeout
+        limits = httpx.Timeout(timeout, connect=min(CONNECT_TIMEOUT, timeout))
+        stream = await litellm.acompletion(**call, timeout=limits)
+        reason, usage = "", None
+        async with aclosing(stream):
+            async for chunk in stream:
+                usage = getattr(chunk, "usage", None) or usage
+                if not chunk.choices:
+                    continue
+                reason = chunk.choices[0].finish_reason or reason
+                for delta in self._read(chunk.choices[0].delta):
+                    yield delta
+            whole = _ended(stream)
+            estimated = not any(getattr(chunk, "usage", None) for chunk in stream.chunks)
+        if not whole:
+            raise cut(self._facts.asked) if self.started else bad_reply(self._facts.asked)
+        if usage is not None:
+            yield _usage(litellm, self._facts, usage, estimated=estimated)
+        yield self._end(reason)
+
+    def _read(self, delta: Any) -> Iterator[Delta]:
+        self.started = self.started or bool(
+            delta.content or delta.tool_calls or getattr(delta, "reasoning_content", None)
+        )
+        if delta.content:
+            yield TextDelta(text=delta.content)
+        for fragment in delta.tool_calls or ():
+            yield self._calls.read(fragment)
+
+    def _end(self, reason: str) -> AnswerEnded:
+        match reason:
+            case "length":
+                return AnswerEnded(reason="length")
+            case "tool_calls" | "function_call":
+                return AnswerEnded(reason="tool_calls")
+            case "content_filter":
+                hint = "Say it in another way, or choose another model."
+                raise ModelError("other", "The provider's content filter stopped the answer.", hint=hint)
+            case _:
+                return AnswerEnded(reason="stop")
+
+
+class _Calls:
+    """Numbers native calls by their order: some providers give each call the index 0, and some give none an id."""
+
+    def __init__(self) -> None:
+        self._ids: list[str] = []
+        self._numbers: dict[int, int] = {}
+
+    def read(self, fragment: Any) -> ToolDelta:
+        """A fragment as a delta; the first of a call carries its id."""
+        function, arrived = fragment.function, fragment.id or ""
+        number = self._numbers.get(fragment.index)
+        first = number is None or bool(arrived and arrived != self._ids[number])
+        if number is None or first:
+            number = self._numbers[fragment.index] = len(self._ids)
+            self._ids.append(arrived or f"call_{uuid4().hex[:12]}")
+        return ToolDelta(
+            index=number,
+            id=self._ids[number] if first else "",
+            name=function.name or "" if first else "",
+            arguments=function.arguments or "",
+        )
+
+
+def load() -> Any:
+    """LiteLLM, imported now if it was not."""
+    if "litellm" not in sys.modules:
+        _prepare()
+    try:
+        import litellm  # heavy: 2 to 4 s, 190 MB; waits here while another thread imports it
+    except ImportError as error:
+        hint = "Install oi-tui again."
+        raise ModelError("other", "The library LiteLLM cannot be loaded.", hint=hint, details=str(error)) from error
+    litellm.suppress_debug_info = True  # it prints to the terminal on errors
+    litellm.drop_params = True  # a model without a temperature ignores ours
+    return litellm
+
+
+def _prepare() -> None:
+    """Import LiteLLM offline, silently, and without a collection of garbage in the middle."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it is fetched at import
+    os.environ.setdefault("LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "True")  # else fetched with the first request
+    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # else the .env of the working directory is loaded
+    collecting = gc.isenabled()
+    gc.disable()  # a third of the import is the collector walking over what has just been made
+    try:
+        with suppress(ImportError), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # deprecations inside LiteLLM and below it are not ours to mend
+            import litellm  # noqa: F401 - `load` hands it out, and says what went wrong
+    finally:
+        gc.freeze()
+        if collecting:
+            gc.enable()
+    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+        logging.getLogger(name).handlers = [logging.NullHandler()]  # in place of standard error
+
+
+async def close_connections() -> None:
+    """Close what LiteLLM keeps open for further requests; before the event loop ends."""
+    if (litellm := sys.modules.get("litellm")) is not None:
+        await litellm.close_litellm_async_clients()
+
+
+def _ended(stream: Any) -> bool:
+    """Whether the server said that the answer is whole. LiteLLM itself makes up a good end for a stream that just
+    stops, and code that was cut in two must not look whole; where it no longer tells, it is believed."""
+    told = [getattr(stream, name, "unknown") for name in ("received_finish_reason", "intermittent_finish_reason")]
+    return any(told)
+
+
+def _usage(litellm: Any, facts: Facts, usage: Any, *, estimated: bool) -> AnswerUsage:
+    return AnswerUsage(
+        input_tokens=usage.prompt_tokens or 0,
+        output_tokens=usage.completion_tokens or 0,
+        cost=price(litellm, facts, usage),
+        estimated=estimated,
+    )

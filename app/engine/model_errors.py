@@ -1,0 +1,284 @@
+"""What went wrong with a request to a model, in plain words.
+
+LiteLLM's own classes cannot be trusted: a refused connection and a missing key both come as
+`InternalServerError`, status 500. So the whole chain of causes is read, by class names and status codes, which
+also keeps LiteLLM out of the imports here.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from oi_tui.app.engine.errors import ModelError
+
+DETAILS_LIMIT = 2000
+"""Characters of the server's own message that are kept."""
+
+_TIMEOUTS = {"Timeout", "APITimeoutError", "ReadTimeout", "WriteTimeout", "SocketTimeoutError", "TimeoutError"}
+_NO_CONNECTION = {"ConnectError", "ConnectTimeout", "ClientConnectorError", "ConnectionRefusedError", "gaierror"}
+_BAD_ADDRESS = {"InvalidURL", "UnsupportedProtocol", "gaierror"}
+_BROKEN = {"ReadError", "RemoteProtocolError", "ClientPayloadError", "ServerDisconnectedError", "ConnectionResetError"}
+_UNREADABLE = {"JSONDecodeError", "UnicodeDecodeError", "APIResponseValidationError"}
+_HTTP_ERRORS = {"HTTPStatusError", "APIStatusError"}
+
+_PREFIXES = re.compile(r"^(?:(?:litellm\.)?\w+(?:Error|Exception|Timeout): |\w+Exception - )+")
+_NO_KEY = re.compile(r"missing credentials|api_key client option must be set|no api[ _]key", re.I)
+_WRONG_KEY = re.compile(r"api key not valid|(incorrect|invalid) api[ _-]key", re.I)
+_TOO_LONG = re.compile(r"context[ _](length|window|size)|prompt is too long|too many (input )?tokens", re.I)
+_NO_MODEL = re.compile(r"model\b.{0,80}(not found|not exist|unknown)|(invalid|unknown|no such) model", re.I)
+_NO_MONEY = re.compile(r"insufficient_quota|exceeded your current quota|insufficient (balance|credits)", re.I)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """Who was asked, for the words of an error."""
+
+    model: str
+    url: str = ""
+    """Of the server; empty when it is the provider's own."""
+    provider: str = ""
+    local: bool = False
+    timeout: float = 0.0
+    key_names: tuple[str, ...] = ()
+    """Variables of the environment that a key is looked for in."""
+    secrets: tuple[str, ...] = ()
+    """What must not be in any message."""
+
+    def __repr__(self) -> str:
+        return f"Asked({self.model!r})"
+
+    @property
+    def server(self) -> str:
+        """The server in words."""
+        return self.url or self.provider or "the provider"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """A failed request: the error, and whether and when it may be sent again."""
+
+    error: ModelError
+    passing: bool = False
+    """Worth another try, provided that nothing arrived."""
+    why: str = ""
+    wait: float | None = None
+    """Seconds that the server asks to wait."""
+
+
+def failure(error: Exception, asked: Asked, *, started: bool) -> Failure:
+    """What an exception out of LiteLLM means; `started` when a part of the answer had arrived."""
+    chain = list(_chain(error))
+    names = {base.__name__ for link in chain for base in type(link).__mro__}
+    said = _said(chain)
+    details = redacted(said, asked.secrets)
+    if (status := _http_status(chain)) is not None:
+        return _from_status(status, chain, said, details, asked)
+    if "ContextWindowExceededError" in names or _TOO_LONG.search(said):
+        return Failure(error=_too_long(asked, details))
+    if _NO_KEY.search(said):
+        return Failure(error=no_key(asked, details))
+    if names & _NO_CONNECTION or names & _BAD_ADDRESS:
+        return _unreachable(names, asked, details)
+    if names & _TIMEOUTS:
+        title = f"{_capital(asked.server)} sent nothing for {asked.timeout:g} s."
+        hint = "Send the message again, or set a longer model.timeout."
+        return Failure(error=ModelError("timeout", title, hint=hint, details=details))
+    if names & _UNREADABLE:
+        return Failure(error=bad_reply(asked, details))
+    if names & _BROKEN:
+        return Failure(error=cut(asked, details), passing=not started, why="the connection broke")
+    return _from_words(chain, said, details, asked, started)
+
+
+def no_key(asked: Asked, details: str = "") -> ModelError:
+    """No key was given for a provider that wants one."""
+    names = " or ".join(asked.key_names)
+    hint = f"Set {names} in the environment, or start with --api-key." if names else "Start with --api-key."
+    return ModelError("no_key", f"There is no key for {asked.provider or asked.model}.", hint=hint, details=details)
+
+
+def cut(asked: Asked, details: str = "") -> ModelError:
+    """The answer broke off."""
+    title = f"The connection to {asked.server} broke off."
+    return ModelError(
+        "cut", title, hint="What had arrived is kept. Ask it to go on, or send it again.", details=details
+    )
+
+
+def bad_reply(asked: Asked, details: str = "") -> ModelError:
+    """The server speaks something else."""
+    title = f"{_capital(asked.server)} answered with something that cannot be read."
+    hint = "Check that the address is that of an OpenAI-compatible API; it usually ends in /v1." if asked.url else ""
+    return ModelError("bad_reply", title, hint=hint or "Send the message again.", details=details)
+
+
+def unknown_provider(name: str) -> ModelError:
+    """A name that no provider can be told from."""
+    hint = "Write PROVIDER/NAME, for example openai/gpt-5, or give the server's address with --api-base."
+    return ModelError("unknown_model", f"It is not clear whose model “{name}” is.", hint=hint)
+
+
+def redacted(text: str, secrets: Sequence[str]) -> str:
+    """The text without keys, and not longer than a screen can use."""
+    for secret in secrets:
+        text = text.replace(secret, "•••")
+    return text if len(text) <= DETAILS_LIMIT else text[:DETAILS_LIMIT] + "…"
+
+
+def _from_status(status: int, chain: Sequence[BaseException], said: str, details: str, asked: Asked) -> Failure:
+    """A server that answered with an error status."""
+    server, model = _capital(asked.server), asked.model
+    match status:
+        case 402:
+            return Failure(error=_no_money(asked, details))
+        case 429 if _NO_MONEY.search(said):
+            return Failure(error=_no_money(asked, details))
+        case 429:
+            title, hint = f"{server} takes no more requests for now.", "Wait a little, then send the message again."
+            error = ModelError("rate_limited", title, hint=hint, details=details)
+            return Failure(error=error, passing=True, why="too many requests (429)", wait=_retry_after(chain))
+        case _ if status >= 500:
+            title = f"{server} failed with status {status}."
+            error = ModelError("server", title, hint="Send the message again later.", details=details)
+            return Failure(error=error, passing=True, why=f"the server failed ({status})", wait=_retry_after(chain))
+        case 401 | 403:
+            return Failure(error=_wrong_key(asked, details))
+        case 408:
+            error = ModelError("timeout", f"{server} gave up waiting.", hint="Send it again.", details=details)
+            return Failure(error=error)
+        case 413:
+            return Failure(error=_too_long(asked, details))
+        case 400 | 422 if _TOO_LONG.search(said):
+            return Failure(error=_too_long(asked, details))
+        case 400 if _WRONG_KEY.search(said):
+            return Failure(error=_wrong_key(asked, details))
+        case 404:
+            return Failure(error=_unknown_model(asked, details))
+        case 400 if _NO_MODEL.search(said):
+            return Failure(error=_unknown_model(asked, details))
+        case 400 | 422:
+            hint = "The details say what it did not like. Another model may take it."
+            return Failure(
+                error=ModelError("bad_request", f"{server} refused the request.", hint=hint, details=details)
+            )
+        case _:
+            title = f"{server} answered with status {status} to a request for {model}."
+            return Failure(error=ModelError("other", title, hint="The details may say more.", details=details))
+
+
+def _from_words(chain: Sequence[BaseException], said: str, details: str, asked: Asked, started: bool) -> Failure:
+    """An error inside the stream, or one that LiteLLM raised by itself."""
+    if _NO_MONEY.search(said):
+        return Failure(error=_no_money(asked, details))
+    codes = [getattr(link, "status_code", None) for link in chain]
+    status = next((code for code in codes if isinstance(code, int)), 0)
+    if status in (400, 401, 403, 404, 422):
+        return _from_status(status, chain, said, details, asked)
+    title = (
+        f"{_capital(asked.server)} broke off the answer with an error." if started else "The model could not answer."
+    )
+    hint = "Send the message again; the details say what the server reported."
+    return Failure(error=ModelError("server" if status >= 500 else "other", title, hint=hint, details=details))
+
+
+def _unreachable(names: set[str], asked: Asked, details: str) -> Failure:
+    wrong = bool(names & _BAD_ADDRESS)
+    title = f"{_capital(asked.server)} cannot be reached."
+    if wrong:
+        hint = "Check the address." if asked.url else "Check the network connection."
+    else:
+        hint = "Start the server, or check the address." if asked.url else "Check the network connection."
+    error = ModelError("unreachable", title, hint=hint, details=details)
+    return Failure(error=error, passing=not wrong, why=f"{asked.server} cannot be reached")
+
+
+def _wrong_key(asked: Asked, details: str) -> ModelError:
+    names = " or ".join(asked.key_names)
+    hint = f"Check {names}, or start with --api-key." if names else "Start with --api-key."
+    if asked.local:
+        hint += " Keys from the environment are not sent to servers on this machine."
+    return ModelError("wrong_key", f"{_capital(asked.server)} did not accept the key.", hint=hint, details=details)
+
+
+def _unknown_model(asked: Asked, details: str) -> ModelError:
+    title = f"{_capital(asked.server)} does not know the model {asked.model}."
+    hint = "Check the name with /model"
+    hint += ", and the address: it usually ends in /v1." if asked.url else "; not every key may use every model."
+    return ModelError("unknown_model", title, hint=hint, details=details)
+
+
+def _too_long(asked: Asked, details: str) -> ModelError:
+    title = f"The conversation is longer than {asked.model} can read."
+    return ModelError("context_too_long", title, hint="Start a new session, or choose a larger model.", details=details)
+
+
+def _no_money(asked: Asked, details: str) -> ModelError:
+    title = f"The account at {asked.server} has no credit left."
+    return ModelError("rate_limited", title, hint="Add credit there, or choose another model.", details=details)
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """The error and what led to it, outermost first."""
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        link = waiting.pop(0)
+        if not isinstance(link, BaseException) or id(link) in seen:
+            continue
+        seen.add(id(link))
+        yield link
+        waiting += [getattr(link, "original_exception", None), link.__cause__, link.__context__]
+
+
+def _http_status(chain: Sequence[BaseException]) -> int | None:
+    """Status of a true HTTP answer; LiteLLM invents status codes for everything else."""
+    for link in chain:
+        if {base.__name__ for base in type(link).__mro__[:3]} & _HTTP_ERRORS and "litellm" not in type(link).__module__:
+            status = getattr(link, "status_code", None) or getattr(getattr(link, "response", None), "status_code", None)
+            if isinstance(status, int) and status >= 400:
+                return status
+    return None
+
+
+def _said(chain: Sequence[BaseException]) -> str:
+    """What the server said, as far as it can be found, without class names in front."""
+    for link in chain:
+        body: Any = getattr(link, "body", None)
+        message = body.get("message") if isinstance(body, Mapping) else None
+        if isinstance(message, str) and message:
+            code = body.get("code") or body.get("type") or ""
+            return f"{message} ({code})" if code else message
+    text = _PREFIXES.sub("", str(chain[0]))
+    return text.strip() or type(chain[-1]).__name__
+
+
+def _retry_after(chain: Sequence[BaseException]) -> float | None:
+    """Seconds that the server asks for: a number or a date, in whichever link holds the headers."""
+    for link in chain:
+        response = getattr(link, "response", None)
+        for headers in (getattr(response, "headers", None), getattr(link, "litellm_response_headers", None)):
+            value = headers.get("retry-after") if headers else None
+            if value and (seconds := _seconds(value)) is not None:
+                return seconds
+    return None
+
+
+def _seconds(value: str) -> float | None:
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+
+
+def _capital(text: str) -> str:
+    return text if text.startswith(("http:", "https:")) else text[:1].upper() + text[1:]

@@ -1,0 +1,144 @@
+"""Which models are at hand: servers that answer on this machine, keys in the environment, embedded ones.
+
+Runs on the first screen, so it is quick, parallel, never raises, and does not load the model library.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+
+from oi_tui.app.engine.protocol import ModelOffer
+
+ANSWER_LIMIT = 1_000_000
+"""Bytes of a server's list that are read."""
+OFFERS_LIMIT = 20
+"""Models of one server that are offered."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Server:
+    """A program that serves models on the loopback, and how to ask it for their names."""
+
+    title: str
+    port: int
+    speaks: Literal["ollama", "openai"] = "openai"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provider:
+    """A company whose key may be in the environment, and a good model of theirs to begin with."""
+
+    title: str
+    variables: tuple[str, ...]
+    model: str
+
+
+SERVERS = (
+    Server(title="Ollama", port=11434, speaks="ollama"),
+    Server(title="LM Studio", port=1234),
+    Server(title="llama.cpp", port=8080),
+)
+
+PROVIDERS = (
+    Provider(title="Anthropic", variables=("ANTHROPIC_API_KEY",), model="anthropic/claude-sonnet-4-5"),
+    Provider(title="OpenAI", variables=("OPENAI_API_KEY",), model="openai/gpt-5"),
+    Provider(title="Google", variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"), model="gemini/gemini-2.5-pro"),
+    Provider(title="OpenRouter", variables=("OPENROUTER_API_KEY",), model="openrouter/anthropic/claude-sonnet-4.5"),
+    Provider(title="Mistral", variables=("MISTRAL_API_KEY",), model="mistral/mistral-large-latest"),
+    Provider(title="DeepSeek", variables=("DEEPSEEK_API_KEY",), model="deepseek/deepseek-chat"),
+    Provider(title="Groq", variables=("GROQ_API_KEY",), model="groq/openai/gpt-oss-120b"),
+    Provider(title="xAI", variables=("XAI_API_KEY",), model="xai/grok-4"),
+)
+
+
+async def find_offers(
+    environ: Mapping[str, str],
+    *,
+    local: Sequence[ModelOffer] = (),
+    probe_timeout: float = 0.3,
+    servers: Sequence[Server] = SERVERS,
+) -> tuple[ModelOffer, ...]:
+    """Servers on this machine, then keys, then `local`; each server has `probe_timeout` seconds to answer."""
+    found = await asyncio.gather(*(_served(server, probe_timeout) for server in servers))
+    keys = (_keyed(provider, environ) for provider in PROVIDERS)
+    return (
+        *(offer for offers in found for offer in offers),
+        *(offer for offer in keys if offer is not None),
+        *local,
+    )
+
+
+def _keyed(provider: Provider, environ: Mapping[str, str]) -> ModelOffer | None:
+    variable = next((name for name in provider.variables if environ.get(name, "").strip()), None)
+    if variable is None:
+        return None
+    _, _, model = provider.model.rpartition("/")
+    return ModelOffer(id=provider.model, kind="key", title=f"{provider.title} {model}", detail=f"key in {variable}")
+
+
+async def _served(server: Server, timeout: float) -> list[ModelOffer]:
+    """The models of one server; none where nothing listens, or something else does."""
+    path = "/api/tags" if server.speaks == "ollama" else "/v1/models"
+    with suppress(OSError, TimeoutError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        async with asyncio.timeout(timeout):
+            answer = await _get(server.port, path)
+        return [_offer(server, name) for name in _names(answer)[:OFFERS_LIMIT]]
+    return []
+
+
+def _names(answer: Any) -> list[str]:
+    """Model names in the answer of either kind of server; ValueError for any other answer."""
+    rows = answer.get("models", answer.get("data")) if isinstance(answer, dict) else None
+    if not isinstance(rows, list):
+        raise ValueError("not a list of models")
+    names = (row.get("name") or row.get("id") for row in rows if isinstance(row, dict))
+    return [name for name in names if isinstance(name, str) and name and "embed" not in name]
+
+
+def _offer(server: Server, name: str) -> ModelOffer:
+    base = f"http://127.0.0.1:{server.port}"
+    if server.speaks == "ollama":
+        model, address = f"ollama_chat/{name}", base
+    else:
+        model, address = f"openai/{name}", f"{base}/v1"
+    detail = f"{server.title} on port {server.port}"
+    return ModelOffer(id=model, kind="server", title=name, detail=detail, api_base=address)
+
+
+async def _get(port: int, path: str) -> Any:
+    """JSON from the loopback. HTTP/1.0, so that the answer ends with the connection and is not in chunks."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=ANSWER_LIMIT)
+    try:
+        writer.write(f"GET {path} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nAccept: application/json\r\n\r\n".encode())
+        head = await reader.readuntil(b"\r\n\r\n")
+        if b" 200 " not in head.partition(b"\r\n")[0]:
+            raise ValueError("not found there")
+        length = _content_length(head)
+        body = await (reader.readexactly(length) if length is not None else _until_closed(reader))
+        return msgspec.json.decode(body)
+    finally:
+        writer.transport.abort()
+
+
+async def _until_closed(reader: asyncio.StreamReader) -> bytes:
+    body = b""
+    while chunk := await reader.read(65_536):
+        body += chunk
+        if len(body) > ANSWER_LIMIT:
+            raise ValueError("more than a list of models")
+    return body
+
+
+def _content_length(head: bytes) -> int | None:
+    for line in head.split(b"\r\n")[1:]:
+        name, _, value = line.partition(b":")
+        if name.strip().lower() == b"content-length":
+            length = int(value)
+            if not 0 <= length <= ANSWER_LIMIT:
+                raise ValueError("more than a list of models")
+            return length
+    return None
