@@ -168,8 +168,9 @@ def app(
 
     tui = OiTui(connect, screen, prompt=" ".join(prompt) or None, session_id=session_id)
     tui.run(mouse=setup.settings.screen.mouse and not no_mouse)
-    if tui.session_id:
-        click.echo(f"Session {tui.session_id} · go on with: oi-tui --resume {tui.session_id}", err=True)
+    transcript = tui.chat.bridge.transcript
+    if transcript.blocks:
+        click.echo(f"To go on with this session: oi-tui --resume {transcript.session_id}", err=True)
     sys.exit(tui.return_code or 0)
 
 

@@ -223,8 +223,7 @@ class Engine:
             self._greet_resumed(session)
         self._tasks = [asyncio.create_task(self._pump()), asyncio.create_task(self._work())]
         if name:
-            section = self._setup.settings.model
-            self._use(UseModel(name=name, api_base=section.api_base or None, api_key=self._setup.api_key))
+            self._use(UseModel(name=name, api_base=self._api_base(name), api_key=self._setup.api_key))
 
     def _greet_resumed(self, session: Session) -> None:
         if session.transcript.turn_open:
@@ -237,6 +236,13 @@ class Engine:
     def _remembered(self) -> str:
         name = self._store.recall("model") if self._store is not None else ""
         return name if name and self._models.known(name) else ""
+
+    def _api_base(self, name: str) -> str | None:
+        """The server that was named, or the one that this model was last used with."""
+        given = self._setup.settings.model.api_base
+        if given or self._store is None or self._store.recall("model") != name:
+            return given or None
+        return self._store.recall("api_base") or None
 
     # -- models ------------------------------------------------------------------------------------
 
@@ -256,8 +262,9 @@ class Engine:
             self._emit(session.report(error))
             return error.title
         self._emit(session.use_model(model))
-        if self._store is not None and not verb.api_base:
+        if self._store is not None:
             self._store.remember("model", verb.name)
+            self._store.remember("api_base", verb.api_base or "")
         return ""
 
     async def _find(self) -> None:

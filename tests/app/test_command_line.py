@@ -1,0 +1,150 @@
+"""The command line as a program of its own: flags, exit codes, what goes to stdout and what to stderr."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.openai_server import OpenAIServer, Turn
+
+CODE = "I'll add.\n\n```python\nprint(40 + 2)\n```\n"
+
+
+def oi_tui(
+    env: dict[str, str], *args: str, data: bytes = b"", cwd: Path | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "oi_tui.app.cli", *args],
+        env=env,
+        input=data,
+        capture_output=True,
+        timeout=100,
+        check=False,
+        cwd=cwd,
+        start_new_session=True,  # no controlling terminal: there is nobody to ask
+    )
+
+
+def on(server: OpenAIServer) -> list[str]:
+    return ["-m", "openai/scripted", "--api-base", server.url, "--api-key", "x"]
+
+
+@pytest.mark.kernel
+def test_a_task_prints_the_final_answer_on_stdout_and_the_rest_on_stderr(
+    clean_env: dict[str, str], openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    openai_server.script(Turn(text=CODE), Turn(text="It is 42."))
+    done = oi_tui(clean_env, "run", "--yes", *on(openai_server), "add", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout == b"It is 42.\n"
+    narration = done.stderr.decode()
+    assert "print(40 + 2)" in narration
+    assert "\n42\n" in narration
+    assert "42" in json.dumps(openai_server.requests[1])
+
+
+@pytest.mark.kernel
+def test_L1_json_prints_message_language_chunks_one_a_line(
+    clean_env: dict[str, str], openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    openai_server.script(Turn(text=CODE), Turn(text="It is 42."))
+    done = oi_tui(clean_env, *on(openai_server), "run", "--yes", "--json", "add", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr.decode()
+    chunks = [json.loads(line) for line in done.stdout.splitlines()]
+    assert all("role" in chunk and "type" in chunk for chunk in chunks)
+    for kind, count in (("code", 1), ("console", 1), ("message", 2)):
+        runs = [c for c in chunks if c["type"] == kind and c["role"] != "user"]
+        assert sum(c.get("start", False) for c in runs) == count, (kind, runs)
+        assert sum(c.get("end", False) for c in runs) == count, (kind, runs)
+    output = "".join(c["content"] for c in chunks if c.get("format") == "output")
+    assert output == "42\n"
+
+
+def test_without_anybody_to_ask_nothing_runs_and_the_exit_code_says_so(
+    clean_env: dict[str, str], openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    openai_server.script(Turn(text="```python\nopen('made', 'w')\n```"))
+    done = oi_tui(clean_env, "run", *on(openai_server), "make a file", cwd=tmp_path)
+    assert done.returncode == 7
+    assert b"nobody" in done.stderr
+    assert not (tmp_path / "made").exists()
+
+
+def test_standard_input_is_data(clean_env: dict[str, str], openai_server: OpenAIServer, tmp_path: Path) -> None:
+    openai_server.script(Turn(text="Two lines."))
+    done = oi_tui(clean_env, "run", *on(openai_server), "how many lines?", data=b"one\ntwo\n", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr.decode()
+    prompt = openai_server.requests[0]["messages"][-1]["content"]
+    assert prompt.startswith("how many lines?")
+    assert "one\ntwo" in prompt
+    path = Path(prompt.split("is in the file ")[1].split(". It begins")[0])
+    assert path.read_bytes() == b"one\ntwo\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        (["run", "--approve", "maybe", "x"], 2, "maybe"),
+        (["run", "--yes", "--approve", "never", "x"], 2, "contradict"),
+        (["run", "--cwd", "/no/such/folder", "x"], 2, "not a folder"),
+        (["run", "--profile", "nope", "x"], 2, "no profile"),
+        (["run", "--api-base", "http://127.0.0.1:9/v1", "x"], 2, "needs a model"),
+        (["run", "--resume", "nope", "x"], 5, "No session"),
+        (["run"], 2, "nothing to do"),
+        (["hello"], 2, "needs a terminal"),
+        (["--nonsense"], 2, "No such option"),
+        (["models", "remove", "nope"], 6, "nope"),
+    ],
+)
+def test_a_mistake_is_said_in_plain_words_with_its_exit_code(
+    clean_env: dict[str, str], tmp_path: Path, args: list[str], code: int, message: str
+) -> None:
+    done = oi_tui(clean_env, *args, cwd=tmp_path)
+    assert (done.returncode, message in done.stderr.decode()) == (code, True), done.stderr.decode()
+    assert b"Traceback" not in done.stderr
+
+
+def test_L10_nobody_listening_is_exit_code_three_with_what_to_do(clean_env: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir(exist_ok=True)
+    settings = Path(clean_env["XDG_CONFIG_HOME"]) / "oi-tui" / "settings.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text("[model]\nretries = 0\n")
+    done = oi_tui(clean_env, "run", "-m", "anything", "--api-base", "http://127.0.0.1:9/v1", "x", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "http://127.0.0.1:9/v1" in done.stderr.decode()
+    assert b"Traceback" not in done.stderr
+
+
+def test_L21_a_data_folder_that_cannot_be_written_is_a_clear_error(clean_env: dict[str, str], tmp_path: Path) -> None:
+    done = oi_tui(clean_env | {"XDG_DATA_HOME": "/proc"}, "run", "-m", "openai/x", "hello", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "Cannot write in /proc/oi-tui" in done.stderr.decode()
+
+
+def test_sessions_are_listed_for_people_and_for_programs(
+    clean_env: dict[str, str], openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    openai_server.script(Turn(text="Hello."))
+    oi_tui(clean_env, "run", *on(openai_server), "greet me", cwd=tmp_path)
+    listed = oi_tui(clean_env, "sessions").stdout.decode()
+    assert "greet me" in listed
+    (record,) = json.loads(oi_tui(clean_env, "sessions", "--json").stdout)
+    assert (record["title"], record["cwd"]) == ("greet me", str(tmp_path))
+    openai_server.script(Turn(text="You said: greet me."))
+    again = oi_tui(clean_env, "run", *on(openai_server), "--resume", record["id"][:6], "what did I say?", cwd=tmp_path)
+    assert again.stdout == b"You said: greet me.\n", again.stderr.decode()
+    assert "greet me" in json.dumps(openai_server.requests[-1])
+
+
+def test_help_and_version_load_neither_the_screen_nor_the_engines_libraries() -> None:
+    program = (
+        "import sys\n"
+        "from oi_tui.app import cli\n"
+        "try: cli.program(['--help'], prog_name='oi-tui')\n"
+        "except SystemExit: pass\n"
+        "print([m for m in ('textual', 'litellm', 'jupyter_client', 'zmq', 'pandas') if m in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
