@@ -164,10 +164,12 @@ class Bridge:
     def _lose(self, title: str, detail: str) -> None:
         if self.stopped or self._closing:
             return
-        self.stopped, self._activity, self._queued = True, "engine stopped", 0
+        self.stopped, self._queued = True, 0
         self._kernels.clear()
+        self._running.clear()
         if self.transcript.turn_open:
             self._apply([TurnEnded(reason="engine_lost")])
+        self._activity = "engine stopped"
         hint = "Press ctrl+r to start it again; the conversation is kept."
         self._notice("error", title, hint, detail)
 

@@ -10,7 +10,8 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.events import AppFocus, Key, Resize
+from textual.content import Content
+from textual.events import Key, Resize
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
@@ -51,7 +52,7 @@ class ApprovalPanel(Widget, can_focus=True):
         height: auto;
         background: $surface;
         & > #approval-title { height: 1; color: $accent; background: $background; }
-        & > #approval-note { height: auto; max-height: 6; padding: 0 1; color: $dim; }
+        & > #approval-note { height: auto; padding: 0 1; color: $dim; }
         & > #approval-more { height: 1; padding: 0 1; color: $warning; }
         & > #approval-reason {
             height: 1; border: none; padding: 0 1; background: $surface-focus;
@@ -84,6 +85,9 @@ class ApprovalPanel(Widget, can_focus=True):
         super().__init__(id=id)
         self.arming = Arming(clock)
         self.request: DecisionRequested | None = None
+        """What is asked now; None once it was answered."""
+        self.asked_id = ""
+        """Id of the last question that was put: none is put twice."""
         self.source = ""
         self.stage: Stage = "question"
         self._why = False
@@ -102,12 +106,13 @@ class ApprovalPanel(Widget, can_focus=True):
     def on_mount(self) -> None:
         """Look now and then whether the question is armed; cheap, and only while it is shown."""
         self.set_interval(0.1, self._tick)
+        self.watch(self.app, "app_focus", self._focus_changed, init=False)
 
     # -- what the screen calls ---------------------------------------------------------------------------
 
     def ask(self, request: DecisionRequested) -> None:
         """Put this question."""
-        self.request = request
+        self.request, self.asked_id = request, request.request_id
         self.source = request.source
         self._why = False
         self.full = False
@@ -118,7 +123,7 @@ class ApprovalPanel(Widget, can_focus=True):
     def fit(self, height: int) -> None:
         """Use at most this many rows."""
         self._limit = max(4, height)
-        self._resize()
+        self._refresh()
 
     def set_palette(self, palette: Palette) -> None:
         """Other colours from now on."""
@@ -182,11 +187,6 @@ class ApprovalPanel(Widget, can_focus=True):
                 event.stop()
                 event.prevent_default()
 
-    def on_app_focus(self, event: AppFocus) -> None:
-        """The click that brought the window back is not an answer."""
-        self.arming.show()
-        self._tick()
-
     def on_resize(self, event: Resize) -> None:
         """Another width may need more rows."""
         self._refresh()
@@ -242,7 +242,9 @@ class ApprovalPanel(Widget, can_focus=True):
                 pass  # "enter" is pressed, not clicked
 
     def step_back(self) -> bool:
-        """One level back inside the panel; False if it is at its first level."""
+        """One level back inside the panel; False if it is at its first level, or asks nothing."""
+        if self.request is None:
+            return False
         if self.stage != "question":
             self._enter("question")
             return True
@@ -265,6 +267,12 @@ class ApprovalPanel(Widget, can_focus=True):
         request, self.request = self.request, None
         if request is not None:
             self.post_message(self.Decided(request.request_id, verdict, self.source, reason))
+
+    def _focus_changed(self, focused: bool) -> None:
+        """The click that brings the window back is not an answer."""
+        if focused:
+            self.arming.show()
+            self._tick()
 
     def _tick(self) -> None:
         if self.request is not None:
@@ -312,7 +320,7 @@ class ApprovalPanel(Widget, can_focus=True):
         more.display = self.stage == "question" and face.below > 0
         more.update(face.more())
         self.query_one(KeyRow).labels = face.labels()
-        self._resize()
+        self._resize(note)
 
     def _face(self) -> ApprovalFace:
         assert self.request is not None
@@ -328,19 +336,18 @@ class ApprovalPanel(Widget, can_focus=True):
             why=self._why,
         )
 
-    def _resize(self) -> None:
-        """The source gets the rows that the other parts leave."""
-        if self.request is None or not self.size.width:
+    def _resize(self, note: Content) -> None:
+        """Keys and title first; the note and the source share what is left."""
+        width = self.size.width
+        if not width:
             return
-        keys = len(self.query_one(KeyRow).rows(self.size.width - 2))
-        note = self.query_one("#approval-note", Static)
-        taken = 1 + keys + (note.size.height if note.display else 0) + (self.stage == "reason")
+        left = max(2, self._limit - 1 - len(self.query_one(KeyRow).rows(width - 2)) - (self.stage == "reason"))
+        note_rows = min(len(note.wrap(width - 2)) if note.plain else 0, left // 2)
+        self.query_one("#approval-note", Static).styles.height = note_rows
+        left -= note_rows
         view = self.query_one(SourceView)
-        rows = view.row_count(self.size.width)
-        room = max(1, self._limit - taken)
-        if rows > room:
-            room = max(1, room - 1)  # the line that counts what is below
-        view.styles.height = room if self.full else min(rows, room)
-        self.query_one(SourceEditor).styles.height = max(
-            min(rows + 1, self._limit - taken), min(6, self._limit - taken)
-        )
+        rows = view.row_count(width)
+        self.query_one(SourceEditor).styles.height = left if self.full else min(left, max(rows + 1, 6))
+        if rows > left:
+            left = max(1, left - 1)  # the line that counts what is below
+        view.styles.height = left if self.full else min(rows, left)

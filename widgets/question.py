@@ -58,6 +58,9 @@ class QuestionPanel(Widget):
         # The answer is typed, so only what was under way when the question came is dropped.
         self._arming = Arming(clock, pause=0.0)
         self.request: InputRequested | None = None
+        """What is asked now; None once it was answered."""
+        self.asked_id = ""
+        """Id of the last question that was put: none is put twice."""
         self._origin = ""
 
     def compose(self) -> ComposeResult:
@@ -69,7 +72,7 @@ class QuestionPanel(Widget):
 
     def ask(self, request: InputRequested, origin: str) -> None:
         """Put this question; `origin` names the cell that asks."""
-        self.request = request
+        self.request, self.asked_id = request, request.request_id
         self._origin = origin
         self._arming.show()
         prompt = safe_text(request.prompt).strip() or ("Password:" if request.password else "A line of input:")

@@ -62,7 +62,7 @@ class ChatScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Timeline, then one of three in the bottom region, then the status."""
-        yield Timeline(id="timeline")
+        yield Timeline(palette=self.palette, images=self._settings.screen.images != "off", id="timeline")
         with Vertical(id="bottom"):
             yield Composer(clock=self._clock, id="composer")
             yield ApprovalPanel(clock=self._clock, id="approval")
@@ -108,12 +108,12 @@ class ChatScreen(Screen[None]):
         """Bring up what waits for the person, or the composer."""
         approval, panel = self.query_one(ApprovalPanel), self.query_one(QuestionPanel)
         if decision is not None:
-            if approval.request is None or approval.request.request_id != decision.request_id:
+            if decision.request_id != approval.asked_id:
                 self._bring_up("approval")
                 approval.arming.touch_at(self.query_one(PromptArea).last_key)
                 approval.ask(decision)
         elif question is not None:
-            if panel.request is None or panel.request.request_id != question.request_id:
+            if question.request_id != panel.asked_id:
                 self._bring_up("question")
                 panel.ask(question, self._origin(question.block_id))
         elif not self.query_one(Composer).display:

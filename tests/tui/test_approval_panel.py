@@ -1,0 +1,269 @@
+"""The question before code runs: only a deliberate key answers it, and with what was shown."""
+
+import pytest
+from textual.widgets import Input
+
+from oi_tui.app.engine.events import DecisionMade, OutputAdded, TurnEnded
+from oi_tui.app.engine.outputs import StreamOutput
+from oi_tui.app.engine.verbs import Decide, Interrupt
+from oi_tui.widgets.approval import ApprovalPanel
+from oi_tui.widgets.composer import Composer, PromptArea
+from oi_tui.widgets.editor import SourceEditor
+from oi_tui.widgets.keyrow import KeyRow
+from oi_tui.widgets.source import SourceView
+
+SOURCE = "total = 1 + 1\nprint(total)\n"
+LONG = "".join(f"print({line})\n" for line in range(60))
+
+
+def panel(stage) -> ApprovalPanel:
+    return stage.app.chat.query_one(ApprovalPanel)
+
+
+@pytest.mark.parametrize(("key", "verdict"), [("y", "run"), ("a", "always"), ("n", "skip"), ("s", "stop")])
+async def test_L4_each_key_sends_its_verdict_with_exactly_the_source_that_was_shown(play, key, verdict):
+    async with play() as stage:
+        await stage.propose(SOURCE)
+        await stage.arm()
+        await stage.pilot.press(key)
+        assert await stage.engine.heard(1) == [Decide(request_id="d1", verdict=verdict, source=SOURCE)]
+        assert stage.app.chat.query_one(Composer).display
+
+
+async def test_V2_enter_never_approves(play):
+    async with play() as stage:
+        await stage.propose(SOURCE)
+        await stage.arm()
+        await stage.pilot.press("enter", "enter", "shift+enter", "ctrl+j", "space")
+        await stage.settle()
+        assert stage.engine.asked == []
+        assert panel(stage).display
+
+
+async def test_V2_keys_typed_before_and_as_the_question_appears_never_approve(play):
+    async with play() as stage:
+        await stage.pilot.press(*"yes")
+        await stage.propose(SOURCE)
+        await stage.pilot.press("y", "enter", "a", "y")
+        await stage.settle()
+        assert stage.engine.asked == []
+        assert stage.app.chat.query_one(PromptArea).text == "yes"
+
+
+async def test_V2_a_pause_in_typing_is_needed_besides_the_delay(play):
+    async with play() as stage:
+        await stage.pilot.press("h")
+        await stage.propose(SOURCE)
+        for _ in range(4):
+            stage.clock.now += 0.5  # beyond the delay, but each key puts the arming off
+            await stage.pilot.press("y")
+        await stage.settle()
+        assert stage.engine.asked == []
+        await stage.arm()
+        await stage.pilot.press("y")
+        assert len(await stage.engine.heard(1)) == 1
+
+
+async def test_V2_typing_in_the_composer_puts_off_the_arming(play):
+    async with play() as stage:
+        stage.clock.now += 5
+        await stage.pilot.press("h")
+        await stage.propose(SOURCE)
+        stage.clock.now += 0.4
+        await stage.pilot.press("y")
+        await stage.settle()
+        assert stage.engine.asked == []
+
+
+async def test_V2_a_click_beside_a_label_or_before_the_arming_never_approves(play):
+    async with play() as stage:
+        await stage.propose(SOURCE)
+        await stage.pilot.click(KeyRow, offset=(1, 0))
+        await stage.arm()
+        await stage.pilot.click(SourceView)
+        await stage.pilot.click("#approval-title")
+        await stage.settle()
+        assert stage.engine.asked == []
+        await stage.pilot.click("#approval-keys", offset=(1, 0))
+        assert await stage.engine.heard(1) == [Decide(request_id="d1", verdict="run", source=SOURCE)]
+
+
+async def test_V2_coming_back_to_the_window_has_to_be_armed_anew(play):
+    async with play() as stage:
+        await stage.propose(SOURCE)
+        await stage.arm()
+        stage.app.app_focus = False
+        await stage.settle()
+        stage.app.app_focus = True
+        await stage.settle()
+        await stage.pilot.click("#approval-keys", offset=(1, 0))
+        await stage.pilot.press("y")
+        await stage.settle()
+        assert stage.engine.asked == []
+
+
+async def test_U4_a_source_longer_than_the_panel_cannot_be_approved_before_its_end_was_shown(play):
+    async with play() as stage:
+        await stage.propose(LONG)
+        await stage.arm()
+        await stage.pilot.press("y", "a")
+        await stage.settle()
+        assert stage.engine.asked == []
+        assert "more lines" in str(stage.app.chat.query_one("#approval-more").render())
+        for _ in range(12):
+            await stage.pilot.press("pagedown")
+        await stage.pilot.press("y")
+        assert await stage.engine.heard(1) == [Decide(request_id="d1", verdict="run", source=LONG)]
+
+
+async def test_a_long_source_can_be_refused_without_reading_it(play):
+    async with play() as stage:
+        await stage.propose(LONG)
+        await stage.arm()
+        await stage.pilot.press("n")
+        assert await stage.engine.heard(1) == [Decide(request_id="d1", verdict="skip", source=LONG)]
+
+
+async def test_U5_hidden_characters_are_written_out_and_counted(play):
+    async with play() as stage:
+        await stage.propose("ok = True\u202e # \x1b]52;c;x\x07\n")
+        shown = "".join(segment.text for segment in stage.app.chat.query_one(SourceView).render_line(0))
+        assert "<U+202E>" in shown
+        assert "<U+001B>]52;c;x<U+0007>" in shown
+        assert "3 hidden characters" in str(stage.app.chat.query_one("#approval-note").render())
+
+
+async def test_U4_code_far_to_the_right_is_wrapped_into_view(play):
+    async with play() as stage:
+        await stage.propose("x = 1" + " " * 300 + "; evil()\n")
+        view = stage.app.chat.query_one(SourceView)
+        shown = ["".join(segment.text for segment in view.render_line(row)) for row in range(view.size.height)]
+        assert any("evil()" in row for row in shown)
+
+
+async def test_L15_a_refusal_with_a_reason_carries_the_words(play):
+    async with play() as stage:
+        await stage.propose(SOURCE)
+        await stage.arm()
+        await stage.pilot.press("r", "n", "o", "t", "space", "y", "enter")
+        assert await stage.engine.heard(1) == [
+            Decide(request_id="d1", verdict="skip", source=SOURCE, reason="not y"),
+        ]
+
+
+async def test_L15_an_empty_reason_is_not_sent_and_escape_goes_back_to_the_question(play):
+    async with play() as stage:
+        await stage.propose(SOURCE)
+        await stage.arm()
+        await stage.pilot.press("r", "enter", "escape")
+        await stage.settle()
+        assert stage.engine.asked == []
+        assert panel(stage).stage == "question"
+        assert not stage.app.chat.query_one("#approval-reason", Input).display
+
+
+@pytest.mark.parametrize("done", ["ctrl+s", "f5", "ctrl+enter"])
+async def test_L16_what_is_sent_after_an_edit_is_what_the_question_shows_then(play, done):
+    async with play() as stage:
+        await stage.propose(SOURCE)
+        await stage.arm()
+        await stage.pilot.press("e", "#", done)
+        await stage.settle()
+        assert "edited by you" in str(stage.app.chat.query_one("#approval-note").render())
+        assert "✎" in stage.app.chat.query_one(SourceView).render_line(0).text
+        await stage.pilot.press("y")
+        await stage.settle()
+        assert stage.engine.asked == [], "an edited source is armed anew"
+        await stage.arm()
+        await stage.pilot.press("y")
+        assert await stage.engine.heard(1) == [Decide(request_id="d1", verdict="edit", source="#" + SOURCE)]
+
+
+async def test_L16_escape_forgets_the_edit(play):
+    async with play() as stage:
+        await stage.propose(SOURCE)
+        await stage.arm()
+        await stage.pilot.press("e", "#", "escape")
+        await stage.arm()
+        await stage.pilot.press("y")
+        assert await stage.engine.heard(1) == [Decide(request_id="d1", verdict="run", source=SOURCE)]
+
+
+async def test_U5_hidden_characters_do_not_reach_the_editor(play):
+    async with play() as stage:
+        await stage.propose("a = 1\u202e\x1b[2J\n")
+        await stage.arm()
+        await stage.pilot.press("e")
+        assert stage.app.chat.query_one(SourceEditor).text == "a = 1[2J\n"
+
+
+async def test_the_panel_can_have_the_whole_screen(play):
+    async with play() as stage:
+        await stage.propose(LONG)
+        await stage.arm()
+        before = stage.app.chat.query_one(SourceView).size.height
+        await stage.pilot.press("v")
+        await stage.settle()
+        assert stage.app.chat.query_one(SourceView).size.height > before
+        await stage.pilot.press("escape")
+        await stage.settle()
+        assert stage.app.chat.query_one(SourceView).size.height == before
+        assert stage.engine.asked == []
+
+
+@pytest.mark.parametrize("why", [False, True])
+async def test_V4_the_keys_stay_on_a_screen_of_40_by_10(play, why):
+    async with play((80, 24)) as stage:
+        await stage.propose(LONG, why="The same code ran twice in this turn, with the same result as before.")
+        await stage.arm()
+        if why:
+            await stage.pilot.press("question_mark")
+        await stage.pilot.resize_terminal(40, 10)
+        await stage.settle()
+        keys = stage.app.chat.query_one("#approval-keys")
+        assert keys.region.height == 2
+        assert keys.region.bottom <= 9
+        assert stage.app.chat.query_one(SourceView).region.height >= 1
+        await stage.pilot.resize_terminal(80, 24)
+        await stage.settle()
+        assert keys.region.bottom == 23
+
+
+async def test_an_answered_question_is_not_put_again_by_what_arrives_before_its_answer(play):
+    async with play() as stage:
+        await stage.propose(SOURCE)
+        await stage.arm()
+        await stage.pilot.press("y")
+        await stage.engine.heard(1)
+        stage.engine.say(OutputAdded(block_id="c1", output=StreamOutput(name="stdout", text="late")))
+        await stage.settle()
+        assert not panel(stage).display
+
+
+async def test_a_question_that_was_settled_elsewhere_goes_away(play):
+    async with play() as stage:
+        await stage.propose(SOURCE)
+        stage.engine.say(
+            DecisionMade(block_id="c1", verdict="stop", decider="person", source=SOURCE), TurnEnded(reason="stopped")
+        )
+        await stage.settle()
+        assert not panel(stage).display
+        assert stage.app.focused is stage.app.chat.query_one(PromptArea)
+
+
+async def test_escape_twice_at_the_question_stops_the_turn(play):
+    async with play() as stage:
+        await stage.propose(SOURCE)
+        await stage.arm()
+        await stage.pilot.press("escape", "escape")
+        assert await stage.engine.heard(2) == [Interrupt(), Interrupt(turn=True)]
+
+
+async def test_the_transcript_can_be_scrolled_while_the_question_is_up(play):
+    async with play() as stage:
+        await stage.propose(SOURCE)
+        await stage.arm()
+        await stage.pilot.press("ctrl+up")
+        assert stage.app.chat.query_one("#timeline").has_focus
+        await stage.pilot.press("tab")
+        assert panel(stage).has_focus

@@ -1,0 +1,187 @@
+"""Writing a prompt: lines, history, pastes, commands, files, and the person's own editor."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from textual import events
+
+from oi_tui.app.engine.events import ProseFinished, ProseStarted, TurnEnded, TurnStarted
+from oi_tui.app.engine.settings import ScreenSection, Settings
+from oi_tui.app.engine.verbs import Clear, FindModels, Restart, Retry, Run, SetApproval, Submit, UseModel
+from oi_tui.widgets.composer import Composer, PromptArea
+
+
+def area(stage) -> PromptArea:
+    return stage.app.chat.query_one(PromptArea)
+
+
+async def paste(stage, text: str) -> None:
+    area(stage).post_message(events.Paste(text))
+    await stage.settle()
+
+
+async def test_enter_sends_and_other_keys_make_lines(play):
+    async with play() as stage:
+        await stage.pilot.press("a", "shift+enter", "b", "ctrl+j", "c", "enter")
+        assert await stage.engine.heard(1) == [Submit(text="a\nb\nc")]
+        assert area(stage).text == ""
+
+
+async def test_nothing_is_sent_for_blank_text(play):
+    async with play() as stage:
+        await stage.pilot.press("space", "enter")
+        await stage.settle()
+        assert stage.engine.asked == []
+
+
+async def test_V1_a_paste_of_three_lines_is_one_message(play):
+    async with play() as stage:
+        await paste(stage, "one\r\ntwo\rthree\n")
+        await stage.pilot.press("enter")
+        assert await stage.engine.heard(1) == [Submit(text="one\ntwo\nthree\n")]
+
+
+async def test_V1_a_paste_of_a_megabyte_is_a_token_that_is_sent_in_full(play):
+    text = "0123456789abcde\n" * 65_536
+    async with play() as stage:
+        await stage.pilot.press("s", "space")
+        await paste(stage, text)
+        assert area(stage).text == "s [paste #1: 65,537 lines]"
+        await stage.pilot.press("enter")
+        assert await stage.engine.heard(1) == [Submit(text="s " + text)]
+
+
+async def test_V1_a_token_opens_into_its_text(play):
+    text = "".join(f"line {number}\n" for number in range(30))
+    async with play() as stage:
+        await paste(stage, text)
+        await paste(stage, "x" * 3000)
+        assert area(stage).text == "[paste #1: 31 lines][paste #2: 1 line]"
+        await stage.pilot.press("home", "ctrl+o")
+        assert area(stage).text == text + "[paste #2: 1 line]"
+
+
+async def test_a_pasted_escape_sequence_does_not_reach_the_screen(play):
+    async with play() as stage:
+        await paste(stage, "a\x1b]52;c;aGk=\x07b\u202e")
+        assert area(stage).text == "ab"
+
+
+async def test_history_is_walked_at_the_edges_and_the_draft_comes_back(play):
+    async with play() as stage:
+        await stage.pilot.press("a", "enter", "b", "enter", "d", "up")
+        assert area(stage).text == "b"
+        await stage.pilot.press("up", "up")
+        assert area(stage).text == "a"
+        await stage.pilot.press("down", "down")
+        assert area(stage).text == "d"
+
+
+async def test_history_holds_the_prompts_of_a_resumed_session(play):
+    async with play(session_id="s1") as stage:
+        stage.engine.say(
+            stage.opened(), TurnStarted(block_id="u", text="earlier"), TurnEnded(reason="done"), replay=True
+        )
+        await stage.settle()
+        await stage.pilot.press("up")
+        assert area(stage).text == "earlier"
+
+
+async def test_a_prompt_during_a_turn_is_sent_and_shown_as_queued(play):
+    async with play() as stage:
+        stage.engine.say(TurnStarted(block_id="u1", text="first"), ProseStarted(block_id="p1"))
+        await stage.settle()
+        await stage.pilot.press("n", "enter")
+        assert await stage.engine.heard(1) == [Submit(text="n")]
+        await stage.settle()
+        assert stage.app.chat.query_one(Composer).hint.startswith("1 queued")
+        stage.engine.say(ProseFinished(block_id="p1"), TurnEnded(reason="done"), TurnStarted(block_id="u2", text="n"))
+        await stage.settle()
+        assert "queued" not in stage.app.chat.query_one(Composer).hint
+
+
+@pytest.mark.parametrize(
+    ("typed", "verb"),
+    [
+        ("!ls -la", Run(language="shell", source="ls -la")),
+        ("%python x = 1", Run(language="python", source="x = 1")),
+        ("% x = 1", Run(language="python", source="x = 1")),
+        ("%print(1)", Run(language="python", source="print(1)")),
+        ("/model gpt-5", UseModel(name="gpt-5")),
+        ("/model", FindModels()),
+        ("/approve auto", SetApproval(mode="auto")),
+        ("/restart", Restart()),
+        ("/restart python", Restart(language="python")),
+        ("/clear", Clear()),
+        ("/ret", Retry()),
+        ("/etc/passwd is what?", Submit(text="/etc/passwd is what?")),
+    ],
+)
+async def test_the_first_character_says_what_a_line_is(play, typed, verb):
+    async with play() as stage:
+        area(stage).fill(typed)
+        await stage.pilot.press("enter")
+        assert await stage.engine.heard(1) == [verb]
+
+
+@pytest.mark.parametrize("typed", ["/nonsense", "/approve maybe", "/theme nowhere", "/r"])
+async def test_a_command_that_cannot_be_followed_is_explained_and_not_sent(play, typed):
+    async with play() as stage:
+        area(stage).fill(typed)
+        await stage.pilot.press("enter")
+        await stage.settle()
+        assert stage.engine.asked == []
+        assert len(stage.app._notifications) == 1
+
+
+async def test_another_theme_is_worn_at_once(play):
+    async with play() as stage:
+        area(stage).fill("/theme harbour-light")
+        await stage.pilot.press("enter")
+        await stage.settle()
+        assert stage.app.theme == "harbour-light"
+
+
+async def test_existing_files_named_with_at_are_given_along(play):
+    async with play() as stage:
+        (stage.cwd / "data.csv").write_text("a\n")
+        (stage.cwd / "two words.txt").write_text("a\n")
+        area(stage).fill('see @data.csv, @nothing.csv, @data.csv and @"two words.txt" or mail me@data.csv')
+        area(stage).fill('see @data.csv and @nothing.csv and @data.csv and @"two words.txt" or mail me@data.csv')
+        await stage.pilot.press("enter")
+        (submit,) = await stage.engine.heard(1)
+        assert isinstance(submit, Submit)
+        assert submit.files == ("data.csv", "two words.txt")
+
+
+async def test_L21_the_editor_may_have_arguments(play, tmp_path: Path):
+    script = tmp_path / "my editor.sh"
+    script.write_text(
+        '#!/bin/sh\n[ "$1" = "--flag" ] || exit 3\nprintf "edited: " > "$2.new"\ncat "$2" >> "$2.new"\nmv "$2.new" "$2"\n'
+    )
+    script.chmod(0o700)
+    settings = Settings(screen=ScreenSection(editor=f"'{script}' --flag"))
+    async with play(settings=settings) as stage:
+        await stage.pilot.press("h", "i", "ctrl+g")
+        await stage.settle()
+        assert area(stage).text == "edited: hi"
+
+
+@pytest.mark.parametrize("editor", ["/nowhere/editor", "false", "'unclosed"])
+async def test_L21_an_editor_that_fails_leaves_the_text_and_says_so(play, editor):
+    async with play(settings=Settings(screen=ScreenSection(editor=editor))) as stage:
+        await stage.pilot.press("h", "i", "ctrl+g")
+        await stage.settle()
+        assert area(stage).text == "hi"
+        assert len(stage.app._notifications) == 1
+
+
+async def test_a_key_is_echoed_while_events_pour_in(play):
+    async with play() as stage:
+        stage.engine.say(TurnStarted(block_id="u1", text="x"), ProseStarted(block_id="p1"))
+        for _ in range(200):
+            stage.engine.say(ProseFinished(block_id="p1"))
+        async with asyncio.timeout(10):
+            await stage.pilot.press("k")
+        assert area(stage).text == "k"

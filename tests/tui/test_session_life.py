@@ -1,0 +1,273 @@
+"""Opening, interrupting, losing and leaving a session; running code that asks; the choice of a model."""
+
+import asyncio
+
+import pytest
+from textual.widgets import Input, OptionList
+
+from oi_tui.app.engine.blocks import NoticeBlock, UserBlock
+from oi_tui.app.engine.errors import OiTuiError
+from oi_tui.app.engine.events import (
+    ExecutionFinished,
+    InputAnswered,
+    KernelChanged,
+    SettingsChanged,
+    TurnEnded,
+    TurnStarted,
+    UsageReported,
+)
+from oi_tui.app.engine.protocol import Failed, FetchEnded, FetchProgressed, ModelOffer, ModelsFound
+from oi_tui.app.engine.verbs import (
+    Answer,
+    CancelFetch,
+    FetchModel,
+    FindModels,
+    Interrupt,
+    Open,
+    Submit,
+    UseModel,
+)
+from oi_tui.app.screens.confirm import ConfirmScreen
+from oi_tui.app.screens.help import HelpScreen
+from oi_tui.app.screens.setup import SetupScreen
+from oi_tui.widgets.composer import Composer, PromptArea
+from oi_tui.widgets.question import QuestionPanel
+from oi_tui.widgets.status import StatusBar, laid_out, parts
+
+EMBEDDED = ModelOffer(
+    id="local/qwen", kind="embedded", title="Built-in: Qwen", detail="Apache-2.0", download_bytes=1_100_000_000
+)
+SERVER = ModelOffer(id="ollama/llama3", kind="server", title="Ollama", api_base="http://127.0.0.1:11434")
+
+
+def notices(stage) -> list[NoticeBlock]:
+    return [block for block in stage.app.chat.bridge.transcript.blocks if isinstance(block, NoticeBlock)]
+
+
+async def test_a_session_is_opened_first_and_a_prompt_from_the_command_line_sent_then(play):
+    async with play(prompt="hello") as stage:
+        await stage.engine.heard(1)
+        assert stage.engine.verbs == [Open(), Submit(text="hello")]
+
+
+async def test_escape_interrupts_the_cell_and_twice_the_turn(play):
+    async with play() as stage:
+        await stage.run_and_ask()
+        stage.engine.say(InputAnswered(request_id="i1", block_id="c1"))
+        await stage.settle()
+        await stage.pilot.press("escape")
+        stage.clock.now += 0.5
+        await stage.pilot.press("escape")
+        stage.clock.now += 1.5
+        await stage.pilot.press("escape")
+        assert await stage.engine.heard(3) == [Interrupt(), Interrupt(turn=True), Interrupt()]
+
+
+async def test_escape_goes_back_to_the_composer_when_nothing_runs(play):
+    async with play() as stage:
+        await stage.pilot.press("tab")
+        assert not stage.app.chat.query_one(PromptArea).has_focus
+        await stage.pilot.press("escape")
+        assert stage.app.chat.query_one(PromptArea).has_focus
+        assert stage.engine.asked == []
+
+
+async def test_R4_running_code_is_answered_and_nothing_else_hears_it(play):
+    async with play() as stage:
+        await stage.run_and_ask()
+        panel = stage.app.chat.query_one(QuestionPanel)
+        assert panel.display
+        assert "python · name = input" in str(panel.query_one("#question-title").render())
+        stage.clock.now += 1
+        await stage.pilot.press(*"Ada", "enter")
+        assert await stage.engine.heard(1) == [Answer(request_id="i1", text="Ada")]
+        assert stage.app.chat.query_one(Composer).display
+
+
+async def test_R4_a_password_is_masked(play):
+    async with play() as stage:
+        await stage.run_and_ask("Password: ", password=True)
+        stage.clock.now += 1
+        await stage.pilot.press(*"secret")
+        answer = stage.app.chat.query_one("#question-answer", Input)
+        assert answer.password
+        assert "secret" not in stage.app.export_screenshot()
+
+
+async def test_R4_keys_that_were_on_their_way_do_not_answer(play):
+    async with play() as stage:
+        await stage.run_and_ask()
+        await stage.pilot.press("x", "enter")
+        await stage.settle()
+        assert stage.engine.asked == []
+
+
+async def test_R4_escape_interrupts_the_code_that_asks(play):
+    async with play() as stage:
+        await stage.run_and_ask()
+        await stage.pilot.press("escape")
+        assert await stage.engine.heard(1) == [Interrupt()]
+
+
+async def test_a_lost_engine_is_told_and_started_again_on_the_same_session(play):
+    async with play() as stage:
+        await stage.run_and_ask()
+        stage.engine.die("killed by signal 9")
+        await stage.settle()
+        assert notices(stage)[-1].details == "killed by signal 9"
+        assert stage.app.chat.query_one(StatusBar).status.activity == "engine stopped"
+        assert isinstance(stage.app.chat.bridge.transcript.blocks[0], UserBlock), "the screen is kept"
+        assert stage.app.chat.query_one(Composer).display
+        await stage.pilot.press("ctrl+r")
+        await stage.settle()
+        assert stage.engine.verbs == [Open(session_id="s1")]
+        stage.engine.say(
+            stage.opened(), TurnStarted(block_id="u1", text="do it"), TurnEnded(reason="engine_lost"), replay=True
+        )
+        await stage.settle()
+        assert len(stage.app.chat.bridge.transcript.blocks) == 1
+        await stage.pilot.press("x", "enter")
+        assert await stage.engine.heard(1) == [Submit(text="x")]
+
+
+async def test_a_prompt_without_an_engine_is_not_lost_silently(play):
+    async with play() as stage:
+        stage.engine.die()
+        await stage.settle()
+        await stage.pilot.press("x", "enter")
+        await stage.settle()
+        assert notices(stage)[-1].hint == "Press ctrl+r to start it again."
+
+
+async def test_an_engine_that_cannot_be_started_is_told_with_what_to_do(play):
+    async def connect():
+        raise OiTuiError("There is no Python.", hint="Install one.")
+
+    async with play(connect=connect) as stage:
+        assert notices(stage)[-1].title == "There is no Python."
+
+
+async def test_a_failure_of_the_engine_becomes_a_notice(play):
+    async with play() as stage:
+        stage.engine.reply(Failed(title="No such session.", hint="Look at the list."))
+        await stage.settle()
+        assert (notices(stage)[-1].title, notices(stage)[-1].hint) == ("No such session.", "Look at the list.")
+
+
+async def test_quitting_at_rest_closes_the_engine_and_leaves(play):
+    async with play() as stage:
+        await stage.pilot.press("ctrl+q")
+        await stage.settle()
+        assert stage.engine.closed
+        assert not stage.app.is_running or stage.app._exit
+
+
+@pytest.mark.parametrize("way", ["ctrl+q", "/quit"])
+async def test_quitting_asks_when_something_runs_and_enter_does_not_answer(play, way):
+    async with play() as stage:
+        stage.engine.say(TurnStarted(block_id="u1", text="x"))
+        await stage.settle()
+        if way == "/quit":
+            stage.app.chat.query_one(PromptArea).fill(way)
+        await stage.pilot.press("enter" if way == "/quit" else way)
+        await stage.settle()
+        assert isinstance(stage.app.screen, ConfirmScreen)
+        await stage.pilot.press("enter", "ctrl+q")
+        assert isinstance(stage.app.screen, ConfirmScreen)
+        await stage.pilot.press("n")
+        assert not stage.engine.closed
+        await stage.pilot.press("ctrl+q", "y")
+        async with asyncio.timeout(10):
+            while not stage.engine.closed:
+                await stage.pilot.pause()
+
+
+async def test_ctrl_c_does_not_quit_but_says_what_does(play):
+    async with play() as stage:
+        await stage.pilot.press("ctrl+c")
+        await stage.settle()
+        assert [note.message for note in stage.app._notifications] == [
+            "Press ctrl+q to quit. Escape interrupts what runs."
+        ]
+
+
+async def test_ctrl_c_copies_a_selection(play):
+    async with play() as stage:
+        await stage.pilot.press("h", "i", "shift+home", "ctrl+c")
+        assert stage.app.clipboard == "hi"
+
+
+async def test_help_lists_commands_and_escape_leaves(play):
+    async with play() as stage:
+        await stage.pilot.press("f1")
+        assert isinstance(stage.app.screen, HelpScreen)
+        await stage.pilot.press("escape")
+        assert stage.app.screen is stage.app.chat
+
+
+async def test_a_session_without_a_model_begins_with_the_choice_of_one(play):
+    async with play(model="", prompt="first") as stage:
+        assert await stage.engine.heard(1) == [FindModels()]
+        stage.engine.reply(ModelsFound(offers=(SERVER, EMBEDDED)))
+        await stage.settle()
+        assert isinstance(stage.app.screen, SetupScreen)
+        await stage.pilot.press("enter")
+        assert (await stage.engine.heard(2))[-1] == UseModel(name=SERVER.id, api_base=SERVER.api_base)
+        stage.engine.say(SettingsChanged(model=SERVER.id, approval="ask"))
+        assert (await stage.engine.heard(3))[-1] == Submit(text="first")
+
+
+async def test_a_download_is_asked_about_shown_and_can_be_cancelled(play):
+    async with play(model="") as stage:
+        stage.engine.reply(ModelsFound(offers=(EMBEDDED,)))
+        await stage.settle()
+        await stage.pilot.press("enter", "enter")
+        await stage.settle()
+        assert stage.engine.asked == [FindModels()], "Enter does not consent to a download"
+        assert "1.1 GB" in str(stage.app.screen.query_one("#setup-text").render())
+        await stage.pilot.press("y")
+        assert (await stage.engine.heard(2))[-1] == FetchModel(model_id="local/qwen")
+        stage.engine.reply(FetchProgressed(model_id="local/qwen", done_bytes=550_000_000, total_bytes=1_100_000_000))
+        await stage.settle()
+        assert "550 MB of 1.1 GB" in str(stage.app.screen.query_one("#setup-text").render())
+        await stage.pilot.press("escape")
+        assert (await stage.engine.heard(3))[-1] == CancelFetch()
+        stage.engine.reply(FetchEnded(model_id="local/qwen", ready=False))
+        await stage.settle()
+        assert stage.app.screen.query_one(OptionList).display
+        stage.engine.reply(FetchEnded(model_id="local/qwen", ready=True))
+        await stage.settle()
+        assert stage.app.screen is stage.app.chat
+
+
+async def test_a_model_can_be_named_and_its_key_is_masked(play):
+    async with play(model="") as stage:
+        stage.engine.reply(ModelsFound(offers=()))
+        await stage.settle()
+        await stage.pilot.press("enter", *"gpt-5", "enter", "enter", *"topsecret")
+        assert "topsecret" not in stage.app.export_screenshot()
+        await stage.pilot.press("enter")
+        assert (await stage.engine.heard(2))[-1] == UseModel(name="gpt-5", api_key="topsecret")
+
+
+@pytest.mark.parametrize("width", [10, 20, 30, 40, 60, 80, 120])
+async def test_the_status_line_drops_its_least_important_parts_first(play, width):
+    async with play((width, 10)) as stage:
+        stage.engine.say(
+            UsageReported(input_tokens=3100, output_tokens=420, cost=0.0012),
+            KernelChanged(language="python", state="idle"),
+        )
+        await stage.settle()
+        line = laid_out(parts(stage.app.chat.query_one(StatusBar).status), width - 2)
+        assert line.cell_length <= width - 2
+        assert line.plain.startswith("qwen")
+        assert ("↑3.1k ↓420" in line.plain) == (width >= 80)
+
+
+async def test_a_finished_run_leaves_nothing_busy(play):
+    async with play() as stage:
+        await stage.run_and_ask()
+        assert stage.app.chat.bridge.busy
+        stage.engine.say(ExecutionFinished(block_id="c1", status="ok", duration=0.1), TurnEnded(reason="done"))
+        await stage.settle()
+        assert not stage.app.chat.bridge.busy
