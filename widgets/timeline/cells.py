@@ -55,11 +55,6 @@ class Cell:
             self._content.elapsed, self._content.tick = elapsed, tick
             self._pieces = []
 
-    def rest(self) -> None:
-        """It does not run any more."""
-        if isinstance(self._content, Code):
-            self._content.elapsed = None
-
     def row(self, index: int) -> Strip:
         """The row at `index`, after `layout`."""
         assert self._canvas is not None

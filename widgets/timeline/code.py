@@ -29,7 +29,7 @@ class Code:
         self._outputs: list[tuple[Output, OutputPieces]] = []
         self._take_outputs()
         self.elapsed: float | None = None
-        """Seconds since it was first seen running, None when it does not run."""
+        """Seconds since it was first seen running, None before the first frame of the spinner."""
         self.tick = 0
         """Frame of the spinner."""
 
@@ -82,7 +82,7 @@ class Code:
         ink, block = canvas.ink, self._block
         symbol, style = self._symbol(ink)
         facts = [_count(len(self._source.lines), "line")]
-        if (seconds := block.duration if block.duration is not None else self.elapsed) is not None:
+        if (seconds := self.elapsed if block.state == "running" else block.duration) is not None:
             facts.append(duration(seconds))
         if lines := sum(shown.line_count for _, shown in self._outputs):
             facts.append(f"output {_count(lines, 'line')}")

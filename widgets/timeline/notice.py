@@ -5,7 +5,7 @@ from oi_tui.widgets.timeline.markdown import clean
 from oi_tui.widgets.timeline.pieces import PROSE_WIDTH, Canvas, Fold, Piece, rows
 from oi_tui.widgets.timeline.wrap import Line, wrap
 
-_SYMBOLS = {"info": "ℹ", "warning": "!", "error": "✗"}
+_SYMBOLS = {"info": "i", "warning": "!", "error": "✗"}
 
 
 class Notice:

@@ -155,15 +155,16 @@ class Prose:
         lines = text.split("\n")
         starts = _starts(canvas.markdown.parse(text))
         for start, following in pairwise(starts):
-            self._done.append(Element("\n".join(lines[start:following])))
+            self._done.append(_finished(lines[start:following]))
         if not starts:
             return False
+        self._taken = _skip(self._text, self._taken, starts[-1])
         opening = _OPENING.fullmatch(lines[starts[-1]])
-        last = starts[-1] + 1 if opening else starts[-1]
-        self._taken = _skip(self._text, self._taken, last)
-        if opening:
-            self._fence = Fence(opening)
-        return opening is not None
+        if opening is None:
+            return False
+        self._taken = _skip(self._text, self._taken, 1)
+        self._fence = Fence(opening)
+        return True
 
     def _tail(self) -> list[Element | Fence]:
         rest = clean(self._text[self._taken :])
@@ -174,6 +175,17 @@ class Prose:
         hidden = self._fence.closes(rest) or (streaming and self._fence.may_close(rest))
         self._fence.show("" if hidden else rest, complete=False)
         return [self._fence]
+
+
+def _finished(lines: list[str]) -> Element | Fence:
+    opening = _OPENING.fullmatch(lines[0])
+    if opening is None:
+        return Element("\n".join(lines))
+    fence = Fence(opening)
+    content = lines[1:]
+    fence.take(content[: next((number for number, line in enumerate(content) if fence.closes(line)), len(content))])
+    fence.show(complete=True)
+    return fence
 
 
 def _starts(tokens: list[Token]) -> list[int]:

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from oi_tui.app.engine.text import safe_text
 
+SEQUENCES = r"\e \e[ \e]52;c; \e]0; \a \e\ \eP \e_G \e^ \e[31m m \e[6n \e[2J \ec \e(0"
+CHARACTERS = "\0 \x7f \r \b \n \t \u202e \u2066 \u2028 \u200b \u200d \ufe0f \U000e0041 👩 💻 ❤ 1 \u20e3 \ud800"
 PIECES = st.one_of(
     st.text(max_size=6),
     st.characters(),
-    st.sampled_from(
-        "\x1b \x1b[ \x1b]52;c; \x1b]0; \x07 \x1b\\ \x9b \x9d \x9c \x1bP \x1b_G \x1b^ \x1b[31m m".split(" ")
-    ),
-    st.sampled_from("\x1b[6n \x1b[2J \x1bc \x1b(0 \u202e \u2066 \ud800 \n \x00 \x7f \r \x08 \u2028 \t".split(" ")),
-    st.sampled_from("\u200d \ufe0f 👩 💻 ❤ 1 \u20e3 \u200b \U000e0041".split(" ")),
+    st.sampled_from(SEQUENCES.replace(r"\e", "\x1b").replace(r"\a", "\x07").split()),
+    st.sampled_from(["\x9b", "\x9d", "\x9c", "\x90"]),
+    st.sampled_from(CHARACTERS.split(" ")),
 )
 HOSTILE = st.lists(PIECES, max_size=25).map("".join)
 

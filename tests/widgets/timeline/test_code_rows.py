@@ -1,0 +1,146 @@
+"""Code blocks: their line of facts, their source, their pictures; and what is copied of them."""
+
+import base64
+from collections.abc import Callable
+from io import BytesIO
+
+import pytest
+from PIL import Image
+
+from oi_tui.app.engine.blocks import CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.outputs import RichOutput, StreamOutput
+from oi_tui.widgets.timeline.cells import Cell
+from oi_tui.widgets.timeline.code import duration
+from oi_tui.widgets.timeline.logical import logical_text, output_text
+from oi_tui.widgets.timeline.pieces import Canvas
+
+Draw = Callable[..., list[str]]
+
+
+def code(source: str = "x = 1", **fields: object) -> CodeBlock:
+    return CodeBlock(id="c", language="python", source=source, **fields)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("block", "header"),
+    [
+        (code(state="ok", duration=0.42), " ✓ python · 1 line · 0.42 s"),
+        (code("a\nb\n", state="streaming"), " ○ python · 3 lines"),
+        (code("a\nb\n", state="ok"), " ✓ python · 2 lines"),
+        (code(state="waiting"), " ⏸ python · 1 line · waits for your decision"),
+        (code(state="running"), " ⠋ python · 1 line"),
+        (code(state="ok", original="y"), " ✎ python · 1 line · edited by you"),
+        (code(state="error", exit_code=3, duration=12.3), " ✗ python · 1 line · 12 s · exit code 3"),
+        (code(state="refused", refusal="no\n\x1b[2Jway"), " ⊘ python · 1 line · refused: no way"),
+        (code(state="interrupted"), " ■ python · 1 line · interrupted"),
+        (code(state="died"), " ✗ python · 1 line · the kernel ended"),
+        (code(state="cut"), " ■ python · 1 line · broken off, not run"),
+        (code(state="ok", author="user"), " ✓ python · 1 line · typed by you"),
+    ],
+)
+def test_the_header_says_what_happened(drawn: Draw, block: CodeBlock, header: str) -> None:
+    assert drawn(block)[0] == header
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.004, "0.00 s"), (0.42, "0.42 s"), (3.21, "3.2 s"), (12.4, "12 s"), (180, "3 min"), (9000, "2.5 h")],
+)
+def test_durations_have_the_digits_that_matter(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_long_lines_go_on_behind_a_mark(drawn: Draw) -> None:
+    assert drawn(code("0123456789abcdef", state="ok"), 14)[1:] == ["   0123456789", " ↪ abcdef"]
+
+
+def test_L8_the_line_that_runs_is_marked(drawn: Draw) -> None:
+    assert drawn(code("a\nb\nc", state="running", active_line=2))[1:] == ["   a", " ▸ b", "   c"]
+
+
+def test_folded_to_its_header(drawn: Draw) -> None:
+    assert len(drawn(code("a\nb\nc", state="ok"), fold="closed")) == 1
+
+
+def test_the_active_line_moves_without_drawing_the_others_again(canvas_of: Callable[[int], Canvas]) -> None:
+    source = "\n".join(f"line_{number}()" for number in range(20))
+    cell = Cell(code(source, state="running", active_line=1))
+    cell.layout(code(source, state="running", active_line=1), canvas_of(60), "short")
+    before = [cell.row(y) for y in range(1, 21)]
+
+    cell.layout(code(source, state="running", active_line=2), cell_canvas := canvas_of(60), "short")
+    cell.layout(code(source, state="running", active_line=3), cell_canvas, "short")
+    between = [cell.row(y) for y in range(1, 21)]
+    cell.layout(code(source, state="running", active_line=4), cell_canvas, "short")
+    after = [cell.row(y) for y in range(1, 21)]
+
+    assert len(before) == 20
+    assert [y for y in range(20) if between[y] is not after[y]] == [2, 3]
+
+
+def test_growing_source_keeps_its_finished_rows(canvas_of: Callable[[int], Canvas]) -> None:
+    canvas = canvas_of(60)
+    source = "".join(f"line_{number}()\n" for number in range(50))
+    cell = Cell(code(source, state="streaming"))
+    cell.layout(code(source, state="streaming"), canvas, "short")
+    before = [cell.row(y) for y in range(1, 51)]
+
+    cell.layout(code(source + "more", state="streaming"), canvas, "short")
+
+    assert all(one is cell.row(y + 1) for y, one in enumerate(before))
+
+
+def picture(width: int, height: int) -> RichOutput:
+    file = BytesIO()
+    Image.new("RGB", (width, height), (255, 0, 0)).save(file, "PNG")
+    return RichOutput(data={"image/png": base64.b64encode(file.getvalue()).decode(), "text/plain": "<Figure>"})
+
+
+def test_R6_a_picture_is_drawn_in_half_blocks_with_its_proportions(drawn: Draw) -> None:
+    rows = drawn(code(state="ok", outputs=(picture(640, 480),)), 80)[2:]
+
+    assert len(rows) == 21
+    assert rows[0] == " │ " + "▀" * 53
+    assert rows[-1] == " │ figure · 640×480"
+
+
+def test_a_small_picture_is_not_enlarged(drawn: Draw) -> None:
+    assert drawn(code(state="ok", outputs=(picture(4, 4),)), 80)[2:] == [" │ ▀▀▀▀", " │ ▀▀▀▀", " │ figure · 4×4"]
+
+
+def test_a_broken_picture_is_survived(drawn: Draw) -> None:
+    whole = base64.b64decode(picture(64, 64).data["image/png"])
+    broken = RichOutput(data={"image/png": base64.b64encode(whole[:60]).decode()})
+
+    assert drawn(code(state="ok", outputs=(broken,)), 80)[-1] == " │ figure · 64×64"
+
+
+def test_V6_what_is_copied_is_the_text_without_gutters_and_colours() -> None:
+    block = code(
+        "if x:\n\ty()", state="ok", outputs=(StreamOutput(name="stdout", text="\x1b[31mred\x1b[0m\n10%\r99%\n"),)
+    )
+
+    assert logical_text(block) == "if x:\n\ty()"
+    assert output_text(block) == "red\n99%"
+    assert logical_text(ProseBlock(id="p", text="**bold** \u202ehidden")) == "**bold** hidden"
+    assert logical_text(UserBlock(id="u", text="why?")) == "why?"
+    assert logical_text(NoticeBlock(id="n", level="error", title="It broke", hint="Mend it")) == "It broke\nMend it"
+    assert output_text(UserBlock(id="u", text="why?")) == ""
+
+
+def test_user_and_notice_rows(drawn: Draw) -> None:
+    assert drawn(UserBlock(id="u", text="one two three\nfour", files=("a.csv",)), 14) == [
+        " › one two",
+        "   three",
+        "   four",
+        "   with a.csv",
+    ]
+    notice = NoticeBlock(id="n", level="error", title="It broke", hint="Mend it", details="because")
+    assert drawn(notice) == [" ✗ It broke", "   Mend it", "   details · enter to show"]
+    assert drawn(notice, fold="open") == [" ✗ It broke", "   Mend it", " │ because"]
+
+
+def test_V1_a_long_paste_is_folded(drawn: Draw) -> None:
+    pasted = UserBlock(id="u", text="\n".join(str(number) for number in range(10_000)))
+
+    assert len(drawn(pasted)) == 21

@@ -1,0 +1,158 @@
+"""Markdown as rows: the same however it arrives, never wider than the screen, cheap to append to."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from oi_tui.app.engine.blocks import ProseBlock
+from oi_tui.widgets.timeline.cells import Cell
+from oi_tui.widgets.timeline.pieces import Canvas
+from oi_tui.widgets.timeline.prose import Prose
+
+Draw = Callable[..., list[str]]
+CanvasOf = Callable[[int], Canvas]
+
+LINES = st.sampled_from(
+    "|text|more words here|# head|## two|- item|  - inner|* star|1. one|2) two|> quote|>|---|===|***|```|```python|~~~|````"
+    "|    indented|\tx = 1|def f(): pass|'''|/* a|*/|\\| a \\| b \\||\\|---\\|:-:\\||\\| 1 \\| 2 \\||**bold|_em_ `code|``|<div>|</div>|#|-|+ |[a]: /u"
+    "|[a]|[x](http://e.org)|- [ ] task|&#x202e;&#27;|日本語 👩\u200d💻|\x1b[31mred|\u202eabc|a\u200db|\ud800|![p](x)|\\".replace(
+        "\\|", "\0"
+    ).split("|")
+).map(lambda line: line.replace("\0", "|"))
+MARKDOWN = st.lists(st.one_of(LINES, st.text(max_size=8)), max_size=14).map("\n".join)
+
+
+@given(MARKDOWN, st.lists(st.integers(0, 200), max_size=6), st.integers(12, 70))
+def test_chunks_of_any_size_give_the_rows_of_the_whole(
+    canvas_of: CanvasOf, text: str, cuts: list[int], width: int
+) -> None:
+    canvas = canvas_of(width)
+    whole = ProseBlock(id="p", text=text, state="complete")
+    streamed = Cell(ProseBlock(id="p"))
+    for cut in sorted(cut for cut in cuts if cut < len(text)):
+        streamed.layout(ProseBlock(id="p", text=text[:cut]), canvas, "short")
+    streamed.layout(whole, canvas, "short")
+    at_once = Cell(whole)
+    at_once.layout(whole, canvas, "short")
+
+    assert [list(streamed.row(y)) for y in range(streamed.height)] == [
+        list(at_once.row(y)) for y in range(at_once.height)
+    ]
+
+
+@given(MARKDOWN, st.integers(12, 70))
+def test_T1_rows_are_as_wide_as_the_screen_and_hold_no_control_characters(
+    canvas_of: CanvasOf, text: str, width: int
+) -> None:
+    block = ProseBlock(id="p", text=text, state="streaming")
+    cell = Cell(block)
+    for y in range(cell.layout(block, canvas_of(width), "short")):
+        row = cell.row(y)
+        assert row.cell_length == width
+        assert sum(cell_len(segment.text) for segment in row) == width
+        assert not re.search("[\x00-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]", row.text)
+
+
+def prose(text: str) -> ProseBlock:
+    return ProseBlock(id="p", text=text, state="complete")
+
+
+def test_headings_lists_and_tasks(drawn: Draw) -> None:
+    text = "# Title\n\ntext\n\n1. one\n2. two\n   - deep\n\n- [x] done\n- [ ] open"
+
+    assert drawn(prose(text)) == [
+        "   Title",
+        "   ─────",
+        "",
+        "   text",
+        "",
+        "   1. one",
+        "   2. two",
+        "      ◦ deep",
+        "",
+        "   • ☑ done",
+        "   • ☐ open",
+    ]
+
+
+def test_paragraphs_wrap_at_spaces_and_at_a_hundred_cells(drawn: Draw) -> None:
+    assert drawn(prose("one two three four"), 16) == ["   one two", "   three four"]
+    assert max(map(len, drawn(prose("word " * 100), 200))) <= 103
+
+
+def test_tables_keep_their_columns_and_shrink_to_fit(drawn: Draw) -> None:
+    table = "| a | number |\n|---|---:|\n| 日本 | 1 |\n| a long cell of words | 22 |"
+
+    assert drawn(prose(table), 60) == [
+        "   a                    │ number",
+        "   ─────────────────────┼───────",
+        "   日本                 │      1",
+        "   a long cell of words │     22",
+    ]
+    assert all(cell_len(row) <= 30 for row in drawn(prose(table), 30))
+
+
+def test_T4_a_link_shows_where_it_leads(drawn: Draw) -> None:
+    assert drawn(prose("[good.com](https://evil.example/x)")) == ["   good.com (https://evil.example/x)"]
+    assert drawn(prose("<https://same.example>")) == ["   https://same.example"]
+    assert drawn(prose("![chart](https://evil.example/?leak=1)")) == [
+        "   [picture: chart] (https://evil.example/?leak=1)"
+    ]
+
+
+def test_T1_entities_cannot_smuggle_control_characters(drawn: Draw) -> None:
+    assert drawn(prose("a&#27;[31m&#x202e;b&#x9b;c")) == ["   a\ufffd[31mb\ufffdc"]
+
+
+def test_a_fence_has_its_label_and_no_fence_marks(drawn: Draw) -> None:
+    assert drawn(prose("```sql\nSELECT 1;\n```\nafter")) == ["   sql", "   SELECT 1;", "", "   after"]
+
+
+def test_an_answer_that_was_cut_says_so(drawn: Draw) -> None:
+    assert drawn(ProseBlock(id="p", text="half a sen", state="cut")) == ["   half a sen", "   … broken off"]
+
+
+@pytest.mark.parametrize("language", ["python", "c", "javascript", "html", "nonsense", "pycon"])
+def test_finished_code_is_coloured_alike_streamed_or_not(canvas_of: CanvasOf, language: str) -> None:
+    text = f"```{language}\n" + "/* a\n b */ x = '''\n1\n''' # <b>\n>>> f\n" * 3 + "```\n"
+    canvas = canvas_of(40)
+    streamed = Cell(ProseBlock(id="p"))
+    for cut in range(0, len(text), 3):
+        streamed.layout(ProseBlock(id="p", text=text[:cut]), canvas, "short")
+    block = prose(text)
+    at_once = Cell(block)
+
+    assert streamed.layout(block, canvas, "short") == at_once.layout(block, canvas, "short")
+    assert all(list(streamed.row(y)) == list(at_once.row(y)) for y in range(at_once.height))
+
+
+def test_appending_leaves_finished_elements_alone(canvas_of: CanvasOf) -> None:
+    canvas = canvas_of(80)
+    text = "".join(f"Paragraph {number} with some words.\n\n" for number in range(500))
+    content = Prose(ProseBlock(id="p", text=text))
+    before = content.pieces(canvas, "short")
+
+    content.update(ProseBlock(id="p", text=text + "and more"))
+    after = content.pieces(canvas, "short")
+
+    assert len(after) >= 999
+    assert all(one is other for one, other in zip(before[:-1:2], after[::2], strict=False))
+
+
+def test_the_work_per_append_does_not_grow_with_the_message(canvas_of: CanvasOf) -> None:
+    canvas = canvas_of(80)
+    content = Prose(ProseBlock(id="p"))
+    text = ""
+    counts = []
+    for number in range(400):
+        before = content.renders
+        text += f"Paragraph {number} with some words.\n\n"
+        content.update(ProseBlock(id="p", text=text))
+        content.pieces(canvas, "short")
+        counts.append(content.renders - before)
+
+    assert max(counts) <= 2

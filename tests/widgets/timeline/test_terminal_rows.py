@@ -1,0 +1,194 @@
+"""Output of programs: what a terminal would show, bounded, and never wider than the screen."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oi_tui.app.engine.blocks import CodeBlock
+from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput
+from oi_tui.widgets.timeline.cells import Cell
+from oi_tui.widgets.timeline.ink import Sgr
+from oi_tui.widgets.timeline.pieces import Canvas
+from oi_tui.widgets.timeline.terminal import TerminalText
+
+Draw = Callable[..., list[str]]
+
+PIECES = st.sampled_from(
+    ["\x1b[31m", "\x1b[0m", "\x1b[38;5;200m", "\x1b[48;2;1;2;3m", "\x1b[38;5m", "\x1b[K", "\x1b[2K", "\x1b[1K"]
+    + [
+        "\x1b[A",
+        "\x1b[2A",
+        "\x1b[9999B",
+        "\x1b[3C",
+        "\x1b[5D",
+        "\x1b[4G",
+        "\x1b[J",
+        "\x1b[2J",
+        "\x1b[H",
+        "\x1b]0;t\x07",
+    ]
+    + ["\r", "\n", "\r\n", "\b", "\t", "text", "日本", "👩\u200d💻", "\u202e", "\x1b", "\x9b", "\x00", "0123456789" * 3]
+    + ["\x1b]8;;http://e.org\x1b\\link\x1b]8;;\x1b\\", "\x1b[", "\x1bP", "\ud800"]
+)
+OUTPUT = st.lists(st.one_of(PIECES, st.text(max_size=4)), max_size=30).map("".join)
+
+
+def plain(text: str) -> str:
+    terminal = TerminalText()
+    terminal.update(text)
+    return terminal.plain()
+
+
+def code(*outputs: Output) -> CodeBlock:
+    return CodeBlock(id="c", language="python", source="1", state="ok", outputs=outputs)
+
+
+def stdout(text: str) -> StreamOutput:
+    return StreamOutput(name="stdout", text=text)
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("a\nb\n", "a\nb"),
+        (" 10%|#   |\r100%|####|\n", "100%|####|"),
+        ("abcdef\rxy\n", "xycdef"),
+        ("abcdef\rxy\x1b[K\n", "xy"),
+        ("abc\b\bX", "aXc"),
+        ("one\ntwo\x1b[1A\x1b[2K\rONE\x1b[B\x1b[2Ktwo again", "ONE\n   two again"),
+        ("a\tb", "a       b"),
+        ("\x1b]0;title\x07shown", "shown"),
+        ("\x1b]8;;http://evil\x1b\\good.com\x1b]8;;\x1b\\", "good.com"),
+        ("\x1b[2Jstays", "stays"),
+        ("\x1b[31", ""),
+    ],
+)
+def test_R7_what_a_terminal_obeys_within_its_lines_is_obeyed(written: str, shown: str) -> None:
+    assert plain(written) == shown
+
+
+def test_R7_colours_are_read(drawn: Draw) -> None:
+    terminal = TerminalText()
+    terminal.update("\x1b[1;31mred\x1b[39m bold\x1b[0m \x1b[38;5;208mo\x1b[48;2;1;2;3mt\x1b[m\x1b[92mg")
+
+    assert terminal.lines == [
+        [
+            ("red", Sgr(1, None, frozenset({"bold"}))),
+            (" bold", Sgr(None, None, frozenset({"bold"}))),
+            (" ", Sgr()),
+            ("o", Sgr(208)),
+            ("t", Sgr(208, "#010203")),
+            ("g", Sgr(10)),
+        ]
+    ]
+
+
+@given(OUTPUT, st.lists(st.integers(0, 200), max_size=6))
+def test_T2_chunks_of_any_size_give_the_lines_of_the_whole(text: str, cuts: list[int]) -> None:
+    streamed, at_once = TerminalText(), TerminalText()
+    for cut in sorted(cut for cut in cuts if cut < len(text)):
+        streamed.update(text[:cut])
+    streamed.update(text)
+    at_once.update(text)
+
+    assert streamed.plain() == at_once.plain()
+
+
+@given(OUTPUT, st.integers(12, 60))
+def test_T1_rows_are_as_wide_as_the_screen_and_hold_no_control_characters(
+    canvas_of: Callable[[int], Canvas], text: str, width: int
+) -> None:
+    block = code(stdout(text), RichOutput(data={"text/plain": text}), ErrorOutput(name=text, value=text))
+    cell = Cell(block)
+    for fold in ("short", "open"):
+        for y in range(cell.layout(block, canvas_of(width), fold)):
+            row = cell.row(y)
+            assert sum(segment.cell_length for segment in row) == width
+            assert not re.search("[\x00-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]", row.text)
+
+
+def test_long_output_shows_its_head_and_its_tail(drawn: Draw) -> None:
+    block = code(stdout("".join(f"line {number}\n" for number in range(100))))
+
+    assert drawn(block)[2:] == [
+        *(f" │ line {number}" for number in range(10)),
+        " │ … 80 more lines · enter to show",
+        *(f" │ line {number}" for number in range(90, 100)),
+    ]
+    assert drawn(block, fold="open")[2:] == [f" │ line {number}" for number in range(100)]
+
+
+def test_R8_stderr_has_a_mark_of_its_own(drawn: Draw) -> None:
+    assert drawn(code(stdout("out\n"), StreamOutput(name="stderr", text="err\n")))[2:] == [" │ out", " ┃ err"]
+
+
+def test_long_lines_go_on_in_the_next_row(drawn: Draw) -> None:
+    assert drawn(code(stdout("0123456789" * 2)), 14)[2:] == [" │ 0123456789", " │ 0123456789"]
+
+
+def test_R5_a_table_keeps_its_columns(drawn: Draw) -> None:
+    table = "    date   shop  score\n0  01-03   Oslo   91.5"
+
+    assert drawn(code(RichOutput(data={"text/plain": table}, is_result=True)), 20)[2:] == [
+        " │     date   shop…",
+        " │ 0  01-03   Oslo…",
+    ]
+
+
+def test_a_traceback_shows_its_last_frame_and_the_message(drawn: Draw) -> None:
+    error = ErrorOutput(
+        name="KeyError",
+        value="'x'",
+        traceback=(
+            "-----",
+            "KeyError   Traceback (most recent call last)",
+            "first\nframe",
+            "last\nframe",
+            "KeyError: 'x'",
+        ),
+    )
+
+    assert drawn(code(error))[2:] == [
+        " ┃ … 4 lines of traceback before · enter to show",
+        " ┃ last",
+        " ┃ frame",
+        " ┃ KeyError: 'x'",
+    ]
+    assert len(drawn(code(error), fold="open")) == 2 + 7
+
+
+def test_what_was_not_kept_is_counted(drawn: Draw) -> None:
+    block = CodeBlock(id="c", language="python", source="1", state="ok", outputs=(stdout("x\n"),), dropped=1234)
+
+    assert drawn(block)[-1] == " │ … 1,234 more characters were not kept"
+
+
+@pytest.mark.parametrize(
+    ("data", "rows"),
+    [
+        ({"text/markdown": "**bold**"}, [" │ bold"]),
+        ({"application/json": {"a": [1]}}, [" │ {", ' │   "a": [', " │     1", " │   ]", " │ }"]),
+        ({"text/latex": "$x^2$"}, [" │ $x^2$"]),
+        ({"text/html": "<b>x</b>", "text/plain": "x"}, [" │ x"]),
+        ({"image/svg+xml": "<svg/>"}, [" │ <svg/>"]),
+        ({"application/x-other": "1"}, [" │ (application/x-other)"]),
+        ({"image/png": "not base64!"}, [" │ figure · this picture cannot be read"]),
+    ],
+)
+def test_R9_every_result_has_a_readable_form(drawn: Draw, data: dict[str, object], rows: list[str]) -> None:
+    assert drawn(code(RichOutput(data=data)))[2:] == rows
+
+
+def test_streamed_output_draws_only_what_is_new(canvas_of: Callable[[int], Canvas]) -> None:
+    canvas, text = canvas_of(60), "first\n"
+    cell = Cell(code(stdout(text)))
+    cell.layout(code(stdout(text)), canvas, "open")
+    for number in range(50):
+        text += f"line {number}\n"
+        cell.layout(code(stdout(text)), canvas, "open")
+
+    assert cell.height == 2 + 51 + 1
+    assert cell.row(2).text.startswith(" │ first")
