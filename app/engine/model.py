@@ -27,7 +27,7 @@ from oi_tui.app.engine.chat import (
     ToolDelta,
 )
 from oi_tui.app.engine.errors import ModelError
-from oi_tui.app.engine.model_errors import Failure, bad_reply, cut, failure
+from oi_tui.app.engine.model_errors import Failure, bad_reply, cut, failure, refused
 from oi_tui.app.engine.model_facts import Facts, look_up, price
 from oi_tui.app.engine.settings import ModelSection
 
@@ -152,6 +152,8 @@ class _Answer:
         timeout = self._facts.asked.timeout
         limits = httpx.Timeout(timeout, connect=min(CONNECT_TIMEOUT, timeout))
         stream = await litellm.acompletion(**call, timeout=limits)
+        if stream is None:  # LiteLLM's way to say that the server answered 422 twice
+            raise refused(self._facts.asked)
         reason, usage = "", None
         async with aclosing(stream):
             async for chunk in stream:
@@ -238,7 +240,12 @@ def _prepare() -> None:
     try:
         with suppress(ImportError), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # deprecations inside LiteLLM and below it are not ours to mend
-            import litellm  # noqa: F401 - `load` hands it out, and says what went wrong
+            import litellm  # if it cannot be, `load` says so
+            import openai.resources  # noqa: F401 - with the lines below, what the first request would stop the loop for
+
+            question = [{"role": "user", "content": ""}]
+            for _ in litellm.completion(model="openai/none", messages=question, mock_response="-", stream=True):
+                pass
     finally:
         gc.freeze()
         if collecting:

@@ -40,8 +40,10 @@ class Asked:
     url: str = ""
     """Of the server; empty when it is the provider's own."""
     provider: str = ""
-    local: bool = False
+    keyless: bool = False
+    """No key was sent, because the server is on this machine and none was given for it."""
     timeout: float = 0.0
+    """Seconds without a byte."""
     key_names: tuple[str, ...] = ()
     """Variables of the environment that a key is looked for in."""
     secrets: tuple[str, ...] = ()
@@ -53,7 +55,7 @@ class Asked:
     @property
     def server(self) -> str:
         """The server in words."""
-        return self.url or self.provider or "the provider"
+        return self.url or f"the provider {self.provider}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,6 +117,12 @@ def bad_reply(asked: Asked, details: str = "") -> ModelError:
     return ModelError("bad_reply", title, hint=hint or "Send the message again.", details=details)
 
 
+def refused(asked: Asked, details: str = "") -> ModelError:
+    """The server found something wrong with the request."""
+    hint = "The details, where there are any, say what it did not like. Another model may take it."
+    return ModelError("bad_request", f"{_capital(asked.server)} refused the request.", hint=hint, details=details)
+
+
 def unknown_provider(name: str) -> ModelError:
     """A name that no provider can be told from."""
     hint = "Write PROVIDER/NAME, for example openai/gpt-5, or give the server's address with --api-base."
@@ -137,9 +145,10 @@ def _from_status(status: int, chain: Sequence[BaseException], said: str, details
         case 429 if _NO_MONEY.search(said):
             return Failure(error=_no_money(asked, details))
         case 429:
-            title, hint = f"{server} takes no more requests for now.", "Wait a little, then send the message again."
-            error = ModelError("rate_limited", title, hint=hint, details=details)
-            return Failure(error=error, passing=True, why="too many requests (429)", wait=_retry_after(chain))
+            wait = _retry_after(chain)
+            hint = "Wait a little, then send the message again." if wait is None else f"It asks to wait {wait:.0f} s."
+            error = ModelError("rate_limited", f"{server} takes no more requests for now.", hint=hint, details=details)
+            return Failure(error=error, passing=True, why="too many requests (429)", wait=wait)
         case _ if status >= 500:
             title = f"{server} failed with status {status}."
             error = ModelError("server", title, hint="Send the message again later.", details=details)
@@ -160,10 +169,7 @@ def _from_status(status: int, chain: Sequence[BaseException], said: str, details
         case 400 if _NO_MODEL.search(said):
             return Failure(error=_unknown_model(asked, details))
         case 400 | 422:
-            hint = "The details say what it did not like. Another model may take it."
-            return Failure(
-                error=ModelError("bad_request", f"{server} refused the request.", hint=hint, details=details)
-            )
+            return Failure(error=refused(asked, details))
         case _:
             title = f"{server} answered with status {status} to a request for {model}."
             return Failure(error=ModelError("other", title, hint="The details may say more.", details=details))
@@ -196,10 +202,9 @@ def _unreachable(names: set[str], asked: Asked, details: str) -> Failure:
 
 
 def _wrong_key(asked: Asked, details: str) -> ModelError:
-    names = " or ".join(asked.key_names)
-    hint = f"Check {names}, or start with --api-key." if names else "Start with --api-key."
-    if asked.local:
-        hint += " Keys from the environment are not sent to servers on this machine."
+    hint = "Check the key, or give another one with --api-key."
+    if asked.keyless:
+        hint = "Give one with --api-key: keys of the environment are not sent to servers on this machine."
     return ModelError("wrong_key", f"{_capital(asked.server)} did not accept the key.", hint=hint, details=details)
 
 
@@ -251,8 +256,10 @@ def _said(chain: Sequence[BaseException]) -> str:
         if isinstance(message, str) and message:
             code = body.get("code") or body.get("type") or ""
             return f"{message} ({code})" if code else message
-    text = _PREFIXES.sub("", str(chain[0]))
-    return text.strip() or type(chain[-1]).__name__
+    text = _PREFIXES.sub("", str(chain[0])).partition(" Original exception: ")[0].strip()
+    if text in ("", "Connection error."):
+        return str(chain[-1]) or type(chain[-1]).__name__
+    return text
 
 
 def _retry_after(chain: Sequence[BaseException]) -> float | None:
@@ -281,4 +288,4 @@ def _seconds(value: str) -> float | None:
 
 
 def _capital(text: str) -> str:
-    return text if text.startswith(("http:", "https:")) else text[:1].upper() + text[1:]
+    return f"T{text[1:]}" if text.startswith("the ") else text

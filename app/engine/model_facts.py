@@ -57,7 +57,7 @@ def look_up(
         model=section.name,
         url=url,
         provider=provider,
-        local=local,
+        keyless=key == DUMMY_KEY,
         timeout=section.timeout,
         key_names=names,
         secrets=tuple(_secrets(key, environ)),
