@@ -120,42 +120,39 @@ class CallReader:
         """Read on while the state is `open`; returns how many characters were used."""
         used = 0
         while used < len(text) and self.state == "open":
-            used += self._next(text, used)
+            if self._opened in _CLOSING and self._closing is None:
+                used += self._read_object(text[used:])
+            else:
+                self._read_wrapping(text[used])
+                used += 1
         return used
 
-    def _next(self, text: str, at: int) -> int:
-        if self._object.done:
-            return self._close(text[at])
-        if self._opened not in _CLOSING:
-            return self._open(text[at])
+    def _read_object(self, text: str) -> int:
+        before = self._object.read
         try:
-            used = self._object.feed(text[at:])
+            self._object.feed(text)
         except NotAnObject:
             self.state = "refused"
-            return 1
-        if self._object.done:
+        if self.object_read:
             self._closing = _CLOSING[self._opened]
             self.state = "open" if self._closing else "whole"
-        return used
+        return self._object.read - before
 
-    def _open(self, char: str) -> int:
-        if not self._opened and char.isspace():
-            return 1
-        self._opened += char
-        if not any(word.startswith(self._opened) for word in _CLOSING):
-            self.state = "refused"
-        if self._opened == "{":
-            self._object.feed("{")
-        return 1
+    def _read_wrapping(self, char: str) -> None:
+        if self._closing is not None:
+            self._read_closing(self._closing, char)
+        elif self._opened or not char.isspace():
+            self._opened += char
+            if not any(word.startswith(self._opened) for word in _CLOSING):
+                self.state = "refused"
+            if self._opened == "{":
+                self._object.feed("{")
 
-    def _close(self, char: str) -> int:
-        closing = self._closing or ""
+    def _read_closing(self, closing: str, char: str) -> None:
         if char.isspace() and closing in _CLOSING.values():
-            return 1
+            return
         if not closing.startswith(char):
             self.state = "refused"
-            return 1
         self._closing = closing[1:]
-        if not self._closing:
+        if self.state == "open" and not self._closing:
             self.state = "whole"
-        return 1

@@ -79,8 +79,9 @@ class NativeCall:
         return self._grow(self._text.feed(self._object.take()), self._language or self._label_read())
 
     def _read_broken(self) -> list[Piece]:
-        if self._language is not None:
-            return self._grow(self._text.feed(self._object.take()), self._language) + self._close(complete=False)
+        if self._object.streaming and "language" in self._object.fields:
+            return self._close(complete=False)
+        self._object.take()
         self._plain, self._unread = True, len(self._fragments)
         return self._read_plain(self._raw)
 

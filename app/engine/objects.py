@@ -18,7 +18,7 @@ Reading = Generator[None, str, T]
 """Takes characters by `send`, returns what was read."""
 
 _DEPTH = 16
-_KEY_LENGTH = 64
+_BARE_KEY_LENGTH = 64
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\": "\\", '"': '"', "'": "'"}
 
 
@@ -35,6 +35,8 @@ class ObjectReader:
         self.streaming = False
         """Whether the text of the `streamed` key has begun."""
         self.done = False
+        self.read = 0
+        """Characters used so far, with the one that was refused."""
         self._streamed = streamed
         self._keys = keys
         self._pieces: list[str] = []
@@ -48,13 +50,15 @@ class ObjectReader:
         """
         if self.done:
             return 0
-        for position, char in enumerate(text):
+        before = self.read
+        for char in text:
+            self.read += 1
             try:
                 self._reading.send(char)
             except StopIteration:
                 self.done = True
-                return position + 1
-        return len(text)
+                break
+        return self.read - before
 
     def take(self) -> str:
         """What came of the streamed text since the last time."""
@@ -82,8 +86,8 @@ class ObjectReader:
             char = yield from _after_space((yield))
             if depth == 1 and key == self._streamed and char in "\"'":
                 self.streaming, sink = True, self._pieces.append
-            fields[key], char = yield from self._value(char, depth, sink)
-            char = yield from _after_space(char)
+            fields[key], after = yield from self._value(char, depth, sink)
+            char = yield from _after_space(after or (yield))
             if char == ",":
                 char = yield from _after_space((yield))
             elif char != "}":
@@ -93,9 +97,9 @@ class ObjectReader:
         items: list[Json] = []
         char = yield from _after_space((yield))
         while char != "]":
-            item, char = yield from self._value(char, depth, None)
+            item, after = yield from self._value(char, depth, None)
             items.append(item)
-            char = yield from _after_space(char)
+            char = yield from _after_space(after or (yield))
             if char == ",":
                 char = yield from _after_space((yield))
             elif char != "]":
@@ -103,22 +107,20 @@ class ObjectReader:
         return items
 
     def _value(self, char: str, depth: int, sink: Callable[[str], None] | None) -> Reading[tuple[Json, str]]:
-        """The value that begins with `char`, and the character after it."""
+        """The value that begins with `char`, and the character after it if that had to be read."""
         if depth == _DEPTH:
             raise NotAnObject
-        value: Json = None
         match char:
             case '"' | "'":
-                value = yield from _string(char, sink)
+                return (yield from _string(char, sink)), ""
             case "{":
                 inner: Object = {}
                 yield from self._members(inner, depth + 1)
-                value = inner
+                return inner, ""
             case "[":
-                value = yield from self._items(depth + 1)
+                return (yield from self._items(depth + 1)), ""
             case _:
                 return None, (yield from _after_word(char))
-        return value, (yield)
 
 
 def _after_space(char: str) -> Reading[str]:
@@ -138,19 +140,17 @@ def _after_word(char: str) -> Reading[str]:
 
 def _key(char: str) -> Reading[tuple[str, str]]:
     """The key that begins with `char`, and the character after it."""
-    quote = char if char in "\"'" else ""
-    key = "" if quote else char
-    char = yield
-    while char != quote if quote else (char.isalnum() or char == "_"):
+    if char in "\"'":
+        return (yield from _string(char, None)), (yield)
+    key = ""
+    while char.isalnum() or char == "_":
         key += char
-        if len(key) > _KEY_LENGTH:
+        if len(key) > _BARE_KEY_LENGTH:
             raise NotAnObject
         char = yield
-    if not quote:
-        if not key.isidentifier():
-            raise NotAnObject
-        return key, char
-    return key, (yield)
+    if not key.isidentifier():
+        raise NotAnObject
+    return key, char
 
 
 def _string(quote: str, sink: Callable[[str], None] | None) -> Reading[str]:
