@@ -76,6 +76,7 @@ def cap_output(shell: Any) -> None:
     send: Callable[[Any, str], Any] = OutStream.write
     lock = threading.RLock()
     written = waiting = 0
+    shadowed = True
 
     def write(stream: Any, text: Any) -> Any:
         nonlocal written, waiting
@@ -94,8 +95,13 @@ def cap_output(shell: Any) -> None:
         return len(text)
 
     def begin(_info: Any) -> None:
-        nonlocal written
+        nonlocal written, shadowed
         written = 0
+        if shadowed:
+            # IPython's copying (see above) left the old method on the streams that it was copying from meanwhile.
+            shadowed = False
+            for stream in (sys.stdout, sys.stderr):
+                vars(stream).pop("write", None)
 
     def end(_result: Any) -> None:
         if written > KEEP:

@@ -1,0 +1,78 @@
+"""Real kernels, started once for each module that uses them."""
+
+import os
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from oi_tui.app.engine.kernels.base import Kernel
+from oi_tui.app.engine.kernels.jupyter import JupyterKernel
+from oi_tui.app.engine.kernels.shell import ShellKernel
+from oi_tui.app.engine.settings import KernelSection
+
+QUICK = KernelSection(interrupt_step=0.5, output_cap=100_000)
+
+
+@pytest.fixture(scope="session")
+def kernel_environ() -> dict[str, str]:
+    """What kernels are started with; under pytest's variable ipykernel would not catch output of subprocesses."""
+    return {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def python(tmp_path_factory: pytest.TempPathFactory, kernel_environ: dict[str, str]) -> AsyncIterator[Kernel]:
+    """A Python kernel that the tests of a module share."""
+    kernel = JupyterKernel(
+        KernelSection(output_cap=100_000),
+        cwd=tmp_path_factory.mktemp("cwd"),
+        spill_dir=tmp_path_factory.mktemp("spill"),
+        environ=kernel_environ,
+    )
+    await kernel.start()
+    yield kernel
+    await kernel.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def shell(tmp_path_factory: pytest.TempPathFactory, kernel_environ: dict[str, str]) -> AsyncIterator[Kernel]:
+    """A shell that the tests of a module share."""
+    kernel = ShellKernel(
+        KernelSection(output_cap=100_000),
+        cwd=tmp_path_factory.mktemp("cwd"),
+        spill_dir=tmp_path_factory.mktemp("spill"),
+        environ=kernel_environ,
+    )
+    await kernel.start()
+    yield kernel
+    await kernel.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def make_python(tmp_path: Path, kernel_environ: dict[str, str]) -> AsyncIterator[Callable[..., JupyterKernel]]:
+    """Makes Python kernels that end with the test."""
+    made: list[JupyterKernel] = []
+
+    def make(settings: KernelSection = QUICK, **options: Any) -> JupyterKernel:
+        made.append(JupyterKernel(settings, **{"cwd": tmp_path, "environ": kernel_environ, **options}))
+        return made[-1]
+
+    yield make
+    for kernel in made:
+        await kernel.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def make_shell(tmp_path: Path, kernel_environ: dict[str, str]) -> AsyncIterator[Callable[..., ShellKernel]]:
+    """Makes shells that end with the test."""
+    made: list[ShellKernel] = []
+
+    def make(settings: KernelSection = QUICK, **options: Any) -> ShellKernel:
+        made.append(ShellKernel(settings, **{"cwd": tmp_path, "environ": kernel_environ, **options}))
+        return made[-1]
+
+    yield make
+    for kernel in made:
+        await kernel.close()

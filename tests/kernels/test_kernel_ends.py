@@ -1,0 +1,200 @@
+"""Kernels that end, hang, or never come up: each is told in words, within bounded time, and the next run works."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from oi_tui.app.engine.errors import KernelError
+from oi_tui.app.engine.kernels.base import RunFinished
+from oi_tui.app.engine.kernels.jupyter import JupyterKernel, KernelSpec
+from oi_tui.app.engine.kernels.processes import cause_of_end
+from oi_tui.app.engine.settings import KernelSection
+from support.runs import collect, interrupted, prints
+
+pytestmark = [pytest.mark.kernel, pytest.mark.asyncio(loop_scope="module")]
+
+MakePython = Callable[..., JupyterKernel]
+
+STUBBORN = """\
+print('ready', flush=True)
+while True:
+    try:
+        while True: pass
+    except BaseException: pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "how"),
+    [
+        ("import os\nos._exit(1)", "ended with exit code 1"),
+        ("exit()", "ended with exit code 0"),
+        ("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", "was killed (signal 9)"),
+        ("import ctypes\nctypes.string_at(0)", "crashed with an invalid memory access (signal 11)"),
+    ],
+)
+async def test_R3_the_end_of_the_kernel_is_reported_within_two_seconds(
+    make_python: MakePython, source: str, how: str
+) -> None:
+    kernel = make_python()
+    await kernel.start()
+    async with asyncio.timeout(2):
+        run = await collect(kernel, source)
+    assert run.finished.status == "died"
+    assert how in run.finished.detail
+    assert kernel.state == "dead"
+    again = await collect(kernel, "6 * 7")
+    assert again.result == "42"
+    assert again.finished == RunFinished(status="ok")  # it was told once already
+    assert kernel.generation == 2
+
+
+async def test_R3_an_end_between_runs_is_told_with_the_next_run(make_python: MakePython) -> None:
+    kernel = make_python()
+    pid = int((await collect(kernel, "import os\nos.getpid()")).result)
+    os.kill(pid, signal.SIGKILL)
+    async with asyncio.timeout(2):
+        while kernel.state != "dead":  # noqa: ASYNC110  # nobody is told until the next run
+            await asyncio.sleep(0)
+    run = await collect(kernel, "1")
+    assert run.finished.status == "ok"
+    assert "was killed (signal 9)" in run.finished.detail
+
+
+async def test_K20_a_cell_that_ignores_interrupts_is_ended_by_a_restart(make_python: MakePython) -> None:
+    kernel = make_python()
+    await collect(kernel, "lost = 1")
+    source = f"import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n{STUBBORN}"
+    run, means = await interrupted(kernel, source, prints("ready"))
+    assert means == "restart"
+    assert run.finished.status == "interrupted"
+    assert "state is lost" in run.finished.detail
+    assert kernel.generation == 2
+    assert kernel.state == "idle"
+    assert (await collect(kernel, "lost")).error.name == "NameError"
+
+
+async def test_a_restart_under_a_run_ends_it(make_python: MakePython) -> None:
+    kernel = make_python()
+
+    async def restart_soon() -> None:
+        await asyncio.wait_for(ready.wait(), 10)
+        await kernel.restart()
+
+    ready = asyncio.Event()
+    restarting = asyncio.create_task(restart_soon())
+    ended = None
+    async with asyncio.timeout(20):
+        async for event in kernel.run(STUBBORN):
+            ready.set()
+            ended = event
+        await restarting
+    assert isinstance(ended, RunFinished)
+    assert ended.status == "interrupted"
+    assert (kernel.state, kernel.generation) == ("idle", 2)
+
+
+async def test_closing_ends_everything_that_the_kernel_started(make_python: MakePython) -> None:
+    kernel = make_python()
+    run = await collect(
+        kernel,
+        "import os, subprocess\n"
+        "sleepers = [subprocess.Popen(['sleep', '600'], start_new_session=new) for new in (False, True)]\n"
+        "' '.join(str(p) for p in (os.getpid(), *(s.pid for s in sleepers)))",
+    )
+    pids = [int(pid) for pid in run.result.strip("'").split()]
+    await kernel.close()
+    assert [pid for pid in pids if psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie"] == []
+    await kernel.close()
+    assert kernel.state == "cold"
+
+
+async def test_atexit_handlers_run_when_an_idle_kernel_is_closed(make_python: MakePython, tmp_path: Path) -> None:
+    kernel = make_python()
+    await collect(kernel, f"import atexit, pathlib\n_ = atexit.register(pathlib.Path({str(tmp_path / 'bye')!r}).touch)")
+    await kernel.close()
+    assert (tmp_path / "bye").exists()
+
+
+async def test_K32_a_kernel_that_ends_while_it_starts_is_reported_with_its_last_lines(make_python: MakePython) -> None:
+    argv = (sys.executable, "-c", "import sys; [print('line', n) for n in range(30)]; sys.exit('No module named x')")
+    kernel = make_python(spec=KernelSpec(name="broken", argv=argv))
+    with pytest.raises(KernelError, match="broken") as caught:
+        await kernel.start()
+    assert "exit code 1" in caught.value.title
+    assert caught.value.details.splitlines()[-1] == "No module named x"
+    assert len(caught.value.details.splitlines()) == 20
+    assert (kernel.state, kernel.generation) == ("dead", 0)
+
+
+async def test_K32_a_kernel_that_never_answers_is_given_up(make_python: MakePython) -> None:
+    argv = (sys.executable, "-c", "import signal; signal.pause()")
+    kernel = make_python(KernelSection(start_timeout=0.3), spec=KernelSpec(name="mute", argv=argv))
+    with pytest.raises(KernelError, match="did not answer"):
+        await kernel.start()
+    assert kernel.state == "dead"
+
+
+@pytest.mark.parametrize("missing", ["folder", "program"])
+async def test_K31_a_missing_folder_or_program_is_named(make_python: MakePython, tmp_path: Path, missing: str) -> None:
+    gone = tmp_path / "gone"
+    options = {"cwd": gone} if missing == "folder" else {"spec": KernelSpec(name="none", argv=(str(gone),))}
+    with pytest.raises(KernelError, match="gone"):
+        await make_python(**options).start()
+
+
+async def test_only_one_run_at_a_time(make_python: MakePython) -> None:
+    kernel = make_python()
+    async with asyncio.timeout(20):
+        first = kernel.run("print('ready', flush=True)\ninput()")
+        await anext(first)
+        with pytest.raises(KernelError, match="already"):
+            await anext(kernel.run("1"))
+        await first.aclose()
+
+
+async def test_keys_are_not_in_the_kernels_environment(make_python: MakePython, kernel_environ: dict[str, str]) -> None:
+    kernel = make_python(environ={**kernel_environ, "OPENAI_API_KEY": "k", "PLAIN": "p"})
+    run = await collect(kernel, "import os\nsorted({'OPENAI_API_KEY', 'PLAIN'} & set(os.environ))")
+    assert run.result == "['PLAIN']"
+
+
+async def test_K37_startup_files_and_history_of_the_person_are_left_alone(
+    make_python: MakePython, kernel_environ: dict[str, str], tmp_path: Path
+) -> None:
+    startup = tmp_path / ".ipython" / "profile_default" / "startup"
+    startup.mkdir(parents=True)
+    (startup / "00.py").write_text("leaked = 1")
+    kernel = make_python(environ={**kernel_environ, "HOME": str(tmp_path), "IPYTHONDIR": str(tmp_path / ".ipython")})
+    assert (await collect(kernel, "leaked")).error.name == "NameError"
+    assert [path.name for path in (tmp_path / ".ipython").rglob("*.sqlite")] == []
+
+
+async def test_preloading_imports_the_usual_names_and_nothing_else(make_python: MakePython) -> None:
+    pytest.importorskip("pandas")
+    pytest.importorskip("matplotlib")
+    kernel = make_python(preload=True)
+    run = await collect(kernel, "sorted(n for n in globals() if n in {'np', 'pd', 'plt', 'numpy', 'e'})")
+    assert run.result == "['np', 'pd', 'plt']"
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (0, "ended with exit code 0"),
+        (3, "ended with exit code 3"),
+        (-9, "memory ran out"),
+        (137, "memory ran out"),
+        (-11, "invalid memory access"),
+        (-15, "SIGTERM"),
+        (255, "ended with exit code 255"),
+    ],
+)
+async def test_K2_the_cause_of_an_end_is_said_in_words(code: int, words: str) -> None:
+    assert words in cause_of_end(code)

@@ -1,0 +1,295 @@
+"""A real Python kernel: what a run gives, and that nothing of one run gets into another."""
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from oi_tui.app.engine.kernels.base import (
+    DisplayUpdated,
+    InputWanted,
+    Kernel,
+    LineReached,
+    OutputArrived,
+    OutputCapped,
+    OutputCleared,
+    RunFinished,
+)
+from oi_tui.app.engine.outputs import RichOutput, StreamOutput
+from support.runs import collect, interrupted, prints
+
+pytestmark = [pytest.mark.kernel, pytest.mark.asyncio(loop_scope="module")]
+
+LATER = "import asyncio; _task = asyncio.get_running_loop().call_later({delay}, print, {text!r})"
+
+
+async def test_the_value_of_the_last_expression_is_a_result(python: Kernel) -> None:
+    run = await collect(python, "1 + 1")
+    assert run.events == [
+        OutputArrived(output=RichOutput(data={"text/plain": "2"}, is_result=True)),
+        RunFinished(status="ok"),
+    ]
+    assert python.state == "idle"
+
+
+async def test_state_lasts_from_run_to_run(python: Kernel) -> None:
+    await collect(python, "kept = 41")
+    assert (await collect(python, "kept + 1")).result == "42"
+
+
+async def test_R1_an_interrupt_stops_the_cell_within_two_seconds(python: Kernel) -> None:
+    run, means = await interrupted(python, "print('ready', flush=True)\nwhile True: pass", prints("ready"))
+    assert means == "signal"  # each rung has two seconds, so the first one was enough
+    assert run.finished == RunFinished(status="interrupted")
+    assert run.error.name == "KeyboardInterrupt"
+
+
+async def test_R1_an_interrupt_stops_a_flood_of_output(python: Kernel) -> None:
+    run, means = await interrupted(python, "while True: print('old' * 30)", prints("old"))
+    assert means == "signal"
+    assert run.finished.status == "interrupted"
+
+
+async def test_R2_nothing_of_an_interrupted_cell_is_in_the_next_one(python: Kernel) -> None:
+    await interrupted(python, "while True: print('first')", prints("first"))
+    run = await collect(python, "print('second')")
+    assert run.text() == "second\n"
+    assert run.finished.status == "ok"
+
+
+async def test_R2_what_a_finished_cell_prints_later_is_not_in_the_next_one(python: Kernel) -> None:
+    await collect(python, LATER.format(delay=0.05, text="late"))
+    run = await collect(python, "import asyncio\nawait asyncio.sleep(0.3)\nprint('next')")
+    assert run.text() == "next\n"
+
+
+async def test_K21_an_interrupt_ends_a_top_level_await(python: Kernel) -> None:
+    source = "import asyncio\nprint('ready', flush=True)\nawait asyncio.sleep(60)"
+    run, means = await interrupted(python, source, prints("ready"))
+    assert means == "signal"
+    assert run.finished.status == "interrupted"
+
+
+async def test_an_interrupt_ends_a_subprocess_that_the_cell_waits_for(python: Kernel) -> None:
+    source = "import subprocess\nprint('ready', flush=True)\nsubprocess.run(['sleep', '60'])"
+    run, means = await interrupted(python, source, prints("ready"))
+    assert (run.finished.status, means) == ("interrupted", "signal")
+
+
+async def test_without_a_run_there_is_nothing_to_interrupt(python: Kernel) -> None:
+    assert await python.interrupt() == "nothing_ran"
+    assert (await collect(python, "'alive'")).result == "'alive'"
+
+
+async def test_a_run_that_is_abandoned_is_interrupted(python: Kernel) -> None:
+    async with asyncio.timeout(10):
+        events = python.run("print('ready', flush=True)\nwhile True: pass")
+        await anext(events)
+        await events.aclose()
+    assert python.state == "idle"
+    assert (await collect(python, "'free'")).result == "'free'"
+
+
+async def test_R4_input_asks_and_takes_the_answer(python: Kernel) -> None:
+    run = await collect(python, "name = input('name? ')\nprint(f'Hello {name}')", "Ada")
+    assert InputWanted(prompt="name? ") in run.events
+    assert run.text() == "Hello Ada\n"
+
+
+async def test_R4_getpass_asks_for_a_password(python: Kernel) -> None:
+    run = await collect(python, "from getpass import getpass\nlen(getpass('key: '))", "secret")
+    assert InputWanted(prompt="key: ", password=True) in run.events
+    assert run.result == "6"
+
+
+async def test_R4_a_question_can_be_interrupted(python: Kernel) -> None:
+    run, means = await interrupted(python, "input('? ')", lambda event: isinstance(event, InputWanted))
+    assert (run.finished.status, means) == ("interrupted", "signal")
+    run = await collect(python, "input('again? ')", "fresh")
+    assert run.result == "'fresh'"
+
+
+async def test_R5_a_data_frame_has_a_text_table_that_is_not_folded(python: Kernel) -> None:
+    pytest.importorskip("pandas")
+    run = await collect(python, "import pandas as pd\npd.DataFrame({f'column_{i:02}': [i] for i in range(10)})")
+    header, row = run.result.splitlines()
+    assert "column_00" in header
+    assert "column_09" in header
+    assert row.split() == ["0", *map(str, range(10))]
+
+
+async def test_R7_a_display_is_updated_in_place(python: Kernel) -> None:
+    run = await collect(
+        python, "from IPython.display import display\nhandle = display(1, display_id='d')\nhandle.update(2)"
+    )
+    shown = RichOutput(data={"text/plain": "1"}, display_id="d")
+    changed = RichOutput(data={"text/plain": "2"}, display_id="d")
+    assert run.events == [
+        OutputArrived(output=shown),
+        DisplayUpdated(display_id="d", output=changed),
+        RunFinished(status="ok"),
+    ]
+
+
+async def test_R7_a_display_of_an_earlier_run_can_be_updated(python: Kernel) -> None:
+    await collect(python, "from IPython.display import display\nhandle = display(1, display_id='e')")
+    run = await collect(python, "handle.update(2)")
+    assert [event.display_id for event in run.events if isinstance(event, DisplayUpdated)] == ["e"]
+
+
+async def test_R7_clear_output_clears_at_once(python: Kernel) -> None:
+    run = await collect(python, "from IPython.display import clear_output\nprint(1)\nclear_output()\nprint(2)")
+    assert run.events == [
+        OutputArrived(output=StreamOutput(name="stdout", text="1\n")),
+        OutputCleared(),
+        OutputArrived(output=StreamOutput(name="stdout", text="2\n")),
+        RunFinished(status="ok"),
+    ]
+
+
+async def test_R7_clear_output_with_wait_clears_only_when_something_comes(python: Kernel) -> None:
+    never = await collect(python, "print(1)\nclear_output(wait=True)")
+    assert OutputCleared() not in never.events
+    run = await collect(python, "print(1)\nclear_output(wait=True)\nprint(2)")
+    assert run.events[1] == OutputCleared()
+
+
+async def test_R8_stderr_is_told_from_stdout(python: Kernel) -> None:
+    run = await collect(python, "import sys\nprint('out')\nprint('err', file=sys.stderr)")
+    assert (run.text("stdout"), run.text("stderr")) == ("out\n", "err\n")
+
+
+async def test_output_of_subprocesses_belongs_to_the_cell(python: Kernel) -> None:
+    for number in range(10):
+        run = await collect(python, f"import subprocess\n_ = subprocess.run(['echo', 'number {number}'])")
+        assert run.text() == f"number {number}\n"
+
+
+L8_SOURCE = '''\
+
+def documented():
+    """A docstring
+
+    with a blank line."""
+    return documented.__doc__
+
+text = """one
+
+
+two"""
+print(documented().count("\\n"), text.count("\\n"))
+%precision 3
+1 / 0
+'''
+
+
+async def test_L8_code_runs_byte_for_byte_with_its_line_numbers(python: Kernel) -> None:
+    run = await collect(python, L8_SOURCE)
+    assert run.text() == "2 3\n"
+    assert run.error.name == "ZeroDivisionError"
+    (frame,) = (part for part in run.error.traceback if "1 / " in part or "/ \x1b" in part or "14" in part)
+    assert "14" in frame  # the line of the shown source, the blank first one counted
+
+
+async def test_L8_the_line_that_runs_is_reported_and_nothing_else_of_it_is_seen(python: Kernel) -> None:
+    source = "\n\nimport time\ndef slow():\n    time.sleep(0.4)\n\nslow()\ntime.sleep(0.4)\n"
+    run = await collect(python, source)
+    assert run.lines == [5, 8]
+    assert run.outputs == []
+
+
+async def test_L8_a_quick_cell_reports_no_line(python: Kernel) -> None:
+    assert (await collect(python, "x = 1")).lines == []
+
+
+async def test_the_namespace_holds_nothing_of_ours(python: Kernel) -> None:
+    run = await collect(python, "[n for n in globals() if 'oi' in n or 'install' in n or 'cap' in n]")
+    assert run.result == "[]"
+
+
+async def test_output_beyond_the_cap_is_counted_and_kept_on_disk(python: Kernel) -> None:
+    run = await collect(python, "print('x' * 150_000, end='')\nprint('y' * 50_000, end='')\n1/0")
+    assert len(run.text()) == 100_000
+    (capped,) = (event for event in run.events if isinstance(event, OutputCapped))
+    assert capped.characters == 100_000
+    path = Path(capped.path)
+    assert path.read_text() == "x" * 150_000 + "y" * 50_000
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert run.error.name == "ZeroDivisionError"  # the error is shown all the same
+
+
+async def test_K8_a_flood_is_bounded_in_the_kernel_and_counted_to_the_last_character(python: Kernel) -> None:
+    run = await collect(python, "for _ in range(70): print('x' * 999_999)")
+    (capped,) = (event for event in run.events if isinstance(event, OutputCapped))
+    assert len(run.text()) + capped.characters == 70_000_000
+    path = Path(capped.path)
+    assert path.stat().st_size == 64_000_000
+    path.unlink()
+    resident = await collect(python, "import psutil\npsutil.Process().memory_info().rss < 400_000_000")
+    assert resident.result == "True"
+
+
+async def test_K30_text_that_utf8_cannot_express_is_replaced(python: Kernel) -> None:
+    run = await collect(python, r"print('a\ud800b')")
+    assert run.text() == "a?b\n"
+    run = await collect(
+        python, r"'a\ud800b'; from IPython.display import display; display({'text/html': '\ud800'}, raw=True)"
+    )
+    assert run.finished.status == "ok"
+    assert [output.data for output in run.outputs if isinstance(output, RichOutput)] == [{"text/html": "?"}]
+
+
+FORGED = """
+_k = get_ipython().kernel
+def _forge(kind, content):
+    _k.session.send(_k.iopub_socket, kind, content, parent=_k.get_parent())
+_forge("stream", {"name": "stdout", "text": 12345})
+_forge("stream", {"name": "printer", "text": "x"})
+_forge("display_data", {"data": "text", "metadata": None})
+_forge("display_data", {"data": {"text/plain": None}})
+_forge("update_display_data", {"data": {"text/plain": "1"}, "transient": {"display_id": 3}})
+_forge("error", {"ename": None, "evalue": [], "traceback": 5})
+_forge("oi_tui_line", {"line": 10**9})
+_forge("oi_tui_line", {"line": "one"})
+_forge("oi_tui_dropped", {"characters": -4})
+_forge("status", {"execution_state": {}})
+_forge("unheard_of", {})
+print("done")
+"""
+
+
+async def test_K28_messages_of_the_wrong_shape_are_ignored(python: Kernel) -> None:
+    run = await collect(python, FORGED)
+    assert run.text() == "done\n"
+    assert run.finished.status == "ok"
+    assert not any(isinstance(event, DisplayUpdated | LineReached) for event in run.events)
+
+
+MALFORMED = """
+_s = get_ipython().kernel.iopub_socket
+_mark = b"<IDS|MSG>"
+for _parts in ([b"no delimiter"], [_mark], [_mark, b"bad"] + [b"{}"] * 4, [_mark, b""] + [b"{"] * 4):
+    _s.send_multipart(_parts)
+print("done")
+"""
+
+
+async def test_K27_malformed_frames_are_ignored(python: Kernel) -> None:
+    run = await collect(python, MALFORMED)
+    assert run.text() == "done\n"
+    assert (await collect(python, "2 * 21")).result == "42"
+
+
+async def test_K5_sys_exit_is_an_error_and_not_the_end(python: Kernel) -> None:
+    run = await collect(python, "import sys\nsys.exit(3)")
+    assert run.error.name == "SystemExit"
+    assert (await collect(python, "'alive'")).result == "'alive'"
+
+
+async def test_K25_interrupts_between_runs_do_no_harm(python: Kernel) -> None:
+    run = await collect(python, "import os\nos.getpid()")
+    for _ in range(20):
+        os.kill(int(run.result), signal.SIGINT)
+    assert (await collect(python, "'alive'")).result == "'alive'"
