@@ -8,7 +8,7 @@ from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, 
 from oi_tui.app.engine.outputs import StreamOutput
 from oi_tui.widgets.timeline.code import Code
 from oi_tui.widgets.timeline.notice import Notice
-from oi_tui.widgets.timeline.pieces import Canvas, Fold, Piece
+from oi_tui.widgets.timeline.pieces import Canvas, Fold, Stack
 from oi_tui.widgets.timeline.prose import Prose
 from oi_tui.widgets.timeline.user import User
 
@@ -27,12 +27,10 @@ class Cell:
         self._content = _content(block)
         self._canvas: Canvas | None = None
         self._fold: Fold = "short"
-        self._pieces: list[Piece] = []
-        self._starts: list[int] = []
+        self._stale = True
+        self._stack = Stack()
         self.height = 0
         """Rows, with the empty one that parts it from the next block."""
-        self.layouts = 0
-        """How often rows were asked of the renderer, for tests of the cost."""
 
     @property
     def has_more(self) -> bool:
@@ -43,25 +41,23 @@ class Cell:
         """Bring the rows up to date; returns the height."""
         if block is not self._block:
             self._take(block)
-        elif canvas is self._canvas and fold == self._fold and self._pieces:
+        elif canvas is self._canvas and fold == self._fold and not self._stale:
             return self.height
-        self._canvas, self._fold = canvas, fold
-        self._arrange(canvas)
+        self._canvas, self._fold, self._stale = canvas, fold, False
+        self._stack = Stack(self._content.pieces(canvas, fold))
+        self.height = self._stack.height + 1
         return self.height
 
     def tick(self, elapsed: float, tick: int) -> None:
         """Another frame of the spinner of a running cell."""
         if isinstance(self._content, Code):
             self._content.elapsed, self._content.tick = elapsed, tick
-            self._pieces = []
+            self._stale = True
 
     def row(self, index: int) -> Strip:
         """The row at `index`, after `layout`."""
         assert self._canvas is not None
-        for start, piece in zip(self._starts, self._pieces, strict=True):
-            if index < start + piece.height:
-                return piece.row(index - start)
-        return self._canvas.blank
+        return self._stack.row(index) if index < self._stack.height else self._canvas.blank
 
     def _take(self, block: Block) -> None:
         match self._content, block:
@@ -76,16 +72,6 @@ class Cell:
             case _:
                 self._content = _content(block)
         self._block = block
-
-    def _arrange(self, canvas: Canvas) -> None:
-        self.layouts += 1
-        self._pieces = [piece for piece in self._content.pieces(canvas, self._fold) if piece.height]
-        self._starts = []
-        height = 0
-        for piece in self._pieces:
-            self._starts.append(height)
-            height += piece.height
-        self.height = height + 1
 
 
 class Cells:

@@ -39,9 +39,13 @@ class _Indent:
 
 
 class MarkdownLines:
-    """Turns the tokens of an element into lines; used once."""
+    """Turns the tokens of an element into lines; used once.
 
-    def __init__(self, canvas: Canvas) -> None:
+    With `number` an ordered list at the top level counts from there, whatever is written.
+    """
+
+    def __init__(self, canvas: Canvas, number: int | None = None) -> None:
+        self._first_number = number
         self._ink: Ink = canvas.ink
         self._room = canvas.room
         self._lines: list[Line] = []
@@ -85,7 +89,9 @@ class MarkdownLines:
                 self._numbers.append(None)
             case "ordered_list_open":
                 self._gap(token)
-                self._numbers.append(int(token.attrs.get("start", 1)))
+                own = int(token.attrs.get("start", 1))
+                counted = self._first_number if token.level == 0 else None
+                self._numbers.append(own if counted is None else counted)
             case "bullet_list_close" | "ordered_list_close":
                 self._numbers.pop()
             case "list_item_open":

@@ -4,6 +4,7 @@ Rows are finished strips of the full width. A row that has not changed is the sa
 before: the timeline repaints by identity.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,7 +33,7 @@ class Piece(Protocol):
 
     @property
     def height(self) -> int:
-        """Number of rows."""
+        """Number of rows, at least until the next layout."""
 
     def row(self, index: int) -> Strip:
         """The row at `index`, counted from 0."""
@@ -81,6 +82,29 @@ class Rows:
     def row(self, index: int) -> Strip:
         """The row at `index`."""
         return self._strips[index]
+
+
+class Stack:
+    """Pieces one under the other, as one; further ones can be put under them."""
+
+    def __init__(self, pieces: Iterable[Piece] = ()) -> None:
+        self.height = 0
+        self._pieces: list[Piece] = []
+        self._starts: list[int] = []
+        for piece in pieces:
+            self.append(piece)
+
+    def append(self, piece: Piece) -> None:
+        """Put a piece under the others; its height must not change any more."""
+        if piece.height:
+            self._pieces.append(piece)
+            self._starts.append(self.height)
+            self.height += piece.height
+
+    def row(self, index: int) -> Strip:
+        """The row at `index`."""
+        number = bisect_right(self._starts, index) - 1
+        return self._pieces[number].row(index - self._starts[number])
 
 
 def rows(canvas: Canvas, lines: Iterable[Line], base: Style, mark: str = " ", mark_style: Style | None = None) -> Rows:

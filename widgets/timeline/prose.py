@@ -6,16 +6,18 @@ state. Whether text arrives in pieces or at once gives the same rows.
 """
 
 import re
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from markdown_it.token import Token
 from rich.segment import Segment
 
 from oi_tui.app.engine.blocks import ProseBlock
 from oi_tui.widgets.timeline.markdown import MarkdownLines, clean
-from oi_tui.widgets.timeline.pieces import Canvas, Fold, Piece, Rows, rows
+from oi_tui.widgets.timeline.pieces import Canvas, Fold, Piece, Rows, Stack, rows
 from oi_tui.widgets.timeline.source import Source, SourceRows
-from oi_tui.widgets.timeline.wrap import Line, crop
+from oi_tui.widgets.timeline.wrap import crop
 
 _OPENING = re.compile(r"( {0,3})(`{3,}(?=[^`]*$)|~{3,})(.*)")
 
@@ -67,19 +69,26 @@ class Fence:
 
 
 class Element:
-    """A finished top-level Markdown element."""
+    """A Markdown element at the top level, or an item of a list there."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, start: "Start") -> None:
         self._text = text
-        self._canvas: Canvas | None = None
-        self._rows: Rows | None = None
+        self._start = start
 
     def pieces(self, canvas: Canvas) -> list[Piece]:
-        """Its rows, drawn once per canvas."""
-        if self._rows is None or self._canvas is not canvas:
-            self._canvas = canvas
-            self._rows = rows(canvas, _lines(self._text, canvas), canvas.ink.page)
-        return [self._rows] if self._rows.height else []
+        """Its rows."""
+        tokens = canvas.markdown.parse(self._text)
+        return [rows(canvas, MarkdownLines(canvas, self._start.number).draw(tokens), canvas.ink.page)]
+
+
+class Start(NamedTuple):
+    """Where an element starts."""
+
+    line: int = 0
+    close: bool = False
+    """Whether no empty row parts it from the element before: an item of a list."""
+    number: int | None = None
+    """Of an item of an ordered list."""
 
 
 class Prose:
@@ -87,12 +96,12 @@ class Prose:
 
     def __init__(self, block: ProseBlock) -> None:
         self._block = block
-        self._text = ""
-        self._done: list[Element | Fence] = []
-        self._taken = 0  # characters of the text that `_done` and the open fence hold
-        self._fence: Fence | None = None
-        self.renders = 0
-        """Elements parsed or drawn so far, for tests of the cost."""
+        self._canvas: Canvas | None = None
+        self._stack = Stack()
+        self._stacked = 0  # elements of `_done` that are in the stack
+        self.parses = 0
+        """Times that Markdown was parsed to find elements, for tests of the cost."""
+        self._restart()
 
     def update(self, block: ProseBlock) -> None:
         """A newer version of the block."""
@@ -101,16 +110,15 @@ class Prose:
     def pieces(self, canvas: Canvas, fold: Fold) -> list[Piece]:
         """What is drawn now."""
         self._advance(canvas)
-        elements = [*self._done, *self._tail()]
         if fold == "closed":
             return [_closed(self._block.text, canvas)]
-        pieces: list[Piece] = []
-        gap = Rows([canvas.blank])
-        for element in elements:
-            drawn = element.pieces(canvas)
-            if drawn and pieces:
-                pieces.append(gap)
-            pieces += drawn
+        if canvas is not self._canvas:
+            self._canvas, self._stack, self._stacked = canvas, Stack(), 0
+        for start, element in self._done[self._stacked :]:
+            for piece in _parted(start, element, canvas, first=not self._stack.height):
+                self._stack.append(piece)
+        self._stacked = len(self._done)
+        pieces: list[Piece] = [self._stack, *self._tail(canvas)]
         if self._block.state == "cut":
             pieces.append(rows(canvas, [[Segment("… broken off", canvas.ink.dim)]], canvas.ink.page))
         return pieces
@@ -120,12 +128,18 @@ class Prose:
         """Nothing of prose is hidden."""
         return False
 
+    def _restart(self) -> None:
+        self._text = ""
+        self._done: list[tuple[Start, Element | Fence]] = []
+        self._taken = 0  # characters of the text that `_done` and the open fence hold
+        self._lead = Start()  # what is known of the element that starts there
+        self._fence: Fence | None = None
+        self._canvas = None
+
     def _advance(self, canvas: Canvas) -> None:
         text = self._block.text
         if not text.startswith(self._text):
-            self._done, self._taken, self._fence, self._text = [], 0, None, ""
-        if text == self._text:
-            return
+            self._restart()
         end = text.rfind("\n") + 1
         fresh = end > self._text.rfind("\n") + 1
         self._text = text
@@ -140,7 +154,7 @@ class Prose:
             if self._fence.closes(line):
                 self._fence.take(lines[:number])
                 self._fence.show(complete=True)
-                self._done.append(self._fence)
+                self._done.append((Start(), self._fence))
                 self._fence = None
                 self._taken = _skip(self._text, self._taken, number + 1)
                 return True
@@ -150,37 +164,52 @@ class Prose:
 
     def _take_elements(self, end: int, canvas: Canvas) -> bool:
         """Finish all elements of the complete lines but the last; whether that one is an open fence."""
-        self.renders += 1
+        self.parses += 1
         text = clean(self._text[self._taken : end])
         lines = text.split("\n")
-        starts = _starts(canvas.markdown.parse(text))
+        starts = _starts(canvas.markdown.parse(text), lines, self._lead)
         for start, following in pairwise(starts):
-            self._done.append(_finished(lines[start:following]))
+            self._done.append((start, _finished(lines[start.line : following.line], start)))
         if not starts:
             return False
-        self._taken = _skip(self._text, self._taken, starts[-1])
-        opening = _OPENING.fullmatch(lines[starts[-1]])
+        self._lead = starts[-1]
+        self._taken = _skip(self._text, self._taken, self._lead.line)
+        opening = _OPENING.fullmatch(lines[self._lead.line])
         if opening is None:
             return False
         self._taken = _skip(self._text, self._taken, 1)
+        self._lead = Start()
         self._fence = Fence(opening)
         return True
 
-    def _tail(self) -> list[Element | Fence]:
+    def _tail(self, canvas: Canvas) -> Iterator[Piece]:
+        """The elements that may still change."""
         rest = clean(self._text[self._taken :])
-        if self._fence is None:
-            self.renders += 1
-            return [Element(rest)] if rest.strip() else []
-        streaming = self._block.state == "streaming"
-        hidden = self._fence.closes(rest) or (streaming and self._fence.may_close(rest))
-        self._fence.show("" if hidden else rest, complete=False)
-        return [self._fence]
+        first = not self._stack.height
+        if self._fence is not None:
+            streaming = self._block.state == "streaming"
+            hidden = self._fence.closes(rest) or (streaming and self._fence.may_close(rest))
+            self._fence.show("" if hidden else rest, complete=False)
+            yield from _parted(Start(), self._fence, canvas, first=first)
+            return
+        lines = rest.split("\n")
+        starts = _starts(canvas.markdown.parse(rest), lines, self._lead)
+        for start, following in pairwise([*starts, Start(len(lines))]):
+            yield from _parted(start, _finished(lines[start.line : following.line], start), canvas, first=first)
+            first = False
 
 
-def _finished(lines: list[str]) -> Element | Fence:
+def _parted(start: Start, element: Element | Fence, canvas: Canvas, *, first: bool) -> Iterator[Piece]:
+    pieces = [piece for piece in element.pieces(canvas) if piece.height]
+    if pieces and not first and not start.close:
+        yield Rows([canvas.blank])
+    yield from pieces
+
+
+def _finished(lines: list[str], start: Start) -> Element | Fence:
     opening = _OPENING.fullmatch(lines[0])
     if opening is None:
-        return Element("\n".join(lines))
+        return Element("\n".join(lines), start)
     fence = Fence(opening)
     content = lines[1:]
     fence.take(content[: next((number for number, line in enumerate(content) if fence.closes(line)), len(content))])
@@ -188,18 +217,34 @@ def _finished(lines: list[str]) -> Element | Fence:
     return fence
 
 
-def _starts(tokens: list[Token]) -> list[int]:
-    return [token.map[0] for token in tokens if token.level == 0 and token.map and token.nesting >= 0]
+def _starts(tokens: Sequence[Token], lines: Sequence[str], lead: Start) -> list[Start]:
+    """Where elements start; lists are taken apart into their items, so that a long one is not one element."""
+    starts: list[Start] = []
+    number: int | None = None
+    first_of_list = True
+    for token in tokens:
+        if token.map is None or token.nesting < 0 or token.level > 1:
+            continue
+        line = token.map[0]
+        if token.level == 0 and token.type == "ordered_list_open":
+            number = lead.number if not starts and lead.number is not None else int(token.attrs.get("start", 1))
+            first_of_list = True
+        elif token.level == 0 and token.type == "bullet_list_open":
+            number, first_of_list = None, True
+        elif token.level == 0:
+            starts.append(Start(line))
+        elif token.type == "list_item_open":
+            close = not first_of_list and bool(lines[line - 1].strip())
+            starts.append(Start(line, close if starts else lead.close, number))
+            first_of_list = False
+            number = None if number is None else number + 1
+    return starts
 
 
 def _skip(text: str, start: int, lines: int) -> int:
     for _ in range(lines):
         start = text.index("\n", start) + 1
     return start
-
-
-def _lines(text: str, canvas: Canvas) -> list[Line]:
-    return MarkdownLines(canvas).draw(canvas.markdown.parse(text))
 
 
 def _closed(text: str, canvas: Canvas) -> Rows:

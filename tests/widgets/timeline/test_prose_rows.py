@@ -130,17 +130,19 @@ def test_finished_code_is_coloured_alike_streamed_or_not(canvas_of: CanvasOf, la
     assert all(list(streamed.row(y)) == list(at_once.row(y)) for y in range(at_once.height))
 
 
-def test_appending_leaves_finished_elements_alone(canvas_of: CanvasOf) -> None:
+def test_appending_leaves_finished_rows_alone(canvas_of: CanvasOf) -> None:
     canvas = canvas_of(80)
-    text = "".join(f"Paragraph {number} with some words.\n\n" for number in range(500))
-    content = Prose(ProseBlock(id="p", text=text))
-    before = content.pieces(canvas, "short")
+    text = "".join(f"Paragraph {number} with some words.\n\n- item\n- item\n\n" for number in range(100))
+    cell = Cell(prose(text))
+    before = [cell.row(y) for y in range(cell.layout(prose(text), canvas, "short") - 1)]
 
-    content.update(ProseBlock(id="p", text=text + "and more"))
-    after = content.pieces(canvas, "short")
+    cell.layout(prose(text + "and more"), canvas, "short")
 
-    assert len(after) >= 999
-    assert all(one is other for one, other in zip(before[:-1:2], after[::2], strict=False))
+    assert all(row is cell.row(y) for y, row in enumerate(before[:-2]))
+
+
+def test_lists_keep_their_numbers_and_the_gaps_of_their_author(drawn: Draw) -> None:
+    assert drawn(prose("3. a\n3. b\n\n3. c\n\n   more")) == ["   3. a", "   4. b", "", "   5. c", "", "      more"]
 
 
 def test_the_work_per_append_does_not_grow_with_the_message(canvas_of: CanvasOf) -> None:
@@ -149,10 +151,10 @@ def test_the_work_per_append_does_not_grow_with_the_message(canvas_of: CanvasOf)
     text = ""
     counts = []
     for number in range(400):
-        before = content.renders
+        before = content.parses
         text += f"Paragraph {number} with some words.\n\n"
         content.update(ProseBlock(id="p", text=text))
         content.pieces(canvas, "short")
-        counts.append(content.renders - before)
+        counts.append(content.parses - before)
 
     assert max(counts) <= 2
