@@ -146,9 +146,14 @@ def _from_status(status: int, chain: Sequence[BaseException], said: str, details
             return Failure(error=_no_money(asked, details))
         case 429:
             wait = _retry_after(chain)
-            hint = "Wait a little, then send the message again." if wait is None else f"It asks to wait {wait:.0f} s."
+            pause = "a little" if wait is None else f"{max(1, wait):.0f} s"
+            hint = f"Wait {pause}, then send the message again."
             error = ModelError("rate_limited", f"{server} takes no more requests for now.", hint=hint, details=details)
             return Failure(error=error, passing=True, why="too many requests (429)", wait=wait)
+        case 413:
+            return Failure(error=_too_long(asked, details))
+        case 400 | 422 | 500 if _TOO_LONG.search(said):
+            return Failure(error=_too_long(asked, details))
         case _ if status >= 500:
             title = f"{server} failed with status {status}."
             error = ModelError("server", title, hint="Send the message again later.", details=details)
@@ -158,10 +163,6 @@ def _from_status(status: int, chain: Sequence[BaseException], said: str, details
         case 408:
             error = ModelError("timeout", f"{server} gave up waiting.", hint="Send it again.", details=details)
             return Failure(error=error)
-        case 413:
-            return Failure(error=_too_long(asked, details))
-        case 400 | 422 if _TOO_LONG.search(said):
-            return Failure(error=_too_long(asked, details))
         case 400 if _WRONG_KEY.search(said):
             return Failure(error=_wrong_key(asked, details))
         case 404:
@@ -187,7 +188,10 @@ def _from_words(chain: Sequence[BaseException], said: str, details: str, asked: 
         f"{_capital(asked.server)} broke off the answer with an error." if started else "The model could not answer."
     )
     hint = "Send the message again; the details say what the server reported."
-    return Failure(error=ModelError("server" if status >= 500 else "other", title, hint=hint, details=details))
+    if status < 500:
+        return Failure(error=ModelError("other", title, hint=hint, details=details))
+    error = ModelError("server", title, hint=hint, details=details)
+    return Failure(error=error, passing=not started, why="the server reported an error")
 
 
 def _unreachable(names: set[str], asked: Asked, details: str) -> Failure:
@@ -239,8 +243,12 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _http_status(chain: Sequence[BaseException]) -> int | None:
-    """Status of a true HTTP answer; LiteLLM invents status codes for everything else."""
+    """Status of a true HTTP answer, or the one that an error inside a stream tells; LiteLLM invents all others."""
     for link in chain:
+        body = getattr(link, "body", None)
+        code = body.get("code") if isinstance(body, Mapping) else None
+        if isinstance(code, int) and 400 <= code < 600:
+            return code
         if {base.__name__ for base in type(link).__mro__[:3]} & _HTTP_ERRORS and "litellm" not in type(link).__module__:
             status = getattr(link, "status_code", None) or getattr(getattr(link, "response", None), "status_code", None)
             if isinstance(status, int) and status >= 400:

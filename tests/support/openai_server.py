@@ -71,6 +71,8 @@ class Turn:
     """How: the connection is reset, is closed in the middle of the body, or the body just ends."""
     garbage_after: int | None = None
     """Send an event that is not JSON after this many events, then go on."""
+    error_after: int | None = None
+    """Report `error` inside the stream after this many events, and end."""
     hold: bool = False
     """Send nothing, not even the status, until `OpenAIServer.release()`."""
     pause_after: int | None = None
@@ -96,6 +98,8 @@ class OpenAIServer:
     def __init__(self, *, port: int = 0, models: Sequence[str] = ("scripted",)) -> None:
         self.models = tuple(models)
         self.exchanges: list[Exchange] = []
+        self.arrived = threading.Semaphore(0)
+        """Released once for every request for an answer."""
         self._port = port
         self._ordered: list[Turn] = [Turn(text="Hello.")]
         self._matched: list[Turn] = []
@@ -213,6 +217,7 @@ class OpenAIServer:
         last = json.dumps(messages[-1].get("content") or "", ensure_ascii=False)
         with self._lock:
             self.exchanges.append(exchange)
+            self.arrived.release()
             for turn in self._matched:
                 if re.search(turn.match, last):
                     return turn
@@ -225,8 +230,7 @@ class OpenAIServer:
         if turn.hold:
             await self._released.wait()
         if turn.status != 200:
-            error = turn.error if isinstance(turn.error, dict) else {"message": turn.error, "type": "scripted"}
-            write_json(writer, turn.status, {"error": error}, retry_after=turn.retry_after)
+            write_json(writer, turn.status, {"error": error_object(turn)}, retry_after=turn.retry_after)
             await writer.drain()
             return False
         if not exchange.body.get("stream"):
@@ -244,7 +248,7 @@ class OpenAIServer:
             await writer.drain()
         elif turn.cut == "reset":
             writer.transport.abort()
-        return turn.cut_after is None and turn.garbage_after is None
+        return turn.cut_after is turn.garbage_after is turn.error_after is None
 
     async def _paced(self, turn: Turn, exchange: Exchange) -> AsyncIterator[bytes]:
         """The events of a turn at its pace, with its faults."""
@@ -252,6 +256,9 @@ class OpenAIServer:
         start = loop.time()
         for number, data in enumerate(events(turn, exchange.body)):
             if number == turn.cut_after:
+                return
+            if number == turn.error_after:
+                yield b"data: %b\n\n" % json.dumps({"error": error_object(turn)}).encode()
                 return
             if number == turn.garbage_after:
                 yield b'data: {"choices": [{"delta": {"content": oops\n\n'
@@ -301,7 +308,11 @@ def call_fragments(turn: Turn) -> Iterator[Json]:
     """The calls in fragments: the first of each has the id and the name and no arguments."""
     streams: list[list[Json]] = []
     for index, call in enumerate(turn.calls):
-        first = {"id": call.id or f"call_{index}", "type": "function", "function": {"name": call.name, "arguments": ""}}
+        first: Json = {
+            "id": call.id or f"call_{index}",
+            "type": "function",
+            "function": {"name": call.name, "arguments": ""},
+        }
         rest = ({"function": {"arguments": piece}} for piece in pieces(call.arguments, turn.chunk))
         streams.append([{"index": index, **fragment} for fragment in (first, *rest)])
     if not turn.interleaved:
@@ -326,6 +337,11 @@ def whole_answer(turn: Turn, body: Mapping[str, Any]) -> Json:
     choice = {"index": 0, "message": message, "finish_reason": finish_reason(turn)}
     head = {"id": "chatcmpl-0", "object": "chat.completion", "created": 0, "model": body.get("model", "")}
     return {**head, "choices": [choice], "usage": usage(turn, body)}
+
+
+def error_object(turn: Turn) -> Json:
+    """What the body of a failure says."""
+    return turn.error if isinstance(turn.error, dict) else {"message": turn.error, "type": "scripted"}
 
 
 def finish_reason(turn: Turn) -> str:

@@ -1,0 +1,39 @@
+"""Fixtures of the engine's tests that talk to a model over HTTP."""
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from oi_tui.app.engine.chat import ChatMessage, ChatRequest, Delta
+from oi_tui.app.engine.model import LiteLLMModel, close_connections
+from oi_tui.app.engine.settings import ModelSection
+from support.openai_server import OpenAIServer
+
+
+@pytest.fixture
+async def model(openai_server: OpenAIServer) -> AsyncIterator[Callable[..., LiteLLMModel]]:
+    """A factory of models on the scripted server, with settings as keywords, that retry at once."""
+
+    def build(*, api_key: str | None = None, environ: dict[str, str] | None = None, **settings: Any) -> LiteLLMModel:
+        defaults = ModelSection(name="scripted", api_base=openai_server.url, retries=1, timeout=10)
+        section = msgspec.structs.replace(defaults, **settings)
+        return LiteLLMModel(section, api_key=api_key, environ=environ or {}, backoff=0.001)
+
+    yield build
+    await close_connections()
+
+
+@pytest.fixture
+def answer() -> Callable[..., Any]:
+    """Ask a model one thing and gather what comes, up to an error, which is raised after it is put in `into`."""
+
+    async def gather(model: LiteLLMModel, text: str = "hi", *, into: list[Delta] | None = None) -> list[Delta]:
+        deltas: list[Delta] = [] if into is None else into
+        request = ChatRequest(messages=(ChatMessage(role="user", text=text),), languages=("python", "shell"))
+        async for delta in model.stream(request):
+            deltas.append(delta)
+        return deltas
+
+    return gather

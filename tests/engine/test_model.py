@@ -1,0 +1,212 @@
+"""The model over LiteLLM, against a scripted server."""
+
+import asyncio
+import importlib.util
+import json
+from collections.abc import Callable
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+
+from oi_tui.app.engine.chat import (
+    AnswerEnded,
+    AnswerUsage,
+    ChatMessage,
+    ChatRequest,
+    TextDelta,
+    ToolCall,
+    ToolDelta,
+)
+from oi_tui.app.engine.model import LiteLLMModel
+from support.openai_server import Call, OpenAIServer, Turn
+
+Build = Callable[..., LiteLLMModel]
+QUESTION = ChatRequest(messages=(ChatMessage(role="user", text="hi"),), languages=("python", "shell"))
+
+
+async def test_an_answer_streams_as_text_then_usage_then_its_end(
+    openai_server: OpenAIServer, model: Build, answer: Any
+) -> None:
+    openai_server.script(Turn(text="Hello there", chunk=6))
+    deltas = await answer(model())
+    assert deltas == [
+        TextDelta(text="Hello "),
+        TextDelta(text="there"),
+        AnswerUsage(input_tokens=deltas[2].input_tokens, output_tokens=2, cost=0.0),
+        AnswerEnded(reason="stop"),
+    ]
+    assert openai_server.exchanges[0].headers["authorization"] == "Bearer no-key"
+    assert openai_server.requests[0]["model"] == "scripted"
+    assert openai_server.requests[0]["stream_options"] == {"include_usage": True}
+
+
+@pytest.mark.parametrize("name", ["anything", "someone/anything", "qwen3:8b", "openai/anything"])
+async def test_an_unknown_name_on_a_given_server_is_asked_for_as_it_is(
+    openai_server: OpenAIServer, model: Build, answer: Any, name: str
+) -> None:
+    await answer(model(name=name))
+    assert openai_server.requests[0]["model"] == name.removeprefix("openai/")
+    assert "tools" not in openai_server.requests[0]
+
+
+@pytest.mark.parametrize("interleaved", [False, True])
+async def test_L9_two_parallel_native_calls_arrive_in_order(
+    openai_server: OpenAIServer, model: Build, answer: Any, interleaved: bool
+) -> None:
+    first = json.dumps({"language": "python", "code": "print('first')"})
+    second = json.dumps({"language": "shell", "code": "echo second"})
+    calls = (Call(arguments=first), Call(arguments=second))
+    openai_server.script(Turn(text="Both:", calls=calls, interleaved=interleaved, chunk=3))
+    deltas = await answer(model(tools="on"))
+    fragments = [delta for delta in deltas if isinstance(delta, ToolDelta)]
+    heads = [(delta.index, delta.id, delta.name) for delta in fragments if delta.id]
+    assert heads == [(0, "call_0", "execute"), (1, "call_1", "execute")]
+    assert "".join(delta.arguments for delta in fragments if delta.index == 0) == first
+    assert "".join(delta.arguments for delta in fragments if delta.index == 1) == second
+    assert deltas[-1] == AnswerEnded(reason="tool_calls")
+
+
+async def test_tools_work_without_the_package_that_litellm_1_106_needs_for_them(
+    openai_server: OpenAIServer, model: Build, answer: Any
+) -> None:
+    assert importlib.util.find_spec("mcp") is None, "a bare install has no mcp; this test proves nothing with it"
+    openai_server.script(Turn(calls=(Call(arguments="{}"),)))
+    assert AnswerEnded(reason="tool_calls") in await answer(model(tools="on"))
+    function = openai_server.requests[0]["tools"][0]["function"]
+    assert function["name"] == "execute"
+    assert function["parameters"]["properties"]["language"]["enum"] == ["python", "shell"]
+
+
+async def test_tools_are_offered_by_themselves_where_the_model_is_known_to_take_them(
+    openai_server: OpenAIServer, model: Build, answer: Any
+) -> None:
+    await answer(model(name="openai/gpt-4o"))
+    await answer(model(name="openai/gpt-4o", tools="off"))
+    assert ["tools" in request for request in openai_server.requests] == [True, False]
+
+
+async def test_usage_of_a_model_that_thinks_first_is_read_and_its_thoughts_are_left_out(
+    openai_server: OpenAIServer, model: Build, answer: Any
+) -> None:
+    details = {
+        "prompt_tokens": 1000,
+        "completion_tokens": 500,
+        "total_tokens": 1500,
+        "completion_tokens_details": {"reasoning_tokens": 400, "audio_tokens": None},
+        "prompt_tokens_details": {"cached_tokens": 0},
+    }
+    openai_server.script(Turn(text="Yes.", reasoning="Let me see", usage_details=details))
+    deltas = await answer(model(name="openai/gpt-4o"))
+    assert deltas == [
+        TextDelta(text="Yes."),
+        AnswerUsage(input_tokens=1000, output_tokens=500, cost=pytest.approx(0.0075)),
+        AnswerEnded(),
+    ]
+
+
+async def test_tokens_are_counted_here_where_the_server_does_not_report_them(
+    openai_server: OpenAIServer, model: Build, answer: Any
+) -> None:
+    openai_server.script(Turn(text="one two three four", usage=False))
+    (usage,) = [delta for delta in await answer(model()) if isinstance(delta, AnswerUsage)]
+    assert usage.estimated
+    assert usage.input_tokens > 0
+    assert usage.output_tokens == 4
+
+
+async def test_an_answer_that_hits_the_token_limit_ends_with_length(
+    openai_server: OpenAIServer, model: Build, answer: Any
+) -> None:
+    openai_server.script(Turn(text="and then", finish_reason="length"))
+    assert (await answer(model(max_output_tokens=5, temperature=0.0)))[-1] == AnswerEnded(reason="length")
+    assert openai_server.requests[0]["temperature"] == 0.0
+    assert 5 in (openai_server.requests[0].get("max_tokens"), openai_server.requests[0].get("max_completion_tokens"))
+
+
+async def test_closing_the_answer_frees_the_server(openai_server: OpenAIServer, model: Build) -> None:
+    openai_server.script(Turn(text="a long answer", pause_after=3))
+    async with asyncio.timeout(20), aclosing(model().stream(QUESTION)) as deltas:
+        async for _ in deltas:
+            break
+    assert await asyncio.to_thread(openai_server.exchanges[0].over.wait, 10)
+    assert openai_server.exchanges[0].outcome == "left"
+
+
+async def test_cancelling_while_the_server_thinks_frees_it(openai_server: OpenAIServer, model: Build) -> None:
+    openai_server.script(Turn(hold=True))
+    asked = model()
+
+    async def ask() -> None:
+        async for _ in asked.stream(QUESTION):
+            pass
+
+    async with asyncio.timeout(20):
+        task = asyncio.create_task(ask())
+        assert await asyncio.to_thread(openai_server.arrived.acquire, timeout=15)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert await asyncio.to_thread(openai_server.exchanges[0].over.wait, 10)
+    assert openai_server.exchanges[0].outcome == "left"
+
+
+async def test_a_key_that_was_given_is_sent_and_keys_of_the_environment_do_not_go_to_this_machine(
+    openai_server: OpenAIServer, model: Build, answer: Any
+) -> None:
+    await answer(model(api_key="given-key", environ={"OPENAI_API_KEY": "sk-of-the-environment"}))
+    await answer(model(environ={"OPENAI_API_KEY": "sk-of-the-environment"}))
+    sent = [exchange.headers["authorization"] for exchange in openai_server.exchanges]
+    assert sent == ["Bearer given-key", "Bearer no-key"]
+
+
+async def test_context_window_and_pictures_are_known_after_preload(model: Build) -> None:
+    known, unknown, told = model(name="openai/gpt-4o"), model(), model(context_window=4096, images="on")
+    for each in (known, unknown, told):
+        await each.preload()
+    assert (known.context_window, known.takes_images) == (128_000, True)
+    assert (unknown.context_window, unknown.takes_images) == (None, False)
+    assert (told.context_window, told.takes_images) == (4096, True)
+
+
+async def test_pictures_go_only_to_a_model_that_takes_them(openai_server: OpenAIServer, model: Build) -> None:
+    picture = "data:image/png;base64,AAAA"
+    request = ChatRequest(messages=(ChatMessage(role="user", text="what is this?", images=(picture,)),))
+    for images in ("on", "off"):
+        async for _ in model(images=images).stream(request):
+            pass
+    shown, hidden = (body["messages"][0]["content"] for body in openai_server.requests)
+    assert shown[1] == {"type": "image_url", "image_url": {"url": picture}}
+    assert hidden == "what is this?"
+
+
+async def test_calls_of_the_past_become_fenced_code_for_a_model_without_tools(
+    openai_server: OpenAIServer, model: Build
+) -> None:
+    call = ToolCall(id="c1", name="execute", arguments='{"language": "python", "code": "1+1"}')
+    past = (
+        ChatMessage(role="user", text="add"),
+        ChatMessage(role="assistant", text="I add.", calls=(call,)),
+        ChatMessage(role="tool", text="2", call_id="c1"),
+        ChatMessage(role="user", text="and now?"),
+    )
+    request = ChatRequest(messages=past, languages=("python",))
+    for tools in ("off", "on"):
+        async for _ in model(tools=tools).stream(request):
+            pass
+    text, native = (body["messages"] for body in openai_server.requests)
+    assert [message["role"] for message in text] == ["user", "assistant", "user"]
+    assert text[1]["content"] == "I add.\n\n```python\n1+1\n```"
+    assert text[2]["content"] == "Output:\n2\n\nand now?"
+    assert [message["role"] for message in native] == ["user", "assistant", "tool", "user"]
+    assert native[1]["tool_calls"][0]["function"]["name"] == "execute"
+    assert native[2]["tool_call_id"] == "c1"
+
+
+async def test_a_call_that_was_broken_off_is_sent_back_as_an_object(openai_server: OpenAIServer, model: Build) -> None:
+    broken = ToolCall(id="c1", name="execute", arguments='{"language": "pyth')
+    past = (ChatMessage(role="assistant", calls=(broken,)), ChatMessage(role="tool", text="failed", call_id="c1"))
+    async for _ in model(tools="on").stream(ChatRequest(messages=past, languages=("python",))):
+        pass
+    sent = openai_server.requests[0]["messages"][0]["tool_calls"][0]["function"]["arguments"]
+    assert json.loads(sent) == {"code": broken.arguments}
