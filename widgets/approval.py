@@ -125,6 +125,15 @@ class ApprovalPanel(Widget, can_focus=True):
         self._limit = max(4, height)
         self._refresh()
 
+    def focus_stage(self) -> None:
+        """Give the keys to what is going on: the question, the editor, or the reason."""
+        widgets: dict[Stage, Widget] = {
+            "question": self,
+            "editing": self.query_one(SourceEditor),
+            "reason": self.query_one(Input),
+        }
+        widgets[self.stage].focus()
+
     def set_palette(self, palette: Palette) -> None:
         """Other colours from now on."""
         self.query_one(SourceView).set_palette(palette)

@@ -29,7 +29,7 @@ class SourceEditor(TextArea):
         border: none;
         padding: 0;
         background: $surface-code;
-        scrollbar-size: 1 1;
+        scrollbar-size: 0 1;
         &:focus { border: none; }
     }
     """

@@ -9,6 +9,7 @@ from pygments.util import ClassNotFound
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
+from textual.errors import NoWidget
 from textual.events import Resize
 from textual.geometry import Size
 from textual.message import Message
@@ -45,7 +46,7 @@ class SourceView(ScrollView, can_focus=False):
 
     DEFAULT_CSS = """
     SourceView {
-        height: auto;
+        height: 1;
         background: $surface-code;
         scrollbar-size-vertical: 1;
         overflow-x: hidden;
@@ -85,8 +86,8 @@ class SourceView(ScrollView, can_focus=False):
 
     @property
     def rows_below(self) -> int:
-        """Rows under the lower edge."""
-        return max(0, len(self._rows) - int(self.scroll_offset.y) - self.size.height)
+        """Rows under the lower edge of what can really be seen of this widget."""
+        return max(0, len(self._rows) - int(self.scroll_offset.y) - self._seen_height())
 
     @property
     def line_count(self) -> int:
@@ -108,10 +109,6 @@ class SourceView(ScrollView, can_focus=False):
         """Rows at this width."""
         self._wrap(width)
         return len(self._rows)
-
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """All rows; the panel around it sets a limit."""
-        return max(1, self.row_count(width))
 
     def render_line(self, y: int) -> Strip:
         """One row: number, mark, code."""
@@ -156,8 +153,15 @@ class SourceView(ScrollView, can_focus=False):
                 self._rows.append((number if part == 0 else None, row))
         self.virtual_size = Size(width - self.styles.scrollbar_size_vertical, len(self._rows))
 
+    def _seen_height(self) -> int:
+        """Rows that are neither outside of the screen nor cut off by what is around."""
+        try:
+            return self.screen.find_widget(self).visible_region.height
+        except NoWidget:
+            return 0
+
     def _look(self) -> None:
-        if self.size.height and self._rows and self.rows_below == 0:
+        if self._seen_height() and self._rows and self.rows_below == 0:
             self.end_seen = True
         self.post_message(self.Viewed())
 

@@ -14,6 +14,7 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.events import Resize
 from textual.screen import Screen
+from textual.widgets import Input
 
 from oi_tui.app.bridge import Bridge
 from oi_tui.app.client import Connect
@@ -33,6 +34,7 @@ from oi_tui.widgets.composer import Composer, PromptArea
 from oi_tui.widgets.question import QuestionPanel
 from oi_tui.widgets.status import Status, StatusBar
 from oi_tui.widgets.timeline.view import Timeline
+from oi_tui.widgets.welcome import Welcome
 
 SECOND_ESCAPE = 1.0
 """Seconds within which another Escape stops the whole turn."""
@@ -61,7 +63,8 @@ class ChatScreen(Screen[None]):
         self._setup: SetupScreen | None = None
 
     def compose(self) -> ComposeResult:
-        """Timeline, then one of three in the bottom region, then the status."""
+        """The welcome or the timeline, then one of three in the bottom region, then the status."""
+        yield Welcome(id="welcome")
         yield Timeline(palette=self.palette, images=self._settings.screen.images != "off", id="timeline")
         with Vertical(id="bottom"):
             yield Composer(clock=self._clock, id="composer")
@@ -72,6 +75,7 @@ class ChatScreen(Screen[None]):
     def on_mount(self) -> None:
         """The composer first; then the engine may start."""
         self.set_palette(self.palette)
+        self._show_timeline(False)
         self._bring_up("composer")
         self.run_worker(self.bridge.run(), name="engine", exclusive=True)
 
@@ -86,10 +90,13 @@ class ChatScreen(Screen[None]):
     def reset(self, blocks: Sequence[Block]) -> None:
         """Another transcript."""
         self.query_one(Timeline).reset(blocks)
+        self._show_timeline(bool(blocks))
         self.query_one(PromptArea).set_history([block.text for block in blocks if isinstance(block, UserBlock)])
 
     def put(self, index: int, block: Block) -> None:
         """One block."""
+        if index == 0:
+            self._show_timeline(True)
         self.query_one(Timeline).put(index, block)
 
     def show_status(self, status: Status, queued: int) -> None:
@@ -156,6 +163,13 @@ class ChatScreen(Screen[None]):
         except WrongArgument as wrong:
             self.notify(str(wrong), severity="warning", markup=False)
 
+    def on_welcome_chosen(self, event: Welcome.Chosen) -> None:
+        """An example to begin with; the person sends it."""
+        event.stop()
+        area = self.query_one(PromptArea)
+        area.fill(event.prompt)
+        area.focus()
+
     def on_approval_panel_decided(self, event: ApprovalPanel.Decided) -> None:
         """The answer to the question about code."""
         event.stop()
@@ -210,14 +224,17 @@ class ChatScreen(Screen[None]):
 
     def action_switch_focus(self) -> None:
         """Between the timeline and what is at the bottom."""
-        timeline = self.query_one(Timeline)
-        if not timeline.has_focus:
-            timeline.focus()
+        upper = self.query_one(Timeline if self.query_one(Timeline).display else "#welcome OptionList")
+        if not upper.has_focus:
+            upper.focus()
             return
-        for panel in (PromptArea, ApprovalPanel, QuestionPanel):
-            widget = self.query_one(panel)
-            if widget.display and all(node.display for node in widget.ancestors_with_self if hasattr(node, "display")):
-                widget.focus()
+        approval, question = self.query_one(ApprovalPanel), self.query_one(QuestionPanel)
+        if approval.display:
+            approval.focus_stage()
+        elif question.display:
+            question.query_one(Input).focus()
+        else:
+            self.query_one(PromptArea).focus()
 
     def action_restart_engine(self) -> None:
         """A new engine for the same session."""
@@ -232,6 +249,12 @@ class ChatScreen(Screen[None]):
             self.notify(str(failed), severity="error", markup=False)
 
     # -- inside ------------------------------------------------------------------------------------------------
+
+    def _show_timeline(self, shown: bool) -> None:
+        welcome = self.query_one(Welcome)
+        self.query_one(Timeline).display, welcome.display = shown, not shown
+        if not shown:
+            welcome.look_at(Path(self.bridge.transcript.cwd or "."))
 
     def _bring_up(self, name: str) -> None:
         self.remove_class("-approval-full")

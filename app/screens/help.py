@@ -1,5 +1,6 @@
 """All keys and commands, made from where they are defined."""
 
+from textwrap import wrap
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -11,8 +12,9 @@ from textual.widgets import Static
 
 from oi_tui.app.commands import Section, sections
 
-_KEYS, _SLASH = 26, 24
-_ROOMY = 90
+_KEYS = 28
+_ROOMY = 64
+_PAGE_MARGIN = 6
 
 
 class HelpScreen(ModalScreen[None]):
@@ -46,12 +48,17 @@ class SectionTable(Static):
         self.update(self._content(self.app.size.width))
 
     def _content(self, width: int) -> Content:
+        room = max(20, width - _PAGE_MARGIN)
+        roomy = room >= _ROOMY
+        indent = _KEYS if roomy else 2
         lines: list[Content] = []
         for keys, slash, text in self._section.rows:
-            if width >= _ROOMY:
-                words = (Content.styled(f"{keys:<{_KEYS}}", "$accent"), Content.styled(f"{slash:<{_SLASH}}", "$text"))
-                lines.append(Content.assemble(*words, (text, "$dim")))
-                continue
             head = "  ".join(part for part in (keys, slash) if part)
-            lines.append(Content.assemble((f"{head:<24}  ", "$accent"), (text, "$dim")))
+            first, *rest = wrap(text, room - indent) or [""]
+            if roomy and len(head) < _KEYS:
+                lines.append(Content.assemble((f"{head:<{_KEYS}}", "$accent"), (first, "$dim")))
+            else:
+                lines.append(Content.styled(head, "$accent"))
+                rest.insert(0, first)
+            lines += [Content.styled(" " * indent + line, "$dim") for line in rest]
         return Content("\n").join(lines)

@@ -116,6 +116,20 @@ async def test_U4_a_source_longer_than_the_panel_cannot_be_approved_before_its_e
         assert await stage.engine.heard(1) == [Decide(request_id="d1", verdict="run", source=LONG)]
 
 
+async def test_U4_rows_that_a_small_screen_cuts_off_do_not_count_as_shown(play):
+    source = "a = 1\nb = 2\nc = 3\nd = 4\nevil()\n"
+    async with play((40, 10)) as stage:
+        await stage.propose(source)
+        await stage.arm()
+        await stage.pilot.press("y")
+        await stage.settle()
+        assert stage.engine.asked == []
+        await stage.pilot.press("down", "down", "down", "down")
+        await stage.settle()
+        await stage.pilot.press("y")
+        assert await stage.engine.heard(1) == [Decide(request_id="d1", verdict="run", source=source)]
+
+
 async def test_a_long_source_can_be_refused_without_reading_it(play):
     async with play() as stage:
         await stage.propose(LONG)

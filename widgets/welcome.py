@@ -1,0 +1,85 @@
+"""An empty session: what it can do, and three prompts that fit the folder."""
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widgets import OptionList, Static
+
+from oi_tui.app.engine.text import safe_text
+
+_LOOK_AT = 200
+"""Entries of the folder; a folder of a million files must not hold up the first frame."""
+
+
+class Welcome(Vertical):
+    """Shown until the first block comes; a choice is put into the composer, not sent."""
+
+    DEFAULT_CSS = """
+    Welcome {
+        height: 1fr;
+        padding: 1 3;
+        & > Static { height: auto; color: $dim; margin-bottom: 1; }
+        & > OptionList {
+            height: auto; border: none; padding: 0; background: $background; color: $text;
+            scrollbar-size-vertical: 1;
+            &:focus { border: none; background-tint: $background 0%; }
+            & > .option-list--option-highlighted { background: $background; color: $text; }
+            &:focus > .option-list--option-highlighted { background: $surface-focus; color: $accent; }
+        }
+    }
+    """
+
+    class Chosen(Message):
+        """This prompt would do."""
+
+        def __init__(self, prompt: str) -> None:
+            super().__init__()
+            self.prompt = prompt
+
+    def compose(self) -> ComposeResult:
+        """The line and the prompts."""
+        yield Static("Say what you want done. The code it takes is shown to you before it runs.", markup=False)
+        yield OptionList(markup=False)
+
+    def look_at(self, folder: Path) -> None:
+        """Fit the prompts to what is in this folder."""
+        offers = self.query_one(OptionList)
+        offers.clear_options()
+        offers.add_options(example_prompts(folder))
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Up to the screen."""
+        event.stop()
+        self.post_message(self.Chosen(str(event.option.prompt)))
+
+
+def example_prompts(folder: Path) -> list[str]:
+    """Three prompts; about the data, the repository or the documents that are there."""
+    return list(islice(_prompts(_names(folder)), 3))
+
+
+def _prompts(names: list[str]) -> Iterator[str]:
+    for suffix in (".csv", ".parquet", ".xlsx", ".json"):
+        data = next((name for name in names if name.endswith(suffix)), None)
+        if data is not None:
+            yield f"Read @{data}, say what is in it, and plot what is interesting."
+            break
+    if ".git" in names:
+        yield "Which files of this repository change most often, and why?"
+    if any(name.endswith((".png", ".jpg", ".jpeg")) for name in names):
+        yield "Make a contact sheet of the pictures in this folder."
+    yield "What takes up the space in this folder? Show the ten largest files as a table."
+    yield "Plot the sine and cosine from 0 to 2π."
+    yield "What is this machine: processor, memory, disk, Python?"
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        names = [entry.name for entry in islice(folder.iterdir(), _LOOK_AT)]
+    except OSError:
+        return []  # the folder cannot be read; the general prompts fit any
+    return sorted(name for name in names if " " not in name and safe_text(name) == name)
