@@ -1,0 +1,210 @@
+"""The engine as a process of its own: what one side does when the other is gone."""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from oi_tui.app.client import EngineLost, ProcessClient
+from oi_tui.app.engine.events import AnyEvent, OutputAdded, SessionOpened, TurnEnded
+from oi_tui.app.engine.protocol import VERSION, Batch, Configure, Failed, Hello, Reply, decode_reply, encode
+from oi_tui.app.engine.settings import LoopSection, ModelSection, Settings
+from oi_tui.app.engine.store import Store
+from oi_tui.app.engine.transcript import Transcript
+from oi_tui.app.engine.verbs import Interrupt, Open, Submit
+from support.openai_server import OpenAIServer, Turn
+
+pytestmark = pytest.mark.kernel
+
+SLEEP = "```python\nprint('begun', flush=True)\nimport time\ntime.sleep(60)\n```"
+
+
+class Front:
+    """Follows one engine process."""
+
+    def __init__(self, client: ProcessClient) -> None:
+        self.client = client
+        self.transcript = Transcript()
+        self.replies = client.replies()
+
+    async def until(self, kind: type[AnyEvent]) -> AnyEvent:
+        """Fold batches up to the first event of this kind."""
+        async with asyncio.timeout(60):
+            async for reply in self.replies:
+                if isinstance(reply, Batch):
+                    for event in reply.events:
+                        self.transcript.apply(event)
+                    found = [event for event in reply.events if isinstance(event, kind)]
+                    if found:
+                        return found[0]
+        raise AssertionError(f"the replies ended before {kind.__name__}")
+
+
+@pytest.fixture
+def setup(
+    openai_server: OpenAIServer, tmp_path: Path, clean_env: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> Configure:
+    """An engine's settings, in a home of its own."""
+    for name in list(os.environ):
+        monkeypatch.delenv(name)
+    for name, value in clean_env.items():
+        monkeypatch.setenv(name, value)
+    settings = Settings(
+        model=ModelSection(name="openai/scripted", api_base=openai_server.url), loop=LoopSection(approve="auto")
+    )
+    return Configure(settings=settings, cwd=str(tmp_path), api_key="s3cret-key")
+
+
+@asynccontextmanager
+async def engine(setup: Configure, log: Path) -> AsyncIterator[Front]:
+    client = await ProcessClient.start(setup, log=log)
+    try:
+        yield Front(client)
+    finally:
+        await client.close()
+
+
+def descendants(pid: int) -> list[psutil.Process]:
+    return psutil.Process(pid).children(recursive=True)
+
+
+async def gone(processes: list[psutil.Process]) -> list[psutil.Process]:
+    """Those still alive after a bounded wait."""
+    _, alive = await asyncio.to_thread(psutil.wait_procs, processes, 10)
+    return alive
+
+
+async def test_a_turn_runs_through_the_engine_process_and_it_ends_cleanly(
+    setup: Configure, openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    openai_server.script(Turn(text="```python\nprint(6 * 7)\n```"), Turn(text="42."))
+    async with engine(setup, tmp_path / "engine.log") as front:
+        await front.client.send(Open())
+        await front.client.send(Submit(text="multiply"))
+        assert await front.until(TurnEnded) == TurnEnded(reason="done")
+        pid = front.client.pid
+        children = descendants(pid)
+        assert children
+    assert await gone(children) == []
+    assert not psutil.pid_exists(pid)
+    assert "s3cret-key" not in (tmp_path / "engine.log").read_text()
+
+
+async def test_an_engine_that_is_killed_is_said_and_another_goes_on_with_the_session(
+    setup: Configure, openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    openai_server.script(Turn(text=SLEEP), Turn(text="Welcome back."))
+    async with engine(setup, tmp_path / "engine.log") as front:
+        await front.client.send(Open())
+        await front.client.send(Submit(text="remember the word crunk"))
+        await front.until(OutputAdded)
+        session_id = front.transcript.session_id
+        children = descendants(front.client.pid)
+        os.kill(front.client.pid, signal.SIGKILL)
+        with pytest.raises(EngineLost, match="SIGKILL"):
+            await front.until(TurnEnded)
+        before = front.transcript.blocks
+    assert await gone(children) == []
+    async with engine(setup, tmp_path / "engine.log") as front:
+        await front.client.send(Open(session_id=session_id))
+        opened = await front.until(TurnEnded)
+        assert opened.reason == "engine_lost"
+        assert [type(block) for block in front.transcript.blocks[: len(before)]] == [type(block) for block in before]
+        await front.client.send(Submit(text="what was the word?"))
+        await front.until(TurnEnded)
+    assert "crunk" in str(openai_server.requests[-1])
+
+
+@pytest.mark.parametrize("how", ["close", "kill"])
+async def test_when_the_front_end_is_gone_the_engine_saves_and_ends(
+    setup: Configure, openai_server: OpenAIServer, tmp_path: Path, how: str
+) -> None:
+    openai_server.script(Turn(text=SLEEP))
+    client = await ProcessClient.start(setup, log=tmp_path / "engine.log")
+    front = Front(client)
+    await client.send(Open())
+    await client.send(Submit(text="sleep"))
+    await front.until(OutputAdded)
+    session_id = front.transcript.session_id
+    processes = [psutil.Process(client.pid), *descendants(client.pid)]
+    if how == "close":
+        client._writer.transport.abort()  # as the kernel does when a front end dies
+    else:
+        os.kill(client.pid, signal.SIGTERM)
+    alive = await gone(processes[1:])
+    assert alive == []
+    await client.close()
+    store = Store(Path(os.environ["XDG_DATA_HOME"]) / "oi-tui" / "sessions.db")
+    events = store.load(session_id)
+    store.close()
+    assert events[-1] == TurnEnded(reason="interrupted", detail="The program was closed.")
+    assert any(isinstance(event, OutputAdded) for event in events)
+
+
+async def test_L3_stopping_stops_the_cell_and_not_only_the_stream(
+    setup: Configure, openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    steps = [
+        Turn(
+            text=f"adding {n}\n```python\nimport time\nopen('log','a').write('{n}')\n"
+            f"print({n}, flush=True)\ntime.sleep(60 * ({n} == 3))\n```"
+        )
+        for n in range(1, 6)
+    ]
+    openai_server.script(*steps)
+    async with engine(setup, tmp_path / "engine.log") as front:
+        await front.client.send(Open())
+        await front.client.send(Submit(text="count"))
+        for _ in range(3):
+            await front.until(OutputAdded)
+        async with asyncio.timeout(5):
+            await front.client.send(Interrupt(turn=True))
+            ended = await front.until(TurnEnded)
+        assert ended.reason == "interrupted"
+        kernels = [p for p in descendants(front.client.pid) if "ipykernel" in " ".join(p.cmdline())]
+        assert kernels, "the kernel lives on, only the cell was stopped"
+    assert (tmp_path / "log").read_text() == "123"
+    assert len(openai_server.requests) == 3
+
+
+async def test_another_version_is_refused_in_plain_words(setup: Configure, tmp_path: Path) -> None:
+    replies = await _talk([Hello(version=VERSION + 1)])
+    assert isinstance(replies[0], Hello)
+    assert isinstance(replies[1], Failed)
+    assert replies[1].fatal
+
+
+async def test_lines_that_are_no_protocol_are_refused_or_skipped(setup: Configure, tmp_path: Path) -> None:
+    replies = await _talk(
+        [Hello(version=VERSION), setup, b'{"type":"Nonsense"}\n', b"\xff\xfe\n", Open()], SessionOpened
+    )
+    failed = [reply for reply in replies if isinstance(reply, Failed)]
+    assert [reply.fatal for reply in failed] == [False, False]
+
+
+async def _talk(lines: list[object], until: type[AnyEvent] | None = None) -> list[Reply]:
+    """Write raw lines to an engine process; its replies up to the end, or to an event."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "oi_tui.app.cli", "engine", "--fd", str(theirs.fileno()), pass_fds=[theirs.fileno()]
+        )
+    reader, writer = await asyncio.open_connection(sock=ours)
+    for line in lines:
+        writer.write(line if isinstance(line, bytes) else encode(line))
+    replies: list[Reply] = []
+    async with asyncio.timeout(60):
+        while line := await reader.readline():
+            replies.append(decode_reply(line))
+            if until and isinstance(replies[-1], Batch) and any(isinstance(e, until) for e in replies[-1].events):
+                break
+        writer.close()
+        await process.wait()
+    return replies
