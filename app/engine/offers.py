@@ -44,14 +44,14 @@ SERVERS = (
 )
 
 PROVIDERS = (
-    Provider(title="Anthropic", variables=("ANTHROPIC_API_KEY",), model="anthropic/claude-sonnet-4-5"),
-    Provider(title="OpenAI", variables=("OPENAI_API_KEY",), model="openai/gpt-5"),
-    Provider(title="Google", variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"), model="gemini/gemini-2.5-pro"),
-    Provider(title="OpenRouter", variables=("OPENROUTER_API_KEY",), model="openrouter/anthropic/claude-sonnet-4.5"),
+    Provider(title="Anthropic", variables=("ANTHROPIC_API_KEY",), model="anthropic/claude-sonnet-5-5"),
+    Provider(title="OpenAI", variables=("OPENAI_API_KEY",), model="openai/gpt-5.6"),
+    Provider(title="Google", variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"), model="gemini/gemini-3.8-flash"),
+    Provider(title="OpenRouter", variables=("OPENROUTER_API_KEY",), model="openrouter/openrouter/auto"),
     Provider(title="Mistral", variables=("MISTRAL_API_KEY",), model="mistral/mistral-large-latest"),
-    Provider(title="DeepSeek", variables=("DEEPSEEK_API_KEY",), model="deepseek/deepseek-chat"),
+    Provider(title="DeepSeek", variables=("DEEPSEEK_API_KEY",), model="deepseek/deepseek-v4-pro"),
     Provider(title="Groq", variables=("GROQ_API_KEY",), model="groq/openai/gpt-oss-120b"),
-    Provider(title="xAI", variables=("XAI_API_KEY",), model="xai/grok-4"),
+    Provider(title="xAI", variables=("XAI_API_KEY",), model="xai/grok-4.7"),
 )
 
 

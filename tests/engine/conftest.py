@@ -1,5 +1,6 @@
 """Fixtures of the engine's tests that talk to a model over HTTP."""
 
+import os
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -10,6 +11,14 @@ from oi_tui.app.engine.chat import ChatMessage, ChatRequest, Delta
 from oi_tui.app.engine.model import LiteLLMModel, close_connections
 from oi_tui.app.engine.settings import ModelSection
 from support.openai_server import OpenAIServer
+
+
+@pytest.fixture(autouse=True)
+def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LiteLLM looks for keys and addresses in the environment: a developer's own must not reach a test."""
+    for name in tuple(os.environ):
+        if name.endswith(("_API_KEY", "_API_BASE", "_BASE_URL")):
+            monkeypatch.delenv(name)
 
 
 @pytest.fixture

@@ -68,9 +68,9 @@ async def test_servers_come_first_then_keys_then_embedded_models(closed_port: in
             detail=f"LM Studio on port {studio.port}",
             api_base=f"http://127.0.0.1:{studio.port}/v1",
         ),
-        ModelOffer(id="openai/gpt-5", kind="key", title="OpenAI gpt-5", detail="key in OPENAI_API_KEY"),
+        ModelOffer(id="openai/gpt-5.6", kind="key", title="OpenAI gpt-5.6", detail="key in OPENAI_API_KEY"),
         ModelOffer(
-            id="gemini/gemini-2.5-pro", kind="key", title="Google gemini-2.5-pro", detail="key in GOOGLE_API_KEY"
+            id="gemini/gemini-3.8-flash", kind="key", title="Google gemini-3.8-flash", detail="key in GOOGLE_API_KEY"
         ),
         EMBEDDED,
     )
@@ -120,4 +120,5 @@ async def test_the_model_that_is_offered_for_each_key_is_one_that_litellm_knows(
     for provider in PROVIDERS:
         missing = litellm.validate_environment(provider.model)["missing_keys"]
         assert set(missing) == set(provider.variables), provider.title
-        assert litellm.get_model_info(provider.model)["supports_function_calling"], provider.model
+        if provider.title != "OpenRouter":  # its choice is made by OpenRouter itself
+            assert litellm.get_model_info(provider.model)["supports_function_calling"], provider.model
