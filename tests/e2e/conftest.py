@@ -1,0 +1,47 @@
+"""The installed program in a real terminal, against a scripted model server and real kernels."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from support.openai_server import OpenAIServer, Turn
+from support.terminal import Terminal
+
+OI_TUI = Path(sys.executable).with_name("oi-tui")
+READY = "Ask, or !shell"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where the program's code works."""
+    work = tmp_path / "work"
+    work.mkdir()
+    return work
+
+
+@pytest.fixture
+def command(openai_server: OpenAIServer, folder: Path) -> list[str]:
+    """The program, asking the scripted server."""
+    model = ["-m", "openai/scripted", "--api-base", openai_server.url, "--api-key", "x"]
+    return [str(OI_TUI), *model, "--cwd", str(folder)]
+
+
+@pytest.fixture
+def start(
+    terminal: Callable[..., Terminal],
+    openai_server: OpenAIServer,
+    command: list[str],
+    clean_env: dict[str, str],
+    folder: Path,
+) -> Callable[..., Terminal]:
+    """Starts the program, the server answering with these turns, and waits until it can be typed into."""
+
+    def started(*turns: Turn | str, columns: int = 80, rows: int = 24, arguments: tuple[str, ...] = ()) -> Terminal:
+        openai_server.script(*turns)
+        shown = terminal([*command, *arguments], env=clean_env, cwd=folder, columns=columns, rows=rows, timeout=30)
+        shown.wait_for(READY)
+        return shown
+
+    return started

@@ -1,0 +1,353 @@
+"""The rows of the screen (V) and of the kernel as the person meets it (R3, R4), through the installed program."""
+
+import contextlib
+import re
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from support.openai_server import OpenAIServer, Turn
+from support.terminal import ScreenTimeout, Terminal
+
+pytestmark = [pytest.mark.pty, pytest.mark.kernel]
+
+Start = Callable[..., Terminal]
+
+ITEMS = [f"- item {number:03d}" for number in range(1, 201)]
+LIST = "\n".join(ITEMS)
+PROPOSAL = "I'll write a file.\n\n```python\nopen('ran', 'w').write('yes')\n```\n"
+QUESTION = "Run this?"
+ITEM = re.compile(r"item \d{3}")
+
+
+def last_prompt(request: dict[str, Any]) -> str:
+    """What the person is quoted with in a request to the model."""
+    content = request["messages"][-1]["content"]
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+
+
+def wait_armed(shown: Terminal) -> None:
+    """The keys of the question are dim until they count."""
+    dim = shown.colour("y run")
+    shown.wait_until(lambda: shown.colour("y run") != dim, "the question to be armed")
+
+
+def family(shown: Terminal) -> list[psutil.Process]:
+    """The program's own processes: engine, kernels."""
+    return psutil.Process(shown.process.pid).children(recursive=True)
+
+
+def assert_gone(processes: list[psutil.Process]) -> None:
+    _, alive = psutil.wait_procs(processes, timeout=15)
+    assert alive == []
+
+
+def to_timeline(shown: Terminal) -> None:
+    """Move the focus there; its cursor is a bar in the gutter."""
+    shown.send("\t")
+    shown.wait_for(re.compile(r"^▌", re.MULTILINE))
+
+
+def scrolled_down(shown: Terminal) -> str:
+    """The screen after a turn of the wheel."""
+    before = shown.screen
+    shown.wheel(1)
+    shown.wait_until(lambda: shown.screen != before, "the timeline to scroll")
+    return shown.screen
+
+
+# --- V1: pastes
+
+
+def test_V1_a_paste_of_three_lines_is_one_message(start: Start, openai_server: OpenAIServer) -> None:
+    shown = start("Thank you.")
+    shown.paste("first\nsecond\nthird")
+    shown.wait_for("third")
+    assert openai_server.requests == []
+    shown.send("\r")
+    shown.wait_for("Thank you.")
+    assert [last_prompt(request) for request in openai_server.requests] == ["first\nsecond\nthird"]
+
+
+def test_V1_a_paste_of_one_megabyte_is_a_placeholder_and_is_sent_whole(
+    start: Start, openai_server: OpenAIServer
+) -> None:
+    lines = [f"{number:07d}" for number in range(131_072)]
+    shown = start("All read.")
+    shown.paste("\n".join(lines))
+    shown.wait_for("[paste #1: 131,072 lines]")
+    assert openai_server.requests == []
+    shown.send("\r")
+    shown.wait_for("All read.")
+    assert [last_prompt(request).split("\n") for request in openai_server.requests] == [lines]
+
+
+def test_V1_a_placeholder_can_be_expanded(start: Start) -> None:
+    shown = start("Yes.")
+    shown.paste("\n".join(f"line {number}" for number in range(1, 31)))
+    shown.wait_for("[paste #1: 30 lines]")
+    shown.send("\x0f")
+    shown.wait_for("line 30")
+
+
+# --- V2: what was typed before the question came
+
+
+def test_V2_keys_typed_before_the_question_never_approve(
+    start: Start, openai_server: OpenAIServer, folder: Path
+) -> None:
+    shown = start(Turn(text=PROPOSAL, pause_after=4), "Good.")
+    shown.send("write\r")
+    shown.wait_for("I'll")
+    shown.send("y\ry\rya\r")
+    openai_server.release()
+    shown.wait_for(QUESTION)
+    shown.send("\r\ry\r")
+    wait_armed(shown)
+    shown.send("\r\r")
+    with pytest.raises(ScreenTimeout):
+        shown.wait_gone(QUESTION, timeout=1.0)
+    assert not (folder / "ran").exists()
+    shown.send("y")
+    shown.wait_gone(QUESTION)
+    shown.wait_for("Good.")
+    assert (folder / "ran").read_text() == "yes"
+
+
+def test_V2_a_click_that_brings_the_window_back_never_approves(start: Start, folder: Path) -> None:
+    shown = start(PROPOSAL, "Good.")
+    shown.send("write\r")
+    shown.wait_for(QUESTION)
+    wait_armed(shown)
+    shown.send("\x1b[O\x1b[I")
+    shown.click("y run")
+    with pytest.raises(ScreenTimeout):
+        shown.wait_gone(QUESTION, timeout=1.0)
+    assert not (folder / "ran").exists()
+
+
+# --- V3: reading while it streams
+
+
+def test_V3_scrolling_up_while_an_answer_streams_keeps_the_view(start: Start, openai_server: OpenAIServer) -> None:
+    shown = start(Turn(text=LIST, chunk=12, pace=100))
+    shown.send("list\r")
+    shown.wait_for("item 060")
+    shown.wheel(-5)
+    shown.wait_for(re.compile(r"\d+ new"))
+    read = ITEM.findall(shown.screen)
+    assert openai_server.exchanges[0].over.wait(30)
+    shown.wait_until(lambda: openai_server.exchanges[0].outcome == "whole", "the answer to be over")
+    assert ITEM.findall(shown.screen) == read
+    to_timeline(shown)
+    shown.send("\x1b[F")
+    shown.wait_for("item 200")
+    shown.wait_gone(re.compile(r"\d+ new"))
+
+
+# --- V4: another size, in the middle of an answer
+
+
+def test_V4_a_resize_during_a_stream_loses_nothing_and_keeps_the_approval_keys_visible(start: Start) -> None:
+    shown = start(Turn(text=f"{LIST}\n\n{PROPOSAL}", chunk=12, pace=200), "Understood.")
+    shown.send("go\r")
+    shown.wait_for("item 020")
+    shown.resize(40, 10)
+    shown.wait_for(QUESTION)
+    for key in ("y run", "e edit", "n no", "s stop"):
+        shown.wait_for(key)
+    assert all(len(line) <= 40 for line in shown.screen.split("\n"))
+    shown.resize(80, 24)
+    shown.wait_for(re.compile(r"I'll write a file\.(.|\n)*Run this\?(.|\n)*y run(.|\n)*why"))
+    wait_armed(shown)
+    shown.send("y")
+    shown.wait_for("Understood.")
+    to_timeline(shown)
+    shown.send("\x1b[H")
+    shown.wait_for("item 001")
+    seen = set(ITEM.findall(shown.screen))
+    while ITEMS[-1].removeprefix("- ") not in seen:
+        seen |= set(ITEM.findall(scrolled_down(shown)))
+    assert len(seen) == len(ITEMS)
+
+
+# --- V5: leaving in every way
+
+
+def test_V5_suspending_gives_the_terminal_back_and_fg_returns(
+    terminal: Callable[..., Terminal], command: list[str], clean_env: dict[str, str], folder: Path
+) -> None:
+    env = clean_env | {"PS1": "shell> "}
+    shown = terminal(["/bin/bash", "--noprofile", "--norc", "-i"], env=env, cwd=folder, timeout=30)
+    shown.wait_for("shell>")
+    shown.send(" ".join(command) + "\r")
+    shown.wait_for("Ask, or !shell")
+    shown.send("kept")
+    shown.wait_for("kept")
+    shown.send("\x1a")
+    shown.wait_for("Stopped")
+    assert shown.private_modes & {1000, 1003, 1006, 1049} == set()
+    shown.send("echo usable-$((40 + 2))\r")
+    shown.wait_for("usable-42")
+    shown.send("fg\r")
+    shown.wait_for("kept")
+    assert 1049 in shown.private_modes
+    shown.send(" and more")
+    shown.wait_for("kept and more")
+    shown.send("\x11")
+    shown.wait_until(lambda: 1049 not in shown.private_modes, "the program to leave")
+    shown.send("exit\r")
+    assert shown.wait_exit() == 0
+
+
+def test_V5_a_termination_leaves_the_terminal_usable_and_the_session_saved(start: Start) -> None:
+    shown = start("The answer is saved.")
+    shown.send("remember\r")
+    shown.wait_for("The answer is saved.")
+    started = family(shown)
+    shown.signal(signal.SIGTERM)
+    shown.wait_exit()
+    assert shown.faults == []
+    assert_gone(started)
+    again = start("Other.", arguments=("--continue",))
+    again.wait_for("The answer is saved.")
+
+
+def test_V5_a_termination_while_code_runs_ends_the_kernel_and_saves_what_there_was(start: Start, folder: Path) -> None:
+    shown = start("Fine.")
+    shown.send("hello\r")
+    shown.wait_for("Fine.")
+    shown.send("%import time; print('begun', flush=True); time.sleep(600)\r")
+    shown.wait_for("│ begun")
+    started = family(shown)
+    assert len(started) >= 2
+    shown.signal(signal.SIGTERM)
+    shown.wait_exit()
+    assert shown.faults == []
+    assert_gone(started)
+    again = start("Other.", arguments=("--continue",))
+    again.wait_for("begun")
+
+
+FAULTY = """
+import inspect, sys
+from pathlib import Path
+from oi_tui.app.client import ProcessClient
+from oi_tui.app.engine.protocol import Configure
+from oi_tui.app.engine.settings import ModelSection, Settings
+from oi_tui.app.tui import OiTui
+from textual.widget import Widget
+
+url, folder = sys.argv[1:]
+setup = Configure(
+    settings=Settings(model=ModelSection(name="openai/scripted", api_base=url)), cwd=folder, api_key="x"
+)
+
+class Broken(Widget):
+    def render(self):
+        raise RuntimeError("a widget failed")
+
+class Faulty(OiTui):
+    CSS_PATH = Path(inspect.getfile(OiTui)).parent / OiTui.CSS_PATH
+    BINDINGS = [("f12", "fail", "Fail")]
+    def action_fail(self):
+        self.screen.mount(Broken())
+
+async def connect():
+    return await ProcessClient.start(setup, log=Path(folder, "engine.log"))
+
+app = Faulty(connect, setup.settings)
+app.run()
+sys.exit(app.return_code)
+"""
+
+
+def test_V5_an_exception_in_a_widget_leaves_the_terminal_usable_and_the_session_saved(
+    start: Start,
+    terminal: Callable[..., Terminal],
+    openai_server: OpenAIServer,
+    clean_env: dict[str, str],
+    folder: Path,
+) -> None:
+    openai_server.script("The answer is saved.")
+    program = folder / "faulty.py"
+    program.write_text(FAULTY)
+    argv = [sys.executable, str(program), openai_server.url, str(folder)]
+    shown = terminal(argv, env=clean_env, cwd=folder, timeout=30)
+    shown.wait_for("Ask, or !shell")
+    shown.send("remember\r")
+    shown.wait_for("The answer is saved.")
+    started = family(shown)
+    shown.send("\x1b[24~")
+    assert shown.wait_exit() == 1
+    assert shown.faults == []
+    assert "a widget failed" in shown.screen
+    assert_gone(started)
+    again = start("Other.", arguments=("--continue",))
+    again.wait_for("The answer is saved.")
+
+
+# --- R3: the kernel dies
+
+
+@pytest.mark.parametrize("death", ["import os; os._exit(1)", "exit()", "import os; os.kill(os.getpid(), 9)"])
+def test_R3_a_kernel_that_dies_is_reported_and_the_session_goes_on(
+    start: Start, openai_server: OpenAIServer, death: str
+) -> None:
+    shown = start("Still here.")
+    shown.send("%print('alive', 6 * 7)\r")
+    shown.wait_for("alive 42")
+    shown.send(f"%{death}\r")
+    shown.wait_for(re.compile(r"(kernel|python)\b.*\b(died|dead|ended|exited|killed|fresh)", re.IGNORECASE), timeout=10)
+    shown.send("%print('again', 6 * 8)\r")
+    shown.wait_for("again 48")
+    shown.send("hello\r")
+    shown.wait_for("Still here.")
+    assert len(openai_server.requests) == 1
+
+
+# --- R4: running code asks
+
+
+def test_R4_input_is_asked_on_the_screen_and_nothing_is_sent_to_a_model(
+    start: Start, openai_server: OpenAIServer
+) -> None:
+    shown = start("Never asked.")
+    shown.send("%name = input('name? ')\r")
+    shown.wait_for("Running code asks")
+    shown.wait_for("name?")
+    assert "name = input" in shown.screen
+    answer(shown, "Ada")
+    shown.send("%print('hello', name)\r")
+    shown.wait_for("hello Ada")
+    assert openai_server.requests == []
+
+
+def test_R4_a_password_is_not_shown(start: Start, openai_server: OpenAIServer) -> None:
+    shown = start("Never asked.")
+    shown.send("%from getpass import getpass; secret = getpass()\r")
+    shown.wait_for("Running code asks")
+    answer(shown, "xyzzy", masked=True)
+    shown.send("%print('length', len(secret))\r")
+    shown.wait_for("length 5")
+    assert b"xyzzy" not in shown.raw
+    assert openai_server.requests == []
+
+
+def answer(shown: Terminal, text: str, *, masked: bool = False) -> None:
+    """Type an answer; the first key may have to be pressed again, because the question drops early ones."""
+    echo = "•" if masked else text[0]
+    for _ in range(50):
+        shown.send(text[0])
+        with contextlib.suppress(ScreenTimeout):
+            shown.wait_for(re.compile(rf"^ {echo}", re.MULTILINE), timeout=0.2)
+            break
+    shown.send(text[1:])
+    shown.wait_for(echo * len(text) if masked else text)
+    shown.send("\r")
+    shown.wait_gone("Running code asks")
