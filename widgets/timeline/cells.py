@@ -81,6 +81,9 @@ class Cells:
         self._cells: OrderedDict[int, Cell] = OrderedDict()
         self._rows = 0
 
+    def __len__(self) -> int:
+        return len(self._cells)
+
     def layout(self, index: int, block: Block, canvas: Canvas, fold: Fold) -> Cell:
         """The cell of a block, up to date."""
         cell = self._cells.get(index)
@@ -95,9 +98,8 @@ class Cells:
             self._rows -= oldest.height
         return cell
 
-    def get(self, index: int) -> Cell | None:
-        """The cell of a block, if there is one."""
-        return self._cells.get(index)
+    def __contains__(self, index: int) -> bool:
+        return index in self._cells
 
     def clear(self) -> None:
         """Forget all."""

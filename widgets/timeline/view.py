@@ -1,8 +1,7 @@
 """The timeline: one widget that shows any number of blocks and draws only what is on the screen.
 
-Frames are limited, rows that did not change are not repainted, and content never causes a layout
-pass. Where the window stands is `viewport.py`'s business, what blocks look like that of the
-modules named after them.
+Here is what others call and what keys do. How rows reach the screen is in `surface.py`, where the
+window stands in `viewport.py`, what blocks look like in the modules named after them.
 """
 
 import time
@@ -13,14 +12,8 @@ from typing import ClassVar
 from markdown_it import MarkdownIt
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Region, Size
 from textual.message import Message
-from textual.reactive import reactive
-from textual.scroll_view import ScrollView
-from textual.selection import Selection
-from textual.strip import Strip
 from textual.timer import Timer
-from textual.widget import Widget
 
 from oi_tui.app.engine.blocks import Block, CodeBlock
 from oi_tui.themes.loader import load_palette
@@ -28,24 +21,15 @@ from oi_tui.themes.palette import Palette
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.logical import logical_text, output_text
 from oi_tui.widgets.timeline.markdown import HREF
-from oi_tui.widgets.timeline.painting import PILL_REACH, framed, selected, selected_text, thumb_rows, with_pill
+from oi_tui.widgets.timeline.painting import PILL_REACH
 from oi_tui.widgets.timeline.pieces import Canvas
-from oi_tui.widgets.timeline.viewport import Row, Viewport
-
-FRAME = 1 / 30
-"""Seconds between two frames, at least."""
+from oi_tui.widgets.timeline.surface import Surface
 
 SPIN = 1 / 10
 """Seconds between two frames of a spinner."""
 
-SCROLL_BAR = 1
-"""Cells at the right edge. Drawn here: a scroll bar of its own costs as much as the text."""
 
-LONG_JUMP = 500
-"""Rows; further moves trust the estimated heights."""
-
-
-class Timeline(ScrollView, can_focus=True):
+class Timeline(Surface, can_focus=True, inherit_bindings=False):
     """Blocks, one under the other."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -60,23 +44,6 @@ class Timeline(ScrollView, can_focus=True):
         Binding("c,y", "copy", "Copy", show=False),
         Binding("o", "copy_output", "Copy output", show=False),
     ]
-
-    DEFAULT_CSS = """
-    Timeline {
-        height: 1fr;
-        overflow: hidden hidden;
-        background: $background;
-    }
-    """
-
-    follow: reactive[bool] = reactive(True, repaint=False)
-    """Whether the view is pinned to the end."""
-
-    unseen: reactive[int] = reactive(0, repaint=False)
-    """Blocks that came or changed below the view since it left the end."""
-
-    cursor: reactive[int | None] = reactive(None, repaint=False)
-    """Index of the block that the keys act on."""
 
     @dataclass
     class CopyRequested(Message):
@@ -99,18 +66,13 @@ class Timeline(ScrollView, can_focus=True):
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
-        super().__init__(id=id, classes=classes)
         markdown = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-        self._view = Viewport(Canvas(80, Ink(palette or load_palette()), markdown, images))
-        self._clock = clock
-        self._rows: list[Row] = []
+        canvas = Canvas(80, Ink(palette or load_palette()), markdown, images)
+        super().__init__(canvas, clock=clock, id=id, classes=classes)
         self._unseen: set[int] = set()
         self._started: dict[str, float] = {}  # id of a running block -> when it was first seen running
-        self._frame_timer: Timer | None = None
         self._spin_timer: Timer | None = None
-        self._last_frame = 0.0
-        self._ticks = 0
-        self._thumb = range(0)
+        self._spins = 0
 
     # What others call
 
@@ -120,13 +82,13 @@ class Timeline(ScrollView, can_focus=True):
         self._started.clear()
         self.cursor = None
         for block in blocks:
-            self._watch_run(block)
+            self._note_run(block)
         self.scroll_to_end()
 
     def put(self, index: int, block: Block) -> None:
         """Replace the block at `index`, or append it where `index` is the number of blocks."""
         self._view.put(index, block)
-        self._watch_run(block)
+        self._note_run(block)
         if not self.follow and self._rows and index >= self._rows[-1].block:
             self._unseen.add(index)
             self.unseen = len(self._unseen)
@@ -143,125 +105,56 @@ class Timeline(ScrollView, can_focus=True):
         self.follow = True
         self._want_frame()
 
-    # Frames
-
-    def _want_frame(self) -> None:
-        if self._frame_timer is None and self.is_attached:
-            wait = max(0.001, FRAME - (self._clock() - self._last_frame))
-            self._frame_timer = self.set_timer(wait, self._frame)
-
-    def _frame(self) -> None:
-        self._frame_timer = None
-        self._last_frame = self._clock()
-        if not self._view.height:
-            return
-        if self.follow:
-            self._view.to_end()
-        self._repaint(self._view.rows())
-
-    def _repaint(self, rows: list[Row]) -> None:
-        """Take the rows over and ask for a repaint of those that are not as they were."""
-        before, self._rows = self._rows, rows
-        thumb, self._thumb = self._thumb, thumb_rows(self._view)
-        self._publish()
-        self._spin()
-        if len(before) != len(rows):
-            self.refresh()
-            return
-        dirty = [
-            y
-            for y, (old, new) in enumerate(zip(before, rows, strict=True))
-            if old.strip is not new.strip or old.block != new.block or (y in thumb) != (y in self._thumb)
-        ]
-        if 2 * len(dirty) > len(rows):
-            self.refresh()
-        elif dirty:
-            self.refresh(*(Region(0, y, self.size.width, 1) for y in dirty))
-
-    def _publish(self) -> None:
-        """Tell Textual where we are, without the layout pass that its own setters cause."""
-        y = float(self._view.y)
-        self.set_reactive(Widget.virtual_size, Size(self.size.width, self._view.total))
-        self.set_reactive(Widget.scroll_y, y)
-        self.set_reactive(Widget.scroll_target_y, y)
-
-    # Running blocks
-
-    def _watch_run(self, block: Block) -> None:
-        if not isinstance(block, CodeBlock):
-            return
-        if block.state == "running":
-            self._started.setdefault(block.id, self._clock())
-        else:
-            self._started.pop(block.id, None)
-
-    def _visible_runs(self) -> list[int]:
-        if not self._started:
-            return []
-        indices = sorted({row.block for row in self._rows})
-        return [index for index in indices if self._view.blocks[index].id in self._started]
-
-    def _spin(self) -> None:
-        if self._spin_timer is None and self._visible_runs():
-            self._spin_timer = self.set_timer(SPIN, self._turn)
-
-    def _turn(self) -> None:
-        self._spin_timer = None
-        self._ticks += 1
-        for index in self._visible_runs():
-            elapsed = self._clock() - self._started[self._view.blocks[index].id]
-            if (cell := self._view.kept(index)) is not None:
-                cell.tick(elapsed, self._ticks)
-        self._want_frame()
-
-    # Moving
-
-    @property
-    def allow_vertical_scroll(self) -> bool:
-        """Always: the scroll bar is drawn here, so Textual knows of none."""
-        return True
-
-    def _move(self, rows: int) -> None:
-        self.follow = self._view.scroll(rows)
-        self._want_frame()
-
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """The wheel, or a selection dragged over the edge, asks for another place."""
-        rows = round(new_value) - self._view.y
-        if not rows:
-            return
-        self.follow = self._view.jump(round(new_value)) if abs(rows) > LONG_JUMP else self._view.scroll(rows)
-        self._frame()
-
     def watch_follow(self, follow: bool) -> None:
         """At the end, nothing is unseen."""
         if follow:
             self._unseen.clear()
             self.unseen = 0
 
-    def watch_unseen(self) -> None:
-        """The pill stands in the last row."""
-        self.refresh(Region(0, max(0, self.size.height - 1), self.size.width, 1))
+    # Running blocks
 
-    def watch_cursor(self, before: int | None, now: int | None) -> None:
-        """The bar in the gutter moves."""
-        self.refresh()
+    def _note_run(self, block: Block) -> None:
+        if not isinstance(block, CodeBlock):
+            return
+        if block.state != "running":
+            self._started.pop(block.id, None)
+            return
+        self._started.setdefault(block.id, self._clock())
+
+    def _visible_runs(self) -> list[int]:
+        if not self._started:
+            return []
+        shown = dict.fromkeys(row.block for row in self._rows)
+        return [index for index in shown if self._view.blocks[index].id in self._started]
+
+    def _frame(self) -> None:
+        super()._frame()
+        self._place_cursor()
+        if self._spin_timer is None and self._visible_runs():
+            self._spin_timer = self.set_timer(SPIN, self._spin)
+
+    def _spin(self) -> None:
+        """Move the spinners that are on the screen; none turns where nobody looks."""
+        self._spin_timer = None
+        self._spins += 1
+        for index in self._visible_runs():
+            elapsed = self._clock() - self._started[self._view.blocks[index].id]
+            self._view.cell(index).tick(elapsed, self._spins)
+        self._want_frame()
+
+    # Moving
+
+    def _move(self, rows: int) -> None:
+        self.follow = self._view.scroll(rows)
+        self._want_frame()
 
     def action_cursor(self, step: int) -> None:
         """To the next block, after what of this one lies beyond the edge."""
-        if not self._view.blocks:
-            return
         if self.cursor is None:
-            self.cursor = self._rows[-1].block if self._rows else len(self._view.blocks) - 1
             return
-        shown = [row.inside for row in self._rows if row.block == self.cursor]
-        last = self._view.cell(self.cursor).height - 2
-        page = max(1, self._view.height - 2)
-        if shown and step > 0 and shown[-1] < last:
-            self._move(min(page, last - shown[-1]))
-            return
-        if shown and step < 0 and shown[0] > 0:
-            self._move(-min(page, shown[0]))
+        if hidden := self._view.hidden(self.cursor, step):
+            page = max(1, self._view.height - 2)
+            self._move(step * min(page, hidden))
             return
         self.cursor = min(max(0, self.cursor + step), len(self._view.blocks) - 1)
         self.follow = self._view.show(self.cursor)
@@ -284,18 +177,37 @@ class Timeline(ScrollView, can_focus=True):
         self.cursor = len(self._view.blocks) - 1 if self._view.blocks else None
         self.scroll_to_end()
 
+    def on_focus(self) -> None:
+        """The keys act on something from now on."""
+        self._place_cursor()
+        self.refresh()
+
+    def _place_cursor(self) -> None:
+        if self.has_focus and self.cursor is None and self._rows:
+            self.cursor = self._rows[-1].block
+
+    def on_blur(self) -> None:
+        """The bar in the gutter goes."""
+        self.refresh()
+
     # Acting on a block
+
+    def on_click(self, event: events.Click) -> None:
+        """A link, the pill, or the block to act on."""
+        if href := event.style.meta.get(HREF):
+            self.post_message(self.LinkClicked(str(href)))
+        elif self.unseen and event.y == self.size.height - 1 and event.x >= self.size.width - PILL_REACH:
+            self.scroll_to_end()
+        elif event.x < self._view.canvas.width and event.y < len(self._rows):
+            self.cursor = self._rows[event.y].block
 
     def action_unfold(self) -> None:
         """Show what is hidden of a block, or hide it again; without anything hidden, fold it."""
         if self.cursor is None:
             return
-        match self._view.fold_of(self.cursor):
-            case "short":
-                more = self._view.cell(self.cursor).has_more
-                self._view.fold(self.cursor, "open" if more else "closed")
-            case "open" | "closed":
-                self._view.fold(self.cursor, "short")
+        short = self._view.fold_of(self.cursor) == "short"
+        more = self._view.cell(self.cursor).has_more
+        self._view.fold(self.cursor, ("open" if more else "closed") if short else "short")
         self._settle()
 
     def action_close(self) -> None:
@@ -306,8 +218,8 @@ class Timeline(ScrollView, can_focus=True):
             self._settle()
 
     def _settle(self) -> None:
-        """After a fold the block under the cursor stays on the screen."""
-        if self.cursor is not None and self._view.top[0] == self.cursor:
+        """After a fold the block stays on the screen, by its start where that is above."""
+        if self.cursor is not None and self._view.top[0] >= self.cursor:
             self._view.top = (self.cursor, 0)
         self.follow = self._view.scroll(0)
         self._want_frame()
@@ -321,95 +233,3 @@ class Timeline(ScrollView, can_focus=True):
         """Ask for what the block printed in the clipboard."""
         if self.cursor is not None and (text := output_text(self._view.blocks[self.cursor])):
             self.post_message(self.CopyRequested(text))
-
-    # What the terminal sends
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Draw at once what is visible; the rest when it comes into view."""
-        self._view.resize(event.size.width - SCROLL_BAR, event.size.height)
-        self._rows = []
-        self._frame()
-
-    def on_focus(self) -> None:
-        """The keys act on something from now on."""
-        if self.cursor is None and self._rows:
-            self.cursor = self._rows[-1].block
-        self.refresh()
-
-    def on_blur(self) -> None:
-        """The bar in the gutter goes."""
-        self.refresh()
-
-    def on_click(self, event: events.Click) -> None:
-        """A link, the pill, or the block to act on."""
-        if href := event.style.meta.get(HREF):
-            self.post_message(self.LinkClicked(str(href)))
-        elif self.unseen and event.y == self.size.height - 1 and event.x >= self.size.width - PILL_REACH:
-            self.scroll_to_end()
-        elif event.x < self._view.canvas.width and event.y < len(self._rows):
-            self.cursor = self._rows[event.y].block
-
-    def on_mouse_down(self, event: events.MouseDown) -> None:
-        """The scroll bar is grabbed."""
-        if event.x >= self._view.canvas.width:
-            event.stop()
-            self.capture_mouse()
-            self._drag_to(event.y)
-
-    def on_mouse_move(self, event: events.MouseMove) -> None:
-        """The scroll bar is dragged."""
-        if self.app.mouse_captured is self:
-            self._drag_to(event.y)
-
-    def on_mouse_up(self) -> None:
-        """The scroll bar is let go."""
-        if self.app.mouse_captured is self:
-            self.release_mouse()
-
-    def _drag_to(self, y: int) -> None:
-        share = y / max(1, self.size.height - 1)
-        self.follow = self._view.jump(round(share * max(0, self._view.total - self._view.height)))
-        self._want_frame()
-
-    # Painting
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Rows for the compositor; by-passes the box model, which has nothing to add here."""
-        filters, background = self.get_line_filters(), self.background_colors[1]
-        strips = []
-        for y in crop.line_range:
-            strip = self._painted(y)
-            for line_filter in filters:
-                strip = strip.apply_filter(line_filter, background)
-            strips.append(strip.crop(crop.x, crop.x + crop.width))
-        return strips
-
-    def render_line(self, y: int) -> Strip:
-        """A row with its place in the text, for Textual's selection and styles under the mouse."""
-        if y >= len(self._rows):
-            return self._view.canvas.blank
-        row = self._rows[y]
-        return row.strip.apply_offsets(0, row.key)
-
-    def _painted(self, y: int) -> Strip:
-        ink = self._view.canvas.ink
-        row = self._rows[y] if y < len(self._rows) else None
-        strip = self._view.canvas.blank if row is None else row.strip
-        if row is not None and (selection := self.text_selection) is not None:
-            strip = selected(strip, selection.get_span(row.key), ink)
-        last = row is None or row.inside == self._view.cell(row.block).height - 1
-        cursor = self.has_focus and row is not None and row.block == self.cursor and not last
-        strip = framed(strip, ink, cursor=cursor, thumb=y in self._thumb)
-        if self.unseen and y == self.size.height - 1:
-            return with_pill(strip, self.unseen, ink)
-        return strip
-
-    # Selecting with the mouse
-
-    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """The selected rows as text, without gutters."""
-        return selected_text(self._view, selection), "\n"
-
-    def selection_updated(self, selection: Selection | None) -> None:
-        """Other cells are selected."""
-        self.refresh()

@@ -28,6 +28,8 @@ class Row(NamedTuple):
     """Index of its block."""
     inside: int
     """Row inside the block."""
+    last: bool
+    """Whether it is the empty one that parts the block from the next."""
 
     @property
     def key(self) -> int:
@@ -74,7 +76,7 @@ class Viewport:
             self._heights.append(estimate(block, self.canvas))
             return
         self.blocks[index] = block
-        if self._cells.get(index) is None:
+        if index not in self._cells:
             self._heights[index] = estimate(block, self.canvas)
 
     def resize(self, width: int, height: int) -> None:
@@ -98,10 +100,6 @@ class Viewport:
         self._heights[index] = cell.height
         return cell
 
-    def kept(self, index: int) -> Cell | None:
-        """The cell of a block, if it was drawn lately."""
-        return self._cells.get(index)
-
     def fold(self, index: int, fold: Fold) -> None:
         """Show more or less of a block."""
         self._folds[self.blocks[index].id] = fold
@@ -120,7 +118,7 @@ class Viewport:
                 inside = min(inside, cell.height - 1)
                 self.top = (index, inside)
             end = min(cell.height, inside + self.height - len(rows))
-            rows += [Row(cell.row(number), index, number) for number in range(inside, end)]
+            rows += [Row(cell.row(number), index, number, number == cell.height - 1) for number in range(inside, end)]
             index, inside = index + 1, 0
         return rows
 
@@ -158,8 +156,18 @@ class Viewport:
             return self.scroll(above + height - 1 - self.height)
         return self.scroll(0)
 
+    def hidden(self, index: int, side: int) -> int:
+        """Rows of a block beyond the upper (`side` < 0) or lower edge, 0 where none of it is in the window."""
+        above = self._distance(index)
+        if above is None:
+            return 0
+        height = self._measured(index) - 1
+        if above >= self.height or above + height <= 0:
+            return 0
+        return max(0, -above if side < 0 else above + height - self.height)
+
     def _distance(self, index: int) -> int | None:
-        """Rows between the upper edge and the start of a block, None if it is above or far below."""
+        """Rows from the upper edge to the start of a block, None if it is above or far below."""
         top, inside = self.top
         if index < top:
             return None
@@ -167,7 +175,7 @@ class Viewport:
         for between in range(top, index):
             rows += self._measured(between)
             if rows > 3 * self.height:
-                return None if index > top else rows
+                return None
         return rows
 
     def _last_top(self) -> tuple[int, int]:

@@ -1,0 +1,338 @@
+"""The timeline as a person meets it: following, scrolling, folding, copying, clicking, selecting."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+from textual.app import App, ComposeResult
+from textual.events import MouseScrollUp
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from oi_tui.app.engine.blocks import Block, CodeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.outputs import StreamOutput
+from oi_tui.themes.loader import load_palette
+from oi_tui.widgets.timeline.view import Timeline
+
+
+class Clock:
+    """Time that passes when a test says so."""
+
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Page(App[None]):
+    """A timeline over an input, noting the messages that it posts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = Clock()
+        self.copied: list[str] = []
+        self.links: list[str] = []
+
+    def compose(self) -> ComposeResult:
+        yield Timeline(clock=self.clock)
+        yield Input()
+
+    def on_timeline_copy_requested(self, message: Timeline.CopyRequested) -> None:
+        self.copied.append(message.text)
+
+    def on_timeline_link_clicked(self, message: Timeline.LinkClicked) -> None:
+        self.links.append(message.href)
+
+
+class Screen:
+    """The timeline under test with what a person can see of it."""
+
+    def __init__(self, pilot: Pilot[None]) -> None:
+        assert isinstance(pilot.app, Page)
+        self.pilot = pilot
+        self.page = pilot.app
+        self.timeline = pilot.app.query_one(Timeline)
+
+    def rows(self) -> list[str]:
+        """The rows on the screen, as text without the scroll bar."""
+        timeline = self.timeline
+        return [strip.text[:-1].rstrip() for strip in timeline.render_lines(timeline.size.region)]
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Wait for frames until something holds."""
+        async with asyncio.timeout(5):
+            while not holds():
+                self.page.clock.now += 1
+                await self.pilot.pause()
+
+    async def press(self, *keys: str) -> None:
+        """Press keys, and let a frame pass."""
+        await self.pilot.press(*keys)
+        await self.settle()
+
+    async def settle(self) -> None:
+        """Let the frame come that was asked for."""
+        await self.until(lambda: self.timeline._frame_timer is None)
+
+
+@asynccontextmanager
+async def shown(blocks: list[Block], size: tuple[int, int] = (40, 13)) -> AsyncIterator[Screen]:
+    """The blocks on a screen, the timeline focused."""
+    async with Page().run_test(size=size) as pilot:
+        screen = Screen(pilot)
+        screen.timeline.reset(blocks)
+        screen.timeline.focus()
+        await pilot.pause()
+        await screen.settle()
+        yield screen
+
+
+def paragraphs(count: int) -> list[Block]:
+    return [ProseBlock(id=str(number), text=f"Paragraph {number}.", state="complete") for number in range(count)]
+
+
+async def test_a_new_block_is_seen_at_once_at_the_end() -> None:
+    async with shown(paragraphs(20)) as screen:
+        screen.timeline.put(20, UserBlock(id="u", text="A question"))
+        await screen.until(lambda: any("A question" in row for row in screen.rows()))
+
+        assert screen.timeline.follow
+        assert screen.timeline.unseen == 0
+
+
+async def test_V3_scrolled_up_the_view_does_not_move_and_the_new_is_counted() -> None:
+    async with shown(paragraphs(30)) as screen:
+        await screen.press("pageup")
+        before = screen.rows()
+
+        for length in range(1, 9):
+            screen.timeline.put(30, ProseBlock(id="s", text="line\n\n" * length))
+            await screen.settle()
+        screen.timeline.put(31, UserBlock(id="u", text="more"))
+        await screen.settle()
+
+        assert screen.rows()[:-1] == before[:-1]
+        assert "↓ 2 new" in screen.rows()[-1]
+        assert not screen.timeline.follow
+
+        await screen.press("end")
+        assert screen.timeline.follow
+        assert screen.timeline.unseen == 0
+        assert any("more" in row for row in screen.rows())
+
+
+async def test_V3_growth_above_the_view_does_not_move_it() -> None:
+    async with shown(paragraphs(30)) as screen:
+        await screen.press("pageup")
+        before = screen.rows()
+
+        screen.timeline.put(0, ProseBlock(id="0", text="taller\n\n" * 50, state="complete"))
+        await screen.settle()
+
+        assert screen.rows() == before
+
+
+async def test_the_wheel_scrolls_and_the_end_is_followed_again() -> None:
+    async with shown(paragraphs(30)) as screen:
+        end = screen.rows()
+        await screen.pilot._post_mouse_events([MouseScrollUp], Timeline, offset=(5, 5))
+        await screen.settle()
+
+        assert screen.rows() != end
+        assert not screen.timeline.follow
+
+        await screen.press("pagedown", "pagedown")
+        assert screen.rows() == end
+        assert screen.timeline.follow
+
+
+async def test_the_pill_leads_to_the_end() -> None:
+    async with shown(paragraphs(30)) as screen:
+        await screen.press("home")
+        screen.timeline.put(30, UserBlock(id="u", text="more"))
+        await screen.settle()
+
+        await screen.pilot.click(Timeline, offset=(34, screen.timeline.size.height - 1))
+        await screen.settle()
+
+        assert screen.timeline.follow
+
+
+async def test_the_cursor_moves_by_block_and_is_seen_in_the_gutter() -> None:
+    async with shown(paragraphs(3)) as screen:
+        assert screen.timeline.cursor == 2
+        assert screen.rows()[:5] == ["   Paragraph 0.", "", "   Paragraph 1.", "", "▌  Paragraph 2."]
+
+        await screen.press("up", "k")
+        assert screen.timeline.cursor == 0
+        assert screen.rows()[0].startswith("▌  Paragraph 0.")
+
+        await screen.press("j", "down", "down")
+        assert screen.timeline.cursor == 2
+
+
+async def test_the_cursor_is_gone_without_focus() -> None:
+    async with shown(paragraphs(3)) as screen:
+        screen.page.query_one(Input).focus()
+        await screen.pilot.pause()
+
+        assert not any(row.startswith("▌") for row in screen.rows())
+
+
+async def test_a_block_higher_than_the_screen_is_read_to_its_end_before_the_next() -> None:
+    tall = ProseBlock(id="t", text="\n\n".join(f"row {number}" for number in range(20)), state="complete")
+    async with shown([tall, *paragraphs(2)]) as screen:
+        await screen.press("home")
+        seen = set(screen.rows())
+        for _ in range(12):
+            if screen.timeline.cursor != 0:
+                break
+            await screen.press("down")
+            seen |= set(screen.rows())
+
+        assert screen.timeline.cursor == 1
+        assert all(any(f"row {number}" in row for row in seen) for number in range(20))
+
+
+async def test_enter_shows_what_is_hidden_and_space_folds() -> None:
+    output = StreamOutput(name="stdout", text="".join(f"line {number}\n" for number in range(50)))
+    block = CodeBlock(id="c", language="python", source="go()", state="ok", outputs=(output,))
+    async with shown([block], (40, 70)) as screen:
+        assert any("30 more lines" in row for row in screen.rows())
+
+        await screen.press("enter")
+        assert any("line 25" in row for row in screen.rows())
+
+        await screen.press("enter")
+        assert not any("line 25" in row for row in screen.rows())
+
+        await screen.press("space")
+        assert [row for row in screen.rows() if row] == ["▌✓ python · 1 line · output 50 lines"]
+
+
+async def test_V6_the_block_under_the_cursor_is_copied() -> None:
+    output = StreamOutput(name="stdout", text="\x1b[31mred\x1b[0m\n")
+    block = CodeBlock(id="c", language="python", source="a = 1\nb = 2", state="ok", outputs=(output,))
+    async with shown([*paragraphs(1), block]) as screen:
+        await screen.press("y", "c", "o", "up", "y")
+        await screen.until(lambda: len(screen.page.copied) == 4)
+
+        assert screen.page.copied == ["a = 1\nb = 2", "a = 1\nb = 2", "red", "Paragraph 0."]
+
+
+async def test_T4_a_click_on_a_link_asks_and_opens_nothing() -> None:
+    async with shown([ProseBlock(id="p", text="see [here](https://example.org/a)", state="complete")]) as screen:
+        await screen.pilot.click(Timeline, offset=(8, 0))
+        await screen.pilot.pause()
+
+        assert screen.page.links == ["https://example.org/a"]
+
+
+async def test_a_selection_is_text_without_gutters() -> None:
+    async with shown(paragraphs(3)) as screen:
+        await screen.pilot.mouse_down(Timeline, offset=(3, 0))
+        await screen.pilot.hover(Timeline, offset=(12, 2))
+        await screen.pilot.mouse_up(Timeline, offset=(12, 2))
+        await screen.pilot.pause()
+
+        assert screen.page.screen.get_selected_text() == "Paragraph 0.\n\nParagraph"
+
+
+async def test_V4_a_resize_keeps_what_is_read_in_place() -> None:
+    async with shown(paragraphs(60)) as screen:
+        await screen.press("pageup", "pageup")
+        first = next(row.strip("▌ ") for row in screen.rows() if "Paragraph" in row)
+
+        await screen.pilot.resize_terminal(24, 8)
+        await screen.settle()
+        assert any(first in row for row in screen.rows())
+        assert all(len(row) <= 24 for row in screen.rows())
+
+        await screen.pilot.resize_terminal(40, 13)
+        await screen.settle()
+        assert any(first in row for row in screen.rows())
+
+
+@pytest.mark.parametrize("size", [(1, 1), (3, 2), (5, 40), (200, 3)])
+async def test_V4_any_size_is_survived(size: tuple[int, int]) -> None:
+    output = StreamOutput(name="stderr", text="日本 " * 30)
+    table = "| a | b |\n|---|---|\n| 1 | 2 |"
+    blocks: list[Block] = [
+        UserBlock(id="u", text="why " * 30),
+        ProseBlock(id="p", text=f"{table}\n\n- a\n  - b\n    > c", state="complete"),
+        CodeBlock(id="c", language="python", source="x = 1", state="running", outputs=(output,)),
+    ]
+    async with shown(blocks) as screen:
+        await screen.pilot.resize_terminal(*size)
+        await screen.settle()
+        await screen.press("home", "end", "pageup")
+
+        assert len(screen.rows()) == screen.timeline.size.height
+
+
+async def test_a_running_block_turns_a_spinner_and_counts_seconds() -> None:
+    block = CodeBlock(id="c", language="python", source="sleep(9)", state="running")
+    async with shown([block]) as screen:
+        first = screen.rows()[0]
+        await screen.until(lambda: screen.rows()[0][1] != first[1] and " s" in screen.rows()[0])
+
+        screen.timeline.put(0, CodeBlock(id="c", language="python", source="sleep(9)", state="ok", duration=9.0))
+        await screen.until(lambda: screen.rows()[0] == "▌✓ python · 1 line · 9.0 s")
+
+
+async def test_nothing_is_drawn_again_while_nothing_changes() -> None:
+    async with shown(paragraphs(10)) as screen:
+        before = [row.strip for row in screen.timeline._rows]
+        screen.timeline.put(9, ProseBlock(id="9", text="Paragraph 9. And more", state="complete"))
+        await screen.until(lambda: any("And more" in row for row in screen.rows()))
+
+        after = [row.strip for row in screen.timeline._rows]
+        assert sum(one is not other for one, other in zip(before, after, strict=True)) == 1
+
+
+async def test_only_what_is_near_the_screen_is_ever_drawn() -> None:
+    async with shown(paragraphs(20_000)) as screen:
+        await screen.press("pageup", "pageup", "home", "end")
+
+        assert len(screen.timeline._view._cells) < 100
+
+
+async def test_another_palette_recolours_all_rows() -> None:
+    async with shown(paragraphs(3)) as screen:
+        light = load_palette("harbour-light")
+        screen.timeline.set_palette(light)
+        await screen.settle()
+
+        style = next(iter(screen.timeline.render_lines(screen.timeline.size.region)[0])).style
+        assert style is not None
+        assert style.bgcolor is not None
+        assert style.bgcolor.name == light.surfaces.background
+
+
+async def test_a_reset_starts_over_at_the_end() -> None:
+    async with shown(paragraphs(30)) as screen:
+        await screen.press("home")
+        screen.timeline.reset([UserBlock(id="n", text="Only this")])
+        await screen.settle()
+
+        assert screen.rows()[0].strip("▌ ") == "› Only this"
+        assert screen.timeline.follow
+
+
+async def test_T1_nothing_but_text_and_colours_reaches_the_terminal() -> None:
+    hostile = "a\x1b]52;c;aGk=\x07\x1b[2J\x9b6n\u202eb"
+    blocks: list[Block] = [
+        UserBlock(id="u", text=hostile, files=(hostile,)),
+        ProseBlock(id="p", text=f"{hostile}\n\n```{hostile}\n{hostile}\n```\n[{hostile}](http://x/{hostile})"),
+        CodeBlock(
+            id="c",
+            language=hostile,
+            source=hostile,
+            state="refused",
+            refusal=hostile,
+            outputs=(StreamOutput(name="stdout", text=hostile),),
+        ),
+    ]
+    async with shown(blocks, (80, 40)) as screen:
+        assert not any(character in row for row in screen.rows() for character in "\x1b\x07\x9b\u202e")

@@ -1,0 +1,196 @@
+"""A widget that paints a viewport: frames, scrolling, the mouse, and Textual's text selection.
+
+Frames are limited, rows that did not change are not repainted, and content never causes a layout
+pass. What the rows mean, and what keys do to them, is the timeline's business.
+"""
+
+import time
+from collections.abc import Callable
+
+from textual import events
+from textual.geometry import Region, Size
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.timer import Timer
+from textual.widget import Widget
+
+from oi_tui.widgets.timeline.painting import framed, selected, selected_text, thumb_rows, with_pill
+from oi_tui.widgets.timeline.pieces import Canvas
+from oi_tui.widgets.timeline.viewport import Row, Viewport
+
+FRAME = 1 / 30
+"""Seconds between two frames, at least."""
+
+SCROLL_BAR = 1
+"""Cells at the right edge. Drawn here: a scroll bar of its own costs as much as the text."""
+
+LONG_JUMP = 500
+"""Rows; further moves trust the estimated heights."""
+
+
+class Surface(ScrollView):
+    """Rows of a viewport on the screen."""
+
+    DEFAULT_CSS = """
+    Surface {
+        height: 1fr;
+        overflow: hidden hidden;
+        background: $background;
+    }
+    """
+
+    follow: reactive[bool] = reactive(True, repaint=False)
+    """Whether the view is pinned to the end."""
+
+    unseen: reactive[int] = reactive(0, repaint=False)
+    """Blocks that came or changed below the view since it left the end."""
+
+    cursor: reactive[int | None] = reactive(None, repaint=False)
+    """Index of the block that the keys act on."""
+
+    def __init__(
+        self, canvas: Canvas, *, clock: Callable[[], float] = time.monotonic, id: str | None, classes: str | None
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self._view = Viewport(canvas)
+        self._clock = clock
+        self._rows: list[Row] = []
+        self._frame_timer: Timer | None = None
+        self._last_frame = 0.0
+        self._thumb = range(0)
+
+    @property
+    def allow_vertical_scroll(self) -> bool:
+        """Always: the scroll bar is drawn here, so Textual knows of none."""
+        return True
+
+    # Frames
+
+    def _want_frame(self) -> None:
+        if self._frame_timer is None and self.is_attached:
+            wait = max(0.001, FRAME - (self._clock() - self._last_frame))
+            self._frame_timer = self.set_timer(wait, self._frame)
+
+    def _frame(self) -> None:
+        self._frame_timer = None
+        self._last_frame = self._clock()
+        if not self._view.height:
+            return
+        if self.follow:
+            self._view.to_end()
+        self._show(self._view.rows())
+
+    def _show(self, rows: list[Row]) -> None:
+        """Take the rows over and ask for a repaint of those that are not as they were."""
+        before, self._rows = self._rows, rows
+        thumb, self._thumb = self._thumb, thumb_rows(self._view)
+        self._publish()
+        if len(before) != len(rows):
+            self.refresh()
+            return
+        dirty = [
+            y
+            for y, (old, new) in enumerate(zip(before, rows, strict=True))
+            if old.strip is not new.strip or old.block != new.block or (y in thumb) != (y in self._thumb)
+        ]
+        if 2 * len(dirty) > len(rows):
+            self.refresh()
+        elif dirty:
+            self.refresh(*(Region(0, y, self.size.width, 1) for y in dirty))
+
+    def _publish(self) -> None:
+        """Tell Textual where we are, without the layout pass that its own setters cause."""
+        y = float(self._view.y)
+        self.set_reactive(Widget.virtual_size, Size(self.size.width, self._view.total))
+        self.set_reactive(Widget.scroll_y, y)
+        self.set_reactive(Widget.scroll_target_y, y)
+
+    def watch_unseen(self) -> None:
+        """The pill stands in the last row."""
+        self.refresh(Region(0, max(0, self.size.height - 1), self.size.width, 1))
+
+    def watch_cursor(self) -> None:
+        """The bar in the gutter moves."""
+        self.refresh()
+
+    # Scrolling
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """The wheel, or a selection dragged over the edge, asks for another place."""
+        rows = round(new_value) - self._view.y
+        if not rows:
+            return
+        self.follow = self._view.jump(round(new_value)) if abs(rows) > LONG_JUMP else self._view.scroll(rows)
+        self._frame()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Draw at once what is visible; the rest when it comes into view."""
+        self._view.resize(event.size.width - SCROLL_BAR, event.size.height)
+        self._rows = []
+        self._frame()
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """The scroll bar is grabbed."""
+        if event.x >= self._view.canvas.width:
+            event.stop()
+            self.capture_mouse()
+            self._drag_to(event.y)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """The scroll bar is dragged."""
+        if self.app.mouse_captured is self:
+            self._drag_to(event.y)
+
+    def on_mouse_up(self) -> None:
+        """The scroll bar is let go."""
+        if self.app.mouse_captured is self:
+            self.release_mouse()
+
+    def _drag_to(self, y: int) -> None:
+        share = y / max(1, self.size.height - 1)
+        self.follow = self._view.jump(round(share * max(0, self._view.total - self._view.height)))
+        self._want_frame()
+
+    # Painting
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Rows for the compositor; by-passes the box model, which has nothing to add here."""
+        filters, background = self.get_line_filters(), self.background_colors[1]
+        strips = []
+        for y in crop.line_range:
+            strip = self._painted(y)
+            for line_filter in filters:
+                strip = strip.apply_filter(line_filter, background)
+            strips.append(strip.crop(crop.x, crop.x + crop.width))
+        return strips
+
+    def render_line(self, y: int) -> Strip:
+        """A row with its place in the text, for Textual's selection and styles under the mouse."""
+        if y >= len(self._rows):
+            return self._view.canvas.blank
+        row = self._rows[y]
+        return row.strip.apply_offsets(0, row.key)
+
+    def _painted(self, y: int) -> Strip:
+        ink = self._view.canvas.ink
+        row = self._rows[y] if y < len(self._rows) else None
+        strip = self._view.canvas.blank if row is None else row.strip
+        if row is not None and (selection := self.text_selection) is not None:
+            strip = selected(strip, selection.get_span(row.key), ink)
+        cursor = self.has_focus and row is not None and row.block == self.cursor and not row.last
+        strip = framed(strip, ink, cursor=cursor, thumb=y in self._thumb)
+        if self.unseen and y == self.size.height - 1:
+            return with_pill(strip, self.unseen, ink)
+        return strip
+
+    # Selecting with the mouse
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The selected rows as text, without gutters."""
+        return selected_text(self._view, selection), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        """Other cells are selected."""
+        self.refresh()
