@@ -86,6 +86,8 @@ class Terminal:
         self._held = b""
         self._tail = b""
         self._ended = False
+        self._lines = [""] * rows
+        self._drawing = threading.RLock()  # the emulator's; the reader takes it for one rare query only
         self._changed = threading.Condition()
         self._master, self._slave = pty.openpty()
         os.set_blocking(self._master, False)
@@ -131,11 +133,13 @@ class Terminal:
 
     def resize(self, columns: int, rows: int) -> None:
         """Give the window another size; the program gets SIGWINCH."""
-        with self._changed:
+        with self._drawing:
             self._catch_up()
             self.columns, self.rows = columns, rows
             self._emulator.resize(rows, columns)
-            self._set_size()
+            self._emulator.dirty.update(range(rows))
+            self._lines = [""] * rows
+        self._set_size()
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to the program alone."""
@@ -146,22 +150,20 @@ class Terminal:
     @property
     def screen(self) -> str:
         """The text on the screen now, one line a row."""
-        with self._changed:
+        with self._drawing:
             self._catch_up()
             return self._text()
 
     def colour(self, text: str) -> str:
         """The colour in which this text stands on the screen."""
-        with self._changed:
-            self._catch_up()
+        with self._drawing:
             row, column = self._find(text)
             return str(self._emulator.buffer[row][column].fg)
 
     @property
     def private_modes(self) -> frozenset[int]:
         """The DEC private modes that the program has switched on and not off again."""
-        with self._changed:
-            changes = PRIVATE_MODE.findall(bytes(self.raw))
+        changes = PRIVATE_MODE.findall(bytes(self.raw))
         state = {int(mode): final == b"h" for modes, final in changes for mode in modes.split(b";") if mode}
         return frozenset(mode for mode, on in state.items() if on)
 
@@ -222,7 +224,7 @@ class Terminal:
     @property
     def cursor(self) -> tuple[int, int]:
         """Row and column of the cursor, from 1."""
-        with self._changed:
+        with self._drawing:
             self._catch_up()
             return self._emulator.cursor.y + 1, self._emulator.cursor.x + 1
 
@@ -248,36 +250,53 @@ class Terminal:
     def _wait(self, condition: Callable[[], bool], what: str, timeout: float | None) -> float:
         deadline = time.monotonic() + (timeout or self.timeout)
         arrived = time.perf_counter()
-        with self._changed:
-            while not condition():
-                if self._pending:
+        while True:
+            with self._drawing:
+                if condition():
+                    return arrived
+                if self._pending and time.monotonic() < deadline:
                     arrived = self._feed_one()
                     continue
-                if self._ended:
-                    raise ScreenTimeout(self._report(f"{what}, but the program ended"))
-                if not self._changed.wait(max(0.0, deadline - time.monotonic())):
+            with self._changed:
+                left = deadline - time.monotonic()
+                if left <= 0:
                     raise ScreenTimeout(self._report(what))
-        return arrived
+                if not self._pending and self._ended:
+                    raise ScreenTimeout(self._report(f"{what}, but the program ended"))
+                if not self._pending:
+                    self._changed.wait(left)
 
     def _report(self, what: str) -> str:
-        self._catch_up()
+        with self._drawing:
+            self._catch_up()
+            seen = self._text()
         rule = "─" * self.columns
-        return f"waited for {what}\n{rule}\n{self._text()}\n{rule}"
+        return f"waited for {what}\n{rule}\n{seen}\n{rule}"
 
     def _find(self, text: str) -> tuple[int, int]:
         """Row and column of a text; column by column, because a wide character takes two."""
-        with self._changed:
+        with self._drawing:
             self._catch_up()
             for number in range(self.rows):
-                cells = [self._emulator.buffer[number][column].data for column in range(self.columns)]
+                cells = self._cells(number)
                 before, found, _ = "".join(cells).partition(text)
                 if found:
                     lengths = accumulate(map(len, cells), initial=0)
                     return number, next(column for column, length in enumerate(lengths) if length >= len(before))
         raise ScreenTimeout(self._report(f"{text!r} on the screen"))
 
+    def _cells(self, row: int) -> list[str]:
+        """The characters of a row; "" is the right half of a wide one."""
+        line = self._emulator.buffer[row]
+        return [line[column].data for column in range(self.columns)]
+
     def _text(self) -> str:
-        return "\n".join(line.rstrip() for line in self._emulator.display)
+        """The screen; only the rows that changed are put together anew, for it is looked at often."""
+        changed, self._emulator.dirty = self._emulator.dirty, set()
+        for number in changed:
+            if number < self.rows:
+                self._lines[number] = "".join(self._cells(number)).rstrip()
+        return "\n".join(self._lines)
 
     def _catch_up(self) -> None:
         while self._pending:
@@ -306,15 +325,15 @@ class Terminal:
 
     def _take(self, data: bytes) -> None:
         arrived = time.perf_counter()
+        self.raw += data
+        self._pending.append((arrived, data))
+        seen = self._tail + data
+        answered = 0
+        for query in QUERY.finditer(seen):
+            self._write(answer(query, self))
+            answered = query.end()
+        self._tail = seen[max(answered, len(seen) - LONGEST_QUERY) :]
         with self._changed:
-            self.raw += data
-            self._pending.append((arrived, data))
-            seen = self._tail + data
-            answered = 0
-            for query in QUERY.finditer(seen):
-                self._write(answer(query, self))
-                answered = query.end()
-            self._tail = seen[max(answered, len(seen) - LONGEST_QUERY) :]
             self._changed.notify_all()
 
 
