@@ -9,8 +9,9 @@ from oi_tui.app.engine import paths
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.local.weights import Weights
 from oi_tui.app.engine.models import EMBEDDED, Models
+from oi_tui.app.engine.outbox import Send
 from oi_tui.app.engine.protocol import Configure
-from oi_tui.app.engine.service import Engine, Send
+from oi_tui.app.engine.service import Engine
 from oi_tui.app.engine.settings import Settings
 from oi_tui.app.engine.store import Store
 

@@ -11,7 +11,7 @@ from oi_tui.app.engine.local import catalogue, choice, inventory
 from oi_tui.app.engine.local.fetch import fetch
 from oi_tui.app.engine.local.service import ALIAS, LocalServer, is_available
 from oi_tui.app.engine.local.weights import Weights
-from oi_tui.app.engine.model import LiteLLMModel
+from oi_tui.app.engine.model import LiteLLMModel, close_connections
 from oi_tui.app.engine.offers import find_offers
 from oi_tui.app.engine.protocol import FetchProgressed, ModelsFound
 from oi_tui.app.engine.settings import ModelSection
@@ -77,5 +77,6 @@ class Models:
         return local.name
 
     async def close(self) -> None:
-        """Stop the server."""
+        """Stop the server and let go of connections."""
         await self._server.stop()
+        await close_connections()

@@ -9,22 +9,20 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from itertools import groupby
 from typing import Protocol, assert_never
 
 from oi_tui.app.engine.blocks import CodeBlock
 from oi_tui.app.engine.chat import Model
-from oi_tui.app.engine.coalesce import coalesce
 from oi_tui.app.engine.errors import OiTuiError, SettingsError
 from oi_tui.app.engine.events import (
     AnyEvent,
-    Event,
     KernelChanged,
     SessionOpened,
 )
 from oi_tui.app.engine.ids import new_id
+from oi_tui.app.engine.outbox import Outbox, Send
 from oi_tui.app.engine.protocol import (
     Batch,
     Configure,
@@ -32,10 +30,9 @@ from oi_tui.app.engine.protocol import (
     FetchEnded,
     FetchProgressed,
     ModelsFound,
-    Reply,
 )
 from oi_tui.app.engine.session import KernelSource, Session
-from oi_tui.app.engine.store import DELTA_INTERVAL, Recorder, Store
+from oi_tui.app.engine.store import Recorder, Store
 from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.values import Language
 from oi_tui.app.engine.verbs import (
@@ -57,15 +54,11 @@ from oi_tui.app.engine.verbs import (
     UseModel,
 )
 
-FRAME = 1 / 60
-"""Seconds between two batches while text streams."""
-
 PROGRESS_INTERVAL = 0.1
 """Seconds between two words on how far a download is."""
 
 _log = logging.getLogger(__name__)
 
-Send = Callable[[Reply], Awaitable[None]]
 Job = Submit | Run | Retry | Clear | Restart
 
 
@@ -113,10 +106,7 @@ class Engine:
         self._store = store
         self._send = send
         self._session: Session | None = None
-        self._recorder: Recorder | None = None
-        self._outbox: list[AnyEvent | Reply] = []
-        """What has not been sent yet, in order."""
-        self._wake = asyncio.Event()
+        self._outbox = Outbox(send, self._unrecorded)
         self._jobs: deque[Job] = deque()
         self._job_added = asyncio.Event()
         self._opening: asyncio.Task[str] | None = None
@@ -149,8 +139,7 @@ class Engine:
             case UseModel():
                 self._use(verb)
             case SetApproval():
-                session.approval = verb.mode
-                self._emit(session.settings_changed())
+                self._emit(session.set_approval(verb.mode))
             case FindModels():
                 self._finding = asyncio.create_task(self._find())
             case FetchModel():
@@ -177,10 +166,7 @@ class Engine:
                 _log.error("a task ended with an error", exc_info=result)
         if self._session is not None and self._session.transcript.turn_open:
             self._emit(self._session.end_turn("interrupted", "The program was closed."))
-        self._record(coalesce(item for item in self._outbox if isinstance(item, Event)))
-        self._outbox = []
-        if self._recorder is not None:
-            self._flush_recorder()
+        self._outbox.finish()
         await self._kernels.close()
         await self._models.close()
         if self._store is not None:
@@ -204,7 +190,7 @@ class Engine:
         if self._store is not None:
             if not past:
                 self._store.create(session_id, time.time(), self._setup.cwd)
-            self._recorder = Recorder(self._store, session_id)
+            self._outbox.record(Recorder(self._store, session_id))
         if past:
             await self._send(Batch(events=past, replay=True))
         self._emit(
@@ -221,7 +207,7 @@ class Engine:
         )
         if past:
             self._greet_resumed(session)
-        self._tasks = [asyncio.create_task(self._pump()), asyncio.create_task(self._work())]
+        self._tasks = [asyncio.create_task(self._outbox.pump()), asyncio.create_task(self._work())]
         if name:
             self._use(UseModel(name=name, api_base=self._api_base(name), api_key=self._setup.api_key))
 
@@ -268,7 +254,7 @@ class Engine:
         return ""
 
     async def _find(self) -> None:
-        self._tell(await self._models.found())
+        self._outbox.put(await self._models.found())
 
     async def _fetch(self, model_id: str) -> None:
         """Download, then use."""
@@ -279,21 +265,21 @@ class Engine:
             now = time.monotonic()
             if now - told >= PROGRESS_INTERVAL:
                 told = now
-                self._tell(value)
+                self._outbox.put(value)
 
         try:
             name = await self._models.fetch(model_id, progress)
         except asyncio.CancelledError:
-            self._tell(FetchEnded(model_id=model_id, ready=False))
+            self._outbox.put(FetchEnded(model_id=model_id, ready=False))
             raise
         except OiTuiError as error:
-            self._tell(FetchEnded(model_id=model_id, ready=False, error=error.title, hint=error.hint))
+            self._outbox.put(FetchEnded(model_id=model_id, ready=False, error=error.title, hint=error.hint))
             return
-        self._tell(FetchProgressed(model_id=model_id, done_bytes=1, total_bytes=1, stage="starting"))
+        self._outbox.put(FetchProgressed(model_id=model_id, done_bytes=1, total_bytes=1, stage="starting"))
         self._use(UseModel(name=name))
         assert self._opening is not None
         error_title = await self._opening
-        self._tell(FetchEnded(model_id=model_id, ready=not error_title, error=error_title))
+        self._outbox.put(FetchEnded(model_id=model_id, ready=not error_title, error=error_title))
 
     async def _cancel_fetch(self) -> None:
         if self._fetching is not None and not self._fetching.done():
@@ -379,55 +365,9 @@ class Engine:
                 self._emit(event)
 
     def _emit(self, event: AnyEvent) -> None:
-        self._tell(event)
+        self._outbox.put(event)
 
-    def _tell(self, item: AnyEvent | Reply) -> None:
-        self._outbox.append(item)
-        self._wake.set()
-
-    async def _pump(self) -> None:
-        while True:
-            waiting = self._recorder is not None and self._recorder.waiting
-            try:
-                async with asyncio.timeout(DELTA_INTERVAL if waiting else None):
-                    await self._wake.wait()
-            except TimeoutError:
-                self._flush_recorder()
-                continue
-            self._wake.clear()
-            items, self._outbox = self._outbox, []
-            for are_events, run in groupby(items, key=lambda item: isinstance(item, Event)):
-                await self._send_all(list(run), are_events=are_events)
-            await asyncio.sleep(FRAME)
-
-    async def _send_all(self, items: list[AnyEvent | Reply], *, are_events: bool) -> None:
-        """Events go as one batch, written down first; other replies each by itself."""
-        if are_events:
-            events = coalesce(item for item in items if isinstance(item, Event))
-            self._record(events)
-            await self._send(Batch(events=tuple(events)))
-            return
-        for item in items:
-            if not isinstance(item, Event):
-                await self._send(item)
-
-    def _record(self, events: list[AnyEvent]) -> None:
-        if self._recorder is None:
-            return
-        try:
-            self._recorder.put(events, time.monotonic())
-        except OiTuiError as error:
-            self._stop_recording(error)
-
-    def _flush_recorder(self) -> None:
-        assert self._recorder is not None
-        try:
-            self._recorder.flush()
-        except OiTuiError as error:
-            self._stop_recording(error)
-
-    def _stop_recording(self, error: OiTuiError) -> None:
-        """The session goes on without being written; said once, loudly."""
-        self._recorder = None
+    def _unrecorded(self, error: OiTuiError) -> None:
+        """The store failed: the session goes on without being written, and says so."""
         if self._session is not None:
             self._emit(self._session.report(error))

@@ -6,7 +6,6 @@ Nothing here knows of LiteLLM, Jupyter, files or sockets.
 """
 
 import asyncio
-import hashlib
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
@@ -15,15 +14,13 @@ from typing import Any, Protocol, TypeVar
 from oi_tui.app.engine.answer import Answer
 from oi_tui.app.engine.blocks import CodeBlock
 from oi_tui.app.engine.chat import ChatRequest, Model
+from oi_tui.app.engine.decisions import Decisions, made
 from oi_tui.app.engine.errors import KernelError, ModelError, OiTuiError
 from oi_tui.app.engine.events import (
     AnyEvent,
     CodeFinished,
     CodeStarted,
     ConversationCleared,
-    Decider,
-    DecisionMade,
-    DecisionRequested,
     NoticeAdded,
     SessionOpened,
     SettingsChanged,
@@ -31,7 +28,6 @@ from oi_tui.app.engine.events import (
     StopReason,
     TurnEnded,
     TurnStarted,
-    Verdict,
 )
 from oi_tui.app.engine.execution import Execution
 from oi_tui.app.engine.guard import RepeatGuard
@@ -40,7 +36,7 @@ from oi_tui.app.engine.kernels.base import Kernel
 from oi_tui.app.engine.prompt import conversation, system_prompt
 from oi_tui.app.engine.settings import LoopSection
 from oi_tui.app.engine.transcript import Transcript
-from oi_tui.app.engine.values import Language, Level
+from oi_tui.app.engine.values import ApprovalMode, Language, Level
 from oi_tui.app.engine.verbs import Decide
 
 Item = TypeVar("Item")
@@ -85,14 +81,12 @@ class Session:
         self.settings = settings
         self.model = model
         self.transcript = transcript if transcript is not None else Transcript()
-        self.can_ask = can_ask
-        self.approval = settings.approve
+        self._can_ask = can_ask
+        self._decisions = Decisions(settings.approve, can_ask=can_ask)
         self._clock = clock
         self._guard = RepeatGuard(settings.max_repeats)
-        self._granted: set[tuple[Language, str]] = set()
         self._halt = asyncio.Event()
         self._reading: asyncio.Future[Any] | None = None
-        self._decision: tuple[str, asyncio.Future[Decide]] | None = None
         self._execution: Execution | None = None
         self._end: TurnEnded | None = None
 
@@ -117,7 +111,7 @@ class Session:
                 return
         cap = self.settings.max_steps
         title = f"Stopped after {cap} answers of the model in one turn."
-        yield self._notice("warning", title, hint="Type /retry to let it go on, or start with a higher --max-steps.")
+        yield self.notice("warning", title, hint="Type /retry to let it go on, or start with a higher --max-steps.")
         yield self._apply(TurnEnded(reason="step_cap", detail=title))
 
     async def run_code(self, language: Language, source: str) -> Events:
@@ -131,13 +125,7 @@ class Session:
 
     def decide(self, verb: Decide) -> bool:
         """Answer a `DecisionRequested`; False if that id is not waiting (any more)."""
-        if self._decision is None:
-            return False
-        request_id, future = self._decision
-        if verb.request_id != request_id or future.done():
-            return False
-        future.set_result(verb)
-        return True
+        return self._decisions.answer(verb)
 
     async def answer(self, request_id: str, text: str) -> bool:
         """Answer an `InputRequested`; False if that id is not waiting (any more)."""
@@ -153,8 +141,8 @@ class Session:
             await execution.interrupt()
         elif self._halted() and self._reading is not None:
             self._reading.cancel()
-        elif turn and self._decision is not None:
-            self.decide(Decide(request_id=self._decision[0], verdict="stop"))
+        elif turn:
+            self._decisions.withdraw()
 
     def opened(self, event: SessionOpened) -> AnyEvent:
         """The session begins, or goes on."""
@@ -164,28 +152,28 @@ class Session:
         """Close a turn whose generator is gone."""
         return self._apply(TurnEnded(reason=reason, detail=detail))
 
-    def settings_changed(self) -> AnyEvent:
-        """Model and approval mode as they are now."""
+    def set_approval(self, mode: ApprovalMode) -> AnyEvent:
+        """Another approval mode from the next decision on."""
+        self._decisions.mode = mode
+        return self._settings_changed()
+
+    def _settings_changed(self) -> AnyEvent:
         name = self.model.name if self.model is not None else ""
-        return self._apply(SettingsChanged(model=name, approval=self.approval))
+        return self._apply(SettingsChanged(model=name, approval=self._decisions.mode))
 
     def use_model(self, model: Model) -> AnyEvent:
         """Another model from the next step on."""
         self.model = model
-        return self.settings_changed()
+        return self._settings_changed()
 
     def forget(self) -> AnyEvent:
         """Forget the conversation and the grants (the kernels are the caller's to restart)."""
-        self._granted.clear()
+        self._decisions.forget()
         return self._apply(ConversationCleared())
 
     def report(self, error: OiTuiError, level: Level = "error") -> AnyEvent:
         """An error as a notice of the transcript."""
-        return self._notice(level, error.title, hint=error.hint, details=error.details)
-
-    def notice(self, level: Level, title: str, *, hint: str = "") -> AnyEvent:
-        """Something to say that belongs in the transcript."""
-        return self._notice(level, title, hint=hint)
+        return self.notice(level, error.title, hint=error.hint, details=error.details)
 
     # -- one step ----------------------------------------------------------------------------------
 
@@ -199,7 +187,7 @@ class Session:
                     if isinstance(event, CodeFinished) and event.complete:
                         proposed.append(event.block_id)
         except ModelError as error:
-            yield self._notice("error", error.title, hint=error.hint, details=error.details)
+            yield self.notice("error", error.title, hint=error.hint, details=error.details)
             self._stop("model_error", error.title)
             return
         if self._halted():
@@ -212,7 +200,7 @@ class Session:
             async for event in events:
                 yield event
         if self._halted():
-            self._stop("interrupted", "Interrupted by you.")
+            self._end = TurnEnded(reason="interrupted", detail="Interrupted by you.")
 
     async def _ask(self) -> Events:
         """Stream one answer into blocks. On an error what has arrived is kept, marked as cut."""
@@ -241,13 +229,13 @@ class Session:
         if failure is not None:
             raise failure
         if answer.truncated:
-            yield self._notice(
+            yield self.notice(
                 "warning",
                 "The answer was cut: the model reached its limit of output tokens.",
                 hint="Type /retry to let it go on.",
             )
         elif answer.empty and not self._halted():
-            yield self._notice("warning", "The model answered with nothing.", hint="Type /retry to ask again.")
+            yield self.notice("warning", "The model answered with nothing.", hint="Type /retry to ask again.")
 
     async def _until_halted(self, source: AsyncGenerator[Item, None]) -> AsyncGenerator[Item, None]:
         """The items of `source` until the turn is interrupted, also while it is waiting for the next one."""
@@ -275,7 +263,7 @@ class Session:
         for block_id in proposed:
             block = self._code(block_id)
             if obstacle or self._end is not None or self._halted():
-                yield self._refuse(block, "skip", "rule", obstacle or "the turn was stopped")
+                yield self._apply(made(block, "skip", "rule", reason=obstacle or "the turn was stopped"))
                 continue
             async with aclosing(self._settle(block)) as events:
                 async for event in events:
@@ -287,9 +275,10 @@ class Session:
                 obstacle = "an earlier code block of the same answer did not succeed"
 
     async def _settle(self, block: CodeBlock) -> Events:
-        async with aclosing(self._decide(block)) as events:
+        async with aclosing(self._decisions.settle(block, self._guard)) as events:
             async for event in events:
-                yield event
+                yield self._apply(event)
+        self._end = self._end or self._decisions.end
         decided = self._code(block.id)
         if decided.state == "refused":
             return
@@ -297,93 +286,6 @@ class Session:
             async for event in events:
                 yield event
         self._guard.ran(self._code(block.id))
-
-    async def _decide(self, block: CodeBlock) -> Events:
-        objection = self._guard.objection(block.language, block.source)
-        if self.approval == "never":
-            self._stop("refused", "Nothing is run in the approval mode “never”.")
-            yield self._refuse(block, "stop", "mode", "nothing may be run in this session")
-        elif not objection and self.approval == "auto":
-            yield self._allow(block, "run", "mode")
-        elif not objection and (block.language, _digest(block.source)) in self._granted:
-            yield self._allow(block, "run", "grant")
-        elif not self.can_ask:
-            why = objection or "there is nobody to approve it"
-            self._stop("repeated" if objection else "refused", f"Not run: {why}.")
-            yield self._refuse(block, "stop", "rule", why)
-        else:
-            async with aclosing(self._request(block, objection)) as events:
-                async for event in events:
-                    yield event
-
-    async def _request(self, block: CodeBlock, why: str) -> Events:
-        request_id = new_id()
-        future: asyncio.Future[Decide] = asyncio.get_running_loop().create_future()
-        self._decision = (request_id, future)
-        try:
-            yield self._apply(
-                DecisionRequested(
-                    request_id=request_id,
-                    block_id=block.id,
-                    language=block.language,
-                    source=block.source,
-                    sha256=_digest(block.source),
-                    why=why,
-                )
-            )
-            verb = await future
-        finally:
-            self._decision = None
-        yield self._decided(block, verb)
-
-    def _decided(self, block: CodeBlock, verb: Decide) -> AnyEvent:
-        match verb.verdict:
-            case "run" | "always" | "edit":
-                source = block.source if verb.source is None else verb.source
-                if verb.verdict == "always":
-                    self._granted.add((block.language, _digest(source)))
-                self._guard.allow()
-                return self._allow(block, verb.verdict, "person", source, verb.request_id)
-            case "skip":
-                if not verb.reason:
-                    self._stop("refused", "You refused the code.")
-                return self._refuse(block, "skip", "person", verb.reason, verb.request_id)
-            case "stop":
-                if not self._halted():
-                    self._stop("stopped", "Stopped by you.")
-                return self._refuse(block, "stop", "person", verb.reason, verb.request_id)
-
-    def _allow(
-        self,
-        block: CodeBlock,
-        verdict: Verdict,
-        decider: Decider,
-        source: str | None = None,
-        request: str | None = None,
-    ) -> AnyEvent:
-        return self._apply(
-            DecisionMade(
-                block_id=block.id,
-                verdict=verdict,
-                decider=decider,
-                source=block.source if source is None else source,
-                request_id=request,
-            )
-        )
-
-    def _refuse(
-        self, block: CodeBlock, verdict: Verdict, decider: Decider, reason: str, request: str | None = None
-    ) -> AnyEvent:
-        return self._apply(
-            DecisionMade(
-                block_id=block.id,
-                verdict=verdict,
-                decider=decider,
-                source=block.source,
-                reason=reason,
-                request_id=request,
-            )
-        )
 
     async def _execute(self, block_id: str) -> Events:
         """Run what the block says now. A kernel that cannot start ends the turn; code that raises does not."""
@@ -394,7 +296,7 @@ class Session:
             yield self.report(error)
             self._stop("kernel_error", error.title)
             return
-        self._execution = execution = Execution(block, kernel, can_ask=self.can_ask, clock=self._clock)
+        self._execution = execution = Execution(block, kernel, can_ask=self._can_ask, clock=self._clock)
         try:
             async with aclosing(execution.events()) as events:
                 async for event in events:
@@ -408,7 +310,7 @@ class Session:
 
     def _begin(self) -> None:
         self._halt.clear()
-        self._end = None
+        self._end = self._decisions.end = None
         self._guard = RepeatGuard(self.settings.max_repeats)
 
     def _halted(self) -> bool:
@@ -423,14 +325,11 @@ class Session:
         if self._end is None:
             self._end = TurnEnded(reason=reason, detail=detail)
 
-    def _notice(self, level: Level, title: str, *, hint: str = "", details: str = "") -> AnyEvent:
+    def notice(self, level: Level, title: str, *, hint: str = "", details: str = "") -> AnyEvent:
+        """Something to say that belongs in the transcript."""
         return self._apply(NoticeAdded(block_id=new_id(), level=level, title=title, hint=hint, details=details))
 
     def _code(self, block_id: str) -> CodeBlock:
         block = self.transcript.block(block_id)
         assert isinstance(block, CodeBlock), block
         return block
-
-
-def _digest(source: str) -> str:
-    return hashlib.sha256(source.encode(errors="surrogatepass")).hexdigest()

@@ -11,6 +11,7 @@ import socket
 from collections.abc import Callable
 
 from oi_tui.app.engine.errors import OiTuiError
+from oi_tui.app.engine.outbox import Send
 from oi_tui.app.engine.protocol import (
     VERSION,
     Configure,
@@ -21,7 +22,7 @@ from oi_tui.app.engine.protocol import (
     decode_request,
     encode,
 )
-from oi_tui.app.engine.service import Engine, Send
+from oi_tui.app.engine.service import Engine
 from oi_tui.app.engine.verbs import Close
 
 LINE_LIMIT = 64 * 1024 * 1024

@@ -508,8 +508,8 @@ async def test_L6_reset_clears_and_two_sessions_share_nothing() -> None:
     one, two = make(FakeModel("one")), make(FakeModel("two"))
     await play(one.run("hello"))
     assert two.transcript.blocks == []
-    one.approval = "never"
-    assert two.approval == "auto"
+    one.set_approval("never")
+    assert (one.transcript.approval, two.transcript.approval) == ("never", "ask")
     assert one.kernels.get("python") is not two.kernels.get("python")
     one.forget()
     assert one.transcript.blocks == []

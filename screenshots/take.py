@@ -1,0 +1,195 @@
+"""Draws the pictures beside it: the real app and a real kernel, with a model that follows a script.
+
+make pictures        needs the extras `data` and `dev`, and libcairo for the PNG files
+"""
+
+import asyncio
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import cairosvg
+from textual.pilot import Pilot
+
+from oi_tui.app.client import EngineClient, LocalClient
+from oi_tui.app.engine.kernels.pool import Kernels
+from oi_tui.app.engine.protocol import Configure, ModelOffer, ModelsFound
+from oi_tui.app.engine.service import Engine
+from oi_tui.app.engine.settings import KernelSection, LoopSection, ModelSection, ScreenSection, Settings
+from oi_tui.app.engine.store import Store
+from oi_tui.app.engine.testing import FakeModel, FakeModels
+from oi_tui.app.tui import OiTui
+
+HERE = Path(__file__).parent
+
+LOOK = """I'll look at the file first, then group by month.
+
+```python
+import pandas as pd
+df = pd.read_csv("data.csv", parse_dates=["date"])
+df.head(3)
+```
+"""
+
+PLOT = """Now the plot.
+
+```python
+import matplotlib.pyplot as plt
+monthly = df.groupby(df.date.dt.month)["score"].mean()
+ax = monthly.plot.bar(figsize=(7, 2.6), color="#4f8fba", rot=0)
+ax.set_xlabel("month"); ax.set_ylabel("mean score"); plt.tight_layout()
+```
+"""
+
+DONE = """The mean score rises from **71** in January to **88** in April:
+
+| month | mean score |
+|---|---|
+| January | 71.2 |
+| April | 88.4 |
+
+Two shops (`Oslo`, `Bergen`) drive the rise; see the [notes](https://example.org/notes)."""
+
+QUESTION = "Read data.csv and plot the monthly mean of score."
+
+Scene = Callable[[Pilot[None]], Awaitable[None]]
+
+
+class Choosing(FakeModels):
+    """A source that has something to choose from."""
+
+    async def found(self) -> ModelsFound:
+        """What a newcomer with Ollama meets."""
+        return ModelsFound(
+            offers=(
+                ModelOffer(id="ollama/llama3.2", kind="server", title="Ollama at 127.0.0.1:11434", detail="llama3.2"),
+                ModelOffer(id="openai/gpt-5", kind="key", title="OpenAI", detail="key found in OPENAI_API_KEY"),
+                ModelOffer(
+                    id="qwen2.5-coder-1.5b",
+                    kind="embedded",
+                    title="Built-in: Qwen2.5-Coder 1.5B",
+                    detail="1.1 GB download, 2.0 GB memory, no key, stays on this machine · Apache-2.0",
+                    download_bytes=1_117_320_768,
+                    recommended=True,
+                ),
+            ),
+            why="Qwen2.5-Coder 1.5B: this machine has 8 cores and 12 GB of memory free; it needs 2.0 GB.",
+        )
+
+
+async def take(
+    name: str,
+    size: tuple[int, int],
+    scene: Scene,
+    *,
+    answers: tuple[str, ...] = (LOOK, PLOT, DONE),
+    approve: str = "auto",
+    theme: str = "harbour",
+    model: str = "qwen2.5-coder-1.5b",
+) -> None:
+    """One picture, as SVG and PNG."""
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder) / "work"
+        work.mkdir()
+        (work / "data.csv").write_text(data())
+        settings = Settings(
+            model=ModelSection(name=model),
+            loop=LoopSection(approve=approve),  # type: ignore[arg-type]  # a literal in every call
+            screen=ScreenSection(theme=theme),
+        )
+        setup = Configure(settings=settings, cwd=str(work))
+
+        async def connect() -> EngineClient:
+            return LocalClient(
+                lambda send: Engine(
+                    setup,
+                    models=Choosing(FakeModel(*answers, chunk=40)),
+                    kernels=Kernels(KernelSection(), cwd=work),
+                    store=Store(Path(folder) / "sessions.db"),
+                    send=send,
+                )
+            )
+
+        app = OiTui(connect, settings)
+        async with asyncio.timeout(120), app.run_test(size=size) as pilot:
+            await scene(pilot)
+            await pilot.pause()
+            svg = app.export_screenshot(title="oi-tui")
+            await app.chat.bridge.close()
+    (HERE / f"{name}.svg").write_text(svg, encoding="utf-8")
+    cairosvg.svg2png(bytestring=svg.encode(), write_to=str(HERE / f"{name}.png"), scale=1.5)
+
+
+def data() -> str:
+    """Scores of three shops over four months."""
+    shops = ("Oslo", "Bergen", "Tromsø")
+    rows = ["date,shop,score"]
+    for month in range(1, 5):
+        rows += [f"2026-{month:02}-{day:02},{shops[day % 3]},{66 + 5.5 * month + day % 5}" for day in range(1, 28, 2)]
+    return "\n".join(rows) + "\n"
+
+
+async def until(pilot: Pilot[None], true: Callable[[], bool]) -> None:
+    """Wait for it, within the bound that `take` sets."""
+    while not true():
+        await pilot.pause(0.05)
+
+
+async def ask(pilot: Pilot[None], text: str = QUESTION) -> None:
+    """Type a prompt and send it, when there is a session."""
+    app = pilot.app
+    assert isinstance(app, OiTui)
+    await until(pilot, lambda: app.chat.bridge.transcript.model != "")
+    await pilot.press(*text, "enter")
+
+
+async def chat(pilot: Pilot[None]) -> None:
+    """A whole task."""
+    app = pilot.app
+    assert isinstance(app, OiTui)
+    await ask(pilot)
+    transcript = app.chat.bridge.transcript
+    await until(pilot, lambda: transcript.step == 3 and not transcript.turn_open)
+    await pilot.pause(0.3)
+
+
+async def approval(pilot: Pilot[None]) -> None:
+    """The question."""
+    app = pilot.app
+    assert isinstance(app, OiTui)
+    await ask(pilot)
+    await until(pilot, lambda: app.chat.bridge.transcript.pending_decision is not None)
+    await pilot.pause(1.5)
+
+
+async def setup_screen(pilot: Pilot[None]) -> None:
+    """The first start."""
+    await until(pilot, lambda: type(pilot.app.screen).__name__ == "SetupScreen")
+
+
+async def help_screen(pilot: Pilot[None]) -> None:
+    """All keys."""
+    await pilot.press("f1")
+
+
+async def empty(pilot: Pilot[None]) -> None:
+    """Nothing yet."""
+    app = pilot.app
+    assert isinstance(app, OiTui)
+    await until(pilot, lambda: app.chat.bridge.transcript.model != "")
+
+
+async def main() -> None:
+    """All of them."""
+    await take("chat", (110, 46), chat)
+    await take("chat-light", (110, 46), chat, theme="harbour-light")
+    await take("chat-80x24", (80, 24), chat)
+    await take("approval", (100, 30), approval, approve="ask", answers=(PLOT,))
+    await take("approval-80x24", (80, 24), approval, approve="ask", answers=(PLOT,))
+    await take("first-start", (100, 24), setup_screen, model="")
+    await take("empty", (100, 24), empty)
+    await take("help", (110, 46), help_screen)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
