@@ -17,13 +17,16 @@ Draw = Callable[..., list[str]]
 CanvasOf = Callable[[int], Canvas]
 
 LINES = st.sampled_from(
-    "|text|more words here|# head|## two|- item|  - inner|* star|1. one|2) two|> quote|>|---|===|***|```|```python|~~~|````"
-    "|    indented|\tx = 1|def f(): pass|'''|/* a|*/|\\| a \\| b \\||\\|---\\|:-:\\||\\| 1 \\| 2 \\||**bold|_em_ `code|``|<div>|</div>|#|-|+ |[a]: /u"
-    "|[a]|[x](http://e.org)|- [ ] task|&#x202e;&#27;|日本語 👩\u200d💻|\x1b[31mred|\u202eabc|a\u200db|\ud800|![p](x)|\\".replace(
-        "\\|", "\0"
-    ).split("|")
-).map(lambda line: line.replace("\0", "|"))
-MARKDOWN = st.lists(st.one_of(LINES, st.text(max_size=8)), max_size=14).map("\n".join)
+    r"""
+text|more words here|# head|## two|#|-|+ |- item|  - inner|* star|1. one|2) two|10. ten|> quote|>|- [ ] task
+---|===|***|```|```python|~~~|````|    indented|def f(): pass|'''|/* a|*/|!a ! b !|!---!:-:!|! 1 ! 2 !|**bold|_em_ `code
+``|<div>|</div>|[a]: /u|[a]|[x](http://e.org)|&#x202e;&#27;|日本語|![p](x)|\|   deeper|   1. three
+""".strip()
+    .replace("\n", "|")
+    .split("|")
+).map(lambda line: line.replace("!", "|"))
+ODDITIES = st.sampled_from(["\tx = 1", "👩\u200d💻", "\x1b[31mred", "\u202eabc", "a\u200db", "\ud800", "x\r", "\x9b2J"])
+MARKDOWN = st.lists(st.one_of(LINES, LINES, ODDITIES, st.text(max_size=8)), max_size=14).map("\n".join)
 
 
 @given(MARKDOWN, st.lists(st.integers(0, 200), max_size=6), st.integers(12, 70))

@@ -16,23 +16,25 @@ from oi_tui.widgets.timeline.terminal import TerminalText
 
 Draw = Callable[..., list[str]]
 
-PIECES = st.sampled_from(
-    ["\x1b[31m", "\x1b[0m", "\x1b[38;5;200m", "\x1b[48;2;1;2;3m", "\x1b[38;5m", "\x1b[K", "\x1b[2K", "\x1b[1K"]
-    + [
-        "\x1b[A",
-        "\x1b[2A",
-        "\x1b[9999B",
-        "\x1b[3C",
-        "\x1b[5D",
-        "\x1b[4G",
-        "\x1b[J",
-        "\x1b[2J",
-        "\x1b[H",
-        "\x1b]0;t\x07",
-    ]
-    + ["\r", "\n", "\r\n", "\b", "\t", "text", "日本", "👩\u200d💻", "\u202e", "\x1b", "\x9b", "\x00", "0123456789" * 3]
-    + ["\x1b]8;;http://e.org\x1b\\link\x1b]8;;\x1b\\", "\x1b[", "\x1bP", "\ud800"]
-)
+COLOURS = ["\x1b[31m", "\x1b[0m", "\x1b[38;5;200m", "\x1b[48;2;1;2;3m", "\x1b[38;5m"]
+MOVES = ["\x1b[" + move for move in ("K", "2K", "1K", "A", "2A", "9999B", "3C", "5D", "4G", "J", "2J", "H")]
+CONTROLS = [
+    "\r",
+    "\n",
+    "\r\n",
+    "\b",
+    "\t",
+    "\u202e",
+    "\x1b",
+    "\x9b",
+    "\x00",
+    "\x1b[",
+    "\x1bP",
+    "\x1b]0;t\x07",
+    "\ud800",
+]
+WORDS = ["text", "日本", "👩\u200d💻", "0123456789" * 3, "\x1b]8;;http://e.org\x1b\\link\x1b]8;;\x1b\\"]
+PIECES = st.sampled_from([*COLOURS, *MOVES, *CONTROLS, *WORDS])
 OUTPUT = st.lists(st.one_of(PIECES, st.text(max_size=4)), max_size=30).map("".join)
 
 
