@@ -89,11 +89,14 @@ COMMANDS: tuple[Command, ...] = (
 OF_THE_APP = frozenset({"help", "suspend", "quit"})
 """Commands whose keys work on every screen; the others belong to the chat."""
 
+_FIRST = frozenset({"quit", "suspend"})
+"""Commands whose keys no widget may take for itself: Ctrl+Z would be the editor's undo."""
+
 
 def bindings(*, of_the_app: bool) -> list[BindingType]:
     """Textual's bindings of the rows that have a key."""
     return [
-        Binding(row.key, row.action, row.title, show=False, id=row.id, priority=row.id == "quit")
+        Binding(row.key, row.action, row.title, show=False, id=row.id, priority=row.id in _FIRST)
         for row in COMMANDS
         if row.key and (row.id in OF_THE_APP) == of_the_app
     ]

@@ -21,6 +21,7 @@ class SourceEditor(TextArea):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s,ctrl+enter,f5", "finish", "Back to the question with this source", id="editor.finish"),
+        Binding("ctrl+underscore", "undo", "Undo", id="editor.undo", key_display="ctrl+_"),
         Binding("escape", "give_up", "Forget the changes", id="editor.cancel"),
     ]
 

@@ -28,6 +28,14 @@ async def test_enter_sends_and_other_keys_make_lines(play):
         assert area(stage).text == ""
 
 
+async def test_ctrl_underscore_undoes_since_ctrl_z_suspends(play):
+    async with play() as stage:
+        await stage.pilot.press("a", "b", "ctrl+z")
+        assert area(stage).text == "ab"
+        await stage.pilot.press("ctrl+underscore")
+        assert area(stage).text == ""
+
+
 async def test_nothing_is_sent_for_blank_text(play):
     async with play() as stage:
         await stage.pilot.press("space", "enter")

@@ -8,6 +8,7 @@ from textual.widgets import Input, OptionList
 from oi_tui.app.engine.blocks import NoticeBlock, UserBlock
 from oi_tui.app.engine.errors import OiTuiError
 from oi_tui.app.engine.events import (
+    ConversationCleared,
     ExecutionFinished,
     InputAnswered,
     KernelChanged,
@@ -33,6 +34,7 @@ from oi_tui.app.screens.setup import SetupScreen
 from oi_tui.widgets.composer import Composer, PromptArea
 from oi_tui.widgets.question import QuestionPanel
 from oi_tui.widgets.status import StatusBar, laid_out, parts
+from oi_tui.widgets.welcome import Welcome
 
 EMBEDDED = ModelOffer(
     id="local/qwen", kind="embedded", title="Built-in: Qwen", detail="Apache-2.0", download_bytes=1_100_000_000
@@ -61,6 +63,28 @@ async def test_escape_interrupts_the_cell_and_twice_the_turn(play):
         stage.clock.now += 1.5
         await stage.pilot.press("escape")
         assert await stage.engine.heard(3) == [Interrupt(), Interrupt(turn=True), Interrupt()]
+
+
+async def test_clearing_leaves_an_empty_screen(play):
+    async with play() as stage:
+        await stage.run_and_ask()
+        stage.engine.say(
+            ExecutionFinished(block_id="c1", status="ok", duration=0.1),
+            TurnEnded(reason="done"),
+            ConversationCleared(),
+        )
+        await stage.settle()
+        assert stage.app.chat.query_one(Welcome).display
+        assert stage.app.chat.bridge.transcript.blocks == []
+
+
+async def test_an_example_prompt_is_put_into_the_composer_and_not_sent(play):
+    async with play() as stage:
+        await stage.pilot.press("tab", "down", "enter")
+        await stage.settle()
+        assert stage.app.chat.query_one(PromptArea).text
+        assert stage.app.chat.query_one(PromptArea).has_focus
+        assert stage.engine.asked == []
 
 
 async def test_escape_goes_back_to_the_composer_when_nothing_runs(play):
