@@ -390,3 +390,54 @@ def test_every_kind_of_message_survives_the_way_to_events_and_back(conversation:
     events = events_from_messages(conversation)
     assert messages(transcript_of(events)) == conversation
     assert fold_chunks(chunks_of(events)) == conversation
+
+
+OUTPUTS = st.one_of(
+    st.builds(lambda name, text: StreamOutput(name=name, text=text), st.sampled_from(["stdout", "stderr"]), WORDS),
+    st.builds(lambda text: RichOutput(data={"text/plain": text}), WORDS),
+    st.builds(lambda data: RichOutput(data={"image/png": data, "text/plain": "<>"}), DATA),
+    st.builds(lambda text: RichOutput(data={"text/html": text, "text/plain": "-"}), WORDS),
+    st.builds(lambda text: RichOutput(data={"text/plain": text}, display_id="d"), WORDS),
+    st.just(ErrorOutput(name="E", value="v", traceback=("one", "two"))),
+)
+
+
+@st.composite
+def running(draw: st.DrawFn, block_id: str) -> list[AnyEvent]:
+    """What may come between the start and the end of a run."""
+    update = RichOutput(data={"text/plain": draw(WORDS)}, display_id="d")
+    event = st.one_of(
+        st.builds(lambda output: OutputAdded(block_id=block_id, output=output), OUTPUTS),
+        st.just(OutputsCleared(block_id=block_id)),
+        st.just(OutputUpdated(block_id=block_id, display_id="d", output=update)),
+        st.just(OutputDropped(block_id=block_id, characters=3)),
+        st.just(ActiveLineChanged(block_id=block_id, line=1)),
+        st.just(ActiveLineChanged(block_id=block_id, line=None)),
+    )
+    return draw(st.lists(event, max_size=5))
+
+
+@st.composite
+def sessions(draw: st.DrawFn) -> list[AnyEvent]:
+    """Turns of steps: first what the model says, then what runs of it."""
+    events: list[AnyEvent] = []
+    for step in range(draw(st.integers(1, 3))):
+        events += [TurnStarted(block_id=f"u{step}", text=draw(WORDS))] if draw(st.booleans()) else []
+        said = draw(st.lists(st.sampled_from("pc"), max_size=4))
+        ids = [f"{kind}{step}{number}" for number, kind in enumerate(said)]
+        for block_id in ids:
+            events += prose(block_id, draw(WORDS)) if block_id[0] == "p" else code(block_id, "x = ", draw(WORDS))
+        for block_id in ids:
+            if block_id[0] == "c" and draw(st.booleans()):
+                started = run(block_id, draw(WORDS), edited=True)
+                events += [*started[:2], *draw(running(block_id)), *started[2:]]
+        if draw(st.booleans()):
+            events.append(END)
+    return events
+
+
+@given(sessions())
+def test_folding_the_chunks_of_any_session_gives_its_messages(events: list[AnyEvent]) -> None:
+    static = messages(transcript_of(events))
+    assert fold_chunks(chunks_of(events)) == static
+    assert messages(transcript_of(events_from_messages(static))) == static
