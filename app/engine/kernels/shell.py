@@ -1,9 +1,9 @@
 """A shell as a `Kernel`: one persistent bash on a pseudo-terminal of its own.
 
-Bash reads the line that starts a run from the terminal, as it would from a person. What the run writes goes
-through two named pipes that only this run has, so stdout and stderr stay apart, and what a background job
-writes later is never taken for output of a later run. Its stdin is empty. What is left on the terminal is
-conversation: text without a line end, followed by silence, is a question (`sudo`, `ssh`).
+Bash is told by one named pipe what to run and says by another how that ended. What the run writes goes through two
+more that only this run has, so stdout and stderr stay apart, and what a background job writes later is never
+taken for output of a later run. The stdin of a run is empty. What is left for the terminal is conversation:
+text without a line end, followed by silence, is a question (`sudo`, `ssh`), and an answer reaches nobody else.
 """
 
 import asyncio
@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from oi_tui.app.engine.errors import KernelError
-from oi_tui.app.engine.events import ExecutionStatus
 from oi_tui.app.engine.kernels.base import InterruptMeans, RunFinished
 from oi_tui.app.engine.kernels.conversation import Conversation
 from oi_tui.app.engine.kernels.environment import kernel_environment
@@ -29,23 +28,34 @@ from oi_tui.app.engine.kernels.worker import OnEnd, WorkerKernel
 from oi_tui.app.engine.paths import socket_dir
 from oi_tui.app.engine.settings import KernelSection
 
-TAKE_TERMINAL = (
-    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execvp(sys.argv[1], sys.argv[1:])"
-)
-"""Makes the pseudo-terminal the controlling one, in the child: `preexec_fn` is not safe beside threads."""
+TAKE_TERMINAL = """\
+import fcntl, os, signal, sys, termios
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+fcntl.ioctl(1, termios.TIOCSCTTY, 0)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+"""Makes the pseudo-terminal the controlling one, in the child: `preexec_fn` is not safe beside threads. Python
+ignores SIGPIPE, and what runs in the shell must not inherit that."""
 
 BASH = ("bash", "--noprofile", "--noediting", "--rcfile")
 
 RC = """\
 set +o history +H -b
 unset HISTFILE
-PS1= PS2=
-__oi_begin() {{ local _; PROMPT_COMMAND='__oi_end $?'; builtin echo begin >{says}; read -r _ <{hears}; }}
-__oi_end() {{ builtin echo "end $1" >{says}; }}
+PS1= PS2= __oi_run=0
+__oi_end() {{ builtin echo "$__oi_run $1" >{ends}; }}
 PROMPT_COMMAND='__oi_end $?'
 """
-"""Told to every new shell. It waits after `begin`, so that we know what on the terminal came before the run. The
-prompt reports the end of a run that was interrupted, where bash forgets the rest of the line."""
+"""Told to every new shell. The prompt reports the end of a run once more, because bash forgets the rest of a line
+that was interrupted."""
+
+RUN = "__oi_run={number} PROMPT_COMMAND='__oi_end $?'; . {file} </dev/null >{out} 2>{err}; __oi_end $?\n"
+
+STEADY = 0.02
+"""Seconds between two looks at the foreground job, before a ^C is typed."""
+
+MAX_LOOKS = 10
+"""A loop over short commands is never steady: after so many looks a ^C is typed all the same."""
 
 LOCAL_MODES = 3
 """Index of the local modes in what `termios.tcgetattr` returns."""
@@ -85,8 +95,10 @@ class ShellWorker:
         self._terminal = -1
         self._modes: list[Any] = []
         """Terminal attributes as they are when a run begins."""
-        self._hears = -1
-        self._control: Pipe | None = None
+        self._commands = -1
+        """Where bash reads what to run."""
+        self._ends: Pipe | None = None
+        """Where bash writes the number and the status of a run that is over."""
         self._screen: Pipe | None = None
         """What appears on the terminal."""
         self._abandoned: list[Pipe] = []
@@ -97,7 +109,6 @@ class ShellWorker:
         self._outputs: tuple[Pipe, ...] = ()
         """Of the run that goes on."""
         self._number = 0
-        self._begun = False
         self._conversation: Conversation | None = None
 
     @property
@@ -108,13 +119,13 @@ class ShellWorker:
     async def open(self) -> None:
         """Start bash and wait for its first prompt."""
         self._directory = directory = socket_dir()
-        says, hears, rc = directory / "says", directory / "hears", directory / "rc"
-        rc.write_text(RC.format(says=says, hears=hears))
-        self._control = Pipe(named_pipe(says), self._on_control)
-        self._hears = named_pipe(hears)
+        ends, rc = directory / "ends", directory / "rc"
+        rc.write_text(RC.format(ends=ends))
+        self._ends = Pipe(named_pipe(ends), self._on_end_of_run)
+        self._commands = named_pipe(directory / "commands")
         try:
             async with asyncio.timeout(self._timeout):
-                await self._launch([*BASH, str(rc), "-i"])
+                await self._launch(directory)
                 await self._ready.wait()
         except TimeoutError as error:
             raise KernelError(
@@ -136,8 +147,8 @@ class ShellWorker:
             named_output(out, lambda text: talk.output("stdout", text)),
             named_output(err, lambda text: talk.output("stderr", text)),
         )
-        self._begun = False
-        self._write(f"__oi_begin; . {file} </dev/null >{out} 2>{err}; __oi_end $?\n")
+        termios.tcsetattr(self._terminal, termios.TCSANOW, self._modes)
+        os.write(self._commands, RUN.format(number=self._number, file=file, out=out, err=err).encode())
         return run
 
     def answer(self, text: str) -> None:
@@ -150,14 +161,9 @@ class ShellWorker:
     def press(self, means: InterruptMeans) -> None:
         """One rung of the interrupt ladder."""
         if means == "signal":
-            self._write("\x03")
-            return
-        if self._process is None or self._screen is None or not self._screen.open:
-            return
-        with suppress(OSError):
-            group = os.tcgetpgrp(self._terminal)
-            if group not in (0, self._process.pid):
-                os.killpg(group, signal.SIGKILL)
+            self._press_ctrl_c(self._run)
+        else:
+            self._kill_foreground()
 
     async def close(self, *, politely: bool) -> None:
         """End bash and all its jobs, running in the background or not."""
@@ -169,19 +175,20 @@ class ShellWorker:
             await self._process.wait()
         if self._conversation is not None:
             self._conversation.end()
-        for pipe in (self._control, self._screen, *self._outputs, *self._abandoned):
+        for pipe in (self._ends, self._screen, *self._outputs, *self._abandoned):
             if pipe is not None:
                 pipe.close()
-        if self._hears >= 0:
-            os.close(self._hears)
-            self._hears = -1
+        if self._commands >= 0:
+            os.close(self._commands)
+            self._commands = -1
         if self._directory is not None:
             shutil.rmtree(self._directory, ignore_errors=True)
 
     # -- the process -----------------------------------------------------------------------------------
 
-    async def _launch(self, command: list[str]) -> None:
+    async def _launch(self, directory: Path) -> None:
         self._terminal, inner = os.openpty()
+        commands = os.open(directory / "commands", os.O_RDONLY)
         try:
             termios.tcsetwinsize(inner, (24, 80))
             self._modes = termios.tcgetattr(inner)
@@ -190,10 +197,10 @@ class ShellWorker:
             os.set_blocking(self._terminal, False)
             self._screen = Pipe(self._terminal, self._on_terminal)
             self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-I", "-S", "-c", TAKE_TERMINAL, *command),
+                *(sys.executable, "-I", "-S", "-c", TAKE_TERMINAL, *BASH, str(directory / "rc"), "-i"),
                 env=kernel_environment(self._environ) | {"TERM": "dumb"},
                 cwd=self._cwd,
-                stdin=inner,
+                stdin=commands,
                 stdout=inner,
                 stderr=inner,
                 start_new_session=True,
@@ -205,6 +212,7 @@ class ShellWorker:
             ) from error
         finally:
             os.close(inner)
+            os.close(commands)
         self._watcher = asyncio.create_task(self._watch(self._process))
 
     async def _watch(self, process: asyncio.subprocess.Process) -> None:
@@ -228,6 +236,35 @@ class ShellWorker:
         with suppress(OSError):
             os.write(self._terminal, text.encode("utf-8", "surrogateescape"))
 
+    def _press_ctrl_c(self, run: Run | None, before: int = 0, looks: int = 0, met: int = -1) -> None:
+        """Type ^C once the foreground is steady, and again if another job (not `met`) comes up instead of the end.
+
+        Bash, and a job that it is just starting, may lose one that comes in between.
+        """
+        if run is None or run is not self._run:
+            return
+        now = self._foreground()
+        steady = (now == before and looks > 1) or looks > MAX_LOOKS
+        if steady and now != met:
+            self._write("\x03")
+            looks, met = 0, now
+        asyncio.get_running_loop().call_later(STEADY, self._press_ctrl_c, run, now, looks + 1, met)
+
+    def _kill_foreground(self) -> None:
+        group = self._foreground()
+        if self._process is None or group in (0, self._process.pid):
+            return
+        with suppress(OSError):
+            os.killpg(group, signal.SIGKILL)
+
+    def _foreground(self) -> int:
+        """The process group that the terminal belongs to, 0 if there is none."""
+        if self._screen is None or not self._screen.open:
+            return 0
+        with suppress(OSError):
+            return os.tcgetpgrp(self._terminal)
+        return 0
+
     def _echoes(self) -> bool:
         if self._screen is None or not self._screen.open:
             return True  # the shell is gone
@@ -235,33 +272,16 @@ class ShellWorker:
 
     # -- what bash says ----------------------------------------------------------------------------------
 
-    def _on_control(self, text: str) -> None:
+    def _on_end_of_run(self, text: str) -> None:
         *lines, self._heard = (self._heard + text).split("\n")
         for line in lines:
             match line.split():
-                case ["begin"] if self._run is not None:
-                    self._acknowledge()
-                case ["end", status] if status.isdecimal():
+                case [number, status] if number.isdecimal() and status.isdecimal():
                     self._ready.set()
-                    self._on_status(int(status))
-
-    def _acknowledge(self) -> None:
-        if self._screen is None or not self._screen.open:
-            return
-        self._screen.drain()  # the echo of our own line, and what was said between the runs
-        termios.tcsetattr(self._terminal, termios.TCSANOW, self._modes)
-        self._begun = True
-        os.write(self._hears, b"\n")
-
-    def _on_status(self, status: int) -> None:
-        # The prompt says it once more, so what comes before this run has begun is about the one before.
-        if self._run is None or not (self._begun or self._run.interrupting):
-            return
-        if status == 0:
-            self._end_run(RunFinished(status="ok", exit_code=0))
-        else:
-            stopped: ExecutionStatus = "interrupted" if self._run.interrupting else "error"
-            self._end_run(RunFinished(status=stopped, exit_code=status))
+                    if int(number) == self._number and self._run is not None:
+                        if self._run.interrupting:
+                            self._kill_foreground()  # a job that was just being started survives what ended the run
+                        self._end_run(_finished(int(status), interrupted=self._run.interrupting))
 
     def _end_run(self, finished: RunFinished) -> None:
         run, self._run = self._run, None
@@ -282,5 +302,11 @@ class ShellWorker:
         run.finish(finished)
 
     def _on_terminal(self, text: str) -> None:
-        if self._begun and self._conversation is not None:
+        if self._conversation is not None:
             self._conversation.terminal(text)
+
+
+def _finished(status: int, *, interrupted: bool) -> RunFinished:
+    if status == 0:
+        return RunFinished(status="ok", exit_code=0)
+    return RunFinished(status="interrupted" if interrupted else "error", exit_code=status)
