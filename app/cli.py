@@ -260,7 +260,7 @@ def _with_data(task: str, data: bytes) -> str:
 def _controlling_terminal() -> Any:
     """An open /dev/tty, None if there is nobody."""
     try:
-        return open("/dev/tty", encoding="utf-8", errors="replace")  # noqa: SIM115 - open as long as we are
+        return open("/dev/tty", encoding="utf-8", errors="replace")
     except OSError:
         return None
 
