@@ -7,6 +7,7 @@ or a call, so whatever the cuts between the pieces of an answer, the same comes 
 
 import re
 from collections.abc import Callable
+from typing import Literal
 
 from oi_tui.app.engine.calls import CALL_LIMIT, Call, CallReader, Canonical, call_of
 from oi_tui.app.engine.fenced_source import Source
@@ -15,6 +16,8 @@ from oi_tui.app.engine.habits import undone
 from oi_tui.app.engine.pieces import CodeClosed, CodeOpened, CodeText, Piece, ProseText
 from oi_tui.app.engine.text_stream import TextStream
 from oi_tui.app.engine.values import Language
+
+LineKind = Literal["undecided", "blank", "closing", "text"]
 
 _WORD_LINE = re.compile(r"[ \t]*[\w+#.-]{0,32}[ \t]*")
 """A line that may be the language of a block whose fence has none."""
@@ -94,7 +97,8 @@ class AnswerText:
                 self._close(source, complete=True)
                 self._load(behind)
             else:
-                self._close(self._source.whole().removesuffix(self._fence.ticks), complete)
+                self._emit(CodeText, self._source.show_all())
+                self._close(self._without_ticks(self._source.whole()), complete)
             pieces += self._read()
         self._emit_prose("".join(self._head))
         self._head.clear()
@@ -139,9 +143,18 @@ class AnswerText:
             self._source.rest.append(text)
         return text
 
-    def _may_close(self, line: str) -> bool:
-        """Whether the line, or what it may become, closes the block."""
-        return len(line) <= HELD_LINE and self._fence.may_be_closed_by(line)
+    def _kind(self) -> LineKind:
+        """What the line at hand is to the block that is open."""
+        line, whole = self._line()
+        if self._at_end():
+            return "undecided"
+        if len(line) > HELD_LINE:
+            return "text"
+        if not whole:
+            return "undecided" if line.isspace() or self._fence.may_be_closed_by(line) else "text"
+        if not line.strip():
+            return "blank"
+        return "closing" if self._fence.closed_by(line) else "text"
 
     def _at_end(self) -> bool:
         return self._at == len(self._buffer)
@@ -234,17 +247,18 @@ class AnswerText:
 
     def _source_start(self) -> bool:
         """Before the first text of the code: a block without any is no code."""
-        if self._at_end():
-            return False
-        line, whole = self._line()
-        if whole and not line.strip():
-            self._head.append(self._take_line())
-            return True
-        if self._may_close(line):
-            if not whole:
+        match self._kind():
+            case "undecided":
                 return False
-            if self._fence.closed_by(line):
+            case "blank":
+                self._head.append(self._take_line())
+                return True
+            case "closing":
                 return self._end_block_as_prose()
+            case "text":
+                return self._start_source()
+
+    def _start_source(self) -> bool:
         self._source = Source(self._language, trusting=self._trusting)
         self._emit_code_opened(self._language)
         for blank in self._head[self._blank_from :]:
@@ -264,16 +278,14 @@ class AnswerText:
     def _source_line(self) -> bool:
         """At the beginning of a line of code."""
         assert self._source is not None
-        if self._at_end():
+        kind = self._kind()
+        if kind == "undecided":
             return False
-        line, whole = self._line()
-        if self._may_close(line):
-            if not whole:
-                return False
-            if self._fence.closed_by(line) and self._source.closes():
-                self._take_line()
-                self._emit(CodeText, self._source.show_all())
-                return self._close(self._source.whole(), complete=True)
+        if kind == "closing" and self._source.closes():
+            self._take_line()
+            self._emit(CodeText, self._source.show_all())
+            return self._close(self._source.whole(), complete=True)
+        line, _ = self._line()
         self._take(len(line) - len(self._fence.dedented(line)))
         return self._go(self._source_rest)
 
@@ -287,6 +299,11 @@ class AnswerText:
         self._line_break = "\n"
         return self._go(self._source_line)
 
+    def _without_ticks(self, source: str) -> str:
+        """Code that was not closed by a line of its own may have been closed on its last line."""
+        code = source.removesuffix(self._fence.ticks)
+        return code if code.strip() else source
+
     def _close(self, source: str, complete: bool) -> bool:
         assert self._source is not None
         language, source = undone(self._source.language, source, self._canonical)
@@ -298,17 +315,19 @@ class AnswerText:
 
     def _sample_start(self) -> bool:
         """Before the first text of the block, which may be a call."""
-        if self._at_end():
-            return False
-        line, whole = self._line()
-        if whole and not line.strip():
-            self._head.append(self._take_line())
-            return True
-        if self._may_close(line):
-            if not whole:
+        match self._kind():
+            case "undecided":
                 return False
-            if self._fence.closed_by(line):
+            case "blank":
+                self._head.append(self._take_line())
+                return True
+            case "closing":
                 return self._end_block_as_prose()
+            case "text":
+                return self._begin_call_or_sample()
+
+    def _begin_call_or_sample(self) -> bool:
+        line, _ = self._line()
         return self._begin_call(self._sample_call) if CallReader.may_begin(line) else self._end_head_as_prose()
 
     def _sample_call(self) -> bool:
@@ -323,17 +342,19 @@ class AnswerText:
 
     def _sample_called(self) -> bool:
         """Behind a call: only more calls and the closing fence may follow."""
-        line, whole = self._line()
-        if whole and (self._at_end() or self._fence.closed_by(line)):
-            complete = not self._at_end() or self._complete
-            self._take_line()
-            return self._end_calls(complete)
-        if whole and not line.strip():
-            self._head.append(self._take_line())
-            return True
-        if not whole and self._may_close(line):
-            return False
-        return self._begin_call(self._sample_call) if CallReader.may_begin(line) else self._end_head_as_prose()
+        if self._at_end():
+            return self._ended and self._end_calls(self._complete)
+        match self._kind():
+            case "undecided":
+                return False
+            case "blank":
+                self._head.append(self._take_line())
+                return True
+            case "closing":
+                self._take_line()
+                return self._end_calls(complete=True)
+            case "text":
+                return self._begin_call_or_sample()
 
     def _end_calls(self, complete: bool) -> bool:
         for call in self._calls:
@@ -349,16 +370,13 @@ class AnswerText:
         return self._go(self._sample_line)
 
     def _sample_line(self) -> bool:
-        if self._at_end():
+        kind = self._kind()
+        if kind == "undecided":
             return False
-        line, whole = self._line()
-        if self._may_close(line):
-            if not whole:
-                return False
-            if self._fence.closed_by(line):
-                self._emit_prose(self._take_line())
-                return self._go(self._prose_line)
-        return self._go(self._sample_rest)
+        if kind != "closing":
+            return self._go(self._sample_rest)
+        self._emit_prose(self._take_line())
+        return self._go(self._prose_line)
 
     def _sample_rest(self) -> bool:
         if self._at_end():

@@ -103,7 +103,7 @@ class CallReader:
     @staticmethod
     def may_begin(begun: str) -> bool:
         """Whether a text that begins like this may turn out to be a call; not for blank text."""
-        begun = begun.lstrip()
+        begun = begun.lstrip(" \t\n")
         return bool(begun) and any(begun.startswith(word) or word.startswith(begun) for word in _CLOSING)
 
     @property

@@ -326,6 +326,12 @@ LINES = st.sampled_from(
         "})",
         "10+12execute",
         "fu",
+        "       ",
+        '       {"language": "python", "code": "1"}',
+        "      ```",
+        "\xa0",
+        "\xa0{",
+        "tail```",
     ]
 )
 ANSWERS = st.lists(st.tuples(LINES, st.sampled_from(["\n", "\n", "\n", "\r\n", ""])), max_size=14).map(
