@@ -56,6 +56,7 @@ class OiTui(App[None]):
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self.call_later, self._leave)
+        self.app_resume_signal.subscribe(self, self._repaint)
         if self._complaint:
             self.notify(self._complaint, severity="warning", markup=False)
 
@@ -104,6 +105,10 @@ class OiTui(App[None]):
     def action_help_quit(self) -> None:
         """Ctrl+C with nothing selected."""
         self.notify("Press ctrl+q to quit. Escape interrupts what runs.", timeout=3, markup=False)
+
+    def _repaint(self, _: App[None]) -> None:
+        """After `fg` the terminal holds whatever the shell left there."""
+        self.refresh(layout=True)
 
     def _obey(self, command: Command) -> None:
         self.call_later(self.chat.obey, Typed(name=command.slash))
