@@ -4,9 +4,9 @@ from rich.style import Style
 
 from oi_tui.app.engine.blocks import CodeBlock
 from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput
-from oi_tui.app.engine.text import safe_text
 from oi_tui.widgets.timeline.console import Result, Stream, Traceback, note
 from oi_tui.widgets.timeline.ink import Ink
+from oi_tui.widgets.timeline.markdown import one_line
 from oi_tui.widgets.timeline.picture import Picture, picture_type
 from oi_tui.widgets.timeline.pieces import Canvas, Fold, Piece, rows
 from oi_tui.widgets.timeline.source import Source, SourceRows
@@ -14,7 +14,24 @@ from oi_tui.widgets.timeline.wrap import Run, crop
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
-OutputPieces = Stream | Traceback | Result | Picture
+OutputContent = Stream | Traceback | Result | Picture
+
+
+class Shown:
+    """An output and the pieces that were drawn of it."""
+
+    def __init__(self, output: Output, content: OutputContent) -> None:
+        self.output = output
+        self.content = content
+        self._drawn_for: tuple[Canvas, Fold] | None = None
+        self._pieces: list[Piece] = []
+
+    def pieces(self, canvas: Canvas, fold: Fold) -> list[Piece]:
+        """The rows, drawn once: a spinner that turns above them costs nothing here."""
+        if self._drawn_for != (canvas, fold):
+            self._drawn_for = canvas, fold
+            self._pieces = self.content.pieces(canvas, fold)
+        return self._pieces
 
 
 class Code:
@@ -26,7 +43,7 @@ class Code:
         self._source.update(block.source, complete=block.state != "streaming")
         self._rows: SourceRows | None = None
         self._canvas: Canvas | None = None
-        self._outputs: list[tuple[Output, OutputPieces]] = []
+        self._outputs: list[Shown] = []
         self._take_outputs()
         self.elapsed: float | None = None
         """Seconds since it was first seen running, None before the first frame of the spinner."""
@@ -51,7 +68,7 @@ class Code:
     @property
     def has_more(self) -> bool:
         """Whether something is hidden until asked for."""
-        return any(shown.has_more for _, shown in self._outputs)
+        return any(shown.content.has_more for shown in self._outputs)
 
     def pieces(self, canvas: Canvas, fold: Fold) -> list[Piece]:
         """Header, source, outputs."""
@@ -61,7 +78,7 @@ class Code:
         if self._rows is None or self._canvas is not canvas:
             self._canvas, self._rows = canvas, SourceRows(self._source, canvas, self._active_line)
         pieces: list[Piece] = [header, self._rows]
-        for _, shown in self._outputs:
+        for shown in self._outputs:
             pieces += shown.pieces(canvas, fold)
         if self._block.dropped:
             pieces.append(note(canvas, f"… {self._block.dropped:,} more characters were not kept"))
@@ -73,10 +90,10 @@ class Code:
 
     def _take_outputs(self) -> None:
         kept = self._outputs
-        self._outputs = []
-        for number, output in enumerate(self._block.outputs):
-            before = kept[number] if number < len(kept) else None
-            self._outputs.append((output, _renewed(before, output)))
+        self._outputs = [
+            _renewed(kept[number] if number < len(kept) else None, output)
+            for number, output in enumerate(self._block.outputs)
+        ]
 
     def _header(self, canvas: Canvas) -> Piece:
         ink, block = canvas.ink, self._block
@@ -84,12 +101,12 @@ class Code:
         facts = [_count(len(self._source.lines), "line")]
         if (seconds := self.elapsed if block.state == "running" else block.duration) is not None:
             facts.append(duration(seconds))
-        if lines := sum(shown.line_count for _, shown in self._outputs):
+        if lines := sum(shown.content.line_count for shown in self._outputs):
             facts.append(f"output {_count(lines, 'line')}")
         runs: list[Run] = [
-            (safe_text(block.language), ink.page),
+            (one_line(block.language), ink.page),
             *((f" · {fact}", ink.dim) for fact in facts),
-            *((f" · {word}", word_style) for word, word_style in self._words(ink)),
+            *(run for word, word_style in self._words(ink) for run in ((" · ", ink.dim), (word, word_style))),
         ]
         return rows(canvas, [crop(runs, canvas.room)], ink.page, symbol, style)
 
@@ -125,7 +142,7 @@ class Code:
             case "waiting":
                 words.append(("waits for your decision", ink.accent))
             case "refused":
-                reason = safe_text(block.refusal).replace("\n", " ").expandtabs(1)
+                reason = one_line(block.refusal)
                 words.append((f"refused: {reason}" if reason else "refused", ink.warning))
             case "interrupted":
                 words.append(("interrupted", ink.warning))
@@ -153,16 +170,16 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _renewed(before: tuple[Output, OutputPieces] | None, output: Output) -> OutputPieces:
-    if before is not None and before[0] is output:
-        return before[1]
+def _renewed(before: Shown | None, output: Output) -> Shown:
+    if before is not None and before.output is output:
+        return before
     match output, before:
-        case StreamOutput(), (StreamOutput(name=name), Stream() as stream) if name == output.name:
+        case StreamOutput(), Shown(output=StreamOutput(name=name), content=Stream() as stream) if name == output.name:
             stream.update(output)
-            return stream
+            return Shown(output, stream)
         case StreamOutput(), _:
-            return Stream(output)
+            return Shown(output, Stream(output))
         case ErrorOutput(), _:
-            return Traceback(output)
+            return Shown(output, Traceback(output))
         case RichOutput(), _:
-            return Picture(output) if picture_type(output) else Result(output)
+            return Shown(output, Picture(output) if picture_type(output) else Result(output))

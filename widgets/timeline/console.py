@@ -10,6 +10,7 @@ from typing import Any
 
 from rich.segment import Segment
 from rich.style import Style
+from textual.strip import Strip
 
 from oi_tui.app.engine.outputs import ErrorOutput, RichOutput, StreamOutput
 from oi_tui.app.engine.text import safe_text
@@ -36,9 +37,8 @@ class Stream:
         self._error = output.name == "stderr"
         self._terminal = TerminalText()
         self._terminal.update(output.text)
-        self._seen = ""
         self._canvas: Canvas | None = None
-        self._drawn: dict[int, list[Line]] = {}
+        self._drawn: dict[int, list[Strip]] = {}
 
     def update(self, output: StreamOutput) -> None:
         """A newer version of the output."""
@@ -62,18 +62,18 @@ class Stream:
         base = canvas.ink.stderr if self._error else canvas.ink.console
         dim = canvas.ink.stderr_dim if self._error else canvas.ink.console_dim
         mark, mark_style = ("┃", canvas.ink.stderr_mark) if self._error else ("│", canvas.ink.console_faint)
-        lines: list[Line] = []
+        strips: list[Strip] = []
         for number in shown(self.line_count, fold):
             if number is None:
-                lines.append([Segment(hidden(self.line_count - HEAD - TAIL, fold), dim)])
+                gap = [Segment(hidden(self.line_count - HEAD - TAIL, fold), dim)]
+                strips.append(canvas.strip(gap, base, mark, mark_style))
                 continue
             if number not in self._drawn:
-                self._drawn[number] = self._fold(self._terminal.lines[number], canvas, base)
-            lines += self._drawn[number]
-        return [rows(canvas, lines, base, mark, mark_style)]
-
-    def _fold(self, line: TextLine, canvas: Canvas, base: Style) -> list[Line]:
-        return fold_runs([(text, canvas.ink.sgr(sgr, base)) for text, sgr in line], canvas.room)
+                runs = [(text, canvas.ink.sgr(sgr, base)) for text, sgr in self._terminal.line(number)]
+                folded = fold_runs(runs, canvas.room)
+                self._drawn[number] = [canvas.strip(line, base, mark, mark_style) for line in folded]
+            strips += self._drawn[number]
+        return [Rows(strips)]
 
 
 class Traceback:
@@ -83,9 +83,6 @@ class Traceback:
         self._output = output
         self._whole = _lines("\n".join(output.traceback))
         self._last = _lines(output.traceback[-2]) if len(output.traceback) > 2 else []
-
-    def update(self, output: ErrorOutput) -> None:
-        """Errors come once."""
 
     @property
     def line_count(self) -> int:
@@ -123,11 +120,6 @@ class Result:
     """A rich result in a form that is text: tables keep their columns, so lines are cut, not wrapped."""
 
     def __init__(self, output: RichOutput) -> None:
-        self._markdown = output.data.get("text/markdown")
-        self._lines = _lines(readable(output.data))
-
-    def update(self, output: RichOutput) -> None:
-        """Take the place of what was shown under the same display id."""
         self._markdown = output.data.get("text/markdown")
         self._lines = _lines(readable(output.data))
 
@@ -194,4 +186,4 @@ def note(canvas: Canvas, text: str) -> Rows:
 def _lines(text: str) -> Sequence[TextLine]:
     terminal = TerminalText()
     terminal.update(text)
-    return terminal.lines[: terminal.count]
+    return terminal.all_lines()

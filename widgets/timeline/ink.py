@@ -102,8 +102,15 @@ class Ink:
         foreground, background = self._colour(state.foreground), self._colour(state.background)
         if foreground == background or (background is not None and background == base.color):
             background = None  # text in the colour of its background would hide
+        if background is not None and foreground is None and "reverse" not in state.attributes:
+            foreground = self._readable_on(background)
         attributes = dict.fromkeys(state.attributes, True)
         return base + Style(color=foreground, bgcolor=background, **attributes)  # type: ignore[arg-type]
+
+    def _readable_on(self, background: Color) -> Color:
+        """Text or page colour, whichever is farther from a background that a program chose."""
+        candidates = [Color.parse(self.palette.inks.text), Color.parse(self.palette.surfaces.background)]
+        return max(candidates, key=lambda colour: abs(_brightness(colour) - _brightness(background)))
 
     def _colour(self, colour: int | str | None) -> Color | None:
         ansi = self.palette.ansi
@@ -116,3 +123,8 @@ class Ink:
                 return Color.parse((*ansi.normal, *ansi.bright)[colour])
             case _:
                 return Color.from_ansi(colour)
+
+
+def _brightness(colour: Color) -> float:
+    red, green, blue = colour.get_truecolor()
+    return 0.299 * red + 0.587 * green + 0.114 * blue

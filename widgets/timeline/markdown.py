@@ -7,8 +7,8 @@ written, pictures are never fetched, and a link always shows where it leads.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from markdown_it.token import Token
 from rich.segment import Segment
 from rich.style import Style
 
@@ -17,6 +17,9 @@ from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.lexing import lex_whole
 from oi_tui.widgets.timeline.pieces import PROSE_WIDTH, Canvas
 from oi_tui.widgets.timeline.wrap import Line, Run, cells, crop, fold_runs, wrap
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 HREF = "href"
 """Key of a style's meta data that holds the target of a link."""
@@ -53,7 +56,7 @@ class MarkdownLines:
         self._numbers: list[int | None] = []
         self._quotes = 0
 
-    def draw(self, tokens: Sequence[Token]) -> list[Line]:
+    def draw(self, tokens: "Sequence[Token]") -> list[Line]:
         """The lines of all `tokens`."""
         index = 0
         while index < len(tokens):
@@ -77,7 +80,7 @@ class MarkdownLines:
     def _base(self) -> Style:
         return self._ink.dim if self._quotes else self._ink.page
 
-    def _block(self, token: Token) -> None:
+    def _block(self, token: "Token") -> None:
         match token.type:
             case "inline":
                 self._emit(wrap(inline(token, self._base, self._ink), self._width(PROSE_WIDTH)))
@@ -129,14 +132,14 @@ class MarkdownLines:
                 indent.used = True
             self._lines.append(before + line)
 
-    def _gap(self, token: Token) -> None:
+    def _gap(self, token: "Token") -> None:
         """An empty line, unless the element is the first one of what it stands in, or in a tight list."""
         fresh = any(not indent.used for indent in self._indents)
         tight_sublist = token.type.endswith("list_open") and len(self._numbers) > 0
         if self._lines and not fresh and not tight_sublist:
             self._emit([[]])
 
-    def _heading(self, content: Token, level: int) -> None:
+    def _heading(self, content: "Token", level: int) -> None:
         ink = self._ink
         style = ink.strong if level < 3 else ink.page + Style(bold=True)
         lines = wrap(inline(content, style, ink), self._width(PROSE_WIDTH))
@@ -158,14 +161,14 @@ class MarkdownLines:
             self._emit([[]])
         self._indents.pop()
 
-    def _code(self, token: Token) -> None:
+    def _code(self, token: "Token") -> None:
         content = token.content.rstrip("\n")
         width = self._width()
         for line in lex_whole(token.info.split(" ")[0].strip(), content)[: content.count("\n") + 1]:
             runs = [(text, self._ink.token(kind)) for kind, text in line]
             self._emit([*row, Segment(" " * (width - cells(row)), self._ink.code)] for row in fold_runs(runs, width))
 
-    def _table(self, tokens: Sequence[Token]) -> None:
+    def _table(self, tokens: "Sequence[Token]") -> None:
         table: list[list[list[Run]]] = []
         aligned: list[str] = []
         for token, following in pairwise(tokens):
@@ -204,7 +207,12 @@ def clean(text: str) -> str:
     return safe_text(text).expandtabs(TAB)
 
 
-def inline(token: Token, base: Style, ink: Ink) -> list[Run]:
+def one_line(text: str) -> str:
+    """Safe text for a place that has only one line."""
+    return clean(text).replace("\n", " ")
+
+
+def inline(token: "Token", base: Style, ink: Ink) -> list[Run]:
     """Inline tokens as runs in `base` and what is added to it."""
     runs: list[Run] = []
     styles = [base]
@@ -261,7 +269,7 @@ def _task(runs: list[Run]) -> list[Run]:
     return [("☐ " if text[1] == " " else "☑ ", style), (text[4:], style), *runs[1:]]
 
 
-def _closing(tokens: Sequence[Token], start: int) -> int:
+def _closing(tokens: "Sequence[Token]", start: int) -> int:
     level = tokens[start].level
     return next(
         index

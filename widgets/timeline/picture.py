@@ -29,14 +29,8 @@ class Picture:
     """One picture and its caption."""
 
     def __init__(self, output: RichOutput) -> None:
-        self.update(output)
-
-    def update(self, output: RichOutput) -> None:
-        """Take the place of what was shown under the same display id."""
         self._data = _decoded(output)
         self._size = _size(self._data)
-        self._canvas: Canvas | None = None
-        self._pieces: list[Piece] = []
 
     @property
     def line_count(self) -> int:
@@ -50,11 +44,6 @@ class Picture:
 
     def pieces(self, canvas: Canvas, fold: Fold) -> list[Piece]:
         """The picture, if it can be shown, over its caption."""
-        if self._canvas is not canvas:
-            self._canvas, self._pieces = canvas, self._build(canvas)
-        return self._pieces
-
-    def _build(self, canvas: Canvas) -> list[Piece]:
         if self._size is None:
             return [self._caption(canvas, "figure · this picture cannot be read")]
         width, height = self._size

@@ -8,15 +8,17 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from markdown_it import MarkdownIt
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.wrap import Line, cells
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
 
 GUTTER = 3
 """Cells left of the content: the cursor, the mark, a space."""
@@ -46,13 +48,19 @@ class Canvas:
     width: int
     """Cells of a row, gutter included."""
     ink: Ink
-    markdown: MarkdownIt
     images: bool = True
 
     @property
     def room(self) -> int:
         """Cells for content: what the gutter and a margin at the right leave."""
         return max(4, self.width - GUTTER - 1)
+
+    @cached_property
+    def markdown(self) -> "MarkdownIt":
+        """The parser. Tables and strike-through, nothing that a model does not write."""
+        from markdown_it import MarkdownIt  # heavy: after the first frame, which rarely needs it
+
+        return MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
     def strip(self, line: Line, base: Style, mark: str = " ", mark_style: Style | None = None) -> Strip:
         """A row of content behind its gutter, padded with `base` to the full width."""

@@ -8,9 +8,8 @@ state. Whether text arrives in pieces or at once gives the same rows.
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from markdown_it.token import Token
 from rich.segment import Segment
 
 from oi_tui.app.engine.blocks import ProseBlock
@@ -18,6 +17,9 @@ from oi_tui.widgets.timeline.markdown import MarkdownLines, clean
 from oi_tui.widgets.timeline.pieces import Canvas, Fold, Piece, Rows, Stack, rows
 from oi_tui.widgets.timeline.source import Source, SourceRows
 from oi_tui.widgets.timeline.wrap import crop
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 _OPENING = re.compile(r"( {0,3})(`{3,}(?=[^`]*$)|~{3,})(.*)")
 
@@ -217,7 +219,7 @@ def _finished(lines: list[str], start: Start) -> Element | Fence:
     return fence
 
 
-def _starts(tokens: Sequence[Token], lines: Sequence[str], lead: Start) -> list[Start]:
+def _starts(tokens: "Sequence[Token]", lines: Sequence[str], lead: Start) -> list[Start]:
     """Where elements start; lists are taken apart into their items, so that a long one is not one element."""
     starts: list[Start] = []
     number: int | None = None

@@ -7,6 +7,8 @@ there costs only what is new.
 
 import re
 from collections.abc import Iterable
+from itertools import groupby
+from operator import itemgetter
 
 from oi_tui.app.engine.text import safe_text
 from oi_tui.widgets.timeline.ink import Sgr
@@ -45,7 +47,7 @@ class TerminalText:
         """Take a newer text; returns the first line that is not as it was."""
         if not text.startswith(self._taken):
             self._clear("")
-        self._first_changed = len(self.lines) - 1
+        self._first_changed = len(self._lines) - 1
         fresh = text[len(self._taken) :]
         open_sequence = _UNFINISHED.search(fresh, max(0, len(fresh) - _LONGEST_UNFINISHED))
         if open_sequence is not None:
@@ -57,14 +59,23 @@ class TerminalText:
     @property
     def count(self) -> int:
         """Number of lines; an empty one at the end does not count."""
-        return len(self.lines) if self.lines[-1] else len(self.lines) - 1
+        return len(self._lines) if self._lines[-1] else len(self._lines) - 1
+
+    def line(self, number: int) -> TextLine:
+        """A line, safe to show. Cleaned here and not when it came, since a character may come in two pieces."""
+        runs = groupby(self._lines[number], key=itemgetter(1))
+        return [(safe_text("".join(text for text, _ in run)), sgr) for sgr, run in runs]
+
+    def all_lines(self) -> list[TextLine]:
+        """All lines, safe to show."""
+        return [self.line(number) for number in range(self.count)]
 
     def plain(self) -> str:
         """The text without colours."""
-        return "\n".join("".join(text for text, _ in line) for line in self.lines[: self.count])
+        return "\n".join("".join(text for text, _ in line) for line in self.all_lines())
 
     def _clear(self, taken: str) -> None:
-        self.lines: list[TextLine] = [[]]
+        self._lines: list[TextLine] = [[]]
         self._taken = taken
         self._row = self._column = 0
         self._sgr = Sgr()
@@ -87,8 +98,8 @@ class TerminalText:
             case "\n":
                 self._row += 1
                 self._column = 0
-                if self._row == len(self.lines):
-                    self.lines.append([])
+                if self._row == len(self._lines):
+                    self._lines.append([])
             case "\r":
                 self._column = 0
             case _:
@@ -105,7 +116,7 @@ class TerminalText:
                 self._row = max(0, self._row - max(1, count))
                 self._column = 0 if final == "F" else self._column
             case "B" | "E":
-                self._row = min(len(self.lines) - 1, self._row + max(1, count))
+                self._row = min(len(self._lines) - 1, self._row + max(1, count))
                 self._column = 0 if final == "E" else self._column
             case "C":
                 self._column += max(1, count)
@@ -117,19 +128,16 @@ class TerminalText:
                 self._erase(count)
             case "J" if count == 0:
                 self._touch()
-                del self.lines[self._row + 1 :]
+                del self._lines[self._row + 1 :]
                 self._erase(0)
             case _:
                 pass
 
     def _touch(self) -> TextLine:
         self._first_changed = min(self._first_changed, self._row)
-        return self.lines[self._row]
+        return self._lines[self._row]
 
     def _write(self, text: str) -> None:
-        text = safe_text(text)
-        if not text:
-            return
         line = self._touch()
         length = sum(len(part) for part, _ in line)
         if "\t" in text:

@@ -4,7 +4,7 @@ from rich.segment import Segment
 
 from oi_tui.app.engine.blocks import UserBlock
 from oi_tui.widgets.timeline.console import HEAD, TAIL, hidden, shown
-from oi_tui.widgets.timeline.markdown import clean
+from oi_tui.widgets.timeline.markdown import clean, one_line
 from oi_tui.widgets.timeline.pieces import PROSE_WIDTH, Canvas, Fold, Piece, Rows
 from oi_tui.widgets.timeline.wrap import Line, crop, wrap
 
@@ -18,7 +18,7 @@ class User:
     def update(self, block: UserBlock) -> None:
         """A newer version of the block."""
         self._lines = clean(block.text).split("\n")
-        self._files = [clean(file).replace("\n", " ") for file in block.files]
+        self._files = [one_line(file) for file in block.files]
 
     @property
     def has_more(self) -> bool:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from markdown_it import MarkdownIt
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
@@ -66,8 +65,7 @@ class Timeline(Surface, can_focus=True, inherit_bindings=False):
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
-        markdown = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-        canvas = Canvas(80, Ink(palette or load_palette()), markdown, images)
+        canvas = Canvas(80, Ink(palette or load_palette()), images)
         super().__init__(canvas, clock=clock, id=id, classes=classes)
         self._unseen: set[int] = set()
         self._started: dict[str, float] = {}  # id of a running block -> when it was first seen running

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import pytest
-from markdown_it import MarkdownIt
 
 from oi_tui.app.engine.blocks import Block
 from oi_tui.themes.loader import load_palette
@@ -16,8 +15,7 @@ from oi_tui.widgets.timeline.pieces import Canvas, Fold
 def canvas_of() -> Callable[[int], Canvas]:
     """Makes a canvas of a width."""
     ink = Ink(load_palette())
-    markdown = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-    return lambda width: Canvas(width, ink, markdown)
+    return lambda width: Canvas(width, ink)
 
 
 @pytest.fixture(scope="session")

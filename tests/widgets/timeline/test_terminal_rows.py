@@ -76,7 +76,7 @@ def test_R7_colours_are_read(drawn: Draw) -> None:
     terminal = TerminalText()
     terminal.update("\x1b[1;31mred\x1b[39m bold\x1b[0m \x1b[38;5;208mo\x1b[48;2;1;2;3mt\x1b[m\x1b[92mg")
 
-    assert terminal.lines == [
+    assert terminal.all_lines() == [
         [
             ("red", Sgr(1, None, frozenset({"bold"}))),
             (" bold", Sgr(None, None, frozenset({"bold"}))),

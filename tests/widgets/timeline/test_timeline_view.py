@@ -321,7 +321,7 @@ async def test_a_reset_starts_over_at_the_end() -> None:
 
 
 async def test_T1_nothing_but_text_and_colours_reaches_the_terminal() -> None:
-    hostile = "a\x1b]52;c;aGk=\x07\x1b[2J\x9b6n\u202eb"
+    hostile = "l\n\ta\x1b]52;c;aGk=\x07\x1b[2J\x9b6n\u202eb"
     blocks: list[Block] = [
         UserBlock(id="u", text=hostile, files=(hostile,)),
         ProseBlock(id="p", text=f"{hostile}\n\n```{hostile}\n{hostile}\n```\n[{hostile}](http://x/{hostile})"),
@@ -335,4 +335,4 @@ async def test_T1_nothing_but_text_and_colours_reaches_the_terminal() -> None:
         ),
     ]
     async with shown(blocks, (80, 40)) as screen:
-        assert not any(character in row for row in screen.rows() for character in "\x1b\x07\x9b\u202e")
+        assert not any(character in row for row in screen.rows() for character in "\x1b\x07\x9b\u202e\n\t")
