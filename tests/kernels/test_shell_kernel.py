@@ -86,7 +86,8 @@ async def test_an_answer_that_nobody_waits_for_is_not_run_as_a_command(shell: Ke
     answers = f"touch {tmp_path}/executed"
     run = await collect(shell, "printf 'Sure? ' >/dev/tty; sleep 0.6", answers)
     assert run.finished == OK
-    await collect(shell, "true")
+    asked = await collect(shell, in_python(ASK_ON_TERMINAL), "Ada")
+    assert asked.text() == "Hello Ada\n"  # nor is it taken for the answer to a later question
     assert list(tmp_path.iterdir()) == []
 
 

@@ -2,6 +2,7 @@
 
 import os
 import uuid
+from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -58,26 +59,25 @@ class OutputCap:
     def close(self) -> OutputCapped | None:
         """End of the run: what went beyond the cap, if anything did."""
         if self._file is not None:
-            self._file.close()
-            self._file = None
+            with suppress(OSError):  # the rest may not fit on the disk
+                self._file.close()
         return OutputCapped(characters=self._dropped, path=self._path) if self._dropped else None
 
     def _spill(self, text: str) -> None:
+        assert self._spill_dir is not None
         try:
-            if not self._path:
-                self._open()
-            if self._file is not None:
-                self._file.write(text[: self._room_on_disk])
+            if self._file is None:
+                self._file = self._opened(self._spill_dir / f"output-{uuid.uuid4().hex}.txt")
+            self._file.write(text[: self._room_on_disk])
         except OSError:
             # A full disk is no reason to stop the run: the text is counted all the same.
-            self._file = None
+            self._spill_dir, self._path = None, ""
         self._room_on_disk = max(0, self._room_on_disk - len(text))
 
-    def _open(self) -> None:
-        assert self._spill_dir is not None
-        path = self._spill_dir / f"output-{uuid.uuid4().hex}.txt"
-        self._path = str(path)
+    def _opened(self, path: Path) -> TextIO:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        self._file = open(descriptor, "w", encoding="utf-8", newline="")  # noqa: SIM115  # closed by close()
-        self._file.writelines(self._kept)
+        file = open(descriptor, "w", encoding="utf-8", newline="")  # noqa: SIM115  # closed by close()
+        self._path = str(path)
+        file.writelines(self._kept)
         self._kept.clear()
+        return file

@@ -147,7 +147,8 @@ class ShellWorker:
             named_output(out, lambda text: talk.output("stdout", text)),
             named_output(err, lambda text: talk.output("stderr", text)),
         )
-        termios.tcsetattr(self._terminal, termios.TCSANOW, self._modes)
+        # Flushes as well: an answer that came too late is not for this run.
+        termios.tcsetattr(self._terminal, termios.TCSAFLUSH, self._modes)
         os.write(self._commands, RUN.format(number=self._number, file=file, out=out, err=err).encode())
         return run
 

@@ -1,0 +1,150 @@
+"""The rule for when a run is over, and that no message can break it."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oi_tui.app.engine.kernels.base import DisplayUpdated, OutputArrived, OutputCapped, RunEvent, RunFinished
+from oi_tui.app.engine.kernels.jupyter_run import JupyterRun
+from oi_tui.app.engine.kernels.run import Run
+from oi_tui.app.engine.outputs import ErrorOutput, RichOutput, StreamOutput
+
+IDLE = {"execution_state": "idle"}
+OK = {"status": "ok", "payload": []}
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+KINDS = (
+    "stream",
+    "display_data",
+    "execute_result",
+    "update_display_data",
+    "error",
+    "clear_output",
+    "status",
+    "oi_tui_line",
+    "oi_tui_dropped",
+)
+FIELDS = ("name", "text", "data", "metadata", "transient", "ename", "evalue", "traceback", "wait", "line", "characters")
+
+
+def new_run(source: str = "1", cap: int = 100_000, spill_dir: Path | None = None) -> JupyterRun:
+    return JupyterRun("request", source, cap, spill_dir)
+
+
+async def events_of(run: Run) -> list[RunEvent]:
+    async with asyncio.timeout(10):
+        return [event async for event in run.events()]
+
+
+async def test_a_run_is_over_with_reply_and_idle_in_either_order() -> None:
+    for idle_first in (True, False):
+        run = new_run()
+        run.on_iopub("status", IDLE) if idle_first else run.on_reply(OK)
+        assert not run.over.is_set()
+        run.on_reply(OK) if idle_first else run.on_iopub("status", IDLE)
+        assert await events_of(run) == [RunFinished(status="ok")]
+
+
+async def test_K12_a_lost_idle_or_a_lost_reply_does_not_hang_the_run() -> None:
+    without_idle, without_reply = new_run(), new_run()
+    without_idle.on_reply({"status": "error"})
+    without_reply.on_iopub("status", IDLE)
+    assert await events_of(without_idle) == [RunFinished(status="error")]
+    assert await events_of(without_reply) == [RunFinished(status="ok")]
+
+
+async def test_K26_an_aborted_reply_ends_the_run() -> None:
+    run = new_run()
+    run.interrupting = True
+    run.on_reply({"status": "aborted"})
+    run.on_iopub("status", IDLE)
+    assert await events_of(run) == [RunFinished(status="interrupted")]
+
+
+async def test_what_comes_after_the_end_is_ignored() -> None:
+    run = new_run()
+    run.finish(RunFinished(status="died"))
+    run.on_iopub("stream", {"name": "stdout", "text": "late"})
+    run.on_reply(OK)
+    run.finish(RunFinished(status="ok"))
+    assert await events_of(run) == [RunFinished(status="died")]
+
+
+async def test_text_that_nobody_has_read_yet_is_joined() -> None:
+    run = new_run()
+    for name in ("stdout", "stdout", "stderr", "stdout"):
+        run.on_iopub("stream", {"name": name, "text": "x"})
+    run.finish(RunFinished(status="ok"))
+    texts = [event.output for event in await events_of(run) if isinstance(event, OutputArrived)]
+    assert texts == [
+        StreamOutput(name="stdout", text="xx"),
+        StreamOutput(name="stderr", text="x"),
+        StreamOutput(name="stdout", text="x"),
+    ]
+
+
+async def test_K11_a_flood_of_displays_is_bounded() -> None:
+    run = new_run(cap=100_000)
+    for _ in range(5_000):
+        run.display(RichOutput(data={"text/html": "<b>"}))
+        run.update(RichOutput(data={"text/html": "<b>"}, display_id="d"))
+    run.finish(RunFinished(status="ok"))
+    events = await events_of(run)
+    assert len(events) <= 1_002
+    assert any(isinstance(event, OutputCapped) for event in events)
+
+
+async def test_K13_a_huge_picture_is_left_out_and_its_text_kept() -> None:
+    run = new_run()
+    run.on_iopub("display_data", {"data": {"image/png": "A" * 33_000_000, "text/plain": "<Figure>"}, "metadata": {}})
+    run.finish(RunFinished(status="ok"))
+    first, capped, _ = await events_of(run)
+    assert first == OutputArrived(output=RichOutput(data={"text/plain": "<Figure>"}))
+    assert capped == OutputCapped(characters=33_000_000)
+
+
+async def test_K15_a_huge_traceback_keeps_its_beginning_and_its_end() -> None:
+    run = new_run()
+    run.error(ErrorOutput(name="E", value="v" * 100_000, traceback=("first", "x" * 1_000_000, "last")))
+    run.finish(RunFinished(status="error"))
+    event = (await events_of(run))[0]
+    assert isinstance(event, OutputArrived)
+    assert isinstance(event.output, ErrorOutput)
+    text = "\n".join(event.output.traceback)
+    assert len(text) + len(event.output.value) < 50_000
+    assert text.startswith("first")
+    assert text.endswith("last")
+
+
+async def test_a_spill_that_fails_does_not_stop_the_run(tmp_path: Path) -> None:
+    run = Run("1", cap=10, spill_dir=tmp_path / "missing")
+    run.stream("stdout", "x" * 25)
+    run.finish(RunFinished(status="ok"))
+    assert await events_of(run) == [
+        OutputArrived(output=StreamOutput(name="stdout", text="x" * 10)),
+        OutputCapped(characters=15),
+        RunFinished(status="ok"),
+    ]
+
+
+@given(st.lists(st.tuples(st.sampled_from(KINDS), st.dictionaries(st.sampled_from(FIELDS), JSON)), max_size=8))
+def test_K28_no_message_breaks_a_run(messages: list[tuple[str, dict[str, Any]]]) -> None:
+    async def feed() -> None:
+        run = new_run()
+        for kind, content in messages:
+            run.on_iopub(kind, content)
+        run.on_stdin("input_request", messages[0][1] if messages else {})
+        run.on_reply(messages[0][1] if messages else {})
+        run.finish(RunFinished(status="ok"))
+        events = await events_of(run)
+        assert isinstance(events[-1], RunFinished)
+        assert all(event.display_id for event in events if isinstance(event, DisplayUpdated))
+
+    asyncio.run(feed())

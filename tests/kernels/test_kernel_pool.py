@@ -1,0 +1,124 @@
+"""Which kernel a name means, that each language has its own state, and what a kernel gets to see."""
+
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from oi_tui.app.engine.errors import KernelError
+from oi_tui.app.engine.kernels.environment import kernel_environment
+from oi_tui.app.engine.kernels.pool import Kernels
+from oi_tui.app.engine.settings import KernelSection
+from support.runs import collect
+
+IN_A_FRESH_PROCESS = """
+import sys
+from pathlib import Path
+from oi_tui.app.engine.kernels.pool import Kernels
+from oi_tui.app.engine.settings import KernelSection
+kernels = Kernels(KernelSection(), Path.cwd())
+assert [kernels.canonical(name) for name in ("py", "bash")] == ["python", "shell"]
+assert not kernels.started()
+print(sorted({"jupyter_client", "zmq", "IPython", "litellm", "textual", "rich"} & set(sys.modules)))
+"""
+
+
+@pytest_asyncio.fixture
+async def kernels(tmp_path: Path, kernel_environ: dict[str, str]) -> AsyncIterator[Kernels]:
+    pool = Kernels(KernelSection(), tmp_path, environ=kernel_environ)
+    yield pool
+    await pool.close()
+
+
+@pytest.fixture
+def second_kernelspec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A kernelspec "other" of the language Other, which is a Python in disguise."""
+    folder = tmp_path / "jupyter" / "kernels" / "other"
+    folder.mkdir(parents=True)
+    argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    spec = {"argv": argv, "display_name": "Other", "language": "Other", "interrupt_mode": "message"}
+    (folder / "kernel.json").write_text(json.dumps(spec))
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "jupyter"))
+    return "other"
+
+
+@pytest.mark.parametrize(
+    ("alias", "language"),
+    [
+        ("python", "python"),
+        ("Python3", "python"),
+        ("py", "python"),
+        ("ipython", "python"),
+        ("bash", "shell"),
+        ("sh", "shell"),
+        (" zsh ", "shell"),
+        ("console", "shell"),
+        ("shell-session", "shell"),
+        ("json", None),
+        ("", None),
+        ("text", None),
+    ],
+)
+def test_a_fence_label_means_a_language_or_nothing(kernels: Kernels, alias: str, language: str | None) -> None:
+    assert kernels.canonical(alias) == language
+
+
+def test_an_installed_kernel_is_found_by_its_name_and_its_language(second_kernelspec: str, kernels: Kernels) -> None:
+    assert kernels.canonical("Other") == second_kernelspec
+    assert kernels.languages[:2] == ("python", "shell")
+    assert second_kernelspec in kernels.languages
+    assert "python3" not in kernels.languages
+
+
+def test_naming_python_and_the_shell_imports_nothing_heavy() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", IN_A_FRESH_PROCESS], capture_output=True, text=True, timeout=30, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.kernel
+def test_R11_a_kernelspec_that_does_not_exist_is_an_error_that_names_those_there_are(
+    second_kernelspec: str, kernels: Kernels
+) -> None:
+    with pytest.raises(KernelError, match="cobol") as caught:
+        kernels.get("cobol")
+    assert second_kernelspec in caught.value.hint
+    assert "python3" in caught.value.hint
+
+
+@pytest.mark.kernel
+async def test_R11_each_language_has_its_own_state_and_is_restarted_alone(
+    second_kernelspec: str, kernels: Kernels
+) -> None:
+    await collect(kernels.get("python"), "word = 'p'")
+    await collect(kernels.get("shell"), "word=s")
+    await collect(kernels.get(second_kernelspec), "word = 'o'")
+    assert [kernel.language for kernel in kernels.started()] == ["python", "shell", "other"]
+    await kernels.restart("shell")
+    assert (await collect(kernels.get("python"), "word")).result == "'p'"
+    assert (await collect(kernels.get("shell"), "echo [$word]")).text() == "[]\n"
+    assert (await collect(kernels.get("other"), "word")).result == "'o'"
+    assert [kernel.generation for kernel in kernels.started()] == [1, 2, 1]
+    await kernels.close()
+    assert {kernel.state for kernel in kernels.started()} == {"cold"}
+
+
+def test_keys_are_withheld_from_kernels_and_nothing_else_is() -> None:
+    environ = {
+        "PATH": "/bin",
+        "HOME": "/home/ada",
+        "TOKENIZERS_PARALLELISM": "false",
+        "XDG_ACTIVATION_TOKEN": "window",
+        "OPENAI_API_KEY": "1",
+        "anthropic_api_key": "2",
+        "HF_TOKEN": "3",
+        "CLIENT_SECRET": "4",
+        "API_KEY": "5",
+        "JPY_PARENT_PID": "6",
+    }
+    assert sorted(kernel_environment(environ)) == ["HOME", "PATH", "TOKENIZERS_PARALLELISM", "XDG_ACTIVATION_TOKEN"]
