@@ -23,6 +23,9 @@ HEAD = 10
 TAIL = 10
 """Lines of a long output that are shown at once."""
 
+LONGEST_LINE = 2_000
+"""Characters of a line that are shown at once."""
+
 LONGEST = 5_000
 """Lines drawn of an opened output; more than a person reads in one go."""
 
@@ -37,7 +40,7 @@ class Stream:
         self._error = output.name == "stderr"
         self._terminal = TerminalText()
         self._terminal.update(output.text)
-        self._canvas: Canvas | None = None
+        self._drawn_for: tuple[Canvas, Fold] | None = None
         self._drawn: dict[int, list[Strip]] = {}
 
     def update(self, output: StreamOutput) -> None:
@@ -53,12 +56,12 @@ class Stream:
     @property
     def has_more(self) -> bool:
         """Whether lines are hidden until asked for."""
-        return self._terminal.count > HEAD + TAIL + 1
+        return self.line_count > HEAD + TAIL + 1 or self._terminal.widest > LONGEST_LINE
 
     def pieces(self, canvas: Canvas, fold: Fold) -> list[Piece]:
         """The lines, or the first and last of them."""
-        if self._canvas is not canvas:
-            self._canvas, self._drawn = canvas, {}
+        if self._drawn_for != (canvas, fold):
+            self._drawn_for, self._drawn = (canvas, fold), {}
         base = canvas.ink.stderr if self._error else canvas.ink.console
         dim = canvas.ink.stderr_dim if self._error else canvas.ink.console_dim
         mark, mark_style = ("┃", canvas.ink.stderr_mark) if self._error else ("│", canvas.ink.console_faint)
@@ -69,7 +72,8 @@ class Stream:
                 strips.append(canvas.strip(gap, base, mark, mark_style))
                 continue
             if number not in self._drawn:
-                runs = [(text, canvas.ink.sgr(sgr, base)) for text, sgr in self._terminal.line(number)]
+                cells = self._terminal.line(number, None if fold == "open" else LONGEST_LINE)
+                runs = [(text, canvas.ink.sgr(sgr, base)) for text, sgr in cells]
                 folded = fold_runs(runs, canvas.room)
                 self._drawn[number] = [canvas.strip(line, base, mark, mark_style) for line in folded]
             strips += self._drawn[number]
@@ -122,6 +126,7 @@ class Result:
     def __init__(self, output: RichOutput) -> None:
         self._markdown = output.data.get("text/markdown")
         self._lines = _lines(readable(output.data))
+        self._cropped = False
 
     @property
     def line_count(self) -> int:
@@ -131,7 +136,7 @@ class Result:
     @property
     def has_more(self) -> bool:
         """Whether lines are hidden."""
-        return len(self._lines) > HEAD + TAIL + 1
+        return len(self._lines) > HEAD + TAIL + 1 or self._cropped
 
     def pieces(self, canvas: Canvas, fold: Fold) -> list[Piece]:
         """Markdown as Markdown, anything else line by line."""
@@ -145,7 +150,9 @@ class Result:
                 lines.append([Segment(hidden(len(self._lines) - HEAD - TAIL, fold), ink.console_dim)])
                 continue
             runs = [(text, ink.sgr(sgr, ink.console)) for text, sgr in self._lines[number]]
-            lines += fold_runs(runs, canvas.room) if fold == "open" else [crop(runs, canvas.room)]
+            folded = fold_runs(runs, canvas.room)
+            self._cropped |= len(folded) > 1
+            lines += folded if fold == "open" else [crop(runs, canvas.room)]
         return [rows(canvas, lines, ink.console, "│", ink.console_faint)]
 
 

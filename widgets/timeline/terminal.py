@@ -61,9 +61,15 @@ class TerminalText:
         """Number of lines; an empty one at the end does not count."""
         return len(self._lines) if self._lines[-1] else len(self._lines) - 1
 
-    def line(self, number: int) -> TextLine:
-        """A line, safe to show. Cleaned here and not when it came, since a character may come in two pieces."""
-        runs = groupby(self._lines[number], key=itemgetter(1))
+    def line(self, number: int, limit: int | None = None) -> TextLine:
+        """A line, safe to show, with `…` in the place of what is beyond `limit` characters.
+
+        It is cleaned here and not when it came, since a character may come in two pieces.
+        """
+        line = self._lines[number]
+        if limit is not None and sum(len(text) for text, _ in line) > limit:
+            line = [*_part(line, 0, limit), ("…", Sgr())]
+        runs = groupby(line, key=itemgetter(1))
         return [(safe_text("".join(text for text, _ in run)), sgr) for sgr, run in runs]
 
     def all_lines(self) -> list[TextLine]:
@@ -80,6 +86,8 @@ class TerminalText:
         self._row = self._column = 0
         self._sgr = Sgr()
         self._first_changed = 0
+        self.widest = 0
+        """Characters of the longest line so far."""
 
     def _feed(self, text: str) -> None:
         for token in _TOKEN.finditer(text):
@@ -155,6 +163,7 @@ class TerminalText:
             after = _part(line, self._column + len(text), length)
             line[:] = [*_part(line, 0, self._column), (text, self._sgr), *after]
         self._column += len(text)
+        self.widest = max(self.widest, self._column)
 
     def _erase(self, how: int) -> None:
         line = self._touch()

@@ -3,7 +3,7 @@
 from rich.segment import Segment
 
 from oi_tui.app.engine.blocks import UserBlock
-from oi_tui.widgets.timeline.console import HEAD, TAIL, hidden, shown
+from oi_tui.widgets.timeline.console import HEAD, LONGEST_LINE, TAIL, hidden, shown
 from oi_tui.widgets.timeline.markdown import clean, one_line
 from oi_tui.widgets.timeline.pieces import PROSE_WIDTH, Canvas, Fold, Piece, Rows
 from oi_tui.widgets.timeline.wrap import Line, crop, wrap
@@ -23,7 +23,7 @@ class User:
     @property
     def has_more(self) -> bool:
         """Whether lines of a long paste are hidden."""
-        return len(self._lines) > HEAD + TAIL + 1
+        return len(self._lines) > HEAD + TAIL + 1 or max(map(len, self._lines)) > LONGEST_LINE
 
     def pieces(self, canvas: Canvas, fold: Fold) -> list[Piece]:
         """The text, and the files that came with it."""
@@ -42,7 +42,10 @@ class User:
             if number is None:
                 lines.append([Segment(hidden(len(self._lines) - HEAD - TAIL, fold), ink.user_dim)])
                 continue
-            lines += wrap([(self._lines[number], ink.user)], min(canvas.room, PROSE_WIDTH))
+            text = self._lines[number]
+            if fold != "open" and len(text) > LONGEST_LINE:
+                text = text[:LONGEST_LINE] + "…"
+            lines += wrap([(text, ink.user)], min(canvas.room, PROSE_WIDTH))
         if self._files:
             lines += wrap([("with " + ", ".join(self._files), ink.user_dim)], min(canvas.room, PROSE_WIDTH))
         return lines

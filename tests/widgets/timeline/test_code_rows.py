@@ -144,3 +144,4 @@ def test_V1_a_long_paste_is_folded(drawn: Draw) -> None:
     pasted = UserBlock(id="u", text="\n".join(str(number) for number in range(10_000)))
 
     assert len(drawn(pasted)) == 21
+    assert len(drawn(UserBlock(id="u", text="word " * 200_000), 103)) < 30

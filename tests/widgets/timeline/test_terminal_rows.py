@@ -131,6 +131,14 @@ def test_long_lines_go_on_in_the_next_row(drawn: Draw) -> None:
     assert drawn(code(stdout("0123456789" * 2)), 14)[2:] == [" │ 0123456789", " │ 0123456789"]
 
 
+def test_a_line_without_end_is_cut_until_it_is_opened(drawn: Draw) -> None:
+    block = code(stdout("x" * 100_000))
+
+    assert len(drawn(block, 103)) == 2 + 21
+    assert drawn(block, 103)[-1].endswith("…")
+    assert len(drawn(block, 103, "open")) == 2 + -(-100_000 // 99)
+
+
 def test_R5_a_table_keeps_its_columns(drawn: Draw) -> None:
     table = "    date   shop  score\n0  01-03   Oslo   91.5"
 
