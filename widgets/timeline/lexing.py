@@ -79,7 +79,7 @@ def _merged(tokens: Iterable[tuple[_TokenType, str]]) -> LexedLine:
 
 def _run(lexer: Lexer, text: str, stack: list[str]) -> LexedLine:
     """The loop of `RegexLexer.get_tokens_unprocessed`, which keeps its stack to itself."""
-    states = lexer._tokens  # type: ignore[attr-defined]
+    states = lexer._tokens  # type: ignore[attr-defined]  # the table that every RegexLexer builds
     tokens: LexedLine = []
     position = 0
     while position < len(text):

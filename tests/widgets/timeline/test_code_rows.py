@@ -3,6 +3,7 @@
 import base64
 from collections.abc import Callable
 from io import BytesIO
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -17,8 +18,8 @@ from oi_tui.widgets.timeline.pieces import Canvas
 Draw = Callable[..., list[str]]
 
 
-def code(source: str = "x = 1", **fields: object) -> CodeBlock:
-    return CodeBlock(id="c", language="python", source=source, **fields)  # type: ignore[arg-type]
+def code(source: str = "x = 1", **fields: Any) -> CodeBlock:
+    return CodeBlock(id="c", language="python", source=source, **fields)
 
 
 @pytest.mark.parametrize(
