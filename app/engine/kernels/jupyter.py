@@ -8,7 +8,6 @@ import importlib.resources
 import os
 import secrets
 import shutil
-import signal
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -21,7 +20,7 @@ from oi_tui.app.engine.errors import KernelError
 from oi_tui.app.engine.kernels.base import InterruptMeans, RunFinished
 from oi_tui.app.engine.kernels.environment import kernel_environment
 from oi_tui.app.engine.kernels.jupyter_run import JupyterRun
-from oi_tui.app.engine.kernels.processes import cause_of_end, end_session
+from oi_tui.app.engine.kernels.processes import LoggedProcess, cancelled, cause_of_end
 from oi_tui.app.engine.kernels.worker import OnEnd, WorkerKernel
 from oi_tui.app.engine.paths import socket_dir
 from oi_tui.app.engine.settings import KernelSection
@@ -31,9 +30,6 @@ Channel = Literal["shell", "iopub", "stdin", "control"]
 
 FRAME_LIMIT = 80_000_000
 """Bytes of one message; a larger one is dropped before it is parsed."""
-
-LOG_TAIL = 32_000
-"""Bytes that are kept of what the kernel process itself writes, for the message about a failed start."""
 
 LAST_WORDS = 0.1
 """Seconds in which messages of a process that ended may still arrive."""
@@ -137,15 +133,14 @@ class JupyterWorker:
         self._preload = preload
         self._on_end = on_end
         self._directory: Path | None = None
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: LoggedProcess | None = None
         self._client: Any = None
         self._run: JupyterRun | None = None
         self._watcher: asyncio.Task[None] | None = None
-        self._readers: list[asyncio.Task[None]] = []
+        self._pumps: list[asyncio.Task[None]] = []
         self._replies: dict[str, asyncio.Future[dict[str, Any] | None]] = {}
         self._heard = asyncio.Event()
         """Something came on iopub, so its subscription works."""
-        self._log = b""
 
     @property
     def rungs(self) -> tuple[InterruptMeans, ...]:
@@ -153,22 +148,21 @@ class JupyterWorker:
         return ("signal", "second_signal", "request") if self._spec.signals else ("request",)
 
     async def open(self) -> None:
-        """Start the process and wait until it answers and its output arrives."""
+        """Start the process, wait until it answers and its output arrives, and prepare it."""
         try:
             async with asyncio.timeout(self._timeout):
                 await self._launch()
                 info = await self._handshake()
+                if info.get("language_info", {}).get("name") == "python":
+                    await self._execute_silently(_in_kernel_source())
+                    if self._preload:
+                        await self._execute_silently(PRELOAD)
         except TimeoutError as error:
             raise KernelError(
                 f"The kernel “{self._spec.name}” did not answer within {self._timeout:g} seconds.",
                 hint="Set kernel.start_timeout higher if this machine is slow.",
-                details=self._last_lines(),
+                details=self._process.last_lines() if self._process is not None else "",
             ) from error
-        if info.get("language_info", {}).get("name") != "python":
-            return
-        await self._execute_silently(_in_kernel_source())
-        if self._preload:
-            await self._execute_silently(PRELOAD)
 
     def begin(self, source: str, cap: int, spill_dir: Path | None) -> JupyterRun:
         """Send the source as it is."""
@@ -194,29 +188,24 @@ class JupyterWorker:
 
     def press(self, means: InterruptMeans) -> None:
         """One rung of the interrupt ladder."""
-        if self._process is None or self._ended:
+        if self._process is None or self._process.ended:
             return
         if means == "request":
             self._prepare("control", "interrupt_request", {})[1]()
             return
-        with suppress(ProcessLookupError):
-            if means == "second_signal":
-                os.killpg(self._process.pid, signal.SIGINT)  # now its subprocesses as well
-            else:
-                self._process.send_signal(signal.SIGINT)
+        self._process.interrupt(with_children=means == "second_signal")
         # A kernel that awaits notices the signal only when something wakes its loop.
         self._prepare("shell", "kernel_info_request", {})[1]()
 
     async def close(self, *, politely: bool) -> None:
         """End the process, its children, the channels and the folder."""
         if self._watcher is not None:
-            await _cancelled(self._watcher)  # from here on the end of the process is our doing
+            await cancelled(self._watcher)  # from here on the end of the process is our doing
         if self._process is not None:
-            if politely and self._client is not None and not self._ended:
+            if politely and self._client is not None and not self._process.ended:
                 await self._ask_to_end(self._process)
-            end_session(self._process.pid)
-            await self._process.wait()
-        await _cancelled(*self._readers)
+            await self._process.close()
+        await cancelled(*self._pumps)
         if self._client is not None:
             self._client.stop_channels()
             self._client.context.destroy(linger=0)
@@ -242,15 +231,14 @@ class JupyterWorker:
         env["IPYTHONDIR"] = str(self._directory / "ipython")
         env["JPY_PARENT_PID"] = str(os.getpid())  # the kernel ends when we do, however we end
         argv = [part.replace("{connection_file}", file) for part in self._spec.argv]
-        self._process = await _spawn(argv, env, self._cwd)
+        self._process = await LoggedProcess.start(argv, env, self._cwd)
         context = zmq.asyncio.Context()
         context.rcvhwm = 0  # we read all the time; beyond a limit zmq would drop messages, the end of a run among them
         self._client = client = AsyncKernelClient(context=context)
         client.load_connection_info(info)
         client.start_channels(hb=False)
         self._watcher = asyncio.create_task(self._watch(self._process))
-        self._readers = [
-            asyncio.create_task(self._listen(self._process)),
+        self._pumps = [
             asyncio.create_task(self._pump("shell", client.shell_channel.socket)),
             asyncio.create_task(self._pump("iopub", client.iopub_channel.socket)),
             asyncio.create_task(self._pump("stdin", client.stdin_channel.socket)),
@@ -266,26 +254,19 @@ class JupyterWorker:
             info = await self._request("kernel_info_request", {})
         return info
 
-    async def _ask_to_end(self, process: asyncio.subprocess.Process) -> None:
+    async def _ask_to_end(self, process: LoggedProcess) -> None:
         self._prepare("control", "shutdown_request", {"restart": False})[1]()
         with suppress(TimeoutError):
             async with asyncio.timeout(POLITE_END):
                 await process.wait()
 
-    @property
-    def _ended(self) -> bool:
-        return self._process is None or self._process.returncode is not None
-
     def _ended_error(self) -> KernelError:
-        code = self._process.returncode if self._process is not None else None
+        assert self._process is not None
         return KernelError(
-            f"The kernel “{self._spec.name}” could not be started: it {cause_of_end(code or 0)}.",
+            f"The kernel “{self._spec.name}” could not be started: it {cause_of_end(self._process.returncode or 0)}.",
             hint="The details show the last lines that it wrote.",
-            details=self._last_lines(),
+            details=self._process.last_lines(),
         )
-
-    def _last_lines(self) -> str:
-        return "\n".join(self._log.decode(errors="replace").splitlines()[-20:])
 
     # -- messages --------------------------------------------------------------------------------------
 
@@ -300,7 +281,7 @@ class JupyterWorker:
         future: asyncio.Future[dict[str, Any] | None] = asyncio.get_running_loop().create_future()
         self._replies[request_id] = future
         try:
-            if self._ended:
+            if self._process is None or self._process.ended:
                 raise self._ended_error()
             send()
             reply = await future
@@ -355,12 +336,7 @@ class JupyterWorker:
 
     # -- the process -----------------------------------------------------------------------------------
 
-    async def _listen(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stdout is not None
-        while chunk := await process.stdout.read(65_536):
-            self._log = (self._log + chunk)[-LOG_TAIL:]
-
-    async def _watch(self, process: asyncio.subprocess.Process) -> None:
+    async def _watch(self, process: LoggedProcess) -> None:
         how = cause_of_end(await process.wait())
         await asyncio.sleep(LAST_WORDS)
         for future in self._replies.values():
@@ -373,31 +349,6 @@ class JupyterWorker:
         self._on_end("")
 
 
-async def _cancelled(*tasks: asyncio.Task[None]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-
-
 def _in_kernel_source() -> str:
     source = importlib.resources.files(__package__).joinpath("in_kernel.py").read_text(encoding="utf-8")
     return f"exec(compile({source!r}, '<oi-tui>', 'exec'), {{'__name__': 'oi_tui_in_kernel'}})"
-
-
-async def _spawn(argv: list[str], env: dict[str, str], cwd: Path) -> asyncio.subprocess.Process:
-    try:
-        return await asyncio.create_subprocess_exec(
-            *argv,
-            env=env,
-            cwd=cwd,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            start_new_session=True,
-        )
-    except OSError as error:
-        missing = argv[0] if cwd.is_dir() else cwd
-        raise KernelError(
-            f"The kernel could not be started: {missing}: {error.strerror}.",
-            hint="Check that the folder and the program are there.",
-        ) from error

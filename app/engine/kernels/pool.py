@@ -1,5 +1,6 @@
 """The kernels of a session, by language: made when first asked for, kept until the end."""
 
+import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -70,8 +71,7 @@ class Kernels:
 
     async def close(self) -> None:
         """End all of them; idempotent."""
-        for kernel in self._kernels.values():
-            await kernel.close()
+        await asyncio.gather(*(kernel.close() for kernel in self._kernels.values()))
 
     def _make(self, language: Language) -> Kernel:
         match language:

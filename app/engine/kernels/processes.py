@@ -1,13 +1,96 @@
-"""Ends of processes: all that a kernel started goes with it, and how it died is said in plain words."""
+"""Processes of kernels: what they write is kept for error messages, all that they start goes with them, and how
+they ended is said in plain words."""
 
+import asyncio
 import os
 import signal
 from contextlib import suppress
+from pathlib import Path
+from typing import Self
 
 import psutil
 
+from oi_tui.app.engine.errors import KernelError
+
+LOG_TAIL = 32_000
+"""Bytes that are kept of what a process writes."""
+
 SWEEPS = 3
 """A process can start another one while it is being ended, so the session is swept again."""
+
+
+class LoggedProcess:
+    """A process in a session of its own, whose stdout and stderr never reach the terminal."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self._log = b""
+        self._reader = asyncio.create_task(self._read())
+
+    @classmethod
+    async def start(cls, argv: list[str], env: dict[str, str], cwd: Path) -> Self:
+        """Start it; KernelError if there is no such program or folder."""
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *argv,
+                env=env,
+                cwd=cwd,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            missing = argv[0] if cwd.is_dir() else cwd
+            raise KernelError(
+                f"The kernel could not be started: {missing}: {error.strerror}.",
+                hint="Check that the folder and the program are there.",
+            ) from error
+        return cls(process)
+
+    @property
+    def returncode(self) -> int | None:
+        """Exit code or negative signal, None while it runs."""
+        return self._process.returncode
+
+    @property
+    def ended(self) -> bool:
+        """Whether it runs no more."""
+        return self._process.returncode is not None
+
+    def last_lines(self) -> str:
+        """The end of what it wrote."""
+        return "\n".join(self._log.decode(errors="replace").splitlines()[-20:])
+
+    def interrupt(self, *, with_children: bool) -> None:
+        """SIGINT to it alone, or to its subprocesses as well."""
+        with suppress(ProcessLookupError):
+            if with_children:
+                os.killpg(self._process.pid, signal.SIGINT)
+            else:
+                self._process.send_signal(signal.SIGINT)
+
+    async def wait(self) -> int:
+        """Wait for its end; the return code."""
+        return await self._process.wait()
+
+    async def close(self) -> None:
+        """End it and its whole session."""
+        end_session(self._process.pid)
+        await self._process.wait()
+        await cancelled(self._reader)
+
+    async def _read(self) -> None:
+        assert self._process.stdout is not None
+        while chunk := await self._process.stdout.read(65_536):
+            self._log = (self._log + chunk)[-LOG_TAIL:]
+
+
+async def cancelled(*tasks: asyncio.Task[None]) -> None:
+    """Cancel our own tasks and wait until they are gone."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def end_session(leader: int) -> None:

@@ -22,7 +22,7 @@ from oi_tui.app.engine.kernels.base import InterruptMeans, RunFinished
 from oi_tui.app.engine.kernels.conversation import Conversation
 from oi_tui.app.engine.kernels.environment import kernel_environment
 from oi_tui.app.engine.kernels.pipe import Pipe, named_output, named_pipe
-from oi_tui.app.engine.kernels.processes import cause_of_end, end_session
+from oi_tui.app.engine.kernels.processes import cancelled, cause_of_end, end_session
 from oi_tui.app.engine.kernels.run import Run
 from oi_tui.app.engine.kernels.worker import OnEnd, WorkerKernel
 from oi_tui.app.engine.paths import socket_dir
@@ -169,8 +169,7 @@ class ShellWorker:
     async def close(self, *, politely: bool) -> None:
         """End bash and all its jobs, running in the background or not."""
         if self._watcher is not None:
-            self._watcher.cancel()
-            await asyncio.gather(self._watcher, return_exceptions=True)
+            await cancelled(self._watcher)
         if self._process is not None:
             end_session(self._process.pid)
             await self._process.wait()

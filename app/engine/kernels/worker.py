@@ -100,13 +100,13 @@ class WorkerKernel:
     async def restart(self) -> None:
         """A fresh process; a run that goes on is over then."""
         async with self._lifecycle:
-            await self._replace_worker("It was restarted during this run; its state is lost.")
+            await self._replace_worker(f"The {self._language} kernel was restarted during this run; its state is lost.")
 
     async def close(self) -> None:
         """End the process and everything that it started; idempotent."""
         async with self._lifecycle:
             await self._end_worker()
-            self._finish_run("It was closed during this run.")
+            self._finish_run(f"The {self._language} kernel was closed during this run.")
             self._state = "cold"
 
     async def run(self, source: str) -> AsyncGenerator[RunEvent, None]:
@@ -150,7 +150,9 @@ class WorkerKernel:
                         return means
             async with self._lifecycle:
                 if not run.over.is_set():
-                    await self._replace_worker("The interrupt was ignored, so it was restarted; its state is lost.")
+                    await self._replace_worker(
+                        f"The {self._language} kernel ignored the interrupt and was restarted; its state is lost."
+                    )
             return "restart"
 
     # -- the worker ------------------------------------------------------------------------------------
@@ -185,7 +187,9 @@ class WorkerKernel:
     def _on_end(self, how: str) -> None:
         self._state = "dead"
         if how:
-            self._loss = f"Before this run it {how} and was started afresh; its state is lost."
+            self._loss = (
+                f"The {self._language} kernel {how} before this run and was started afresh; its state was lost."
+            )
 
 
 def _with_loss(finished: RunFinished, loss: str) -> RunFinished:
