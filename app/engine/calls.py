@@ -22,6 +22,7 @@ Canonical = Callable[[str], Language | None]
 CALL_LIMIT = 65_536
 """Characters of text that are kept back at most while they may be a call."""
 
+_SLICE = 256
 _CLOSING = {"{": "", "<tool_call>": "</tool_call>", "functions.execute(": ")"}
 """What a call in text begins with, and what ends it after its object."""
 _KEYS = frozenset({"name", "arguments", "parameters", "language", "code", "type", "function", "id"})
@@ -67,13 +68,12 @@ def call_of(fields: Object, canonical: Canonical) -> Call | None:
 
 def whole_call(text: str, canonical: Canonical) -> Call | None:
     """The call that this text is from its beginning to its end, if it is one."""
-    if len(text) > CALL_LIMIT or not CallReader.may_begin(text):
+    if not CallReader.may_begin(text):
         return None
     reader = CallReader()
-    rest = text[reader.feed(text) :]
-    if reader.state != "whole" or rest.strip():
-        return None
-    return call_of(reader.fields, canonical)
+    reader.read(text, 0)
+    whole = reader.state == "whole" and not text[reader.used :].strip()
+    return reader.call(canonical) if whole else None
 
 
 def _object(arguments: Json) -> Object:
@@ -96,6 +96,8 @@ class CallReader:
     def __init__(self) -> None:
         self.state: Literal["open", "whole", "refused"] = "open"
         """`whole`: an object in its wrapping was read (`call_of` says if it is a call); `refused`: it is none."""
+        self.used = 0
+        """Characters read so far."""
         self._opened = ""
         self._object = ObjectReader(keys=_KEYS)
         self._closing: str | None = None
@@ -106,18 +108,21 @@ class CallReader:
         begun = begun.lstrip(" \t\n")
         return bool(begun) and any(begun.startswith(word) or word.startswith(begun) for word in _CLOSING)
 
-    @property
-    def fields(self) -> Object:
-        """The object."""
-        return self._object.fields
+    def call(self, canonical: Canonical) -> Call | None:
+        """The call, if it is one: its object must be there, though its wrapping may not be closed yet."""
+        known = self._object.done and self.state != "refused"
+        return call_of(self._object.fields, canonical) if known else None
 
-    @property
-    def object_read(self) -> bool:
-        """Whether the object is there, though its wrapping may not be closed."""
-        return self._object.done
+    def read(self, text: str, at: int) -> None:
+        """Read on in a text in which the call begins at `at`; beyond `CALL_LIMIT` it is refused."""
+        limit = min(CALL_LIMIT, len(text) - at)
+        while self.used < limit and self.state == "open":
+            seen = at + self.used
+            self.used += self._feed(text[seen : min(seen + _SLICE, at + limit)])
+        if self.used == CALL_LIMIT:
+            self.state = "refused"
 
-    def feed(self, text: str) -> int:
-        """Read on while the state is `open`; returns how many characters were used."""
+    def _feed(self, text: str) -> int:
         used = 0
         while used < len(text) and self.state == "open":
             if self._opened in _CLOSING and self._closing is None:
@@ -133,7 +138,7 @@ class CallReader:
             self._object.feed(text)
         except NotAnObject:
             self.state = "refused"
-        if self.object_read:
+        if self._object.done:
             self._closing = _CLOSING[self._opened]
             self.state = "open" if self._closing else "whole"
         return self._object.read - before

@@ -39,6 +39,11 @@ class Source:
             self._certain, self.rest = len(self._parts), []
         return not self._open_text.open
 
+    def pass_by(self, text: str) -> None:
+        """The text of the answer that the source comes from, in case that it is read again."""
+        if self.rest is not None:
+            self.rest.append(text)
+
     def show_all(self) -> str:
         """What has not been shown of a block that is closed."""
         text = "".join(self._parts[self._shown :])

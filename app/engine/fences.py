@@ -8,9 +8,6 @@ import re
 
 from oi_tui.app.engine.values import Value
 
-HELD_LINE = 256
-"""A longer line is no fence; so nothing is kept back beyond this."""
-
 _LIST_MARKER = r"(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*"
 _OPENING = re.compile(rf"([ \t]*)({_LIST_MARKER})(`{{3,}}|~{{3,}})(.*)")
 _OPENING_BEGUN = re.compile(rf"[ \t]*{_LIST_MARKER}(?:[-*+]|\d{{1,9}}[.)]?|`*|~*|`{{3,}}[^`]*|~{{3,}}.*)")

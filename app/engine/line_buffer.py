@@ -1,0 +1,53 @@
+"""Text that has arrived and is not read yet, looked at line by line."""
+
+HELD_LINE = 256
+"""What is decided about a line is decided by this many characters, so nothing longer is kept back."""
+
+
+class LineBuffer:
+    """A buffer with a place of reading in it."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.at = 0
+        """Where reading goes on in `text`."""
+        self.ended = False
+        """Whether nothing more will come."""
+        self._passed = 0
+
+    @property
+    def place(self) -> int:
+        """Characters of the whole text before the place of reading."""
+        return self._passed + self.at
+
+    @property
+    def at_end(self) -> bool:
+        """Whether all that has arrived is read."""
+        return self.at == len(self.text)
+
+    def feed(self, text: str) -> None:
+        """More text."""
+        self._passed += self.at
+        self.text = self.text[self.at :] + text
+        self.at = 0
+
+    def line(self) -> tuple[str, bool]:
+        """The line at hand without its end, as far as it is here, and whether that is all of it.
+
+        Not more than one character beyond `HELD_LINE`; a line that is longer is never all.
+        """
+        end = self.text.find("\n", self.at, self.at + HELD_LINE + 1)
+        if end >= 0:
+            return self.text[self.at : end], True
+        line = self.text[self.at : self.at + HELD_LINE + 1]
+        return line, self.ended and self.at + len(line) == len(self.text)
+
+    def take_line(self) -> str:
+        """Go behind the line at hand, or as much of it as is here; returns it with its end."""
+        end = self.text.find("\n", self.at) + 1
+        return self.take((end or len(self.text)) - self.at)
+
+    def take(self, length: int) -> str:
+        """Go on by so many characters; returns them."""
+        start, self.at = self.at, self.at + length
+        return self.text[start : self.at]
