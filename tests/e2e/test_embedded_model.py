@@ -63,6 +63,7 @@ def test_a_fresh_clone_plots_a_file_by_the_readmes_first_command(tmp_path: Path,
         screen.send("y")
         screen.wait_for("Ask, or !shell")
         screen.send(TASK + "\r")
+        screen.wait_for("esc stops")
         approved = 0
         while approved < MAX_QUESTIONS:
             screen.wait_for(re.compile(r"Run this\?|enter send"))
