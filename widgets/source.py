@@ -19,8 +19,8 @@ from textual.strip import Strip
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.visible import MARK
 
-HIGHLIGHT_LIMIT = 200_000
-"""Characters; longer sources are shown without colours, at once."""
+HIGHLIGHT_LIMIT = 40_000
+"""Characters; longer sources are shown without colours, since lexing them would hold up the keys."""
 
 _LEXERS = {"shell": "bash", "ir": "r"}
 
@@ -182,7 +182,13 @@ def _tokens(text: str, language: str) -> list[Piece]:
     lexer = _lexer(language)
     if lexer is None or len(text) > HIGHLIGHT_LIMIT:
         return [("", text)]
-    return [(_kind(token), value) for token, value in lexer.get_tokens(text)]
+    kinds: dict[_TokenType, str] = {}
+    pieces: list[Piece] = []
+    for token, value in lexer.get_tokens(text):
+        if token not in kinds:
+            kinds[token] = _kind(token)
+        pieces.append((kinds[token], value))
+    return pieces
 
 
 def _lexer(language: str) -> Lexer | None:
@@ -201,6 +207,8 @@ def _within(token: _TokenType, parent: _TokenType) -> bool:
 
 
 def _marked(kind: str, text: str) -> list[Piece]:
+    if "<U+" not in text:
+        return [(kind, text)] if text else []
     pieces: list[Piece] = []
     start = 0
     for match in MARK.finditer(text):
