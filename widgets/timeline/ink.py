@@ -104,8 +104,8 @@ class Ink:
             background = None  # text in the colour of its background would hide
         if background is not None and foreground is None and "reverse" not in state.attributes:
             foreground = self._readable_on(background)
-        attributes = dict.fromkeys(state.attributes, True)
-        return base + Style(color=foreground, bgcolor=background, **attributes)  # type: ignore[arg-type]
+        words = Style.parse(" ".join(sorted(state.attributes)))
+        return base + Style(color=foreground, bgcolor=background) + words
 
     def _readable_on(self, background: Color) -> Color:
         """Text or page colour, whichever is farther from a background that a program chose."""
