@@ -195,8 +195,7 @@ def test_V5_suspending_gives_the_terminal_back_and_fg_returns(
     shown.send("echo usable-$((40 + 2))\r")
     shown.wait_for("usable-42")
     shown.send("fg\r")
-    shown.wait_for("kept")
-    assert 1049 in shown.private_modes
+    shown.wait_until(lambda: 1049 in shown.private_modes, "the program to come back")
     shown.send(" and more")
     shown.wait_for("kept and more")
     shown.send("\x11")
