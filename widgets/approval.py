@@ -43,8 +43,8 @@ class ApprovalPanel(Widget, can_focus=True):
         Binding("question_mark", "toggle_why", "Why am I asked?", id="approval.why", key_display="?"),
         Binding("up,k", "scroll_source(-1)", "Scroll the source up", id="approval.up"),
         Binding("down,j", "scroll_source(1)", "Scroll the source down", id="approval.down"),
-        Binding("pageup", "page_source(-1)", "A page up", id="approval.page_up"),
-        Binding("pagedown,space", "page_source(1)", "A page down", id="approval.page_down"),
+        Binding("pageup", "scroll_source(0, -1)", "A page up", id="approval.page_up"),
+        Binding("pagedown,space", "scroll_source(0, 1)", "A page down", id="approval.page_down"),
     ]
 
     DEFAULT_CSS = """
@@ -62,7 +62,6 @@ class ApprovalPanel(Widget, can_focus=True):
     """
 
     full: reactive[bool] = reactive(False)
-    armed: reactive[bool] = reactive(False)
 
     class Decided(Message):
         """The person answered; `source` is exactly what was shown."""
@@ -90,6 +89,8 @@ class ApprovalPanel(Widget, can_focus=True):
         """Id of the last question that was put: none is put twice."""
         self.source = ""
         self.stage: Stage = "question"
+        self.armed = False
+        """Whether the keys were last shown as ready."""
         self._why = False
         self._limit = 12
 
@@ -143,7 +144,7 @@ class ApprovalPanel(Widget, can_focus=True):
 
     def action_decide(self, verdict: Verdict) -> None:
         """Answer, if answers count now."""
-        if not self._may_answer() or (verdict in ("run", "always") and not self._end_seen):
+        if not self._may_answer() or (verdict in ("run", "always") and not self.query_one(SourceView).end_seen):
             return
         request = self.request
         assert request is not None
@@ -175,14 +176,11 @@ class ApprovalPanel(Widget, can_focus=True):
         self._why = not self._why
         self._refresh()
 
-    def action_scroll_source(self, rows: int) -> None:
-        """Move the source, not the transcript."""
-        self.query_one(SourceView).scroll_relative(y=rows, animate=False, immediate=True)
-
-    def action_page_source(self, direction: int) -> None:
-        """Move the source by what is visible of it."""
+    def action_scroll_source(self, rows: int, pages: int = 0) -> None:
+        """Move the source, not the transcript; a page is what is visible of it."""
         view = self.query_one(SourceView)
-        view.scroll_relative(y=direction * max(1, view.size.height - 1), animate=False, immediate=True)
+        distance = rows + pages * max(1, view.size.height - 1)
+        view.scroll_relative(y=distance, animate=False, immediate=True)
 
     # -- events -----------------------------------------------------------------------------------------
 
@@ -208,13 +206,9 @@ class ApprovalPanel(Widget, can_focus=True):
     def on_source_editor_finished(self, event: SourceEditor.Finished) -> None:
         """Back to the question, about the source as it is now."""
         event.stop()
-        self.source = event.text
-        self._show_source()
-        self._enter("question")
-
-    def on_source_editor_given_up(self, event: SourceEditor.GivenUp) -> None:
-        """Back to the question as it was."""
-        event.stop()
+        if event.text is not None:
+            self.source = event.text
+            self._show_source()
         self._enter("question")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -265,10 +259,6 @@ class ApprovalPanel(Widget, can_focus=True):
 
     # -- inside --------------------------------------------------------------------------------------------
 
-    @property
-    def _end_seen(self) -> bool:
-        return self.query_one(SourceView).end_seen
-
     def _may_answer(self) -> bool:
         return self.request is not None and self.stage == "question" and self.arming.armed
 
@@ -284,12 +274,8 @@ class ApprovalPanel(Widget, can_focus=True):
             self._tick()
 
     def _tick(self) -> None:
-        if self.request is not None:
+        if self.request is not None and self.armed != self.arming.armed:
             self.armed = self.arming.armed
-
-    def watch_armed(self) -> None:
-        """Keys are dim until they count."""
-        if self.is_mounted:
             self._refresh()
 
     def _enter(self, stage: Stage) -> None:
@@ -319,7 +305,17 @@ class ApprovalPanel(Widget, can_focus=True):
     def _refresh(self) -> None:
         if self.request is None:
             return
-        face = self._face()
+        view = self.query_one(SourceView)
+        face = ApprovalFace(
+            request=self.request,
+            source=self.source,
+            stage=self.stage,
+            armed=self.armed,
+            end_seen=view.end_seen,
+            below=view.rows_below,
+            full=self.full,
+            why=self._why,
+        )
         self.query_one("#approval-title", Static).update(face.title(self.size.width))
         note = face.note()
         note_line = self.query_one("#approval-note", Static)
@@ -330,20 +326,6 @@ class ApprovalPanel(Widget, can_focus=True):
         more.update(face.more())
         self.query_one(KeyRow).labels = face.labels()
         self._resize(note)
-
-    def _face(self) -> ApprovalFace:
-        assert self.request is not None
-        view = self.query_one(SourceView)
-        return ApprovalFace(
-            request=self.request,
-            source=self.source,
-            stage=self.stage,
-            armed=self.armed,
-            end_seen=view.end_seen,
-            below=view.rows_below,
-            full=self.full,
-            why=self._why,
-        )
 
     def _resize(self, note: Content) -> None:
         """Keys and title first; the note and the source share what is left."""

@@ -36,14 +36,11 @@ class SourceEditor(TextArea):
     """
 
     class Finished(Message):
-        """The person is done with it."""
+        """The person is done with it; None leaves the source as it was."""
 
-        def __init__(self, text: str) -> None:
+        def __init__(self, text: str | None) -> None:
             super().__init__()
             self.text = text
-
-    class GivenUp(Message):
-        """The source stays as it was."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(
@@ -112,4 +109,4 @@ class SourceEditor(TextArea):
 
     def action_give_up(self) -> None:
         """Back to the question, unchanged."""
-        self.post_message(self.GivenUp())
+        self.post_message(self.Finished(None))
