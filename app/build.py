@@ -8,11 +8,11 @@ from oi_tui.app.client import LocalClient
 from oi_tui.app.engine import paths
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.local.weights import Weights
-from oi_tui.app.engine.models import EMBEDDED, Models
+from oi_tui.app.engine.models import Models
 from oi_tui.app.engine.outbox import Send
 from oi_tui.app.engine.protocol import Configure
 from oi_tui.app.engine.service import Engine
-from oi_tui.app.engine.settings import Settings
+from oi_tui.app.engine.settings import KernelSection
 from oi_tui.app.engine.store import Store
 
 
@@ -25,25 +25,25 @@ def make_engine(setup: Configure, send: Send, environ: Mapping[str, str] = os.en
     """One engine for one front end."""
     settings = setup.settings
     store = open_store()
+    models = Models(settings.model, environ=environ, weights=Weights())
     kernels = Kernels(
         settings.kernel,
         cwd=Path(setup.cwd),
         spill_dir=paths.private_dir(paths.data_dir() / "outputs"),
-        preload=preloads(settings),
+        preload=lambda: preloads(settings.kernel, models),
     )
-    models = Models(settings.model, environ=environ, weights=Weights())
     return Engine(setup, models=models, kernels=kernels, store=store, send=send)
 
 
-def preloads(settings: Settings) -> bool:
-    """Whether kernels import numpy, pandas and pyplot beforehand: small models forget to."""
-    match settings.kernel.preload:
+def preloads(settings: KernelSection, models: Models) -> bool:
+    """Whether Python kernels import numpy, pandas and pyplot beforehand: small models forget to."""
+    match settings.preload:
         case "on":
             return True
         case "off":
             return False
         case "auto":
-            return settings.model.name.startswith(EMBEDDED)
+            return models.embedded
 
 
 def local_client(setup: Configure) -> LocalClient:

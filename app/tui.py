@@ -3,15 +3,19 @@
 import asyncio
 import signal
 import time
+import traceback
 from collections.abc import Iterable
+from datetime import datetime
 from typing import ClassVar
 
+from rich.text import Text
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.screen import Screen
 
 from oi_tui.app.client import Connect
 from oi_tui.app.commands import COMMANDS, Command, Typed, bindings
+from oi_tui.app.engine.paths import log_dir, private_dir
 from oi_tui.app.engine.settings import Settings
 from oi_tui.app.engine.text import safe_text
 from oi_tui.app.engine.verbs import Submit
@@ -109,6 +113,16 @@ class OiTui(App[None]):
     def _repaint(self, _: App[None]) -> None:
         """After `fg` the terminal holds whatever the shell left there."""
         self.refresh(layout=True)
+
+    def _fatal_error(self) -> None:
+        """A defect of ours: the stack trace goes to the log, where Textual would print it with all locals, keys too."""
+        log = private_dir(log_dir()) / "screen.log"
+        with log.open("a", encoding="utf-8", errors="replace") as file:
+            file.write(f"{datetime.now().astimezone().isoformat()}\n{traceback.format_exc()}\n")
+        log.chmod(0o600)
+        session = self.chat.bridge.transcript.session_id
+        again = f"\n  To go on with the session: oi-tui --resume {session}" if session else ""
+        self.panic(Text(f"✗ Something went wrong inside oi-tui; what, is in {log}.{again}"))
 
     def _obey(self, command: Command) -> None:
         self.call_later(self.chat.obey, Typed(name=command.slash))

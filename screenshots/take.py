@@ -1,9 +1,10 @@
 """Draws the pictures beside it: the real app and a real kernel, with a model that follows a script.
 
-make pictures        needs the extras `data` and `dev`, and libcairo for the PNG files
+make pictures        needs the extras `data` and `dev`, libcairo, and the font DejaVu Sans Mono
 """
 
 import asyncio
+import re
 import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -117,7 +118,8 @@ async def take(
             svg = app.export_screenshot(title="oi-tui")
             await app.chat.bridge.close()
     (HERE / f"{name}.svg").write_text(svg, encoding="utf-8")
-    cairosvg.svg2png(bytestring=svg.encode(), write_to=str(HERE / f"{name}.png"), scale=1.5)
+    monospaced = re.sub(r"font-family: [^;]+;", "font-family: DejaVu Sans Mono;", svg)  # cairo loads no web fonts
+    cairosvg.svg2png(bytestring=monospaced.encode(), write_to=str(HERE / f"{name}.png"), scale=1.5)
 
 
 def data() -> str:

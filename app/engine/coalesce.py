@@ -28,6 +28,11 @@ def coalesce(events: Iterable[AnyEvent]) -> list[AnyEvent]:
     return merged
 
 
+def is_delta(event: AnyEvent) -> bool:
+    """Whether more of the same may follow at once, so that it may wait a moment for it."""
+    return _key(event) is not None
+
+
 def _key(event: AnyEvent) -> _Key | None:
     match event:
         case ProseGrew() | CodeGrew():

@@ -29,10 +29,13 @@ class Models:
         self._weights = weights
         self._machine = choice.measure()
         self._server = LocalServer(threads=self._machine.cores)
+        self.embedded = False
+        """Whether the model last opened runs here, and is therefore small."""
 
     async def open(self, name: str, api_base: str | None = None, api_key: str | None = None) -> Model:
         """The model of this name; an embedded one whose weights are not here is an error that says how to get them."""
-        if name.startswith(EMBEDDED):
+        self.embedded = name.startswith(EMBEDDED)
+        if self.embedded:
             return await self._open_embedded(name)
         section = msgspec.structs.replace(self._section, name=name, api_base=api_base or "")
         model = LiteLLMModel(section, api_key=api_key, environ=self._environ)

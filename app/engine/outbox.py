@@ -1,18 +1,19 @@
 """The way out of the engine: events to the store and, a frame's worth at a time, to the front end."""
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Awaitable, Callable
 from itertools import groupby
 
-from oi_tui.app.engine.coalesce import coalesce
+from oi_tui.app.engine.coalesce import coalesce, is_delta
 from oi_tui.app.engine.errors import OiTuiError
 from oi_tui.app.engine.events import AnyEvent, Event
 from oi_tui.app.engine.protocol import Batch, Reply
 from oi_tui.app.engine.store import DELTA_INTERVAL, Recorder
 
 FRAME = 1 / 60
-"""Seconds between two batches while text streams."""
+"""Seconds between two batches while text streams; what is not streaming text is sent at once."""
 
 Send = Callable[[Reply], Awaitable[None]]
 
@@ -27,6 +28,8 @@ class Outbox:
         self._recorder: Recorder | None = None
         self._items: list[AnyEvent | Reply] = []
         self._wake = asyncio.Event()
+        self._urgent = asyncio.Event()
+        """Something is waiting that is not a piece of streaming text."""
 
     def record(self, recorder: Recorder) -> None:
         """Write down every event from now on."""
@@ -36,6 +39,8 @@ class Outbox:
         """Send this after everything that was put before."""
         self._items.append(item)
         self._wake.set()
+        if not (isinstance(item, Event) and is_delta(item)):
+            self._urgent.set()
 
     async def pump(self) -> None:
         """Send and write until cancelled."""
@@ -48,8 +53,11 @@ class Outbox:
                 self._flush()
                 continue
             self._wake.clear()
+            self._urgent.clear()
             await self._send_all()
-            await asyncio.sleep(FRAME)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(FRAME):
+                    await self._urgent.wait()
 
     def finish(self) -> None:
         """Write down what was not sent any more; nobody is listening."""

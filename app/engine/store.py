@@ -13,10 +13,9 @@ from typing import Any
 
 import msgspec
 
-from oi_tui.app.engine.coalesce import coalesce
+from oi_tui.app.engine.coalesce import coalesce, is_delta
 from oi_tui.app.engine.errors import StoreError
-from oi_tui.app.engine.events import ActiveLineChanged, AnyEvent, CodeGrew, OutputAdded, ProseGrew
-from oi_tui.app.engine.outputs import StreamOutput
+from oi_tui.app.engine.events import AnyEvent
 from oi_tui.app.engine.values import Value
 
 MIGRATIONS = (
@@ -185,7 +184,7 @@ class Recorder:
         if not self._pending:
             self._since = now
         self._pending.extend(events)
-        if now - self._since >= DELTA_INTERVAL or any(not _is_delta(event) for event in self._pending):
+        if now - self._since >= DELTA_INTERVAL or any(not is_delta(event) for event in self._pending):
             self.flush()
 
     @property
@@ -197,11 +196,3 @@ class Recorder:
         """Write everything."""
         events, self._pending = self._pending, []
         self._store.append(self._session_id, coalesce(events))
-
-
-def _is_delta(event: AnyEvent) -> bool:
-    match event:
-        case ProseGrew() | CodeGrew() | ActiveLineChanged() | OutputAdded(output=StreamOutput()):
-            return True
-        case _:
-            return False

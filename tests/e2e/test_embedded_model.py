@@ -59,7 +59,7 @@ def test_a_fresh_clone_plots_a_file_by_the_readmes_first_command(tmp_path: Path,
         screen.wait_for("Which model?")
         screen.wait_for("Built-in: Qwen2.5-Coder 1.5B")
         screen.send("\r")
-        screen.wait_for(re.compile("download", re.IGNORECASE))
+        screen.wait_for("Download this model?")
         screen.send("y")
         screen.wait_for("Ask, or !shell")
         screen.send(TASK + "\r")

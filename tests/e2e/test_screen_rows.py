@@ -285,7 +285,11 @@ def test_V5_an_exception_in_a_widget_leaves_the_terminal_usable_and_the_session_
     shown.send("\x1b[24~")
     assert shown.wait_exit() == 1
     assert shown.faults == []
-    assert "a widget failed" in shown.screen
+    assert "oi-tui --resume" in shown.screen
+    assert b"Traceback" not in shown.raw
+    assert b"a widget failed" not in shown.raw
+    log = Path(clean_env["XDG_STATE_HOME"]) / "oi-tui" / "log" / "screen.log"
+    assert "a widget failed" in log.read_text()
     assert_gone(started)
     again = start("Other.", arguments=("--continue",))
     again.wait_for("The answer is saved.")

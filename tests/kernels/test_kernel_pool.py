@@ -56,11 +56,11 @@ def second_kernelspec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         ("bash", "shell"),
         ("sh", "shell"),
         (" zsh ", "shell"),
-        ("console", "shell"),
-        ("shell-session", "shell"),
         ("json", None),
         ("", None),
         ("text", None),
+        ("console", None),
+        ("shell-session", None),
     ],
 )
 def test_a_fence_label_means_a_language_or_nothing(kernels: Kernels, alias: str, language: str | None) -> None:
@@ -121,4 +121,6 @@ def test_keys_are_withheld_from_kernels_and_nothing_else_is() -> None:
         "API_KEY": "5",
         "JPY_PARENT_PID": "6",
     }
-    assert sorted(kernel_environment(environ)) == ["HOME", "PATH", "TOKENIZERS_PARALLELISM", "XDG_ACTIVATION_TOKEN"]
+    given = kernel_environment(environ)
+    assert given["PATH"].split(":") == [str(Path(sys.executable).parent), "/bin"]
+    assert sorted(given) == ["HOME", "PATH", "TOKENIZERS_PARALLELISM", "XDG_ACTIVATION_TOKEN"]

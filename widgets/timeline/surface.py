@@ -120,8 +120,8 @@ class Surface(ScrollView):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """The wheel, or a selection dragged over the edge, asks for another place."""
         rows = round(new_value) - self._view.y
-        if not rows:
-            return
+        if not rows or self.size.height != self._view.height:
+            return  # or Textual clamps the place for a new height, which `on_resize` is about to do better
         self.follow = self._view.jump(round(new_value)) if abs(rows) > LONG_JUMP else self._view.scroll(rows)
         self._frame()
 

@@ -176,8 +176,9 @@ class Timeline(Surface, can_focus=True, inherit_bindings=False):
         self.scroll_to_end()
 
     def on_focus(self) -> None:
-        """The keys act on something from now on."""
-        self._place_cursor()
+        """The keys act on something that is on the screen, from now on."""
+        if self._rows and all(row.block != self.cursor for row in self._rows):
+            self.cursor = self._rows[-1].block
         self.refresh()
 
     def _place_cursor(self) -> None:

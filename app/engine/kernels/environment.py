@@ -1,6 +1,9 @@
 """What code that runs here gets to see of our environment: everything but the keys."""
 
+import os
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 SECRET_ENDINGS = ("API_KEY", "TOKEN", "SECRET")
 """Last words of the names of variables that hold credentials for a service."""
@@ -10,8 +13,13 @@ HARMLESS = frozenset({"XDG_ACTIVATION_TOKEN"})
 
 
 def kernel_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables a kernel may have: without keys, and without marks of a Jupyter that we may run in."""
-    return {name: value for name, value in environ.items() if not _is_withheld(name)}
+    """The variables a kernel may have: without keys, and without marks of a Jupyter that we may run in.
+
+    Our Python's folder comes first on the path, so that `python` and `pip` mean the kernel's.
+    """
+    given = {name: value for name, value in environ.items() if not _is_withheld(name)}
+    folders = [str(Path(sys.executable).parent), *given.get("PATH", os.defpath).split(os.pathsep)]
+    return given | {"PATH": os.pathsep.join(dict.fromkeys(folders))}
 
 
 def _is_withheld(name: str) -> bool:

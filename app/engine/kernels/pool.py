@@ -1,7 +1,7 @@
 """The kernels of a session, by language: made when first asked for, kept until the end."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from oi_tui.app.engine.kernels.base import Kernel
@@ -11,7 +11,8 @@ from oi_tui.app.engine.settings import KernelSection
 from oi_tui.app.engine.values import Language
 
 PYTHON_NAMES = frozenset({"python", "python3", "py", "py3", "ipython", "ipython3"})
-SHELL_NAMES = frozenset({"shell", "sh", "bash", "zsh", "console", "shell-session", "bash-session", "shellsession"})
+SHELL_NAMES = frozenset({"shell", "sh", "bash", "zsh"})
+"""Not "console" or "shell-session": such fences are transcripts, with prompts and output in them."""
 SHORT_NAMES = {"js": "javascript", "ts": "typescript", "jl": "julia", "rb": "ruby", "rs": "rust", "hs": "haskell"}
 NATIVE = "python3"
 """The kernelspec that jupyter_client makes up for the Python it runs in; ours is "python"."""
@@ -26,9 +27,10 @@ class Kernels:
         cwd: Path,
         spill_dir: Path | None = None,
         *,
-        preload: bool = False,
+        preload: Callable[[], bool] = lambda: False,
         environ: Mapping[str, str] | None = None,
     ) -> None:
+        """`preload` is asked when the Python kernel is made: whether it imports the usual names beforehand."""
         self._settings = settings
         self._cwd = cwd
         self._spill_dir = spill_dir
@@ -82,7 +84,7 @@ class Kernels:
                     self._settings,
                     cwd=self._cwd,
                     spill_dir=self._spill_dir,
-                    preload=self._preload,
+                    preload=self._preload(),
                     environ=self._environ,
                 )
             case _:

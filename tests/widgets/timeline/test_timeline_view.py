@@ -147,6 +147,23 @@ async def test_the_wheel_scrolls_and_the_end_is_followed_again() -> None:
         assert screen.timeline.follow
 
 
+async def test_V4_the_end_is_followed_when_what_is_below_grows_and_shrinks() -> None:
+    async with shown(paragraphs(30)) as screen:
+        below = screen.page.query_one(Input)
+        for height in (8, 3, 1, 6, 3):
+            below.styles.height = height
+            await screen.pilot.pause()
+            await screen.settle()
+            assert screen.timeline.follow, height
+            assert "Paragraph 29." in screen.rows()[-2] + screen.rows()[-1], height
+
+        await screen.press("pageup")
+        below.styles.height = 8
+        await screen.pilot.pause()
+        await screen.settle()
+        assert not screen.timeline.follow
+
+
 async def test_the_pill_leads_to_the_end() -> None:
     async with shown(paragraphs(30)) as screen:
         await screen.press("home")
@@ -157,6 +174,17 @@ async def test_the_pill_leads_to_the_end() -> None:
         await screen.settle()
 
         assert screen.timeline.follow
+
+
+async def test_the_focus_brings_the_cursor_to_a_block_on_the_screen() -> None:
+    async with shown(paragraphs(3)) as screen:
+        screen.page.query_one(Input).focus()
+        for number in range(3, 40):
+            screen.timeline.put(number, paragraphs(40)[number])
+        await screen.settle()
+        screen.timeline.focus()
+        await screen.until(lambda: screen.timeline.cursor == 39)
+        assert "▌  Paragraph 39." in screen.rows()
 
 
 async def test_the_cursor_moves_by_block_and_is_seen_in_the_gutter() -> None:
