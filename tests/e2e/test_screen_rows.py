@@ -11,6 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
+from oi_tui.themes.loader import load_palette
 from support.openai_server import OpenAIServer, Turn
 from support.terminal import ScreenTimeout, Terminal
 
@@ -32,9 +33,16 @@ def last_prompt(request: dict[str, Any]) -> str:
 
 
 def wait_armed(shown: Terminal) -> None:
-    """The keys of the question are dim until they count."""
-    dim = shown.colour("y run")
-    shown.wait_until(lambda: shown.colour("y run") != dim, "the question to be armed")
+    """The keys of the question are dim until they count; then they have the accent."""
+    accent = load_palette().inks.accent.removeprefix("#")
+
+    def armed() -> bool:
+        try:
+            return shown.colour("y run") == accent
+        except ScreenTimeout:  # the screen is being painted anew
+            return False
+
+    shown.wait_until(armed, "the question to be armed")
 
 
 def family(shown: Terminal) -> list[psutil.Process]:
