@@ -8,7 +8,7 @@ from oi_tui.app.client import LocalClient
 from oi_tui.app.engine import paths
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.local.weights import Weights
-from oi_tui.app.engine.models import Models
+from oi_tui.app.engine.models.source import Models
 from oi_tui.app.engine.outbox import Send
 from oi_tui.app.engine.protocol import Configure
 from oi_tui.app.engine.service import Engine

@@ -22,6 +22,7 @@ from oi_tui.app.engine.events import (
     SessionOpened,
 )
 from oi_tui.app.engine.ids import new_id
+from oi_tui.app.engine.loop.session import KernelSource, Session
 from oi_tui.app.engine.outbox import Outbox, Send
 from oi_tui.app.engine.protocol import (
     Batch,
@@ -31,7 +32,6 @@ from oi_tui.app.engine.protocol import (
     FetchProgressed,
     ModelsFound,
 )
-from oi_tui.app.engine.session import KernelSource, Session
 from oi_tui.app.engine.store import Recorder, Store
 from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.values import Language

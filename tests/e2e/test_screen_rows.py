@@ -178,6 +178,7 @@ def test_V4_a_resize_during_a_stream_loses_nothing_and_keeps_the_approval_keys_v
     to_timeline(shown)
     shown.send("\x1b[H")
     shown.wait_for("item 001")
+    shown.wait_gone("item 200")
     seen = set(ITEM.findall(shown.screen))
     while ITEMS[-1].removeprefix("- ") not in seen:
         seen |= set(ITEM.findall(scrolled_down(shown)))

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from oi_tui.app.engine.chat import ChatMessage, ChatRequest, Delta
-from oi_tui.app.engine.model import LiteLLMModel, close_connections
+from oi_tui.app.engine.models.model import LiteLLMModel, close_connections
 from oi_tui.app.engine.settings import ModelSection
 from support.openai_server import OpenAIServer
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oi_tui.app.engine.chat import ToolDelta
-from oi_tui.app.engine.objects import NotAnObject, Object, ObjectReader
-from oi_tui.app.engine.parser import AnswerParser, CodeClosed, CodeOpened, CodeText, Piece, ProseText
+from oi_tui.app.engine.parsing.objects import NotAnObject, Object, ObjectReader
+from oi_tui.app.engine.parsing.parser import AnswerParser, CodeClosed, CodeOpened, CodeText, Piece, ProseText
 
 SIZES = pytest.mark.parametrize("size", [1, 3, 7, 0], ids=["1", "3", "7", "all"])
 

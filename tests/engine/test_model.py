@@ -18,7 +18,7 @@ from oi_tui.app.engine.chat import (
     ToolCall,
     ToolDelta,
 )
-from oi_tui.app.engine.model import LiteLLMModel
+from oi_tui.app.engine.models.model import LiteLLMModel
 from support.openai_server import Call, OpenAIServer, Turn
 
 Build = Callable[..., LiteLLMModel]

@@ -11,7 +11,7 @@ import pytest
 
 from oi_tui.app.engine.chat import Delta, Retrying, TextDelta
 from oi_tui.app.engine.errors import ModelError
-from oi_tui.app.engine.model import LiteLLMModel
+from oi_tui.app.engine.models.model import LiteLLMModel
 from support.openai_server import OpenAIServer, Turn
 
 Build = Callable[..., LiteLLMModel]

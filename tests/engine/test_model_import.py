@@ -17,7 +17,7 @@ def audit(event, args):
         os._exit(3)
 
 sys.addaudithook(audit)
-from oi_tui.app.engine.model import load
+from oi_tui.app.engine.models.model import load
 assert "litellm" not in sys.modules, "imported too early"
 load()
 assert "litellm" in sys.modules
@@ -28,7 +28,7 @@ for thread in threading.enumerate():
 
 DOTENV = """
 import os
-from oi_tui.app.engine.model import load
+from oi_tui.app.engine.models.model import load
 load()
 assert "OPENAI_API_BASE" not in os.environ, os.environ["OPENAI_API_BASE"]
 """
@@ -36,7 +36,7 @@ assert "OPENAI_API_BASE" not in os.environ, os.environ["OPENAI_API_BASE"]
 FIRST_ANSWER = """
 import asyncio, sys
 from oi_tui.app.engine.chat import ChatMessage, ChatRequest
-from oi_tui.app.engine.model import LiteLLMModel, close_connections
+from oi_tui.app.engine.models.model import LiteLLMModel, close_connections
 from oi_tui.app.engine.settings import ModelSection
 
 async def ask():

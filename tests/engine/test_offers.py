@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from oi_tui.app.engine.model import load
-from oi_tui.app.engine.offers import OFFERS_LIMIT, PROVIDERS, Server, find_offers
+from oi_tui.app.engine.models.model import load
+from oi_tui.app.engine.models.offers import OFFERS_LIMIT, PROVIDERS, Server, find_offers
 from oi_tui.app.engine.protocol import ModelOffer
 from support.openai_server import OpenAIServer
 

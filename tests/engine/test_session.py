@@ -29,8 +29,8 @@ from oi_tui.app.engine.events import (
     UsageReported,
 )
 from oi_tui.app.engine.kernels.base import InputWanted, OutputArrived, RunFinished
+from oi_tui.app.engine.loop.session import Events, Session
 from oi_tui.app.engine.outputs import ErrorOutput, StreamOutput
-from oi_tui.app.engine.session import Events, Session
 from oi_tui.app.engine.settings import LoopSection
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, printed, text_result
 from oi_tui.app.engine.transcript import Transcript

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from oi_tui.app.engine.lmc_forms import TEXT, Chunk, Message
+from oi_tui.app.engine.lmc.forms import TEXT, Chunk, Message
 
 _CHUNK_KEYS = ("start", "end", "content", "block", "replace", "update")
 

@@ -2,7 +2,7 @@
 
 LiteLLM takes seconds to import, reads `.env` files, fetches its price list from the network and prints to the
 terminal, unless it is told otherwise beforehand: all of that is in `load`. Its retries need a package that it
-does not require, so ours are here. What its errors mean is in model_errors.py.
+does not require, so ours are here. What its errors mean is in failures.py.
 """
 
 import asyncio
@@ -16,7 +16,6 @@ from contextlib import aclosing, suppress
 from typing import Any
 from uuid import uuid4
 
-from oi_tui.app.engine import model_messages
 from oi_tui.app.engine.chat import (
     AnswerEnded,
     AnswerUsage,
@@ -27,8 +26,9 @@ from oi_tui.app.engine.chat import (
     ToolDelta,
 )
 from oi_tui.app.engine.errors import ModelError
-from oi_tui.app.engine.model_errors import Failure, bad_reply, cut, failure, refused
-from oi_tui.app.engine.model_facts import Facts, look_up, price
+from oi_tui.app.engine.models import messages
+from oi_tui.app.engine.models.facts import Facts, look_up, price
+from oi_tui.app.engine.models.failures import Failure, bad_reply, cut, failure, refused
 from oi_tui.app.engine.settings import ModelSection
 
 LONGEST_WAIT = 60.0
@@ -122,7 +122,7 @@ class LiteLLMModel:
         tools = facts.takes_tools and bool(request.languages)
         arguments: dict[str, Any] = {
             "model": facts.model,
-            "messages": model_messages.messages(request.messages, tools=tools, images=facts.takes_images),
+            "messages": messages.messages(request.messages, tools=tools, images=facts.takes_images),
             "stream": True,
             "stream_options": {"include_usage": True},
             "max_retries": 0,
@@ -130,7 +130,7 @@ class LiteLLMModel:
             "api_key": facts.api_key,
             "temperature": section.temperature,
             "max_tokens": section.max_output_tokens,
-            "tools": [model_messages.tool(request.languages)] if tools else None,
+            "tools": [messages.tool(request.languages)] if tools else None,
         }
         return {name: value for name, value in arguments.items() if value is not None}
 

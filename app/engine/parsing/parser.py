@@ -4,11 +4,11 @@ Whatever the cuts between the deltas, the pieces are the same once neighbours of
 every character of the answer is in one of them, but for the fence lines of code and blank lines around it.
 """
 
-from oi_tui.app.engine.answer_text import AnswerText
-from oi_tui.app.engine.calls import Canonical
 from oi_tui.app.engine.chat import ToolDelta
-from oi_tui.app.engine.native_calls import NativeCall
-from oi_tui.app.engine.pieces import CodeClosed, CodeOpened, CodeText, Piece, ProseText
+from oi_tui.app.engine.parsing.answer_text import AnswerText
+from oi_tui.app.engine.parsing.calls import Canonical
+from oi_tui.app.engine.parsing.native_calls import NativeCall
+from oi_tui.app.engine.parsing.pieces import CodeClosed, CodeOpened, CodeText, Piece, ProseText
 
 __all__ = ["AnswerParser", "CodeClosed", "CodeOpened", "CodeText", "Piece", "ProseText"]
 

@@ -18,8 +18,8 @@ from oi_tui.app.engine.events import (
     TurnEnded,
     Verdict,
 )
-from oi_tui.app.engine.guard import RepeatGuard
 from oi_tui.app.engine.ids import new_id
+from oi_tui.app.engine.loop.guard import RepeatGuard
 from oi_tui.app.engine.values import ApprovalMode, Language
 from oi_tui.app.engine.verbs import Decide
 

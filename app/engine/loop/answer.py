@@ -15,7 +15,7 @@ from oi_tui.app.engine.events import (
     UsageReported,
 )
 from oi_tui.app.engine.ids import new_id
-from oi_tui.app.engine.parser import AnswerParser, CodeClosed, CodeOpened, CodeText, Piece, ProseText
+from oi_tui.app.engine.parsing.parser import AnswerParser, CodeClosed, CodeOpened, CodeText, Piece, ProseText
 from oi_tui.app.engine.values import Language
 
 

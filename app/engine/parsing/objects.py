@@ -8,7 +8,7 @@ one character at a time, so that a cut can fall anywhere. It knows nothing of ca
 from collections.abc import Callable, Generator
 from typing import TypeVar
 
-from oi_tui.app.engine.text_stream import TextStream
+from oi_tui.app.engine.parsing.text_stream import TextStream
 
 Json = str | None | list["Json"] | dict[str, "Json"]
 Object = dict[str, Json]

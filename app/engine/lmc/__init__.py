@@ -33,10 +33,10 @@ from oi_tui.app.engine.events import (
     ProseStarted,
     TurnStarted,
 )
-from oi_tui.app.engine.lmc_fold import fold_chunks
-from oi_tui.app.engine.lmc_forms import Message
-from oi_tui.app.engine.lmc_import import events_from_messages
-from oi_tui.app.engine.lmc_writer import LmcWriter
+from oi_tui.app.engine.lmc.fold import fold_chunks
+from oi_tui.app.engine.lmc.forms import Message
+from oi_tui.app.engine.lmc.loading import events_from_messages
+from oi_tui.app.engine.lmc.writer import LmcWriter
 from oi_tui.app.engine.transcript import Transcript
 
 __all__ = ["LmcWriter", "events_from_messages", "fold_chunks", "messages"]

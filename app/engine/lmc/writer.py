@@ -21,7 +21,7 @@ from oi_tui.app.engine.events import (
     TurnEnded,
     TurnStarted,
 )
-from oi_tui.app.engine.lmc_forms import CONSOLE, TEXT, Chunk, Message, file_message, output_messages
+from oi_tui.app.engine.lmc.forms import CONSOLE, TEXT, Chunk, Message, file_message, output_messages
 from oi_tui.app.engine.outputs import StreamOutput
 from oi_tui.app.engine.values import Language
 

@@ -11,10 +11,8 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any, Protocol, TypeVar
 
-from oi_tui.app.engine.answer import Answer
 from oi_tui.app.engine.blocks import CodeBlock
 from oi_tui.app.engine.chat import ChatRequest, Model
-from oi_tui.app.engine.decisions import Decisions, made
 from oi_tui.app.engine.errors import KernelError, ModelError, OiTuiError
 from oi_tui.app.engine.events import (
     AnyEvent,
@@ -29,11 +27,13 @@ from oi_tui.app.engine.events import (
     TurnEnded,
     TurnStarted,
 )
-from oi_tui.app.engine.execution import Execution
-from oi_tui.app.engine.guard import RepeatGuard
 from oi_tui.app.engine.ids import new_id
 from oi_tui.app.engine.kernels.base import Kernel
-from oi_tui.app.engine.prompt import conversation, system_prompt
+from oi_tui.app.engine.loop.answer import Answer
+from oi_tui.app.engine.loop.decisions import Decisions, made
+from oi_tui.app.engine.loop.execution import Execution
+from oi_tui.app.engine.loop.guard import RepeatGuard
+from oi_tui.app.engine.loop.prompt import conversation, system_prompt
 from oi_tui.app.engine.settings import LoopSection
 from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.values import ApprovalMode, Language, Level

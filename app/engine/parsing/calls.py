@@ -13,7 +13,7 @@ Only what is certainly a call is taken for one; anything else stays what it was.
 from collections.abc import Callable
 from typing import Literal
 
-from oi_tui.app.engine.objects import Json, NotAnObject, Object, ObjectReader
+from oi_tui.app.engine.parsing.objects import Json, NotAnObject, Object, ObjectReader
 from oi_tui.app.engine.values import Language, Value
 
 Canonical = Callable[[str], Language | None]

@@ -25,7 +25,7 @@ from oi_tui.app.engine.events import (
     TurnEnded,
     TurnStarted,
 )
-from oi_tui.app.engine.lmc_forms import IMAGES, MARKUP, PATH_MIME, Message
+from oi_tui.app.engine.lmc.forms import IMAGES, MARKUP, PATH_MIME, Message
 from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput
 
 _MIMES = {

@@ -10,11 +10,11 @@ What becomes of a call that is not as it should be:
 import json
 import re
 
-from oi_tui.app.engine.calls import Canonical, language_called
-from oi_tui.app.engine.habits import undone
-from oi_tui.app.engine.objects import NotAnObject, ObjectReader
-from oi_tui.app.engine.pieces import CodeClosed, CodeOpened, CodeText, Piece, ProseText
-from oi_tui.app.engine.text_stream import TextStream
+from oi_tui.app.engine.parsing.calls import Canonical, language_called
+from oi_tui.app.engine.parsing.habits import undone
+from oi_tui.app.engine.parsing.objects import NotAnObject, ObjectReader
+from oi_tui.app.engine.parsing.pieces import CodeClosed, CodeOpened, CodeText, Piece, ProseText
+from oi_tui.app.engine.parsing.text_stream import TextStream
 from oi_tui.app.engine.values import Language
 
 

@@ -11,8 +11,8 @@ from oi_tui.app.engine.local import catalogue, choice, inventory
 from oi_tui.app.engine.local.fetch import fetch
 from oi_tui.app.engine.local.service import ALIAS, LocalServer, is_available
 from oi_tui.app.engine.local.weights import Weights
-from oi_tui.app.engine.model import LiteLLMModel, close_connections
-from oi_tui.app.engine.offers import find_offers
+from oi_tui.app.engine.models.model import LiteLLMModel, close_connections
+from oi_tui.app.engine.models.offers import find_offers
 from oi_tui.app.engine.protocol import FetchProgressed, ModelsFound
 from oi_tui.app.engine.settings import ModelSection
 

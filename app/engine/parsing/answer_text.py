@@ -9,13 +9,13 @@ import re
 from collections.abc import Callable
 from typing import Literal
 
-from oi_tui.app.engine.calls import Call, CallReader, Canonical
-from oi_tui.app.engine.fenced_source import Source
-from oi_tui.app.engine.fences import Fence, may_open, opening
-from oi_tui.app.engine.line_buffer import HELD_LINE, LineBuffer
-from oi_tui.app.engine.piece_list import PieceList
-from oi_tui.app.engine.pieces import Piece
-from oi_tui.app.engine.text_stream import TextStream
+from oi_tui.app.engine.parsing.calls import Call, CallReader, Canonical
+from oi_tui.app.engine.parsing.fenced_source import Source
+from oi_tui.app.engine.parsing.fences import Fence, may_open, opening
+from oi_tui.app.engine.parsing.line_buffer import HELD_LINE, LineBuffer
+from oi_tui.app.engine.parsing.piece_list import PieceList
+from oi_tui.app.engine.parsing.pieces import Piece
+from oi_tui.app.engine.parsing.text_stream import TextStream
 from oi_tui.app.engine.values import Language
 
 LineKind = Literal["undecided", "blank", "closing", "text"]

@@ -10,7 +10,7 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
-from oi_tui.app.engine.model_errors import Asked, no_key, unknown_provider
+from oi_tui.app.engine.models.failures import Asked, no_key, unknown_provider
 from oi_tui.app.engine.settings import ModelSection
 
 DUMMY_KEY = "no-key"

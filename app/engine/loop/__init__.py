@@ -1,0 +1,1 @@
+"""The loop between a model, the person who decides, and the kernels."""

@@ -1,0 +1,1 @@
+"""Language models: by name, over LiteLLM, with errors in plain words; and what there is to choose from."""

@@ -1,0 +1,1 @@
+"""Reading an answer while it streams: prose, fenced code, native calls, and the habits of models."""
