@@ -22,6 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, Self
+from weakref import WeakSet
 
 Json = dict[str, Any]
 
@@ -158,8 +159,13 @@ class OpenAIServer:
         """Serve until stopped; calls `listening` once the port is known."""
         self._loop = asyncio.get_running_loop()
         connections: set[asyncio.Task[None]] = set()
+        writers: WeakSet[asyncio.StreamWriter] = WeakSet()
 
         def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            if self._stopping.is_set():
+                writer.close()
+                return
+            writers.add(writer)
             task = asyncio.ensure_future(self._connection(reader, writer))
             connections.add(task)
             task.add_done_callback(connections.discard)
@@ -174,6 +180,9 @@ class OpenAIServer:
             for task in connections:
                 task.cancel()
             await asyncio.gather(*connections, return_exceptions=True)
+            for writer in writers:  # a task that was cancelled before it began has closed nothing
+                writer.transport.abort()
+            await asyncio.sleep(0)
 
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

@@ -4,6 +4,7 @@ they ended is said in plain words."""
 import asyncio
 import os
 import signal
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
@@ -15,8 +16,11 @@ from oi_tui.app.engine.errors import KernelError
 LOG_TAIL = 32_000
 """Bytes that are kept of what a process writes."""
 
-SWEEPS = 3
-"""A process can start another one while it is being ended, so the session is swept again."""
+SWEEPS = 50
+"""A process can start another one while it is being ended, and takes a moment to be gone: so often it is looked."""
+
+SWEEP_PAUSE = 0.005
+"""Seconds between two looks; short enough to be waited for in an event loop."""
 
 
 class LoggedProcess:
@@ -94,8 +98,10 @@ async def cancelled(*tasks: asyncio.Task[None]) -> None:
 
 
 def end_session(leader: int) -> None:
-    """Kill the session leader, its descendants and whatever else belongs to its session."""
-    for _ in range(SWEEPS):
+    """Kill the session leader, its descendants and whatever else belongs to its session; they are gone afterwards."""
+    for sweep in range(SWEEPS):
+        if sweep:
+            time.sleep(SWEEP_PAUSE)
         members = _members(leader)
         if not members:
             return
