@@ -6,11 +6,11 @@ for the engine's libraries nor load them.
 
 import asyncio
 import functools
+import gc
 import os
 import stat
 import sys
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -126,7 +126,7 @@ def common(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.group(cls=Program, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(version("oi-tui"), prog_name="oi-tui")
+@click.version_option(package_name="oi-tui", prog_name="oi-tui")
 def program() -> None:
     """The terminal home of a code-running language model.
 
@@ -154,10 +154,13 @@ def app(
         raise SettingsError("The app needs a terminal.", hint='Without one: oi-tui run "TASK".')
     if os.environ.get("TERM", "dumb") in ("dumb", "unknown"):
         raise SettingsError("This terminal cannot show the app (TERM=dumb).", hint='Use: oi-tui run "TASK".')
+    gc.disable()  # nothing of what is imported now becomes garbage, and looking for it takes a fifth of the time
     # The app's world: Textual and the widgets, nothing of the engine's libraries.
     from oi_tui.app.client import EngineClient, ProcessClient
     from oi_tui.app.tui import OiTui
 
+    gc.freeze()
+    gc.enable()
     setup = flags.configure()
     screen = _screen(setup.settings, theme)
     session_id = _session_id(go_on, resume, setup.cwd)

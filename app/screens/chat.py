@@ -68,15 +68,22 @@ class ChatScreen(Screen[None]):
         yield Timeline(palette=self.palette, images=self._settings.screen.images != "off", id="timeline")
         with Vertical(id="bottom"):
             yield Composer(clock=self._clock, id="composer")
-            yield ApprovalPanel(clock=self._clock, id="approval")
-            yield QuestionPanel(clock=self._clock, id="question")
         yield StatusBar(id="status")
 
     def on_mount(self) -> None:
-        """The composer first; then the engine may start."""
-        self.set_palette(self.palette)
+        """The composer can be typed into at once; the rest follows when that has been seen."""
         self._show_timeline(False)
-        self._bring_up("composer")
+        self.query_one(PromptArea).focus()
+        self.call_after_refresh(self._complete)
+
+    async def _complete(self) -> None:
+        """What the first frame does without: the panels that ask, then the engine that has something to ask."""
+        approval = ApprovalPanel(clock=self._clock, id="approval")
+        question = QuestionPanel(clock=self._clock, id="question")
+        approval.display = question.display = False
+        await self.query_one("#bottom").mount(approval, question)
+        approval.set_palette(self.palette)
+        self._fit(self.size.height)
         self.run_worker(self.bridge.run(), name="engine", exclusive=True)
 
     def set_palette(self, palette: Palette) -> None:
@@ -211,7 +218,7 @@ class ChatScreen(Screen[None]):
 
     def action_step_back(self) -> None:
         """Stop what runs, harder the second time; with nothing running, one level back."""
-        if self.query_one(ApprovalPanel).step_back():
+        if any(panel.step_back() for panel in self.query(ApprovalPanel)):
             return
         if not self.bridge.busy:
             self.query_one(PromptArea).focus()
@@ -228,13 +235,14 @@ class ChatScreen(Screen[None]):
         if not upper.has_focus:
             upper.focus()
             return
-        approval, question = self.query_one(ApprovalPanel), self.query_one(QuestionPanel)
-        if approval.display:
-            approval.focus_stage()
-        elif question.display:
-            question.query_one(Input).focus()
-        else:
-            self.query_one(PromptArea).focus()
+        for panel in self.query_one("#bottom").children:
+            match panel:
+                case ApprovalPanel(display=True):
+                    panel.focus_stage()
+                case QuestionPanel(display=True):
+                    panel.query_one(Input).focus()
+                case Composer(display=True):
+                    self.query_one(PromptArea).focus()
 
     def action_restart_engine(self) -> None:
         """A new engine for the same session."""
@@ -266,7 +274,8 @@ class ChatScreen(Screen[None]):
 
     def _fit(self, height: int) -> None:
         full = self.has_class("-approval-full")
-        self.query_one(ApprovalPanel).fit(height - 1 if full else max(6, height * 6 // 10))
+        for panel in self.query(ApprovalPanel):
+            panel.fit(height - 1 if full else max(6, height * 6 // 10))
 
     def _origin(self, block_id: str) -> str:
         block = self.bridge.transcript.block(block_id)
