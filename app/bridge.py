@@ -266,7 +266,7 @@ class Bridge:
                 activity=activity,
                 kernels=tuple(self._kernels.items()),
                 usage=transcript.usage,
-                context_window=self._context_window,
+                context_window=self._context_window or transcript.context_window,
             ),
             self._queued,
         )

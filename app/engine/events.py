@@ -263,6 +263,8 @@ class SettingsChanged(Event, frozen=True, kw_only=True, tag=True):
 
     model: str
     approval: ApprovalMode
+    context_window: int | None = None
+    """Tokens that the model takes, None if unknown."""
 
 
 class NoticeAdded(Event, frozen=True, kw_only=True, tag=True):

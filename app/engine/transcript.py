@@ -73,6 +73,7 @@ class Transcript:
         self.blocks: list[Block] = []
         self.usage = Usage()
         self.model = ""
+        self.context_window: int | None = None
         self.approval: ApprovalMode = "ask"
         self.session_id = ""
         self.cwd = ""
@@ -186,6 +187,7 @@ class Transcript:
                 )
             case SettingsChanged():
                 self.model, self.approval = event.model, event.approval
+                self.context_window = event.context_window
                 return ()
             case NoticeAdded():
                 return self._add(

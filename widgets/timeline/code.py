@@ -68,12 +68,17 @@ class Code:
     @property
     def has_more(self) -> bool:
         """Whether something is hidden until asked for."""
-        return any(shown.content.has_more for shown in self._outputs)
+        return self._is_asked_about or any(shown.content.has_more for shown in self._outputs)
+
+    @property
+    def _is_asked_about(self) -> bool:
+        """The question below shows the source; twice on one small screen it would only push the answer away."""
+        return self._block.state == "waiting"
 
     def pieces(self, canvas: Canvas, fold: Fold) -> list[Piece]:
         """Header, source, outputs."""
         header = self._header(canvas)
-        if fold == "closed":
+        if fold == "closed" or (fold == "short" and self._is_asked_about):
             return [header]
         if self._rows is None or self._canvas is not canvas:
             self._canvas, self._rows = canvas, SourceRows(self._source, canvas, self._active_line)

@@ -157,14 +157,15 @@ class Session:
         self._decisions.mode = mode
         return self._settings_changed()
 
-    def _settings_changed(self) -> AnyEvent:
-        name = self.model.name if self.model is not None else ""
-        return self._apply(SettingsChanged(model=name, approval=self._decisions.mode))
-
     def use_model(self, model: Model) -> AnyEvent:
         """Another model from the next step on."""
         self.model = model
         return self._settings_changed()
+
+    def _settings_changed(self) -> AnyEvent:
+        name = self.model.name if self.model is not None else ""
+        window = self.model.context_window if self.model is not None else None
+        return self._apply(SettingsChanged(model=name, approval=self._decisions.mode, context_window=window))
 
     def forget(self) -> AnyEvent:
         """Forget the conversation and the grants (the kernels are the caller's to restart)."""

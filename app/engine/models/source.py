@@ -9,7 +9,7 @@ from oi_tui.app.engine.chat import Model
 from oi_tui.app.engine.errors import LocalModelError
 from oi_tui.app.engine.local import catalogue, choice, inventory
 from oi_tui.app.engine.local.fetch import fetch
-from oi_tui.app.engine.local.service import ALIAS, LocalServer, is_available
+from oi_tui.app.engine.local.service import ALIAS, CONTEXT, LocalServer, is_available
 from oi_tui.app.engine.local.weights import Weights
 from oi_tui.app.engine.models.model import LiteLLMModel, close_connections
 from oi_tui.app.engine.models.offers import find_offers
@@ -51,7 +51,12 @@ class Models:
             )
         url = await self._server.start(local, self._weights.path(local))
         section = msgspec.structs.replace(
-            self._section, name=f"openai/{ALIAS}", api_base=url, tools="off", temperature=0.0
+            self._section,
+            name=f"openai/{ALIAS}",
+            api_base=url,
+            tools="off",
+            temperature=0.0,
+            context_window=CONTEXT,
         )
         model = LiteLLMModel(section, api_key=None, environ=self._environ, title=name, free=True)
         await model.preload()
