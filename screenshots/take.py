@@ -36,9 +36,10 @@ PLOT = """Now the plot.
 
 ```python
 import matplotlib.pyplot as plt
+plt.style.use("dark_background")
 monthly = df.groupby(df.date.dt.month)["score"].mean()
-ax = monthly.plot.bar(figsize=(7, 2.6), color="#4f8fba", rot=0)
-ax.set_xlabel("month"); ax.set_ylabel("mean score"); plt.tight_layout()
+ax = monthly.plot.barh(figsize=(7, 1.9), color="tab:cyan")
+ax.set_ylabel("month");
 ```
 """
 
@@ -183,8 +184,8 @@ async def empty(pilot: Pilot[None]) -> None:
 
 async def main() -> None:
     """All of them."""
-    await take("chat", (110, 46), chat)
-    await take("chat-light", (110, 46), chat, theme="harbour-light")
+    await take("chat", (110, 54), chat)
+    await take("chat-light", (110, 54), chat, theme="harbour-light")
     await take("chat-80x24", (80, 24), chat)
     await take("approval", (100, 30), approval, approve="ask", answers=(PLOT,))
     await take("approval-80x24", (80, 24), approval, approve="ask", answers=(PLOT,))

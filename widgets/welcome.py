@@ -40,13 +40,18 @@ class Welcome(Vertical):
             super().__init__()
             self.prompt = prompt
 
+    _folder: Path | None = None
+
     def compose(self) -> ComposeResult:
         """The line and the prompts."""
         yield Static("Say what you want done. The code it takes is shown to you before it runs.", markup=False)
         yield OptionList(markup=False)
 
     def look_at(self, folder: Path) -> None:
-        """Fit the prompts to what is in this folder."""
+        """Fit the prompts to what is in this folder; looks again only when it is another one."""
+        if folder == self._folder:
+            return
+        self._folder = folder
         offers = self.query_one(OptionList)
         offers.clear_options()
         offers.add_options(example_prompts(folder))

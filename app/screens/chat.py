@@ -107,8 +107,10 @@ class ChatScreen(Screen[None]):
         self.query_one(Timeline).put(index, block)
 
     def show_status(self, status: Status, queued: int) -> None:
-        """The bottom line, and the hint beside the prompt."""
+        """The bottom line, the hint beside the prompt, and examples that fit the session's folder."""
         self.query_one(StatusBar).status = status
+        if folder := self.bridge.transcript.cwd:
+            self.query_one(Welcome).look_at(Path(folder))
         hint = "enter send · F1 help"
         if self.bridge.stopped:
             hint = "ctrl+r starts the engine"

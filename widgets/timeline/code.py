@@ -122,7 +122,7 @@ class Code:
             case "proposed":
                 return "○", ink.dim
             case "waiting":
-                return "⏸", ink.accent
+                return "◆", ink.accent
             case "running":
                 return SPINNER[self.tick % len(SPINNER)], ink.accent
             case "ok":
