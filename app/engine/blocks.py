@@ -29,6 +29,8 @@ class UserBlock(Value, frozen=True, kw_only=True, tag="user"):
     text: str
     files: tuple[str, ...] = ()
     """Paths given with the prompt; they need not exist."""
+    context: str = ""
+    """What the model is told beyond the text: the beginnings of the files."""
 
 
 class ProseBlock(Value, frozen=True, kw_only=True, tag="prose"):

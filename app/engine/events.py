@@ -76,6 +76,8 @@ class TurnStarted(Event, frozen=True, kw_only=True, tag=True):
     block_id: str
     text: str
     files: tuple[str, ...] = ()
+    context: str = ""
+    """What the model is told beyond the text: the beginnings of the files."""
 
 
 class StepStarted(Event, frozen=True, kw_only=True, tag=True):

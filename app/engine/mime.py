@@ -40,10 +40,18 @@ def plain_text(output: Output) -> str:
         case StreamOutput():
             return overwritten(without_escapes(output.text))
         case ErrorOutput():
-            lines = without_escapes("\n".join(output.traceback))
-            return lines or f"{output.name}: {output.value}"
+            return _traceback(output)
         case RichOutput():
             return _rich_text(output.data)
+
+
+def _traceback(output: ErrorOutput) -> str:
+    """The error and the lines of the person's own code that led to it; a library's inside only costs tokens."""
+    parts = [without_escapes(part) for part in output.traceback]
+    if len(parts) < 4:
+        return "\n".join(parts) or f"{output.name}: {output.value}"
+    own = [part for part in parts[:-1] if part.lstrip().startswith("Cell In[")]
+    return "\n".join([*own, parts[-1]])
 
 
 def _rich_text(data: dict[str, Any]) -> str:

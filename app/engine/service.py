@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from pathlib import Path
 from typing import Protocol, assert_never
 
 from oi_tui.app.engine.blocks import CodeBlock
@@ -21,6 +22,7 @@ from oi_tui.app.engine.events import (
     KernelChanged,
     SessionOpened,
 )
+from oi_tui.app.engine.excerpts import excerpts, named_files
 from oi_tui.app.engine.ids import new_id
 from oi_tui.app.engine.loop.session import KernelSource, Session
 from oi_tui.app.engine.outbox import Outbox, Send
@@ -64,6 +66,11 @@ Job = Submit | Run | Retry | Clear | Restart
 
 class ModelSource(Protocol):
     """Where models come from: names to models, what there is to choose from, downloads."""
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the model last opened runs on this machine, as a part of oi-tui."""
+        ...
 
     async def open(self, name: str, api_base: str | None = None, api_key: str | None = None) -> Model:
         """The model of this name, ready to be asked; ModelError or LocalModelError if there is none."""
@@ -311,7 +318,7 @@ class Engine:
                 case Submit():
                     await self._ready()
                     self._entitle(session, job.text)
-                    await self._follow(session.run(job.text, job.files))
+                    await self._follow(session.run(job.text, *await self._files(job)))
                 case Retry():
                     await self._ready()
                     await self._follow(session.go_on())
@@ -338,6 +345,17 @@ class Engine:
     async def _ready(self) -> None:
         if self._opening is not None:
             await asyncio.wait([self._opening])
+
+    async def _files(self, job: Submit) -> tuple[tuple[str, ...], str]:
+        """The files of a prompt and what the model is told of them.
+
+        A file that is only named, not given with `@`, is looked into for a model on this machine alone.
+        """
+        folder = Path(self._setup.cwd)
+        files = job.files
+        if self._models.embedded:
+            files = tuple(dict.fromkeys(files + await asyncio.to_thread(named_files, job.text, folder)))
+        return files, await asyncio.to_thread(excerpts, files, folder)
 
     def _language(self, label: str) -> Language:
         language = self._kernels.canonical(label)

@@ -204,6 +204,7 @@ class FakeModels:
         self.fails = fails
         self.opened: list[tuple[str, str | None, str | None]] = []
         self.closed = False
+        self.embedded = False
         self.fetching = asyncio.Event()
         """Set it to let a download end."""
 

@@ -114,7 +114,9 @@ class Transcript:
                 return ()
             case TurnStarted():
                 self.turn_open = True
-                return self._add(UserBlock(id=event.block_id, text=event.text, files=event.files))
+                return self._add(
+                    UserBlock(id=event.block_id, text=event.text, files=event.files, context=event.context)
+                )
             case ProseStarted():
                 return self._add(ProseBlock(id=event.block_id, step=self.step))
             case ProseGrew():

@@ -19,6 +19,13 @@ task{shell}. It runs in {where} after the user approves it, variables are kept, 
 Do not guess results: run code. When the task is done, answer in one or two sentences without code."""
 
 NEXT = "If the task is done, answer in one or two sentences without code. If not, go on with the next code block."
+"""Said after every output: it makes small models stop when they are done."""
+
+FAILED = (
+    "The task is not done. Reply with corrected code in one code block. "
+    "If you do not know what the data looks like, print it first."
+)
+"""Said after an error: without it small models explain the error instead of mending it."""
 
 
 def system_prompt(languages: Sequence[str], cwd: str) -> str:
@@ -77,7 +84,8 @@ def _step(group: list[Block], limit: int, images: bool) -> Iterator[ChatMessage]
     shown = tuple(url for code in codes for url in pictures(code)) if images else ()
     if fenced:
         results = "\n\n".join(_labelled(code, limit, len(fenced)) for code in fenced)
-        yield ChatMessage(role="user", text=f"{results}\n\n{NEXT}", images=shown)
+        failed = any(code.state == "error" for code in fenced)
+        yield ChatMessage(role="user", text=f"{results}\n\n{FAILED if failed else NEXT}", images=shown)
     elif shown:
         yield ChatMessage(role="user", text="The pictures that the code made:", images=shown)
 
@@ -117,9 +125,8 @@ def _labelled(code: CodeBlock, limit: int, count: int) -> str:
 
 
 def _with_files(block: UserBlock) -> str:
-    if not block.files:
-        return block.text
-    return block.text + "\n\nFiles:\n" + "\n".join(block.files)
+    context = block.context or "\n".join(block.files)
+    return f"{block.text}\n\n{context}" if context else block.text
 
 
 def _merged(messages: Iterable[ChatMessage]) -> Iterator[ChatMessage]:

@@ -92,9 +92,9 @@ class Session:
 
     # -- verbs -------------------------------------------------------------------------------------
 
-    async def run(self, text: str, files: tuple[str, ...] = ()) -> Events:
+    async def run(self, text: str, files: tuple[str, ...] = (), context: str = "") -> Events:
         """One turn, from the prompt to rest."""
-        yield self._apply(TurnStarted(block_id=new_id(), text=text, files=files))
+        yield self._apply(TurnStarted(block_id=new_id(), text=text, files=files, context=context))
         async with aclosing(self.go_on()) as events:
             async for event in events:
                 yield event

@@ -1,0 +1,58 @@
+"""The beginnings of files that a prompt names: what a model needs to know before it writes code for them."""
+
+import re
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+LINES = 4
+LINE_LENGTH = 160
+READ = 64 * 1024
+"""Bytes that are looked at of one file."""
+
+MOST_FILES = 10
+
+_NAME = re.compile(r"(?<![\w./~-])[\w./~-]*\w\.\w{1,8}(?![\w/])")
+"""What looks like the name of a file in running text: it has an extension."""
+
+
+def named_files(text: str, folder: Path) -> tuple[str, ...]:
+    """Names in running text that are regular files of this folder (or absolute paths), each once."""
+    names = dict.fromkeys(_NAME.findall(text))
+    return tuple(name for name in names if _size(folder / Path(name).expanduser()) is not None)[:MOST_FILES]
+
+
+def excerpts(names: Iterable[str], folder: Path) -> str:
+    """What is said to the model about these files; names that are no regular files are only repeated."""
+    return "\n\n".join(_excerpt(name, folder / Path(name).expanduser()) for name in list(names)[:MOST_FILES])
+
+
+def _excerpt(name: str, path: Path) -> str:
+    size = _size(path)
+    if size is None:
+        return f"{name}"
+    try:
+        with path.open("rb") as file:
+            data = file.read(READ)
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        if len(data) < READ or error.start < READ - 4:
+            return f"{name} ({size:,} bytes, not text)"
+        text = data[: error.start].decode("utf-8-sig")
+    except OSError as error:
+        return f"{name} (cannot be read: {error.strerror})"
+    if "\0" in text:
+        return f"{name} ({size:,} bytes, not text)"
+    lines = text.splitlines()
+    count = f"{len(lines):,} lines" if size <= READ else f"{size:,} bytes"
+    head = "\n".join(line[:LINE_LENGTH] for line in lines[:LINES])
+    return f"{name} ({count}) begins:\n{head}" if head else f"{name} (empty)"
+
+
+def _size(path: Path) -> int | None:
+    """Bytes of a regular file, None for everything else: pipes and devices are never opened."""
+    try:
+        status = path.stat()
+    except (OSError, ValueError):
+        return None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
