@@ -38,7 +38,7 @@ StopReason = Literal[
     "refused",  # nobody may decide here (approval mode "never"), or the run was refused without a reason
     "model_error",
     "kernel_error",
-    "engine_lost",  # the engine ended in the middle; written when the session is opened again
+    "engine_lost",  # the engine ended, or failed, in the middle
 ]
 
 Verdict = Literal["run", "edit", "always", "skip", "stop"]
@@ -267,6 +267,8 @@ class SettingsChanged(Event, frozen=True, kw_only=True, tag=True):
     approval: ApprovalMode
     context_window: int | None = None
     """Tokens that the model takes, None if unknown."""
+    api_base: str = ""
+    """Server that was named for it; a resumed session asks no other one."""
 
 
 class NoticeAdded(Event, frozen=True, kw_only=True, tag=True):

@@ -1,33 +1,46 @@
-"""The way out of the engine: events to the store and, a frame's worth at a time, to the front end."""
+"""The way out of the engine: events to the store and, a frame's worth at a time, to the front end.
+
+The two do not wait for each other: a front end that does not read (it may be suspended, or the person in an
+editor) holds up nothing that has to be written down.
+"""
 
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from itertools import groupby
 
 from oi_tui.app.engine.coalesce import coalesce, is_delta
-from oi_tui.app.engine.errors import OiTuiError
-from oi_tui.app.engine.events import AnyEvent, Event
+from oi_tui.app.engine.errors import StoreError
+from oi_tui.app.engine.events import AnyEvent, Event, OutputAdded, OutputUpdated
+from oi_tui.app.engine.outputs import RichOutput
 from oi_tui.app.engine.protocol import Batch, Reply
 from oi_tui.app.engine.store import DELTA_INTERVAL, Recorder
 
 FRAME = 1 / 60
 """Seconds between two batches while text streams; what is not streaming text is sent at once."""
 
+CROWD = 2000
+"""Items waiting for a slow front end after which neighbouring deltas are merged."""
+
+BATCH_WEIGHT = 16_000_000
+"""Characters of rich output in one batch, about; a line on the wire stays far below what front ends read."""
+
 Send = Callable[[Reply], Awaitable[None]]
 
 
 class Outbox:
-    """Keeps events and replies in order. A slow front end makes batches larger, and holds nothing else up."""
+    """Keeps events and replies in order."""
 
-    def __init__(self, send: Send, failed: Callable[[OiTuiError], None]) -> None:
-        """`failed` is told once if the store fails; from then on nothing is written."""
+    def __init__(self, send: Send, failed: Callable[[StoreError], None]) -> None:
+        """`failed` is told once if the store fails for good; from then on nothing is written."""
         self._send = send
         self._failed = failed
         self._recorder: Recorder | None = None
         self._items: list[AnyEvent | Reply] = []
+        self._unwritten: list[AnyEvent] = []
         self._wake = asyncio.Event()
+        self._write_wake = asyncio.Event()
         self._urgent = asyncio.Event()
         """Something is waiting that is not a piece of streaming text."""
 
@@ -37,61 +50,93 @@ class Outbox:
 
     def put(self, item: AnyEvent | Reply) -> None:
         """Send this after everything that was put before."""
+        if len(self._items) >= CROWD and len(self._items) % CROWD == 0:
+            self._items = _merged(self._items)
         self._items.append(item)
         self._wake.set()
+        if isinstance(item, Event) and self._recorder is not None:
+            self._unwritten.append(item)
+            self._write_wake.set()
         if not (isinstance(item, Event) and is_delta(item)):
             self._urgent.set()
 
     async def pump(self) -> None:
-        """Send and write until cancelled."""
+        """Send until cancelled."""
         while True:
-            waiting = self._recorder is not None and self._recorder.waiting
-            try:
-                async with asyncio.timeout(DELTA_INTERVAL if waiting else None):
-                    await self._wake.wait()
-            except TimeoutError:
-                self._flush()
-                continue
+            await self._wake.wait()
             self._wake.clear()
             self._urgent.clear()
-            await self._send_all()
+            items, self._items = self._items, []
+            for item in _batched(items):
+                await self._send(item)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(FRAME):
                     await self._urgent.wait()
 
+    async def keep(self) -> None:
+        """Write down until cancelled."""
+        while True:
+            waiting = self._recorder is not None and self._recorder.waiting
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(DELTA_INTERVAL if waiting else None):
+                    await self._write_wake.wait()
+            self._write()
+            await asyncio.sleep(FRAME)
+
     def finish(self) -> None:
-        """Write down what was not sent any more; nobody is listening."""
-        self._write(coalesce(item for item in self._items if isinstance(item, Event)))
-        self._items = []
-        self._flush()
+        """Write down everything; nobody is listening any more."""
+        self._write(flush=True)
 
-    async def _send_all(self) -> None:
-        items, self._items = self._items, []
-        for are_events, group in groupby(items, key=lambda item: isinstance(item, Event)):
-            if are_events:
-                await self._send_events(list(group))
-                continue
-            for item in group:
-                if not isinstance(item, Event):
-                    await self._send(item)
-
-    async def _send_events(self, items: list[AnyEvent | Reply]) -> None:
-        events = coalesce(item for item in items if isinstance(item, Event))
-        self._write(events)
-        await self._send(Batch(events=tuple(events)))
-
-    def _write(self, events: list[AnyEvent]) -> None:
-        if self._recorder is not None:
-            self._guarded(lambda recorder: recorder.put(events, time.monotonic()))
-
-    def _flush(self) -> None:
-        self._guarded(lambda recorder: recorder.flush())
-
-    def _guarded(self, write: Callable[[Recorder], None]) -> None:
+    def _write(self, *, flush: bool = False) -> None:
+        self._write_wake.clear()
+        events, self._unwritten = self._unwritten, []
         if self._recorder is None:
             return
         try:
-            write(self._recorder)
-        except OiTuiError as error:
-            self._recorder = None
-            self._failed(error)
+            self._recorder.put(coalesce(events), time.monotonic())
+            if flush:
+                self._recorder.flush()
+        except StoreError as error:
+            if self._recorder.gave_up:
+                self._recorder = None
+                self._failed(error)
+
+
+def _batched(items: Iterable[AnyEvent | Reply]) -> Iterator[Reply]:
+    """Replies as they are, and the events between them in as few batches as their weight allows."""
+    for are_events, group in groupby(items, key=lambda item: isinstance(item, Event)):
+        if not are_events:
+            yield from (item for item in group if not isinstance(item, Event))
+            continue
+        yield from batches(coalesce(item for item in group if isinstance(item, Event)))
+
+
+def batches(events: Iterable[AnyEvent], *, replay: bool = False) -> Iterator[Batch]:
+    """The events in batches that are not too heavy; with `replay`, the first one starts the transcript anew."""
+    batch: list[AnyEvent] = []
+    weight = 0
+    for event in events:
+        weight += _weight(event)
+        if batch and weight > BATCH_WEIGHT:
+            yield Batch(events=tuple(batch), replay=replay)
+            batch, weight, replay = [], _weight(event), False
+        batch.append(event)
+    if batch:
+        yield Batch(events=tuple(batch), replay=replay)
+
+
+def _weight(event: AnyEvent) -> int:
+    match event:
+        case OutputAdded(output=RichOutput(data=data)) | OutputUpdated(output=RichOutput(data=data)):
+            return sum(len(content) for content in data.values() if isinstance(content, str))
+        case _:
+            return 0
+
+
+def _merged(items: list[AnyEvent | Reply]) -> list[AnyEvent | Reply]:
+    """The same with neighbouring deltas merged."""
+    merged: list[AnyEvent | Reply] = []
+    for are_events, group in groupby(items, key=lambda item: isinstance(item, Event)):
+        run = list(group)
+        merged.extend(coalesce(item for item in run if isinstance(item, Event)) if are_events else run)
+    return merged

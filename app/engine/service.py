@@ -9,30 +9,27 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing
 from pathlib import Path
-from typing import Protocol, assert_never
+from typing import Any, Protocol, assert_never
 
 from oi_tui.app.engine.blocks import CodeBlock
-from oi_tui.app.engine.chat import Model
-from oi_tui.app.engine.errors import OiTuiError, SettingsError
+from oi_tui.app.engine.chooser import Chooser, ModelSource
+from oi_tui.app.engine.errors import OiTuiError, SettingsError, StoreError
 from oi_tui.app.engine.events import (
     AnyEvent,
     KernelChanged,
     SessionOpened,
+    TurnEnded,
 )
 from oi_tui.app.engine.excerpts import excerpts, named_files
 from oi_tui.app.engine.ids import new_id
 from oi_tui.app.engine.loop.session import KernelSource, Session
-from oi_tui.app.engine.outbox import Outbox, Send
+from oi_tui.app.engine.outbox import Outbox, Send, batches
 from oi_tui.app.engine.protocol import (
-    Batch,
     Configure,
     Failed,
-    FetchEnded,
-    FetchProgressed,
-    ModelsFound,
 )
 from oi_tui.app.engine.store import Recorder, Store
 from oi_tui.app.engine.transcript import Transcript
@@ -56,41 +53,9 @@ from oi_tui.app.engine.verbs import (
     UseModel,
 )
 
-PROGRESS_INTERVAL = 0.1
-"""Seconds between two words on how far a download is."""
-
 _log = logging.getLogger(__name__)
 
 Job = Submit | Run | Retry | Clear | Restart
-
-
-class ModelSource(Protocol):
-    """Where models come from: names to models, what there is to choose from, downloads."""
-
-    @property
-    def embedded(self) -> bool:
-        """Whether the model last opened runs on this machine, as a part of oi-tui."""
-        ...
-
-    async def open(self, name: str, api_base: str | None = None, api_key: str | None = None) -> Model:
-        """The model of this name, ready to be asked; ModelError or LocalModelError if there is none."""
-        ...
-
-    def known(self, name: str) -> bool:
-        """Whether a name remembered from another day can still be opened (its weights are here)."""
-        ...
-
-    async def found(self) -> ModelsFound:
-        """What there is to choose from."""
-        ...
-
-    async def fetch(self, model_id: str, progress: Callable[[FetchProgressed], None]) -> str:
-        """Download an embedded model; returns its name. LocalModelError if that fails; cancellable."""
-        ...
-
-    async def close(self) -> None:
-        """End what was started."""
-        ...
 
 
 class ClosableKernels(KernelSource, Protocol):
@@ -116,10 +81,9 @@ class Engine:
         self._outbox = Outbox(send, self._unrecorded)
         self._jobs: deque[Job] = deque()
         self._job_added = asyncio.Event()
-        self._opening: asyncio.Task[str] | None = None
-        self._fetching: asyncio.Task[None] | None = None
-        self._finding: asyncio.Task[None] | None = None
+        self._chooser: Chooser | None = None
         self._tasks: list[asyncio.Task[None]] = []
+        self._last_words: asyncio.Task[None] | None = None
         self._closed = False
 
     # -- verbs -------------------------------------------------------------------------------------
@@ -129,8 +93,8 @@ class Engine:
         if isinstance(verb, Open):
             await self._open(verb)
             return
-        session = self._session
-        if session is None:
+        session, chooser = self._session, self._chooser
+        if session is None or chooser is None:
             await self._send(Failed(title="The first verb must be Open.", fatal=True))
             return
         match verb:
@@ -142,18 +106,17 @@ class Engine:
             case Answer():
                 await session.answer(verb.request_id, verb.text)
             case Interrupt():
-                await self._interrupt(session, verb)
+                self._interrupt(session, verb)
             case UseModel():
-                self._use(verb)
+                chooser.use(verb)
             case SetApproval():
                 self._emit(session.set_approval(verb.mode))
             case FindModels():
-                self._finding = asyncio.create_task(self._find())
+                chooser.find()
             case FetchModel():
-                await self._cancel_fetch()
-                self._fetching = asyncio.create_task(self._fetch(verb.model_id))
+                await chooser.fetch(verb.model_id)
             case CancelFetch():
-                await self._cancel_fetch()
+                await chooser.cancel_fetch()
             case Close():
                 await self.close()
             case _:
@@ -164,8 +127,9 @@ class Engine:
         if self._closed:
             return
         self._closed = True
-        tasks = [*self._tasks, self._opening, self._fetching, self._finding]
-        running = [task for task in tasks if task is not None and task is not asyncio.current_task()]
+        closing = asyncio.create_task(self._kernels.close())  # first: what runs in them ends at once
+        choosing = self._chooser.tasks() if self._chooser is not None else []
+        running = [task for task in (*self._tasks, *choosing) if task is not asyncio.current_task()]
         for task in running:
             task.cancel()
         for result in await asyncio.gather(*running, return_exceptions=True):
@@ -174,7 +138,7 @@ class Engine:
         if self._session is not None and self._session.transcript.turn_open:
             self._emit(self._session.end_turn("interrupted", "The program was closed."))
         self._outbox.finish()
-        await self._kernels.close()
+        await closing
         await self._models.close()
         if self._store is not None:
             self._store.close()
@@ -182,126 +146,101 @@ class Engine:
     # -- opening -----------------------------------------------------------------------------------
 
     async def _open(self, verb: Open) -> None:
+        past = self._past(verb.session_id)
         transcript = Transcript()
-        past: tuple[AnyEvent, ...] = ()
-        session_id = verb.session_id
-        if session_id is not None and self._store is not None:
-            past = self._store.load(session_id)
-            for event in past:
-                transcript.apply(event)
-        session_id = session_id or new_id()
-        name = self._setup.settings.model.name or transcript.model or self._remembered()
+        for event in past:
+            transcript.apply(event)
+        session_id = verb.session_id or new_id()
         loop = self._setup.settings.loop
-        session = Session(kernels=self._kernels, settings=loop, transcript=transcript, can_ask=self._setup.can_ask)
-        self._session = session
+        self._session = session = Session(
+            kernels=self._kernels,
+            settings=loop,
+            transcript=transcript,
+            can_ask=self._setup.can_ask,
+            ready=self._ready,
+        )
+        self._chooser = Chooser(session, self._models, self._store, self._outbox)
         if self._store is not None:
             if not past:
                 self._store.create(session_id, time.time(), self._setup.cwd)
             self._outbox.record(Recorder(self._store, session_id))
-        if past:
-            await self._send(Batch(events=past, replay=True))
-        self._emit(
-            session.opened(
-                SessionOpened(
-                    session_id=session_id,
-                    created=time.time(),
-                    cwd=self._setup.cwd,
-                    model=name,
-                    approval=loop.approve,
-                    resumed=bool(past),
-                )
-            )
+        for batch in batches(past, replay=True):
+            await self._send(batch)
+        name, api_base = self._first_model(transcript)
+        opened = SessionOpened(
+            session_id=session_id,
+            created=time.time(),
+            cwd=self._setup.cwd,
+            model=name,
+            approval=loop.approve,
+            resumed=bool(past),
         )
-        if past:
-            self._greet_resumed(session)
-        self._tasks = [asyncio.create_task(self._outbox.pump()), asyncio.create_task(self._work())]
-        if name:
-            self._use(UseModel(name=name, api_base=self._api_base(name), api_key=self._setup.api_key))
-
-    def _greet_resumed(self, session: Session) -> None:
-        if session.transcript.turn_open:
-            self._emit(session.end_turn("engine_lost", "The program ended in the middle of this turn."))
-        ran = any(isinstance(block, CodeBlock) and block.duration is not None for block in session.transcript.blocks)
-        if ran:
+        self._emit(session.opened(opened))
+        if any(isinstance(block, CodeBlock) and block.duration is not None for block in transcript.blocks):
             title = "This session was resumed. Its kernels are fresh: variables of earlier runs are gone."
             self._emit(session.notice("info", title))
+        self._tasks = [
+            self._watched(self._outbox.pump()),
+            self._watched(self._outbox.keep()),
+            self._watched(self._work()),
+        ]
+        if name:
+            first = UseModel(name=name, api_base=api_base or None, api_key=self._setup.api_key)
+            self._chooser.use(first, remember=False)
+
+    def _past(self, session_id: str | None) -> tuple[AnyEvent, ...]:
+        """The stored events; a turn that was under way when they end is ended by them."""
+        if session_id is None or self._store is None:
+            return ()
+        past = self._store.load(session_id)
+        transcript = Transcript()
+        for event in past:
+            transcript.apply(event)
+        if not transcript.turn_open:
+            return past
+        ended = TurnEnded(reason="engine_lost", detail="The program ended in the middle of this turn.")
+        self._store.append(session_id, [ended])
+        return (*past, ended)
+
+    def _watched(self, job: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """A task that must not end by itself; if it does, the front end is told that the engine is of no use."""
+        task = asyncio.create_task(job)
+        task.add_done_callback(self._broke)
+        return task
+
+    def _broke(self, task: asyncio.Task[None]) -> None:
+        if task.cancelled() or self._closed:
+            return
+        _log.error("the engine broke", exc_info=task.exception())
+        failed = Failed(title="Something broke inside the engine.", hint="Its log says what.", fatal=True)
+        self._last_words = asyncio.create_task(self._send(failed))
+
+    def _first_model(self, transcript: Transcript) -> tuple[str, str]:
+        """Name and server: what was asked for, else what the session used, else what was used last."""
+        asked = self._setup.settings.model
+        if asked.name:
+            return asked.name, asked.api_base
+        if transcript.model:
+            return transcript.model, transcript.api_base
+        name = self._remembered()
+        return name, self._store.recall("api_base") if name and self._store is not None else ""
 
     def _remembered(self) -> str:
         name = self._store.recall("model") if self._store is not None else ""
         return name if name and self._models.known(name) else ""
 
-    def _api_base(self, name: str) -> str | None:
-        """The server that was named, or the one that this model was last used with."""
-        given = self._setup.settings.model.api_base
-        if given or self._store is None or self._store.recall("model") != name:
-            return given or None
-        return self._store.recall("api_base") or None
-
-    # -- models ------------------------------------------------------------------------------------
-
-    def _use(self, verb: UseModel) -> None:
-        previous = self._opening
-        self._opening = asyncio.create_task(self._open_model(verb, previous))
-
-    async def _open_model(self, verb: UseModel, previous: asyncio.Task[str] | None) -> str:
-        """Why it could not be opened, "" if it is in use now."""
-        if previous is not None:
-            await asyncio.wait([previous])
-        session = self._session
-        assert session is not None
-        try:
-            model = await self._models.open(verb.name, verb.api_base, verb.api_key)
-        except OiTuiError as error:
-            self._emit(session.report(error))
-            return error.title
-        self._emit(session.use_model(model))
-        if self._store is not None:
-            self._store.remember("model", verb.name)
-            self._store.remember("api_base", verb.api_base or "")
-        return ""
-
-    async def _find(self) -> None:
-        self._outbox.put(await self._models.found())
-
-    async def _fetch(self, model_id: str) -> None:
-        """Download, then use."""
-        told = 0.0
-
-        def progress(value: FetchProgressed) -> None:
-            nonlocal told
-            now = time.monotonic()
-            if now - told >= PROGRESS_INTERVAL:
-                told = now
-                self._outbox.put(value)
-
-        try:
-            name = await self._models.fetch(model_id, progress)
-        except asyncio.CancelledError:
-            self._outbox.put(FetchEnded(model_id=model_id, ready=False))
-            raise
-        except OiTuiError as error:
-            self._outbox.put(FetchEnded(model_id=model_id, ready=False, error=error.title, hint=error.hint))
-            return
-        self._outbox.put(FetchProgressed(model_id=model_id, done_bytes=1, total_bytes=1, stage="starting"))
-        self._use(UseModel(name=name))
-        assert self._opening is not None
-        error_title = await self._opening
-        self._outbox.put(FetchEnded(model_id=model_id, ready=not error_title, error=error_title))
-
-    async def _cancel_fetch(self) -> None:
-        if self._fetching is not None and not self._fetching.done():
-            self._fetching.cancel()
-            await asyncio.wait([self._fetching])
-
     # -- jobs --------------------------------------------------------------------------------------
 
-    async def _interrupt(self, session: Session, verb: Interrupt) -> None:
+    def _interrupt(self, session: Session, verb: Interrupt) -> None:
+        """Stop what runs; with `turn`, also what waits for its turn: prompts are given back."""
         if verb.turn:
-            unsent = [job.text for job in self._jobs if isinstance(job, Submit)]
-            self._jobs.clear()
-            for text in unsent:
-                self._emit(session.notice("info", "Not sent, because you stopped the turn:", hint=text))
-        await session.interrupt(turn=verb.turn)
+            waiting = [job for job in self._jobs if isinstance(job, Submit)]
+            for job in waiting:
+                self._jobs.remove(job)
+                self._emit(session.notice("info", "Not sent, because you stopped the turn:", hint=job.text))
+            if waiting and not session.transcript.turn_open:
+                self._emit(session.end_turn("interrupted", "Interrupted by you."))
+        session.interrupt(turn=verb.turn)
 
     async def _work(self) -> None:
         while True:
@@ -316,35 +255,41 @@ class Engine:
         try:
             match job:
                 case Submit():
-                    await self._ready()
                     self._entitle(session, job.text)
                     await self._follow(session.run(job.text, *await self._files(job)))
                 case Retry():
-                    await self._ready()
                     await self._follow(session.go_on())
                 case Run():
+                    self._entitle(session, job.source)
                     await self._follow(session.run_code(self._language(job.language), job.source))
                 case Restart():
-                    await self._restart(job.language)
+                    restarted = await self._restart(job.language)
+                    what = (
+                        f"Restarted: {', '.join(restarted)}. Variables are gone."
+                        if restarted
+                        else "No kernel runs yet."
+                    )
+                    self._emit(session.notice("info", what))
                 case Clear():
                     await self._restart(None)
                     self._emit(session.forget())
         except OiTuiError as error:
             self._emit(session.report(error))
-            self._end_open_turn(session)
+            self._end_broken(session, job)
         except Exception as error:
             # Boundary: a defect of ours ends this job, not the session. The person sees it in plain words.
             _log.exception("a job failed")
             self._emit(session.notice("error", f"Something went wrong inside oi-tui: {error!r}.", hint="See the log."))
-            self._end_open_turn(session)
+            self._end_broken(session, job)
 
-    def _end_open_turn(self, session: Session) -> None:
-        if session.transcript.turn_open:
-            self._emit(session.end_turn("kernel_error", "The turn was broken off."))
+    def _end_broken(self, session: Session, job: Job) -> None:
+        """A prompt is always answered with the end of a turn, also where it never began."""
+        if session.transcript.turn_open or isinstance(job, Submit | Retry):
+            self._emit(session.end_turn("engine_lost", "The turn was broken off by an error."))
 
     async def _ready(self) -> None:
-        if self._opening is not None:
-            await asyncio.wait([self._opening])
+        assert self._chooser is not None
+        await self._chooser.opened()
 
     async def _files(self, job: Submit) -> tuple[tuple[str, ...], str]:
         """The files of a prompt and what the model is told of them.
@@ -363,17 +308,25 @@ class Engine:
             raise SettingsError(f"There is no kernel for {label!r}.")
         return language
 
-    async def _restart(self, language: Language | None) -> None:
+    async def _restart(self, language: Language | None) -> list[Language]:
+        """The languages whose kernels were restarted."""
+        restarted = []
         for kernel in self._kernels.started():
             if language is None or kernel.language == language:
                 self._emit(KernelChanged(language=kernel.language, state="restarting", generation=kernel.generation))
                 await kernel.restart()
                 self._emit(KernelChanged(language=kernel.language, state="idle", generation=kernel.generation))
+                restarted.append(kernel.language)
+        return restarted
 
     def _entitle(self, session: Session, text: str) -> None:
-        if self._store is not None:
-            first = next((line.strip() for line in text.splitlines() if line.strip()), "")
+        if self._store is None:
+            return
+        first = next((line.strip() for line in text.splitlines() if line.strip()), "")
+        try:
             self._store.entitle(session.transcript.session_id, first[:80])
+        except OiTuiError as error:
+            self._emit(session.report(error, "warning"))
 
     # -- the way out -------------------------------------------------------------------------------
 
@@ -385,7 +338,7 @@ class Engine:
     def _emit(self, event: AnyEvent) -> None:
         self._outbox.put(event)
 
-    def _unrecorded(self, error: OiTuiError) -> None:
+    def _unrecorded(self, error: StoreError) -> None:
         """The store failed: the session goes on without being written, and says so."""
         if self._session is not None:
             self._emit(self._session.report(error))

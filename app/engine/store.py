@@ -35,6 +35,9 @@ MIGRATIONS = (
 )
 """Statements that lead from each schema to the next; `PRAGMA user_version` counts them."""
 
+PATIENCE = 2.0
+"""Seconds that another process may hold the file before an attempt to write counts as failed."""
+
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 
@@ -58,7 +61,7 @@ class Store:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            self._db = sqlite3.connect(path, timeout=10, isolation_level=None)
+            self._db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
             self._prepare()
         except sqlite3.Error as error:
             raise self._failure(error) from error
@@ -67,14 +70,29 @@ class Store:
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")
         self._db.execute("PRAGMA foreign_keys = ON")
-        (version,) = self._db.execute("PRAGMA user_version").fetchone()
-        if version > len(MIGRATIONS):
+        if self._version() < len(MIGRATIONS):
+            self._migrate()
+        if self._version() > len(MIGRATIONS):
             raise StoreError(
                 f"{self.path} was written by a newer oi-tui.", hint="Update oi-tui; nothing in the file was changed."
             )
-        for number in range(version, len(MIGRATIONS)):
-            script = f"BEGIN IMMEDIATE; {MIGRATIONS[number]}; PRAGMA user_version = {number + 1}; COMMIT;"
-            self._db.executescript(script)
+
+    def _migrate(self) -> None:
+        """Bring the schema up to date; a second program that starts at the same time waits, and finds it done."""
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            for number in range(self._version(), len(MIGRATIONS)):
+                for statement in MIGRATIONS[number].split(";"):
+                    self._db.execute(statement)
+                self._db.execute(f"PRAGMA user_version = {number + 1}")
+            self._db.execute("COMMIT")
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+
+    def _version(self) -> int:
+        (version,) = self._db.execute("PRAGMA user_version").fetchone()
+        return int(version)
 
     def create(self, session_id: str, created: float, cwd: str) -> None:
         """A new, empty session."""
@@ -166,6 +184,9 @@ class Store:
         )
 
 
+ATTEMPTS = 3
+"""Failures in a row after which a session is no longer written down."""
+
 DELTA_INTERVAL = 0.25
 """Seconds after which text that still streams is written too."""
 
@@ -178,6 +199,7 @@ class Recorder:
         self._session_id = session_id
         self._pending: list[AnyEvent] = []
         self._since = 0.0
+        self._failures = 0
 
     def put(self, events: Iterable[AnyEvent], now: float) -> None:
         """Take events; writes at once when one of them is complete or text has waited long enough."""
@@ -193,6 +215,16 @@ class Recorder:
         return bool(self._pending)
 
     def flush(self) -> None:
-        """Write everything."""
-        events, self._pending = self._pending, []
-        self._store.append(self._session_id, coalesce(events))
+        """Write everything; what could not be written is tried again with what comes next."""
+        self._pending = coalesce(self._pending)
+        try:
+            self._store.append(self._session_id, self._pending)
+        except StoreError:
+            self._failures += 1
+            raise
+        self._pending, self._failures = [], 0
+
+    @property
+    def gave_up(self) -> bool:
+        """Whether writing has failed so often in a row that it will not be tried again."""
+        return self._failures >= ATTEMPTS

@@ -87,11 +87,15 @@ class FakeKernel:
         """Set it to make every run wait until it is interrupted, after its events but the last."""
         self.fails: KernelError | None = None
         """Set it to make every start fail."""
+        self.starting: asyncio.Event | None = None
+        """Give it an event to hold up every start until it is set."""
         self._released = asyncio.Event()
         self._interrupted = False
 
     async def start(self) -> None:
-        """Ready at once."""
+        """Ready at once, or when `starting` is set."""
+        if self.starting is not None:
+            await self.starting.wait()
         if self.fails is not None:
             self.state = "dead"
             raise self.fails
@@ -205,12 +209,16 @@ class FakeModels:
         self.opened: list[tuple[str, str | None, str | None]] = []
         self.closed = False
         self.embedded = False
+        self.opening: asyncio.Event | None = None
+        """Give it an event to hold up every opening until it is set."""
         self.fetching = asyncio.Event()
         """Set it to let a download end."""
 
     async def open(self, name: str, api_base: str | None = None, api_key: str | None = None) -> Model:
         """Recorded; the fake takes the name."""
         self.opened.append((name, api_base, api_key))
+        if self.opening is not None:
+            await self.opening.wait()
         if self.fails is not None:
             raise self.fails
         self.model.name = name

@@ -74,6 +74,7 @@ class Transcript:
         self.usage = Usage()
         self.model = ""
         self.context_window: int | None = None
+        self.api_base = ""
         self.approval: ApprovalMode = "ask"
         self.session_id = ""
         self.cwd = ""
@@ -111,7 +112,7 @@ class Transcript:
             case SessionOpened():
                 self.session_id, self.cwd = event.session_id, event.cwd
                 self.model, self.approval = event.model, event.approval
-                return ()
+                return self._settle(everywhere=True) if event.resumed else ()
             case TurnStarted():
                 self.turn_open = True
                 return self._add(
@@ -189,7 +190,7 @@ class Transcript:
                 )
             case SettingsChanged():
                 self.model, self.approval = event.model, event.approval
-                self.context_window = event.context_window
+                self.context_window, self.api_base = event.context_window, event.api_base
                 return ()
             case NoticeAdded():
                 return self._add(
@@ -208,8 +209,6 @@ class Transcript:
                 self.pending_decision = self.pending_input = None
                 return ()
             case TurnEnded():
-                self.turn_open = False
-                self.pending_decision = self.pending_input = None
                 return self._settle()
             case StepStarted():
                 self.step += 1
@@ -276,12 +275,14 @@ class Transcript:
             changed.append(index)
         return tuple(changed)
 
-    def _settle(self) -> tuple[int, ...]:
-        """A turn that ended leaves nothing half open: what was still going on was broken off."""
+    def _settle(self, *, everywhere: bool = False) -> tuple[int, ...]:
+        """Nothing is left half open when a turn ends, nor (`everywhere`) in a session that is opened again."""
+        self.turn_open = False
+        self.pending_decision = self.pending_input = None
         changed: list[int] = []
         for index in range(len(self.blocks) - 1, -1, -1):
             block = self.blocks[index]
-            if isinstance(block, UserBlock):
+            if isinstance(block, UserBlock) and not everywhere:
                 break
             settled = _settled(block)
             if settled is not block:

@@ -44,6 +44,8 @@ async def serve(connection: socket.socket, make: MakeEngine) -> None:
             async with sending:
                 writer.write(encode(reply))
                 await writer.drain()
+            if isinstance(reply, Failed) and reply.fatal:
+                writer.close()  # there is nothing more to say: the reader sees the end, and everything is closed
 
     engine: Engine | None = None
     try:

@@ -1,6 +1,7 @@
 """One session served to one front end: verbs in, replies out, everything written down on the way."""
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,7 +12,20 @@ from oi_tui.app.client import LocalClient
 from oi_tui.app.engine.blocks import NoticeBlock, UserBlock
 from oi_tui.app.engine.chat import AnswerEnded, TextDelta
 from oi_tui.app.engine.errors import ModelError
-from oi_tui.app.engine.events import AnyEvent, DecisionRequested, ProseGrew, SessionOpened, TurnEnded
+from oi_tui.app.engine.events import (
+    AnyEvent,
+    CodeFinished,
+    CodeStarted,
+    DecisionRequested,
+    ExecutionStarted,
+    InputRequested,
+    ProseGrew,
+    ProseStarted,
+    SessionOpened,
+    SettingsChanged,
+    TurnEnded,
+    TurnStarted,
+)
 from oi_tui.app.engine.protocol import Batch, Configure, Failed, FetchEnded, FetchProgressed, ModelsFound, Reply
 from oi_tui.app.engine.service import Engine
 from oi_tui.app.engine.settings import LoopSection, ModelSection, Settings
@@ -136,7 +150,7 @@ async def test_a_session_that_ran_code_says_on_resume_that_its_kernels_are_fresh
         session_id = front.transcript.session_id
     async with engine(tmp_path, FakeModel("x")) as front:
         await front.client.send(Open(session_id=session_id))
-        await front.until(lambda r: isinstance(front.transcript.blocks[-1:], list) and _last_notice(front) != "")
+        await front.until(lambda _: _last_notice(front) != "")
         assert "fresh" in _last_notice(front)
 
 
@@ -145,22 +159,98 @@ def _last_notice(front: Front) -> str:
     return last.title if isinstance(last, NoticeBlock) else ""
 
 
-async def test_a_turn_that_was_open_when_the_engine_ended_is_closed_on_resume(tmp_path: Path) -> None:
+CRASHED = (
+    SessionOpened(session_id="crashed", created=1.0, cwd="/work", model="other/model", approval="ask"),
+    SettingsChanged(model="other/model", approval="ask", api_base="http://127.0.0.1:1/v1"),
+    CodeStarted(block_id="own", language="python", author="user"),
+    CodeFinished(block_id="own", language="python", source="input()"),
+    ExecutionStarted(block_id="own", generation=1),
+    InputRequested(request_id="i", block_id="own", prompt="? "),
+    TurnStarted(block_id="u", text="go"),
+    ProseStarted(block_id="p"),
+    ProseGrew(block_id="p", text="half"),
+)
+
+
+async def test_what_was_open_when_the_engine_ended_is_settled_on_resume_and_nothing_asks_any_more(
+    tmp_path: Path,
+) -> None:
     store = Store(tmp_path / "sessions.db")
-    async with engine(tmp_path, FakeModel([TextDelta(text="half"), asyncio.Event()])) as front:
-        await front.client.send(Open())
-        await front.client.send(Submit(text="go"))
-        await front.until_event(ProseGrew)
-        session_id = front.transcript.session_id
-        written = store.load(session_id)
     store.create("crashed", 1.0, "/work")
-    store.append("crashed", written)
+    store.append("crashed", CRASHED)
     store.close()
-    async with engine(tmp_path, FakeModel("x")) as front:
+    async with engine(tmp_path, FakeModel("x"), name="") as front:
         await front.client.send(Open(session_id="crashed"))
         ended = await front.until_event(TurnEnded)
         assert ended.reason == "engine_lost"
+        assert isinstance(front.replies[0], Batch)
+        assert front.replies[0].replay
+        await front.until_event(SessionOpened)
         assert not front.transcript.turn_open
+        assert front.transcript.pending_input is None
+        own, _, prose = front.transcript.blocks[:3]
+        assert (own.state, prose.state) == ("interrupted", "cut")
+
+
+async def test_a_resumed_session_asks_the_same_server_as_before(tmp_path: Path) -> None:
+    store = Store(tmp_path / "sessions.db")
+    store.create("crashed", 1.0, "/work")
+    store.append("crashed", CRASHED)
+    store.remember("model", "something/else")
+    store.remember("api_base", "http://127.0.0.1:2/v1")
+    store.close()
+    models = FakeModels(FakeModel("x"))
+    async with engine(tmp_path, models.model, models=models, name="") as front:
+        await front.client.send(Open(session_id="crashed"))
+        await front.until_event(SettingsChanged)
+        await front.turn("hello")
+    assert models.opened == [("other/model", "http://127.0.0.1:1/v1", "k3y")]
+
+
+async def test_stopping_while_the_model_is_still_being_opened_stops_the_turn(tmp_path: Path) -> None:
+    models = FakeModels(FakeModel("never said"))
+    models.opening = asyncio.Event()
+    async with engine(tmp_path, models.model, models=models) as front:
+        await front.client.send(Open())
+        await front.client.send(Submit(text="go"))
+        await front.until_event(TurnStarted)
+        await front.client.send(Interrupt(turn=True))
+        ended = await front.until_event(TurnEnded)
+        assert ended.reason == "interrupted"
+        models.opening.set()
+    assert models.model.requests == []
+
+
+async def test_a_prompt_is_answered_with_the_end_of_a_turn_even_where_the_disk_fails(tmp_path: Path) -> None:
+    async with engine(tmp_path, FakeModel("Still here.")) as front:
+        await front.client.send(Open())
+        await front.until_event(SessionOpened)
+        with sqlite3.connect(tmp_path / "sessions.db") as db:
+            db.execute("DROP TABLE sessions")
+        db.close()
+        assert (await front.turn("hello")).reason == "done"
+
+
+async def test_what_happens_is_written_down_although_nobody_reads_it(tmp_path: Path) -> None:
+    never = asyncio.Event()
+
+    async def send(reply: Reply) -> None:
+        if isinstance(reply, Batch) and any(isinstance(event, TurnStarted) for event in reply.events):
+            await never.wait()
+
+    setup = Configure(settings=Settings(model=ModelSection(name="fake/model")), cwd="/work")
+    store = Store(tmp_path / "sessions.db")
+    served = Engine(setup, models=FakeModels(FakeModel("The answer.")), kernels=FakeKernels(), store=store, send=send)
+    await served.handle(Open())
+    await served.handle(Submit(text="go"))
+    other = Store(tmp_path / "sessions.db")
+    async with asyncio.timeout(10):
+        while not any(  # noqa: ASYNC110 - what another connection wrote sets no event
+            isinstance(event, TurnEnded) for event in other.load(other.sessions()[0].id)
+        ):
+            await asyncio.sleep(0.01)
+    other.close()
+    await served.close()
 
 
 async def test_closing_in_the_middle_of_a_turn_saves_what_there_is_and_ends_everything(tmp_path: Path) -> None:

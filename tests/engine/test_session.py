@@ -19,6 +19,7 @@ from oi_tui.app.engine.events import (
     ExecutionStarted,
     InputAnswered,
     InputRequested,
+    KernelChanged,
     NoticeAdded,
     OutputAdded,
     ProseGrew,
@@ -364,17 +365,15 @@ async def test_an_interrupt_of_the_run_stops_the_cell_tells_the_model_and_the_tu
     kernel.blocked = True
     model = FakeModel(ADD, "You stopped it.")
     session = make(model, kernel)
-    tasks: list[asyncio.Task[None]] = []
 
     def interrupt(event: AnyEvent) -> None:
         if isinstance(event, OutputAdded):
-            tasks.append(asyncio.create_task(session.interrupt()))
+            session.interrupt()
 
     events = await play(session.run("add"), interrupt)
     assert of(ExecutionFinished, events)[0].status == "interrupted"
     assert "interrupted by the user" in last_message(model)
     assert events[-1].reason == "done"
-    await asyncio.gather(*tasks)
 
 
 async def test_L3_stopping_the_turn_stops_the_cell_and_asks_the_model_no_more() -> None:
@@ -382,49 +381,76 @@ async def test_L3_stopping_the_turn_stops_the_cell_and_asks_the_model_no_more() 
     kernel.blocked = True
     model = FakeModel(ADD)
     session = make(model, kernel)
-    tasks: list[asyncio.Task[None]] = []
 
     def stop(event: AnyEvent) -> None:
         if isinstance(event, OutputAdded):
-            tasks.append(asyncio.create_task(session.interrupt(turn=True)))
+            session.interrupt(turn=True)
 
     events = await play(session.run("add"), stop)
     assert kernel.interrupts == 1
     assert len(model.requests) == 1
     assert events[-1].reason == "interrupted"
-    await asyncio.gather(*tasks)
+
+
+async def test_R1_an_interrupt_while_the_kernel_starts_keeps_the_code_from_running() -> None:
+    kernel = FakeKernel({"1+1": TWO})
+    kernel.starting = asyncio.Event()
+    session = make(FakeModel(ADD, "You stopped it."), kernel)
+
+    def stop(event: AnyEvent) -> None:
+        if isinstance(event, KernelChanged) and event.state == "starting":
+            asyncio.get_running_loop().call_soon(session.interrupt)
+            asyncio.get_running_loop().call_soon(kernel.starting.set)
+
+    events = await play(session.run("add"), stop)
+    assert kernel.ran == []
+    assert of(ExecutionFinished, events)[0].status == "interrupted"
+    assert events[-1].reason == "done"
+
+
+async def test_always_does_not_outlive_the_kernel_it_was_given_for() -> None:
+    same = "```python\nf()\n```"
+    kernel = FakeKernel({"f()": FAILED})
+    session = make(FakeModel(same, "Done.", same, "Done."), kernel, approve="ask")
+    asked: list[str] = []
+
+    def always(event: AnyEvent) -> None:
+        if isinstance(event, DecisionRequested):
+            asked.append(event.source)
+            session.decide(Decide(request_id=event.request_id, verdict="always"))
+
+    await play(session.run("one"), always)
+    await kernel.restart()
+    await play(session.run("two"), always)
+    assert asked == ["f()", "f()"]
 
 
 async def test_an_interrupt_while_the_model_hangs_ends_the_turn_and_keeps_the_text() -> None:
     never = asyncio.Event()
     model = FakeModel([TextDelta(text="Let me think"), never, TextDelta(text=" more")])
     session = make(model)
-    tasks: list[asyncio.Task[None]] = []
 
     def stop(event: AnyEvent) -> None:
         if isinstance(event, ProseGrew):
-            asyncio.get_running_loop().call_soon(lambda: tasks.append(asyncio.create_task(session.interrupt())))
+            asyncio.get_running_loop().call_soon(session.interrupt)
 
     events = await play(session.run("hello"), stop)
     assert events[-1].reason == "interrupted"
     assert session.transcript.blocks[-1].state == "cut"
     assert model.closed == 1
-    await asyncio.gather(*tasks)
 
 
 async def test_an_interrupt_of_the_turn_while_a_question_is_up_refuses_it() -> None:
     kernel = FakeKernel()
     session = make(FakeModel(ADD), kernel, approve="ask")
-    tasks: list[asyncio.Task[None]] = []
 
     def stop(event: AnyEvent) -> None:
         if isinstance(event, DecisionRequested):
-            tasks.append(asyncio.create_task(session.interrupt(turn=True)))
+            session.interrupt(turn=True)
 
     events = await play(session.run("add"), stop)
     assert kernel.ran == []
     assert events[-1].reason == "interrupted"
-    await asyncio.gather(*tasks)
 
 
 async def test_R4_a_run_that_wants_input_asks_and_the_answer_is_no_event_and_goes_to_no_model() -> None:

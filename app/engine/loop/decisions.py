@@ -32,7 +32,8 @@ class Decisions:
         self.end: TurnEnded | None = None
         """Set when a decision ends the turn; the session clears it at the begin of each."""
         self._can_ask = can_ask
-        self._granted: set[tuple[Language, str]] = set()
+        self._granted: set[tuple[Language, str, int]] = set()
+        """Language, digest of the source, generation of the kernel: a fresh kernel is another one."""
         self._waiting: tuple[str, asyncio.Future[Decide]] | None = None
 
     def answer(self, verb: Decide) -> bool:
@@ -54,15 +55,18 @@ class Decisions:
         """No grant holds any longer."""
         self._granted.clear()
 
-    async def settle(self, block: CodeBlock, guard: RepeatGuard) -> AsyncGenerator[AnyEvent, None]:
-        """`DecisionMade`, with `DecisionRequested` before it where the person has to be asked."""
+    async def settle(self, block: CodeBlock, guard: RepeatGuard, generation: int) -> AsyncGenerator[AnyEvent, None]:
+        """`DecisionMade`, with `DecisionRequested` before it where the person has to be asked.
+
+        `generation` is that of the kernel that would run it.
+        """
         objection = guard.objection(block.language, block.source)
         if self.mode == "never":
             self._stop("refused", "Nothing is run in the approval mode “never”.")
             yield made(block, "stop", "mode", reason="nothing may be run in this session")
         elif not objection and self.mode == "auto":
             yield made(block, "run", "mode")
-        elif not objection and (block.language, _digest(block.source)) in self._granted:
+        elif not objection and (block.language, _digest(block.source), generation) in self._granted:
             yield made(block, "run", "grant")
         elif not self._can_ask:
             why = objection or "there is nobody to approve it"
@@ -77,14 +81,14 @@ class Decisions:
                 verb = await future
             finally:
                 self._waiting = None
-            yield self._decided(block, verb, guard)
+            yield self._decided(block, verb, guard, generation)
 
-    def _decided(self, block: CodeBlock, verb: Decide, guard: RepeatGuard) -> AnyEvent:
+    def _decided(self, block: CodeBlock, verb: Decide, guard: RepeatGuard, generation: int) -> AnyEvent:
         match verb.verdict:
             case "run" | "always" | "edit":
                 source = block.source if verb.source is None else verb.source
                 if verb.verdict == "always":
-                    self._granted.add((block.language, _digest(source)))
+                    self._granted.add((block.language, _digest(source), generation))
                 guard.allow()
                 return made(block, verb.verdict, "person", source=source, request_id=verb.request_id)
             case "skip":

@@ -34,6 +34,10 @@ from oi_tui.app.engine.kernels.base import (
     RunEvent,
     RunFinished,
 )
+from oi_tui.app.engine.values import Level
+
+RETRY = 0.05
+"""Seconds after which an interrupt that met nothing tries again."""
 
 
 class Execution:
@@ -47,7 +51,8 @@ class Execution:
         """Set when the kernel could not run anything at all."""
         self._clock = clock
         self._input: InputRequested | None = None
-        self._interrupting: asyncio.Task[InterruptMeans] | None = None
+        self._stopping: asyncio.Task[InterruptMeans] | None = None
+        self._over = False
 
     async def events(self) -> AsyncGenerator[AnyEvent, None]:
         """From the start of the kernel, if it is cold, to `ExecutionFinished`."""
@@ -59,56 +64,58 @@ class Execution:
             yield self._kernel_changed("busy")
             yield ExecutionStarted(block_id=self.block.id, generation=self.kernel.generation)
             begun = self._clock()
-            async with aclosing(self._run(begun)) as events:
+            async with aclosing(self._run()) as events:
                 async for event in events:
                     yield event
         except KernelError as error:
             self.failure = error
-            yield NoticeAdded(
-                block_id=new_id(), level="error", title=error.title, hint=error.hint, details=error.details
-            )
+            yield _notice("error", error.title, hint=error.hint, details=error.details)
             yield ExecutionFinished(block_id=self.block.id, status="died", duration=self._clock() - begun)
+        finally:
+            self._over = True
+            if self._stopping is not None:
+                await asyncio.gather(self._stopping, return_exceptions=True)  # told by the epilogue, if by anybody
         yield self._kernel_changed(self.kernel.state)
 
-    async def _run(self, begun: float) -> AsyncGenerator[AnyEvent, None]:
-        try:
-            async with aclosing(self.kernel.run(self.block.source)) as run:
-                async for event in run:
-                    if isinstance(event, RunFinished):
-                        async with aclosing(self._finished(event, begun)) as last:
-                            async for closing in last:
-                                yield closing
-                        return
+    async def _run(self) -> AsyncGenerator[AnyEvent, None]:
+        begun = self._clock()
+        if self._stopping is not None:  # while the kernel was starting
+            yield ExecutionFinished(block_id=self.block.id, status="interrupted", duration=0.0)
+            return
+        async with aclosing(self.kernel.run(self.block.source)) as run:
+            async for event in run:
+                if not isinstance(event, RunFinished):
                     for translated in self._translate(event):
                         yield translated
-        finally:
-            if self._interrupting is not None:
-                await self._interrupting
+                    continue
+                self._over = True
+                for closed in self._close_input(cancelled=event.status != "ok"):
+                    yield closed
+                duration = self._clock() - begun
+                yield ExecutionFinished(
+                    block_id=self.block.id, status=event.status, duration=duration, exit_code=event.exit_code
+                )
+                notice = await self._epilogue(event)
+                if notice is not None:
+                    yield notice
+                return
 
-    async def _finished(self, event: RunFinished, begun: float) -> AsyncGenerator[AnyEvent, None]:
-        for closed in self._close_input(cancelled=event.status != "ok"):
-            yield closed
-        duration = self._clock() - begun
-        yield ExecutionFinished(
-            block_id=self.block.id, status=event.status, duration=duration, exit_code=event.exit_code
-        )
-        means = await self._interrupting if self._interrupting is not None else None
+    async def _epilogue(self, event: RunFinished) -> AnyEvent | None:
+        """What has to be said about how the run ended, beyond its state."""
+        means: InterruptMeans | None = None
+        if self._stopping is not None:
+            try:
+                means = await self._stopping
+            except KernelError as error:
+                return _notice("error", error.title, hint=error.hint, details=error.details)
         if means == "restart":
-            yield NoticeAdded(
-                block_id=new_id(),
-                level="warning",
-                title=f"The {self.kernel.language} kernel ignored the interrupt and was restarted.",
-                hint="Its variables are gone.",
-            )
-        elif event.status == "died":
-            yield NoticeAdded(
-                block_id=new_id(),
-                level="error",
-                title=event.detail or f"The {self.kernel.language} kernel ended.",
-                hint="Its variables are gone. It starts afresh with the next run; /restart does it now.",
-            )
-        elif event.detail:
-            yield NoticeAdded(block_id=new_id(), level="info", title=event.detail)
+            title = f"The {self.kernel.language} kernel ignored the interrupt and was restarted."
+            return _notice("warning", title, hint="Its variables are gone.")
+        if event.status == "died":
+            title = event.detail or f"The {self.kernel.language} kernel ended."
+            hint = "Its variables are gone. It starts afresh with the next run; /restart does it now."
+            return _notice("error", title, hint=hint)
+        return _notice("info", event.detail) if event.detail else None
 
     def _translate(self, event: RunEvent) -> Iterator[AnyEvent]:
         block_id = self.block.id
@@ -136,12 +143,8 @@ class Execution:
 
     def _ask(self, event: InputWanted) -> AnyEvent:
         if not self.can_ask:
-            self._start_interrupt()
-            return NoticeAdded(
-                block_id=new_id(),
-                level="warning",
-                title="The code asked for input, and there is nobody to answer: it was interrupted.",
-            )
+            self.interrupt()
+            return _notice("warning", "The code asked for input, and there is nobody to answer: it was interrupted.")
         self._input = InputRequested(
             request_id=new_id(), block_id=self.block.id, prompt=event.prompt, password=event.password
         )
@@ -159,14 +162,22 @@ class Execution:
         await self.kernel.answer(text)
         return True
 
-    async def interrupt(self) -> None:
+    def interrupt(self) -> None:
         """Stop the run, by the kernel's ladder; a second call while it climbs changes nothing."""
-        await asyncio.shield(self._start_interrupt())
+        if self._stopping is None:
+            self._stopping = asyncio.create_task(self._stop())
 
-    def _start_interrupt(self) -> asyncio.Task[InterruptMeans]:
-        if self._interrupting is None:
-            self._interrupting = asyncio.create_task(self.kernel.interrupt())
-        return self._interrupting
+    async def _stop(self) -> InterruptMeans:
+        """Interrupt until something was there to be interrupted: the kernel may be just about to take the run."""
+        while True:
+            means = await self.kernel.interrupt()
+            if means != "nothing_ran" or self._over:
+                return means
+            await asyncio.sleep(RETRY)
 
     def _kernel_changed(self, state: KernelState) -> AnyEvent:
         return KernelChanged(language=self.kernel.language, state=state, generation=self.kernel.generation)
+
+
+def _notice(level: Level, title: str, *, hint: str = "", details: str = "") -> AnyEvent:
+    return NoticeAdded(block_id=new_id(), level=level, title=title, hint=hint, details=details)

@@ -7,7 +7,7 @@ Nothing here knows of LiteLLM, Jupyter, files or sockets.
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any, Protocol, TypeVar
 
@@ -75,13 +75,18 @@ class Session:
         model: Model | None = None,
         transcript: Transcript | None = None,
         can_ask: bool = True,
+        ready: Callable[[], Awaitable[object]] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`ready` is awaited before each question to the model: the model may still be opening."""
         self.kernels = kernels
         self.settings = settings
         self.model = model
         self.transcript = transcript if transcript is not None else Transcript()
+        self._model_name = model.name if model is not None else ""
+        self._api_base = ""
         self._can_ask = can_ask
+        self._ready = ready
         self._decisions = Decisions(settings.approve, can_ask=can_ask)
         self._clock = clock
         self._guard = RepeatGuard(settings.max_repeats)
@@ -94,14 +99,20 @@ class Session:
 
     async def run(self, text: str, files: tuple[str, ...] = (), context: str = "") -> Events:
         """One turn, from the prompt to rest."""
+        self._begin()
         yield self._apply(TurnStarted(block_id=new_id(), text=text, files=files, context=context))
-        async with aclosing(self.go_on()) as events:
+        async with aclosing(self._turn()) as events:
             async for event in events:
                 yield event
 
     async def go_on(self) -> Events:
         """One turn without a new prompt: after an error, a cap or an interrupt."""
         self._begin()
+        async with aclosing(self._turn()) as events:
+            async for event in events:
+                yield event
+
+    async def _turn(self) -> Events:
         for number in range(1, self.settings.max_steps + 1):
             async with aclosing(self._step(number)) as events:
                 async for event in events:
@@ -132,13 +143,16 @@ class Session:
         execution = self._execution
         return execution is not None and await execution.answer(request_id, text)
 
-    async def interrupt(self, *, turn: bool = False) -> None:
-        """Stop the run that is under way, else the answer that streams; with `turn`, whatever the turn does."""
+    def interrupt(self, *, turn: bool = False) -> None:
+        """Stop the run that is under way, else the answer that streams; with `turn`, whatever the turn does.
+
+        Returns at once; how it ended is told by the events of the turn.
+        """
         execution = self._execution
         if turn or (execution is None and self._reading is not None):
             self._halt.set()
         if execution is not None:
-            await execution.interrupt()
+            execution.interrupt()
         elif self._halted() and self._reading is not None:
             self._reading.cancel()
         elif turn:
@@ -157,15 +171,25 @@ class Session:
         self._decisions.mode = mode
         return self._settings_changed()
 
+    def expect_model(self, name: str, api_base: str) -> AnyEvent:
+        """Another model, on this server if one was named, is being opened: `ready` waits for it."""
+        self._model_name, self._api_base = name, api_base
+        return self._settings_changed()
+
     def use_model(self, model: Model) -> AnyEvent:
         """Another model from the next step on."""
-        self.model = model
+        self.model, self._model_name = model, model.name
         return self._settings_changed()
 
     def _settings_changed(self) -> AnyEvent:
-        name = self.model.name if self.model is not None else ""
-        window = self.model.context_window if self.model is not None else None
-        return self._apply(SettingsChanged(model=name, approval=self._decisions.mode, context_window=window))
+        return self._apply(
+            SettingsChanged(
+                model=self._model_name,
+                approval=self._decisions.mode,
+                context_window=self.model.context_window if self.model is not None else None,
+                api_base=self._api_base,
+            )
+        )
 
     def forget(self) -> AnyEvent:
         """Forget the conversation and the grants (the kernels are the caller's to restart)."""
@@ -179,6 +203,13 @@ class Session:
     # -- one step ----------------------------------------------------------------------------------
 
     async def _step(self, number: int) -> Events:
+        if self._ready is not None:
+            async with aclosing(self._until_halted(_once(self._ready))) as waiting:
+                async for _ in waiting:
+                    pass
+        if self._halted():
+            self._stop("interrupted", "Interrupted by you.")
+            return
         yield self._apply(StepStarted(number=number))
         proposed: list[str] = []
         try:
@@ -188,6 +219,9 @@ class Session:
                     if isinstance(event, CodeFinished) and event.complete:
                         proposed.append(event.block_id)
         except ModelError as error:
+            if self._halted():  # breaking a request off may look like its failure
+                self._stop("interrupted", "Interrupted by you.")
+                return
             yield self.notice("error", error.title, hint=error.hint, details=error.details)
             self._stop("model_error", error.title)
             return
@@ -276,7 +310,8 @@ class Session:
                 obstacle = "an earlier code block of the same answer did not succeed"
 
     async def _settle(self, block: CodeBlock) -> Events:
-        async with aclosing(self._decisions.settle(block, self._guard)) as events:
+        generation = self._next_generation(block.language)
+        async with aclosing(self._decisions.settle(block, self._guard, generation)) as events:
             async for event in events:
                 yield self._apply(event)
         self._end = self._end or self._decisions.end
@@ -314,6 +349,13 @@ class Session:
         self._end = self._decisions.end = None
         self._guard = RepeatGuard(self.settings.max_repeats)
 
+    def _next_generation(self, language: Language) -> int:
+        """Generation of the kernel that would run code now."""
+        kernel = next((kernel for kernel in self.kernels.started() if kernel.language == language), None)
+        if kernel is None:
+            return 1
+        return kernel.generation + (kernel.state in ("cold", "dead"))
+
     def _halted(self) -> bool:
         return self._halt.is_set()
 
@@ -334,3 +376,7 @@ class Session:
         block = self.transcript.block(block_id)
         assert isinstance(block, CodeBlock), block
         return block
+
+
+async def _once(ready: Callable[[], Awaitable[object]]) -> AsyncGenerator[object, None]:
+    yield await ready()
