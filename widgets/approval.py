@@ -18,13 +18,13 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from oi_tui.app.engine.events import DecisionRequested, Verdict
+from oi_tui.app.engine.text import visible_text
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.approval_face import ApprovalFace, Stage, changed_lines
 from oi_tui.widgets.arming import Arming, Clock
 from oi_tui.widgets.editor import SourceEditor
 from oi_tui.widgets.keyrow import KeyRow
 from oi_tui.widgets.source import SourceView
-from oi_tui.widgets.visible import visible_text
 
 _SCROLL_KEYS = frozenset({"up", "down", "pageup", "pagedown", "home", "end", "tab", "shift+tab", "ctrl+up"})
 

@@ -8,9 +8,8 @@ import msgspec
 from textual.content import Content
 
 from oi_tui.app.engine.events import DecisionRequested
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.text import safe_text, visible_text
 from oi_tui.widgets.keyrow import KeyLabel
-from oi_tui.widgets.visible import visible_text
 
 Stage = Literal["question", "editing", "reason"]
 

@@ -9,8 +9,8 @@ from textual.message import Message
 from textual.widgets import TextArea
 from textual.widgets.text_area import TextAreaTheme
 
+from oi_tui.app.engine.text import without_hidden
 from oi_tui.themes.palette import Palette
-from oi_tui.widgets.visible import without_hidden
 
 _LANGUAGES = {"python": "python", "shell": "bash", "javascript": "javascript", "rust": "rust"}
 _THEME = "oi-tui"

@@ -16,8 +16,8 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from oi_tui.app.engine.text import MARK
 from oi_tui.themes.palette import Palette
-from oi_tui.widgets.visible import MARK
 
 HIGHLIGHT_LIMIT = 40_000
 """Characters; longer sources are shown without colours, since lexing them would hold up the keys."""
