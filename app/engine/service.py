@@ -30,6 +30,7 @@ from oi_tui.app.engine.outbox import Outbox, Send, batches
 from oi_tui.app.engine.protocol import (
     Configure,
     Failed,
+    Reply,
 )
 from oi_tui.app.engine.store import Recorder, Store
 from oi_tui.app.engine.transcript import Transcript
@@ -213,7 +214,11 @@ class Engine:
             return
         _log.error("the engine broke", exc_info=task.exception())
         failed = Failed(title="Something broke inside the engine.", hint="Its log says what.", fatal=True)
-        self._last_words = asyncio.create_task(self._send(failed))
+        self._last_words = asyncio.create_task(self._say(failed))
+
+    async def _say(self, reply: Reply) -> None:
+        """Past the outbox, which may be what broke."""
+        await self._send(reply)
 
     def _first_model(self, transcript: Transcript) -> tuple[str, str]:
         """Name and server: what was asked for, else what the session used, else what was used last."""
