@@ -12,11 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from support.question import wait_armed
 from support.terminal import Terminal
 
 ROOT = Path(__file__).parents[2]
 TASK = "read data.csv and plot the monthly mean"
 MAX_QUESTIONS = 6
+FIGURE = re.compile(r"figure · \d+×\d+")
+"""What stands under a picture."""
 
 pytestmark = [
     pytest.mark.local_model,
@@ -72,26 +75,19 @@ def test_a_fresh_clone_plots_a_file_by_the_readmes_first_command(tmp_path: Path,
             if "more line" in screen.screen:
                 screen.send("\x1b[F\x1b[6~\x1b[6~\x1b[6~")
                 screen.wait_gone("more line")
-            screen.wait_until(lambda: approve(screen), "the approval to be taken")
+            wait_armed(screen)
+            screen.send("y")
+            screen.wait_for(re.compile(r"running|thinking|enter send"))
             approved += 1
         assert approved, "the model proposed no code"
         screen.wait_for("enter send")
-        screen.send("\t\x1b[F")
         evidence = os.environ.get("OI_TUI_EVIDENCE")
         if evidence:
             Path(evidence, "monthly-mean.cast").write_text(screen.asciicast())
             Path(evidence, "monthly-mean.txt").write_text(screen.screen)
-        assert b"figure" in screen.raw, "no picture was shown"
+        assert FIGURE.search(screen.raw.decode(errors="replace")), "no picture was shown"
         screen.send("\x11")
         assert screen.wait_exit() == 0
-
-
-def approve(screen: Terminal) -> bool:
-    """Press y until the question is gone: it takes no key in its first moments."""
-    if "Run this?" in screen.screen:
-        screen.send("y")
-        return False
-    return True
 
 
 def test_a_task_without_a_terminal_is_done_by_the_readmes_first_command(
