@@ -179,7 +179,7 @@ class Bridge:
         match reply:
             case Batch(replay=True):
                 self.transcript = Transcript()
-                self._running.clear()
+                self._rest()
                 self._apply(reply.events, anew=True)
             case Batch():
                 self._apply(reply.events)
@@ -214,7 +214,7 @@ class Bridge:
         match event:
             case SessionOpened():
                 self._session_id = event.session_id
-                self._activity = ""
+                self._rest()
             case TurnStarted():
                 self._queued = max(0, self._queued - 1)
             case StepStarted():
@@ -237,6 +237,12 @@ class Bridge:
                 self._kernels.clear()
             case _:
                 pass
+
+    def _rest(self) -> None:
+        """Nothing runs in an engine that has just opened a session, whatever ran when it was left."""
+        self._activity = ""
+        self._running.clear()
+        self._kernels.clear()
 
     def _open_with_model(self) -> None:
         """A session without a model begins with the choice of one; a first prompt waits for it."""

@@ -120,33 +120,34 @@ class Typed(Value, frozen=True, kw_only=True):
 def meaning(text: str, folder: Path) -> AnyVerb | Typed:
     """What a text from the composer asks for: a prompt, the person's own code, or a slash command.
 
-    A text that begins with `/` but looks like a path, and everything that has more than one line, is a prompt.
+    Code begins with its sign, without a space before it: that is how a paste is told from what was typed. A text
+    that begins with `/` but looks like a path, or has more than one line, is a prompt.
     """
     stripped = text.strip()
-    match stripped[:1]:
+    match text[:1]:
         case "!" if stripped[1:].strip():
             return Run(language="shell", source=stripped[1:].strip())
         case "%" if stripped[1:].strip():
             source = stripped[1:].removeprefix("python") if re.match(r"%python\s", stripped) else stripped[1:]
             return Run(language="python", source=source.strip("\n ") if "\n" not in source else source.strip("\n"))
-        case "/" if re.fullmatch(r"/[a-z]*(?: [^\n]*)?", stripped):
-            name, _, argument = stripped[1:].partition(" ")
-            return Typed(name=name, argument=argument.strip())
+    if re.fullmatch(r"/[a-z]*(?: [^\n]*)?", stripped):
+        name, _, argument = stripped[1:].partition(" ")
+        return Typed(name=name, argument=argument.strip())
     return Submit(text=text, files=mentioned_files(text, folder))
 
 
 def mentioned_files(text: str, folder: Path) -> tuple[str, ...]:
     """Paths written as `@path` or `@"a path"` that exist, in the order of the text, each once."""
     names = (quoted or plain for quoted, plain in _MENTION.findall(text))
-    found = (name for name in names if _exists(folder / Path(name).expanduser()))
+    found = (name for name in names if _exists(folder, name))
     return tuple(dict.fromkeys(found))
 
 
-def _exists(path: Path) -> bool:
+def _exists(folder: Path, name: str) -> bool:
     try:
-        return path.exists()
-    except (OSError, ValueError):
-        return False  # a name that no file can have
+        return (folder / Path(name).expanduser()).exists()
+    except (OSError, ValueError, RuntimeError):
+        return False  # a name that no file can have, or `~` of nobody
 
 
 class Row(NamedTuple):

@@ -11,6 +11,7 @@ from typing import ClassVar
 from rich.text import Text
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
+from textual.events import Event, Key
 from textual.screen import Screen
 
 from oi_tui.app.client import Connect
@@ -63,6 +64,12 @@ class OiTui(App[None]):
         self.app_resume_signal.subscribe(self, self._repaint)
         if self._complaint:
             self.notify(self._complaint, severity="warning", markup=False)
+
+    async def on_event(self, event: Event) -> None:
+        """Every key passes here first, whatever screen or widget it is for."""
+        if isinstance(event, Key) and not event.is_forwarded:
+            self.chat.note_key()
+        await super().on_event(event)
 
     def on_unmount(self) -> None:
         """Signals are nobody's again."""

@@ -5,7 +5,6 @@ source has been on the screen. Enter decides nothing here, ever. What is shown i
 that is sent back with the decision.
 """
 
-import time
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -21,7 +20,7 @@ from oi_tui.app.engine.events import DecisionRequested, Verdict
 from oi_tui.app.engine.text import visible_text
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.approval_face import ApprovalFace, Stage, changed_lines
-from oi_tui.widgets.arming import Arming, Clock
+from oi_tui.widgets.arming import Arming
 from oi_tui.widgets.editor import SourceEditor
 from oi_tui.widgets.keyrow import KeyRow
 from oi_tui.widgets.source import SourceView
@@ -80,9 +79,10 @@ class ApprovalPanel(Widget, can_focus=True):
             super().__init__()
             self.full = full
 
-    def __init__(self, *, clock: Clock = time.monotonic, id: str | None = None) -> None:
+    def __init__(self, *, arming: Arming, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.arming = Arming(clock)
+        self.arming = arming
+        """Told of every key of the program by whoever made it."""
         self.request: DecisionRequested | None = None
         """What is asked now; None once it was answered."""
         self.asked_id = ""
@@ -185,14 +185,12 @@ class ApprovalPanel(Widget, can_focus=True):
     # -- events -----------------------------------------------------------------------------------------
 
     def on_key(self, event: Key) -> None:
-        """Keys that were on their way when the question came are dropped, and put off its arming."""
+        """Keys that were on their way when the question came are dropped."""
         if self.stage != "question" or event.key in _SCROLL_KEYS:
             return
-        if not self.arming.armed:
-            self.arming.touch()
-            if event.key != "escape":
-                event.stop()
-                event.prevent_default()
+        if not self.arming.armed and event.key != "escape":
+            event.stop()
+            event.prevent_default()
 
     def on_resize(self, event: Resize) -> None:
         """Another width may need more rows."""

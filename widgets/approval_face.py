@@ -2,6 +2,8 @@
 
 import difflib
 import hashlib
+from collections.abc import Iterable
+from itertools import takewhile
 from typing import Literal
 
 import msgspec
@@ -10,6 +12,9 @@ from textual.content import Content
 from oi_tui.app.engine.events import DecisionRequested
 from oi_tui.app.engine.text import safe_text, visible_text
 from oi_tui.widgets.keyrow import KeyLabel
+
+_MANY_LINES = 500
+"""Comparing takes time with the square of the lines; above this, lines that are all over the source do not count."""
 
 Stage = Literal["question", "editing", "reason"]
 
@@ -92,9 +97,19 @@ def changed_lines(old: str, new: str) -> frozenset[int]:
     """Lines of `new` (from 0) that are not as in `old`."""
     if old == new:
         return frozenset()
-    matcher = difflib.SequenceMatcher(None, old.split("\n"), new.split("\n"), autojunk=False)
+    before, after = old.split("\n"), new.split("\n")
+    head = _alike(before, after)
+    before, after = before[head:], after[head:]
+    tail = _alike(reversed(before), reversed(after))
+    before, after = before[: len(before) - tail], after[: len(after) - tail]
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=len(after) > _MANY_LINES)
     changes = (step for step in matcher.get_opcodes() if step[0] != "equal")
-    return frozenset(line for _, _, _, start, end in changes for line in range(start, end))
+    return frozenset(head + line for _, _, _, start, end in changes for line in range(start, end))
+
+
+def _alike(first: Iterable[str], second: Iterable[str]) -> int:
+    """How many lines both have in common from the beginning on."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
 
 
 def _counted(number: int, noun: str) -> str:

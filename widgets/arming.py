@@ -28,12 +28,9 @@ class Arming:
         self._shown = self._clock()
 
     def touch(self) -> None:
-        """A key was pressed, for whatever it was meant."""
-        self.touch_at(self._clock())
-
-    def touch_at(self, moment: float) -> None:
-        """A key was pressed then, by the same clock."""
-        self._last_key = max(self._last_key, moment)
+        """A key was pressed, for whatever it was meant; a question that was armed before it stays so."""
+        self._armed = self.armed
+        self._last_key = self._clock()
 
     @property
     def armed(self) -> bool:

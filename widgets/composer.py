@@ -1,7 +1,6 @@
 """Where the person writes: many lines, a history, and pastes of any size."""
 
 import re
-import time
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -14,16 +13,24 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import Static, TextArea
+from textual.widgets.text_area import Location
 
 from oi_tui.app.engine.text import safe_text
-from oi_tui.widgets.arming import Clock
 
 PASTE_LINES = 20
 PASTE_BYTES = 2048
 """A paste of more becomes a token; the whole is sent."""
 
+SIGNS = ("!", "%")
+"""At the very beginning of a text they make it code to run, if they were typed."""
+
 _TOKEN = re.compile(r"\[paste #\d+: [\d,]+ lines?\]")
 _PLACEHOLDER = "Ask, or !shell, %python, /command, @file"
+
+
+def as_prompt(text: str) -> str:
+    """The text so that it is no code to run: a sign that was not typed gets a space before it."""
+    return f" {text}" if text.startswith(SIGNS) else text
 
 
 class PromptArea(TextArea):
@@ -45,11 +52,9 @@ class PromptArea(TextArea):
             super().__init__()
             self.text = text
 
-    def __init__(self, *, clock: Clock = time.monotonic, id: str | None = None) -> None:
+    def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, soft_wrap=True, tab_behavior="focus", highlight_cursor_line=False, compact=True)
         self.placeholder = _PLACEHOLDER
-        self.last_key = float("-inf")
-        self._clock = clock
         self._pastes: dict[str, str] = {}
         self._paste_count = 0
         self._history: list[str] = []
@@ -60,13 +65,14 @@ class PromptArea(TextArea):
 
     def set_history(self, prompts: Sequence[str]) -> None:
         """Earlier prompts, oldest first."""
-        self._history = list(prompts)
+        self._history = [as_prompt(prompt) for prompt in prompts]
         self._position = None
 
     @property
     def full_text(self) -> str:
         """The text with its pastes in place of their tokens."""
-        return _TOKEN.sub(lambda match: self._pastes.get(match.group(), match.group()), self.text)
+        full = _TOKEN.sub(lambda match: self._pastes.get(match.group(), match.group()), self.text)
+        return full if self.text.startswith(SIGNS) else as_prompt(full)
 
     def fill(self, text: str) -> None:
         """Replace the text; the cursor goes to its end."""
@@ -76,8 +82,7 @@ class PromptArea(TextArea):
     # -- events -----------------------------------------------------------------------------------------
 
     async def on_key(self, event: Key) -> None:
-        """Enter is no text here; remember when the keyboard was last in use."""
-        self.last_key = self._clock()
+        """Enter is no text here."""
         if event.key == "enter":
             event.stop()
             event.prevent_default()
@@ -94,7 +99,7 @@ class PromptArea(TextArea):
             token = f"[paste #{self._paste_count}: {lines:,} {'line' if lines == 1 else 'lines'}]"
             self._pastes[token] = text
             text = token
-        self.replace(safe_text(text), *self.selection, maintain_selection_offset=False)
+        self._insert_foreign(safe_text(text), *self.selection)
 
     # -- actions -----------------------------------------------------------------------------------------
 
@@ -148,7 +153,12 @@ class PromptArea(TextArea):
         here = [item for item in found if item[0] == row and item[1].start() <= column <= item[1].end()]
         line, match = (here or found)[-1]
         text = safe_text(self._pastes[match.group()])
-        self.replace(text, (line, match.start()), (line, match.end()), maintain_selection_offset=False)
+        self._insert_foreign(text, (line, match.start()), (line, match.end()))
+
+    def _insert_foreign(self, text: str, start: Location, end: Location) -> None:
+        """What was not typed cannot make code of the text."""
+        first = min(start, end) == (0, 0)
+        self.replace(as_prompt(text) if first else text, start, end, maintain_selection_offset=False)
 
     def _recall(self, position: int) -> None:
         if position >= len(self._history):
@@ -182,9 +192,9 @@ class Composer(Widget):
 
     hint: reactive[str] = reactive("enter send · F1 help")
 
-    def __init__(self, *, clock: Clock = time.monotonic, id: str | None = None) -> None:
+    def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.area = PromptArea(clock=clock, id="composer-text")
+        self.area = PromptArea(id="composer-text")
 
     def compose(self) -> ComposeResult:
         """One row, growing downwards."""

@@ -1,17 +1,16 @@
 """Running code asks for a line: `input()`, `getpass()`, a shell's password prompt."""
 
-import time
-
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.events import Key
+from textual.events import Key, Paste
 from textual.message import Message
+from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from oi_tui.app.engine.events import InputRequested
 from oi_tui.app.engine.text import safe_text
-from oi_tui.widgets.arming import Arming, Clock
+from oi_tui.widgets.arming import Arming
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
 
 
@@ -25,6 +24,12 @@ class AnswerInput(Input):
     def on_key(self, event: Key) -> None:
         """Only Escape counts from the first moment."""
         if not self._arming.armed and event.key != "escape":
+            event.stop()
+            event.prevent_default()
+
+    def on_paste(self, event: Paste) -> None:
+        """A paste may have been under way as well."""
+        if not self._arming.armed:
             event.stop()
             event.prevent_default()
 
@@ -53,10 +58,12 @@ class QuestionPanel(Widget):
             self.request_id = request_id
             self.text = text
 
-    def __init__(self, *, clock: Clock = time.monotonic, id: str | None = None) -> None:
+    armed: reactive[bool] = reactive(False)
+    """Whether the keys were last shown as ready."""
+
+    def __init__(self, *, arming: Arming, id: str | None = None) -> None:
         super().__init__(id=id)
-        # The answer is typed, so only what was under way when the question came is dropped.
-        self._arming = Arming(clock, pause=0.0)
+        self._arming = arming
         self.request: InputRequested | None = None
         """What is asked now; None once it was answered."""
         self.asked_id = ""
@@ -75,17 +82,24 @@ class QuestionPanel(Widget):
         self.request, self.asked_id = request, request.request_id
         self._origin = origin
         self._arming.show()
+        self.armed = False
         prompt = safe_text(request.prompt).strip() or ("Password:" if request.password else "A line of input:")
         self.query_one("#question-prompt", Static).update(prompt)
         answer = self.query_one(Input)
         answer.value = ""
         answer.password = request.password
         answer.focus()
-        self.query_one(KeyRow).labels = (
-            KeyLabel("enter", "send to the code", "send"),
-            KeyLabel("esc", "interrupt the code", "interrupt"),
-        )
         self._show_title()
+
+    def on_mount(self) -> None:
+        """Look now and then whether the question is armed; cheap, and only while it is shown."""
+        self._show_keys()
+        self.set_interval(0.1, self._tick)
+
+    def watch_armed(self) -> None:
+        """The keys count now, or no longer."""
+        if self.is_mounted:
+            self._show_keys()
 
     def on_resize(self) -> None:
         """The rule of the title is as wide as the screen."""
@@ -98,6 +112,16 @@ class QuestionPanel(Widget):
         if request is not None:
             self.post_message(self.Answered(request.request_id, event.value))
         event.input.value = ""
+
+    def _tick(self) -> None:
+        if self.request is not None:
+            self.armed = self._arming.armed
+
+    def _show_keys(self) -> None:
+        self.query_one(KeyRow).labels = (
+            KeyLabel("enter", "send to the code", "send", self.armed),
+            KeyLabel("esc", "interrupt the code", "interrupt"),
+        )
 
     def _show_title(self) -> None:
         left, right = "━━ Running code asks ", f" {safe_text(self._origin)}"

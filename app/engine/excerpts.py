@@ -19,12 +19,19 @@ _NAME = re.compile(r"(?<![\w./~-])[\w./~-]*\w\.\w{1,8}(?![\w/])")
 def named_files(text: str, folder: Path) -> tuple[str, ...]:
     """Names in running text that are regular files of this folder (or absolute paths), each once."""
     names = dict.fromkeys(_NAME.findall(text))
-    return tuple(name for name in names if _size(folder / Path(name).expanduser()) is not None)[:MOST_FILES]
+    return tuple(name for name in names if _size(_path(name, folder)) is not None)[:MOST_FILES]
 
 
 def excerpts(names: Iterable[str], folder: Path) -> str:
     """What is said to the model about these files; names that are no regular files are only repeated."""
-    return "\n\n".join(_excerpt(name, folder / Path(name).expanduser()) for name in list(names)[:MOST_FILES])
+    return "\n\n".join(_excerpt(name, _path(name, folder)) for name in list(names)[:MOST_FILES])
+
+
+def _path(name: str, folder: Path) -> Path:
+    try:
+        return folder / Path(name).expanduser()
+    except RuntimeError:
+        return folder / name  # `~` of nobody is an ordinary name
 
 
 def _excerpt(name: str, path: Path) -> str:

@@ -29,7 +29,7 @@ from oi_tui.app.screens.external_editor import EditorFailed, edit_text
 from oi_tui.app.screens.setup import SetupScreen
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.approval import ApprovalPanel
-from oi_tui.widgets.arming import Clock
+from oi_tui.widgets.arming import Arming, Clock
 from oi_tui.widgets.composer import Composer, PromptArea
 from oi_tui.widgets.question import QuestionPanel
 from oi_tui.widgets.status import Status, StatusBar
@@ -59,6 +59,7 @@ class ChatScreen(Screen[None]):
         self.palette = palette
         self._settings = settings
         self._clock = clock
+        self._arming = Arming(clock)
         self._escaped = float("-inf")
         self._setup: SetupScreen | None = None
 
@@ -67,7 +68,7 @@ class ChatScreen(Screen[None]):
         yield Welcome(id="welcome")
         yield Timeline(palette=self.palette, images=self._settings.screen.images != "off", id="timeline")
         with Vertical(id="bottom"):
-            yield Composer(clock=self._clock, id="composer")
+            yield Composer(id="composer")
         yield StatusBar(id="status")
 
     def on_mount(self) -> None:
@@ -78,8 +79,8 @@ class ChatScreen(Screen[None]):
 
     async def _complete(self) -> None:
         """What the first frame does without: the panels that ask, then the engine that has something to ask."""
-        approval = ApprovalPanel(clock=self._clock, id="approval")
-        question = QuestionPanel(clock=self._clock, id="question")
+        approval = ApprovalPanel(arming=self._arming, id="approval")
+        question = QuestionPanel(arming=self._arming, id="question")
         approval.display = question.display = False
         await self.query_one("#bottom").mount(approval, question)
         approval.set_palette(self.palette)
@@ -91,6 +92,16 @@ class ChatScreen(Screen[None]):
         self.palette = palette
         self.query_one(Timeline).set_palette(palette)
         self.query_one(ApprovalPanel).set_palette(palette)
+
+    def note_key(self) -> None:
+        """The app tells of every key, on whatever screen: no question may take one that was meant for another thing."""
+        self._arming.touch()
+        if not self.is_current:
+            self._arming.show()
+
+    def on_screen_resume(self) -> None:
+        """A question that waited under another screen is seen only now."""
+        self._arming.show()
 
     # -- what the bridge calls ---------------------------------------------------------------------------
 
@@ -126,7 +137,6 @@ class ChatScreen(Screen[None]):
         if decision is not None:
             if decision.request_id != approval.asked_id:
                 self._bring_up("approval")
-                approval.arming.touch_at(self.query_one(PromptArea).last_key)
                 approval.ask(decision)
         elif question is not None:
             if question.request_id != panel.asked_id:

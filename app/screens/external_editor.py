@@ -19,9 +19,12 @@ def editor_command(setting: str) -> list[str]:
     """Words of the command: the setting, else VISUAL, EDITOR, vi; it may have arguments."""
     command = setting or os.environ.get("VISUAL", "") or os.environ.get("EDITOR", "") or "vi"
     try:
-        return shlex.split(command)
+        words = shlex.split(command)
     except ValueError as error:
         raise EditorFailed(f"The editor command {command!r} cannot be read: {error}.") from error
+    if not words:
+        raise EditorFailed("The editor command is empty. Set EDITOR, or screen.editor in the settings.")
+    return words
 
 
 def edit_text(app: App[object], text: str, setting: str = "") -> str:
@@ -36,7 +39,12 @@ def edit_text(app: App[object], text: str, setting: str = "") -> str:
             raise EditorFailed(
                 f"The editor {command[0]} ended with exit code {finished.returncode}; nothing was changed."
             )
-        return path.read_text(encoding="utf-8", errors="replace").removesuffix("\n")
+        try:
+            return path.read_text(encoding="utf-8", errors="replace").removesuffix("\n")
+        except OSError as error:
+            raise EditorFailed(
+                f"The editor {command[0]} left no text: {error.strerror}; nothing was changed."
+            ) from error
 
 
 @contextmanager

@@ -84,7 +84,8 @@ class SetupScreen(Screen[None]):
             case FetchEnded(ready=True):
                 self.dismiss()
             case FetchEnded():
-                self._enter("choice")
+                if self._stage == "download":
+                    self._enter("choice")
                 self._complain(" ".join(part for part in (reply.error, reply.hint) if part))
 
     # -- events -------------------------------------------------------------------------------------------
@@ -103,6 +104,11 @@ class SetupScreen(Screen[None]):
             return
         self._send(UseModel(name=offer.id, api_base=offer.api_base))
         self.dismiss()
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """The mark goes along."""
+        event.stop()
+        self._mark(event.option_index)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Field by field; the last one sends."""
@@ -145,6 +151,7 @@ class SetupScreen(Screen[None]):
                 self.dismiss()
             case "download":
                 self._send(CancelFetch())
+                self._enter("choice")  # whenever it ends: what still arrives about it is not shown
             case "consent" | "form":
                 self._enter("choice")
 
@@ -153,11 +160,20 @@ class SetupScreen(Screen[None]):
     def _show_offers(self) -> None:
         offers = self.query_one(OptionList)
         offers.clear_options()
-        for offer in self._found.offers:
-            offers.add_option(Option(_offer_line(offer)))
-        offers.add_option(Option("Another provider…"))
+        offers.add_options(Option(Content()) for _ in self._lines())
         best = next((index for index, offer in enumerate(self._found.offers) if offer.recommended), 0)
         offers.highlighted = best
+        self._mark(best)
+
+    def _lines(self) -> list[Content]:
+        return [*(_offer_line(offer) for offer in self._found.offers), Content("Another provider…")]
+
+    def _mark(self, highlighted: int) -> None:
+        """The row that Enter takes, also where colours are hard to tell apart."""
+        offers = self.query_one(OptionList)
+        for index, line in enumerate(self._lines()):
+            mark = ("▸ ", "bold $accent") if index == highlighted else ("  ", "")
+            offers.replace_option_prompt_at_index(index, Content.assemble(mark, line))
 
     def _enter(self, stage: Stage) -> None:
         self._stage = stage
@@ -192,7 +208,7 @@ class SetupScreen(Screen[None]):
 
     def _progress(self, reply: FetchProgressed) -> None:
         if self._stage != "download":
-            self._enter("download")
+            return
         self.query_one(ProgressBar).update(total=reply.total_bytes or None, progress=reply.done_bytes)
         words = f"{reply.stage} · {_size(reply.done_bytes)} of {_size(reply.total_bytes)}"
         self.query_one("#setup-text", Static).update(words)
@@ -202,10 +218,9 @@ class SetupScreen(Screen[None]):
 
 
 def _offer_line(offer: ModelOffer) -> Content:
-    size = f"{_size(offer.download_bytes)} download" if offer.download_bytes else ""
-    facts = " · ".join(safe_text(part) for part in (offer.detail, size) if part)
-    mark = "★ " if offer.recommended else ""
-    return Content.assemble((f"{mark}{safe_text(offer.title)}", "$text"), (f" · {facts}" if facts else "", "$dim"))
+    star = "★ " if offer.recommended else ""
+    facts = f" · {safe_text(offer.detail)}" if offer.detail else ""
+    return Content.assemble((f"{star}{safe_text(offer.title)}", "$text"), (facts, "$dim"))
 
 
 def _size(count: int) -> str:

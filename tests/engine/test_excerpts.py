@@ -53,3 +53,9 @@ def test_a_large_file_is_read_only_at_its_beginning_even_in_the_middle_of_a_char
     told = excerpts(["large.txt"], tmp_path)
     assert told.startswith("large.txt (400,003 bytes) begins:\nä\né")
     assert len(told) < 400
+
+
+def test_the_home_of_nobody_is_a_name_without_a_file(folder: Path) -> None:
+    name = "~nosuchperson/a.csv"
+    assert named_files(f"read {name}", folder) == ()
+    assert excerpts([name], folder) == name

@@ -3,10 +3,11 @@
 import pytest
 from textual.widgets import Input
 
-from oi_tui.app.engine.events import DecisionMade, OutputAdded, TurnEnded
+from oi_tui.app.engine.events import DecisionMade, OutputAdded, TurnEnded, TurnStarted
 from oi_tui.app.engine.outputs import StreamOutput
 from oi_tui.app.engine.verbs import Decide, Interrupt
 from oi_tui.widgets.approval import ApprovalPanel
+from oi_tui.widgets.approval_face import changed_lines
 from oi_tui.widgets.composer import Composer, PromptArea
 from oi_tui.widgets.editor import SourceEditor
 from oi_tui.widgets.keyrow import KeyRow
@@ -68,6 +69,57 @@ async def test_V2_typing_in_the_composer_puts_off_the_arming(play):
     async with play() as stage:
         stage.clock.now += 5
         await stage.pilot.press("h")
+        await stage.propose(SOURCE)
+        stage.clock.now += 0.4
+        await stage.pilot.press("y")
+        await stage.settle()
+        assert stage.engine.asked == []
+
+
+@pytest.mark.parametrize(
+    ("opens", "closes"), [(("f1",), "q"), (("f1",), "escape"), (("ctrl+p",), "escape"), (("ctrl+q",), "n")]
+)
+async def test_V2_a_question_that_came_under_another_screen_is_armed_when_it_is_seen(play, opens, closes):
+    async with play() as stage:
+        stage.engine.say(TurnStarted(block_id="u0", text="x"))
+        await stage.settle()
+        await stage.pilot.press(*opens)
+        assert stage.app.screen is not stage.app.chat
+        await stage.propose(SOURCE)
+        await stage.arm()
+        await stage.pilot.press(closes, "y")
+        stage.clock.now += 0.5
+        await stage.pilot.press("y")
+        await stage.settle()
+        assert stage.app.screen is stage.app.chat
+        assert stage.engine.asked == []
+        await stage.arm()
+        await stage.pilot.press("y")
+        assert len(await stage.engine.heard(1)) == 1
+
+
+async def test_V2_a_click_that_closes_another_screen_arms_the_question_anew(play):
+    async with play() as stage:
+        stage.engine.say(TurnStarted(block_id="u0", text="x"))
+        await stage.settle()
+        await stage.pilot.press("ctrl+q")
+        await stage.propose(SOURCE)
+        await stage.arm()
+        await stage.pilot.click("#confirm-keys", offset=(13, 0))
+        await stage.settle()
+        assert stage.app.screen is stage.app.chat
+        await stage.pilot.press("y")
+        await stage.settle()
+        assert stage.engine.asked == []
+
+
+async def test_V2_a_key_meant_for_the_timeline_puts_off_the_arming(play):
+    async with play() as stage:
+        stage.engine.say(TurnStarted(block_id="u0", text="x"))
+        await stage.settle()
+        await stage.pilot.press("tab")
+        stage.clock.now += 5
+        await stage.pilot.press("y")
         await stage.propose(SOURCE)
         stage.clock.now += 0.4
         await stage.pilot.press("y")
@@ -281,3 +333,15 @@ async def test_the_transcript_can_be_scrolled_while_the_question_is_up(play):
         assert stage.app.chat.query_one("#timeline").has_focus
         await stage.pilot.press("tab")
         assert panel(stage).has_focus
+
+
+def test_changed_lines_are_found_between_what_is_the_same():
+    assert changed_lines("a\nb\nc", "a\nx\nc") == {1}
+    assert changed_lines("a\na", "a\na\na") == {2}
+    assert changed_lines("a\nb", "b") == frozenset()
+    assert changed_lines("", "a\nb") == {0, 1}
+
+
+def test_changes_at_both_ends_of_a_long_source_are_found():
+    same = ["x = 1"] * 3_000
+    assert {0, 3_001} <= changed_lines("\n".join(["first", *same, "last"]), "\n".join(["FIRST", *same, "LAST"]))

@@ -76,6 +76,43 @@ async def test_a_pasted_escape_sequence_does_not_reach_the_screen(play):
         assert area(stage).text == "ab"
 
 
+@pytest.mark.parametrize("start", ["!", "%", "\n %"])
+@pytest.mark.parametrize("lines", [1, 3, 30])
+async def test_a_pasted_text_that_looks_like_code_to_run_is_a_prompt(play, start, lines):
+    text = start + "[logo](x)\n" * lines
+    async with play() as stage:
+        await paste(stage, text)
+        await stage.pilot.press("enter")
+        (submit,) = await stage.engine.heard(1)
+        assert isinstance(submit, Submit)
+        assert submit.text.strip() == text.strip()
+
+
+async def test_neither_opening_recalling_nor_editing_a_paste_makes_code_of_it(play):
+    async with play(settings=Settings(screen=ScreenSection(editor="true"))) as stage:
+        await paste(stage, "!evil\n" * 30)
+        await stage.pilot.press("ctrl+g", "enter", "up", "enter")
+        await paste(stage, "!evil\n" * 30)
+        await stage.pilot.press("ctrl+o", "enter")
+        assert [type(verb) for verb in await stage.engine.heard(3)] == [Submit, Submit, Submit]
+
+
+async def test_a_prompt_of_a_resumed_session_that_begins_like_code_stays_a_prompt(play):
+    async with play(session_id="s1") as stage:
+        stage.engine.say(stage.opened(), TurnStarted(block_id="u", text="!ls"), TurnEnded(reason="done"), replay=True)
+        await stage.settle()
+        await stage.pilot.press("up", "enter")
+        assert isinstance((await stage.engine.heard(1))[0], Submit)
+
+
+async def test_a_paste_after_a_typed_sign_is_run(play):
+    async with play() as stage:
+        await stage.pilot.press("%")
+        await paste(stage, "x = 1\n" * 30)
+        await stage.pilot.press("enter")
+        assert await stage.engine.heard(1) == [Run(language="python", source=("x = 1\n" * 30).strip())]
+
+
 async def test_history_is_walked_at_the_edges_and_the_draft_comes_back(play):
     async with play() as stage:
         await stage.pilot.press("a", "enter", "b", "enter", "d", "up")
@@ -155,7 +192,9 @@ async def test_existing_files_named_with_at_are_given_along(play):
     async with play() as stage:
         (stage.cwd / "data.csv").write_text("a\n")
         (stage.cwd / "two words.txt").write_text("a\n")
-        area(stage).fill('see @data.csv and @nothing.csv and @data.csv and @"two words.txt" or mail me@data.csv')
+        area(stage).fill(
+            '@~nosuchperson/x see @data.csv and @nothing.csv and @data.csv and @"two words.txt" or mail me@data.csv'
+        )
         await stage.pilot.press("enter")
         (submit,) = await stage.engine.heard(1)
         assert isinstance(submit, Submit)
@@ -176,7 +215,7 @@ async def test_L21_the_editor_may_have_arguments(play, tmp_path: Path):
         assert area(stage).text == "edited: hi"
 
 
-@pytest.mark.parametrize("editor", ["/nowhere/editor", "false", "'unclosed"])
+@pytest.mark.parametrize("editor", ["/nowhere/editor", "false", "'unclosed", " ", "rm"])
 async def test_L21_an_editor_that_fails_leaves_the_text_and_says_so(play, editor):
     async with play(settings=Settings(screen=ScreenSection(editor=editor))) as stage:
         await stage.pilot.press("h", "i", "ctrl+g")

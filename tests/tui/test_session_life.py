@@ -3,13 +3,17 @@
 import asyncio
 
 import pytest
-from textual.widgets import Input, OptionList
+from textual.events import Paste
+from textual.widgets import Input, OptionList, ProgressBar
 
 from oi_tui.app.engine.blocks import NoticeBlock, UserBlock
 from oi_tui.app.engine.errors import OiTuiError
 from oi_tui.app.engine.events import (
+    CodeFinished,
+    CodeStarted,
     ConversationCleared,
     ExecutionFinished,
+    ExecutionStarted,
     InputAnswered,
     KernelChanged,
     SettingsChanged,
@@ -37,7 +41,11 @@ from oi_tui.widgets.status import StatusBar, laid_out, parts
 from oi_tui.widgets.welcome import Welcome
 
 EMBEDDED = ModelOffer(
-    id="local/qwen", kind="embedded", title="Built-in: Qwen", detail="Apache-2.0", download_bytes=1_100_000_000
+    id="local/qwen",
+    kind="embedded",
+    title="Built-in: Qwen",
+    detail="1.1 GB download · Apache-2.0",
+    download_bytes=1_100_000_000,
 )
 SERVER = ModelOffer(id="ollama/llama3", kind="server", title="Ollama", api_base="http://127.0.0.1:11434")
 
@@ -124,6 +132,41 @@ async def test_R4_keys_that_were_on_their_way_do_not_answer(play):
         await stage.pilot.press("x", "enter")
         await stage.settle()
         assert stage.engine.asked == []
+
+
+async def test_R4_a_prompt_being_typed_does_not_go_to_the_code_that_asks(play):
+    async with play() as stage:
+        await stage.pilot.press(*"hel")
+        await stage.run_and_ask()
+        for key in ("l", "o", "enter"):
+            stage.clock.now += 0.4
+            await stage.pilot.press(key)
+        await stage.settle()
+        assert stage.engine.asked == []
+        assert stage.app.chat.query_one("#question-answer", Input).value == ""
+
+
+async def test_R4_a_question_of_code_under_another_screen_takes_no_key_before_it_is_seen(play):
+    async with play() as stage:
+        await stage.pilot.press("f1")
+        await stage.run_and_ask()
+        stage.clock.now += 2
+        await stage.pilot.press("q", "x", "enter")
+        await stage.settle()
+        assert stage.engine.asked == []
+
+
+async def test_R4_a_paste_that_was_meant_for_the_prompt_does_not_go_to_the_code(play):
+    async with play() as stage:
+        await stage.run_and_ask()
+        answer = stage.app.chat.query_one("#question-answer", Input)
+        answer.post_message(Paste("private"))
+        await stage.settle()
+        assert answer.value == ""
+        stage.clock.now += 2
+        answer.post_message(Paste("public"))
+        await stage.settle()
+        assert answer.value == "public"
 
 
 async def test_R4_escape_interrupts_the_code_that_asks(play):
@@ -256,12 +299,33 @@ async def test_a_download_is_asked_about_shown_and_can_be_cancelled(play):
         assert "550 MB of 1.1 GB" in str(stage.app.screen.query_one("#setup-text").render())
         await stage.pilot.press("escape")
         assert (await stage.engine.heard(3))[-1] == CancelFetch()
+        await stage.settle()
+        assert stage.app.screen.query_one(OptionList).display, "whether or not the engine says that it ended"
+        stage.engine.reply(FetchProgressed(model_id="local/qwen", done_bytes=1, total_bytes=1, stage="starting"))
+        await stage.settle()
+        assert not stage.app.screen.query_one(ProgressBar).display
         stage.engine.reply(FetchEnded(model_id="local/qwen", ready=False))
         await stage.settle()
         assert stage.app.screen.query_one(OptionList).display
         stage.engine.reply(FetchEnded(model_id="local/qwen", ready=True))
         await stage.settle()
         assert stage.app.screen is stage.app.chat
+
+
+async def test_the_marked_offer_is_the_one_that_enter_takes_and_its_size_is_said_once(play):
+    async with play(model="") as stage:
+        stage.engine.reply(ModelsFound(offers=(SERVER, EMBEDDED)))
+        await stage.settle()
+
+        def lines() -> list[str]:
+            offers = stage.app.screen.query_one(OptionList)
+            return [str(option.prompt) for option in offers.options]
+
+        assert [line[:2] for line in lines()] == ["▸ ", "  ", "  "]
+        assert lines()[1].count("1.1 GB") == 1
+        await stage.pilot.press("down")
+        await stage.settle()
+        assert [line[:2] for line in lines()] == ["  ", "▸ ", "  "]
 
 
 async def test_a_model_can_be_named_and_its_key_is_masked(play):
@@ -295,3 +359,20 @@ async def test_a_finished_run_leaves_nothing_busy(play):
         stage.engine.say(ExecutionFinished(block_id="c1", status="ok", duration=0.1), TurnEnded(reason="done"))
         await stage.settle()
         assert not stage.app.chat.bridge.busy
+
+
+async def test_what_ran_when_the_session_was_left_does_not_run_after_it_was_resumed(play):
+    async with play(session_id="s1") as stage:
+        stage.engine.say(
+            stage.opened(),
+            CodeStarted(block_id="c1", language="python", author="person"),
+            CodeFinished(block_id="c1", language="python", source="1"),
+            ExecutionStarted(block_id="c1", generation=1),
+            KernelChanged(language="python", state="busy"),
+            replay=True,
+        )
+        stage.engine.say(stage.opened(resumed=True))
+        await stage.settle()
+        assert not stage.app.chat.bridge.busy
+        assert stage.app.chat.query_one(StatusBar).status.kernels == ()
+        assert stage.app.chat.query_one(StatusBar).status.activity == ""
