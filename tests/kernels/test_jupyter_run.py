@@ -101,6 +101,58 @@ async def test_K11_a_flood_of_displays_is_bounded() -> None:
     assert any(isinstance(event, OutputCapped) for event in events)
 
 
+async def test_K11_updates_replace_and_so_do_not_use_up_the_cap() -> None:
+    run = new_run(cap=100_000)
+    run.display(RichOutput(data={"text/plain": "0"}, display_id="d"))
+    for number in range(12_000):
+        run.update(RichOutput(data={"text/plain": f"step {number}"}, display_id="d"))
+        run.stream("stdout", ".")
+    run.stream("stdout", "printed")
+    run.finish(RunFinished(status="ok"))
+    events = await events_of(run)
+    updates = [event.output for event in events if isinstance(event, DisplayUpdated)]
+    assert updates[-1] == RichOutput(data={"text/plain": "step 11999"}, display_id="d")
+    assert sum(str(event).count("printed") for event in events) == 1
+    assert not any(isinstance(event, OutputCapped) for event in events)
+
+
+async def test_an_update_is_not_shown_before_the_display_that_it_belongs_to() -> None:
+    run = new_run()
+    for name in ("old", "new"):
+        run.display(RichOutput(data={"text/plain": name}, display_id="d"))
+        run.update(RichOutput(data={"text/plain": f"{name} changed"}, display_id="d"))
+        run.clear(wait=False) if name == "old" else None
+    run.finish(RunFinished(status="ok"))
+    shown = [event.output.data["text/plain"] for event in await events_of(run) if hasattr(event, "output")]
+    assert shown == ["old", "old changed", "new", "new changed"]
+
+
+async def test_K11_pictures_that_replace_each_other_are_charged_once() -> None:
+    run = new_run()
+    run.display(RichOutput(data={"image/png": "A" * 1_000_000}, display_id="d"))
+    for number in range(50):
+        run.update(RichOutput(data={"image/png": "A" * 1_000_000, "text/html": str(number)}, display_id="d"))
+        run.stream("stdout", ".")
+    run.finish(RunFinished(status="ok"))
+    events = await events_of(run)
+    last = [event for event in events if isinstance(event, DisplayUpdated)][-1]
+    assert last.output.data["text/html"] == "49"  # type: ignore[union-attr]
+    assert not any(isinstance(event, OutputCapped) for event in events)
+
+
+async def test_K11_endless_updates_are_thinned_and_the_last_one_is_shown() -> None:
+    run = new_run()
+    run.display(RichOutput(data={"image/png": "A" * 10_000_000}, display_id="d"))
+    for number in range(50):
+        run.update(RichOutput(data={"image/png": "A" * 10_000_000, "text/html": str(number)}, display_id="d"))
+        run.stream("stdout", ".")
+        run.clear(wait=False) if number == 10 else None
+    run.finish(RunFinished(status="ok"))
+    updates = [event for event in await events_of(run) if isinstance(event, DisplayUpdated)]
+    assert len(updates) < 10
+    assert updates[-1].output.data["text/html"] == "49"  # type: ignore[union-attr]
+
+
 async def test_K13_a_huge_picture_is_left_out_and_its_text_kept() -> None:
     run = new_run()
     run.on_iopub("display_data", {"data": {"image/png": "A" * 33_000_000, "text/plain": "<Figure>"}, "metadata": {}})

@@ -4,6 +4,7 @@ import asyncio
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import psutil
 import pytest
@@ -188,6 +189,16 @@ async def test_a_cell_that_takes_over_the_prompt_does_not_hang_the_shell(shell: 
 async def test_keys_are_not_in_the_shells_environment(make_shell: MakeShell, kernel_environ: dict[str, str]) -> None:
     shell = make_shell(environ={**kernel_environ, "OPENAI_API_KEY": "k", "PLAIN": "p"})
     assert (await collect(shell, 'echo "[$OPENAI_API_KEY] [$PLAIN]"')).text() == "[] [p]\n"
+
+
+async def test_a_runtime_folder_may_have_a_space_in_its_name(
+    make_shell: MakeShell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with TemporaryDirectory(prefix="a 'b ", dir="/tmp") as folder:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
+        shell = make_shell()
+        assert (await collect(shell, "echo well")).text() == "well\n"
+        await shell.close()
 
 
 async def test_a_missing_folder_is_named(make_shell: MakeShell, tmp_path: Path) -> None:

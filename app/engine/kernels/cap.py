@@ -11,6 +11,9 @@ from oi_tui.app.engine.kernels.base import OutputCapped
 SPILL_LIMIT = 64_000_000
 """Characters of one run that are kept on disk; an endless loop must not fill it."""
 
+MOST = 10**15
+"""A kernel may claim to have dropped any number of characters; there are none beyond this one."""
+
 
 class OutputCap:
     """Counts the text of one run."""
@@ -25,6 +28,14 @@ class OutputCap:
         self._file: TextIO | None = None
         self._path = ""
         self._room_on_disk = SPILL_LIMIT
+
+    def admit_change(self, text: str, before: int) -> str:
+        """The part that may be shown of what replaces `before` characters: its growth counts, and is in no file."""
+        grown = max(0, len(text) - before)
+        shown = min(grown, max(0, self._cap - self._shown))
+        self._shown += shown
+        self.count(grown - shown)
+        return text[: before + shown]
 
     def admit(self, text: str) -> str:
         """The part of `text` that may be shown; the rest is counted."""
@@ -41,7 +52,7 @@ class OutputCap:
 
     def count(self, characters: int) -> None:
         """Something was dropped elsewhere: it is counted, and is in no file."""
-        self._dropped += characters
+        self._dropped = min(self._dropped + characters, MOST)
 
     def charge(self, characters: int) -> bool:
         """Take room for something that is not text; False (and counted) if there is none."""

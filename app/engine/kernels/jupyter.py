@@ -5,6 +5,7 @@ Both are imported when the first kernel is started: they cost 0.14 s. Messages g
 
 import asyncio
 import importlib.resources
+import logging
 import os
 import secrets
 import shutil
@@ -25,6 +26,8 @@ from oi_tui.app.engine.kernels.worker import OnEnd, WorkerKernel
 from oi_tui.app.engine.paths import socket_dir
 from oi_tui.app.engine.settings import KernelSection
 from oi_tui.app.engine.values import Language, Value
+
+_log = logging.getLogger(__name__)
 
 Channel = Literal["shell", "iopub", "stdin", "control"]
 
@@ -138,6 +141,8 @@ class JupyterWorker:
         self._run: JupyterRun | None = None
         self._watcher: asyncio.Task[None] | None = None
         self._pumps: list[asyncio.Task[None]] = []
+        self._dropped = 0
+        """Messages that were of no use; the first one is logged."""
         self._replies: dict[str, asyncio.Future[dict[str, Any] | None]] = {}
         self._heard = asyncio.Event()
         """Something came on iopub, so its subscription works."""
@@ -304,7 +309,7 @@ class JupyterWorker:
                 self._heard.set()
             match message:
                 case {"msg_type": str(kind), "parent_header": {"msg_id": str(parent)}, "content": dict(content)}:
-                    self._deliver(channel, kind, parent, content)
+                    self._deliver_or_drop(channel, kind, parent, content)
             await asyncio.sleep(0)  # a socket that is never empty would not let anyone else run
 
     def _parsed(self, parts: list[bytes]) -> dict[str, Any] | None:
@@ -318,6 +323,15 @@ class JupyterWorker:
             # Boundary: a forged or broken message raises almost anything (ValueError, KeyError, RecursionError).
             return None
         return message
+
+    def _deliver_or_drop(self, channel: Channel, kind: str, parent: str, content: dict[str, Any]) -> None:
+        try:
+            self._deliver(channel, kind, parent, content)
+        except Exception as error:
+            # Boundary: a message that we cannot use must not stop those that come after it.
+            self._dropped += 1
+            if self._dropped == 1:
+                _log.warning("a message of the kernel was dropped: %s in %s", type(error).__name__, channel)
 
     def _deliver(self, channel: Channel, kind: str, parent: str, content: dict[str, Any]) -> None:
         future = self._replies.get(parent) if channel == "shell" else None

@@ -50,9 +50,11 @@ class JupyterRun(Run):
                 self.clear(wait=content.get("wait") is True)
             case "status", {"execution_state": "idle"}:
                 self._idle = True
-            case "oi_tui_line", {"line": int(number)}:
+            case "oi_tui_line", {"line": int(number)} if not isinstance(number, bool):
                 self.line(number)
-            case "oi_tui_dropped", {"characters": int(characters)} if characters > 0:
+            case "oi_tui_dropped", {"characters": int(characters)} if characters > 0 and not isinstance(
+                characters, bool
+            ):
                 self.dropped(characters)
         self._settle()
 

@@ -6,6 +6,7 @@ What arrives comes from a process that is not trusted: anything may be claimed, 
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +22,7 @@ from oi_tui.app.engine.kernels.base import (
     RunFinished,
 )
 from oi_tui.app.engine.kernels.cap import OutputCap
+from oi_tui.app.engine.kernels.clean import clean, encodable
 from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput
 
 RICH_LIMIT = 32_000_000
@@ -29,8 +31,29 @@ RICH_LIMIT = 32_000_000
 RICH_COST = 100
 """What each display takes from the cap at least, so that their number is bounded as well."""
 
+UPDATE_LIMIT = 64_000_000
+"""Characters of updates that one run may pass on as they come; after that only the last one of each display is."""
+
+NAME_LIMIT = 1_000
+"""Characters of the name of a display."""
+
 ERROR_LIMIT = 20_000
 """Characters of an error's message, and of its traceback; not taken from the cap, for it says what went wrong."""
+
+
+@dataclass
+class Charged:
+    """What a display took of the room that there is; an update that is no larger takes nothing more."""
+
+    text: int = 0
+    rich: int = 0
+
+
+@dataclass
+class Change:
+    """An update in the queue; it may still be replaced by a newer one."""
+
+    event: DisplayUpdated
 
 
 class Run:
@@ -43,15 +66,27 @@ class Run:
         self._lines = source.count("\n") + 1
         self._cap = OutputCap(cap, spill_dir)
         self._rich_room = RICH_LIMIT
+        self._update_room = UPDATE_LIMIT
+        self._charged: dict[str, Charged] = {}
+        """By display."""
+        self._unseen: dict[str, Change] = {}
+        """Those in the queue, by display."""
+        self._late: dict[str, DisplayUpdated] = {}
+        """Last updates that are kept for the end."""
         self._clear_before_next = False
-        self._queue: deque[RunEvent] = deque()
+        self._queue: deque[RunEvent | Change] = deque()
         self._news = asyncio.Event()
 
     async def events(self) -> AsyncGenerator[RunEvent, None]:
         """Everything that happens, the end included."""
         while True:
             while self._queue:
-                event = self._queue.popleft()
+                match self._queue.popleft():
+                    case Change(event=event) as change:
+                        if self._unseen.get(event.display_id) is change:
+                            del self._unseen[event.display_id]
+                    case event:
+                        pass
                 yield event
                 if isinstance(event, RunFinished):
                     return
@@ -75,21 +110,40 @@ class Run:
     def display(self, output: RichOutput) -> None:
         """A mime bundle, as far as it fits."""
         self._clear_if_due()
-        fitting = self._fitting(output)
-        if fitting is not None:
-            self._put_output(fitting)
+        output, charged = _cleaned(output), Charged()
+        fitting = self._fitting(output, charged) if self._cap.charge(RICH_COST) else None
+        if fitting is None:
+            return
+        if fitting.display_id is not None:
+            self._charged[fitting.display_id] = charged
+            # What was still to come for an earlier display of this name comes before this one.
+            self._unseen.pop(fitting.display_id, None)
+            self._late.pop(fitting.display_id, None)
+        self._put_output(fitting)
 
     def update(self, output: RichOutput) -> None:
         """A display changed; of updates that nobody has seen yet the last one counts."""
-        fitting = self._fitting(output)
-        if fitting is None or fitting.display_id is None:
+        output = _cleaned(output)
+        name = output.display_id
+        if name is None:
             return
-        event = DisplayUpdated(display_id=fitting.display_id, output=fitting)
-        match self._queue[-1] if self._queue else None:
-            case DisplayUpdated(display_id=last) if last == event.display_id:
-                self._queue[-1] = event
-            case _:
-                self._put(event)
+        if name not in self._charged:  # of an earlier run
+            if not self._cap.charge(RICH_COST):
+                return
+            self._charged[name] = Charged()
+        charged = self._charged[name]
+        fitting = self._fitting(output, charged)
+        if fitting is None:
+            return
+        event = DisplayUpdated(display_id=name, output=fitting)
+        self._update_room -= RICH_COST + charged.text + charged.rich
+        if name in self._unseen:
+            self._unseen[name].event = event
+        elif self._update_room < 0:
+            self._late[name] = event
+        else:
+            self._unseen[name] = change = Change(event)
+            self._put(change)
 
     def error(self, error: ErrorOutput) -> None:
         """An exception ended the run."""
@@ -125,6 +179,8 @@ class Run:
         """The end; only the first one counts."""
         if self.over.is_set():
             return
+        for late in self._late.values():
+            self._put(late)
         capped = self._cap.close()
         if capped is not None:
             self._put(capped)
@@ -133,7 +189,7 @@ class Run:
 
     # -- how it is queued ----------------------------------------------------------------------------
 
-    def _put(self, event: RunEvent) -> None:
+    def _put(self, event: RunEvent | Change) -> None:
         if not self.over.is_set():
             self._queue.append(event)
             self._news.set()
@@ -147,23 +203,48 @@ class Run:
         self._clear_before_next = False
         self._cap.clear()
         self._rich_room = RICH_LIMIT
+        for by_display in (self._charged, self._unseen, self._late):
+            by_display.clear()
         self._put(OutputCleared())
 
-    def _fitting(self, output: RichOutput) -> RichOutput | None:
-        if not self._cap.charge(RICH_COST):
-            return None
+    def _fitting(self, output: RichOutput, charged: Charged) -> RichOutput | None:
+        """As much of it as there is room for beside what the display took already."""
+        room = self._rich_room + charged.rich
+        used = 0
         data: dict[str, Any] = {}
         for mime, content in output.data.items():
             if mime == "text/plain" and isinstance(content, str):
-                data[mime] = self._cap.admit(encodable(content))
+                before = charged.text
+                data[mime] = self._cap.admit_change(content, before) if before else self._cap.admit(content)
+                charged.text = max(charged.text, len(data[mime]))
                 continue
-            size = len(content) if isinstance(content, str) else len(msgspec.json.encode(content))
-            if size > self._rich_room:
+            size = _size(content)
+            if len(mime) + size > room - used:
                 self._cap.count(size)
                 continue
-            self._rich_room -= size
-            data[mime] = encodable(content) if isinstance(content, str) else content
-        return msgspec.structs.replace(output, data=data) if data else None
+            used += len(mime) + size
+            data[mime] = content
+        metadata = output.metadata
+        if metadata and data:
+            size = _size(metadata)
+            metadata, used = (metadata, used + size) if size <= room - used else ({}, used)
+        self._rich_room -= max(0, used - charged.rich)
+        charged.rich = max(charged.rich, used)
+        return msgspec.structs.replace(output, data=data, metadata=metadata) if data else None
+
+
+def _cleaned(output: RichOutput) -> RichOutput:
+    name = output.display_id
+    return msgspec.structs.replace(
+        output,
+        data=clean(output.data),
+        metadata=clean(output.metadata),
+        display_id=None if name is None else encodable(name[:NAME_LIMIT]),
+    )
+
+
+def _size(value: Any) -> int:
+    return len(value) if isinstance(value, str) else len(msgspec.json.encode(value))
 
 
 def _shortened(traceback: tuple[str, ...]) -> tuple[str, ...]:
@@ -172,10 +253,3 @@ def _shortened(traceback: tuple[str, ...]) -> tuple[str, ...]:
     if len(text) <= ERROR_LIMIT:
         return traceback
     return (text[: ERROR_LIMIT // 4], "…", text[-ERROR_LIMIT // 4 * 3 :])
-
-
-def encodable(text: str) -> str:
-    """The text, with what UTF-8 cannot express (lone surrogates) replaced."""
-    if text.isascii():
-        return text
-    return text.encode("utf-8", errors="replace").decode("utf-8")

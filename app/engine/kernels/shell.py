@@ -8,6 +8,7 @@ text without a line end, followed by silence, is a question (`sudo`, `ssh`), and
 
 import asyncio
 import os
+import shlex
 import shutil
 import signal
 import sys
@@ -120,7 +121,7 @@ class ShellWorker:
         """Start bash and wait for its first prompt."""
         self._directory = directory = socket_dir()
         ends, rc = directory / "ends", directory / "rc"
-        rc.write_text(RC.format(ends=ends))
+        rc.write_text(RC.format(ends=shlex.quote(str(ends))))
         self._ends = Pipe(named_pipe(ends), self._on_end_of_run)
         self._commands = named_pipe(directory / "commands")
         try:
@@ -149,7 +150,8 @@ class ShellWorker:
         )
         # Flushes as well: an answer that came too late is not for this run.
         termios.tcsetattr(self._terminal, termios.TCSAFLUSH, self._modes)
-        os.write(self._commands, RUN.format(number=self._number, file=file, out=out, err=err).encode())
+        paths = {name: shlex.quote(str(path)) for name, path in (("file", file), ("out", out), ("err", err))}
+        os.write(self._commands, RUN.format(number=self._number, **paths).encode())
         return run
 
     def answer(self, text: str) -> None:

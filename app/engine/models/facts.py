@@ -10,6 +10,7 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
+from oi_tui.app.engine.credentials import is_credential
 from oi_tui.app.engine.models.failures import Asked, no_key, unknown_provider
 from oi_tui.app.engine.settings import ModelSection
 
@@ -60,7 +61,7 @@ def look_up(
         keyless=key == DUMMY_KEY,
         timeout=section.timeout,
         key_names=names,
-        secrets=tuple(_secrets(key, environ)),
+        secrets=_secrets(key, environ),
     )
     if key is None and names and provider not in _OTHER_LOGINS:
         raise no_key(asked)
@@ -123,9 +124,11 @@ def _key(provider: str, names: tuple[str, ...], environ: Mapping[str, str], url:
     return found or (DUMMY_KEY if provider == "openai" and url else None)
 
 
-def _secrets(key: str | None, environ: Mapping[str, str]) -> set[str]:
-    values = {value for name, value in environ.items() if name.endswith(("_KEY", "_TOKEN", "_SECRET"))}
-    return {value for value in (*values, key or "") if len(value) >= 8 and value != DUMMY_KEY}
+def _secrets(key: str | None, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Longest first: one may be part of another."""
+    values = {value for name, value in environ.items() if is_credential(name, value)} | {key or ""}
+    telling = (value for value in values if len(value) >= 8 and value != DUMMY_KEY)
+    return tuple(sorted(telling, key=len, reverse=True))
 
 
 def _info(litellm: Any, model: str, api_base: str) -> Mapping[str, Any]:
