@@ -106,7 +106,7 @@ class ApprovalPanel(Widget, can_focus=True):
 
     def on_mount(self) -> None:
         """Look now and then whether the question is armed; cheap, and only while it is shown."""
-        self.set_interval(0.1, self._tick)
+        self.set_interval(0.1, self.show_arming)
         self.watch(self.app, "app_focus", self._focus_changed, init=False)
 
     # -- what the screen calls ---------------------------------------------------------------------------
@@ -269,9 +269,10 @@ class ApprovalPanel(Widget, can_focus=True):
         """The click that brings the window back is not an answer."""
         if focused:
             self.arming.show()
-            self._tick()
+            self.show_arming()
 
-    def _tick(self) -> None:
+    def show_arming(self) -> None:
+        """Bring the keys up to date."""
         if self.request is not None and self.armed != self.arming.armed:
             self.armed = self.arming.armed
             self._refresh()

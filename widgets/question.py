@@ -94,7 +94,7 @@ class QuestionPanel(Widget):
     def on_mount(self) -> None:
         """Look now and then whether the question is armed; cheap, and only while it is shown."""
         self._show_keys()
-        self.set_interval(0.1, self._tick)
+        self.set_interval(0.1, self.show_arming)
 
     def watch_armed(self) -> None:
         """The keys count now, or no longer."""
@@ -113,7 +113,8 @@ class QuestionPanel(Widget):
             self.post_message(self.Answered(request.request_id, event.value))
         event.input.value = ""
 
-    def _tick(self) -> None:
+    def show_arming(self) -> None:
+        """Bring the keys up to date."""
         if self.request is not None:
             self.armed = self._arming.armed
 

@@ -66,7 +66,8 @@ class ChatScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         """The welcome or the timeline, then one of three in the bottom region, then the status."""
         yield Welcome(id="welcome")
-        yield Timeline(palette=self.palette, images=self._settings.screen.images != "off", id="timeline")
+        images = self._settings.screen.images != "off"
+        yield Timeline(palette=self.palette, images=images, clock=self._clock, id="timeline")
         with Vertical(id="bottom"):
             yield Composer(id="composer")
         yield StatusBar(id="status")

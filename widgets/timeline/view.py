@@ -70,7 +70,6 @@ class Timeline(Surface, can_focus=True, inherit_bindings=False):
         self._unseen: set[int] = set()
         self._started: dict[str, float] = {}  # id of a running block -> when it was first seen running
         self._spin_timer: Timer | None = None
-        self._spins = 0
 
     # What others call
 
@@ -134,10 +133,9 @@ class Timeline(Surface, can_focus=True, inherit_bindings=False):
     def _spin(self) -> None:
         """Move the spinners that are on the screen; none turns where nobody looks."""
         self._spin_timer = None
-        self._spins += 1
         for index in self._visible_runs():
             elapsed = self._clock() - self._started[self._view.blocks[index].id]
-            self._view.cell(index).tick(elapsed, self._spins)
+            self._view.cell(index).tick(elapsed, round(elapsed / SPIN))
         self._want_frame()
 
     # Moving
