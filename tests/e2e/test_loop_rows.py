@@ -1,0 +1,216 @@
+"""The rows of the loop through the real parts: engine, LiteLLM, a scripted model over HTTP, a real kernel."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from oi_tui.app.build import local_client
+from oi_tui.app.engine.blocks import CodeBlock, ProseBlock
+from oi_tui.app.engine.events import AnyEvent, DecisionRequested, ExecutionFinished, OutputAdded, TurnEnded
+from oi_tui.app.engine.protocol import Batch, Configure
+from oi_tui.app.engine.settings import LoopSection, ModelSection, Settings
+from oi_tui.app.engine.transcript import Transcript
+from oi_tui.app.engine.verbs import Decide, Interrupt, Open, Submit, UseModel
+from support.openai_server import Call, OpenAIServer, Turn
+
+pytestmark = pytest.mark.kernel
+
+React = Callable[[AnyEvent], Decide | Interrupt | None]
+
+
+class Session:
+    """One session over real parts."""
+
+    def __init__(self, server: OpenAIServer, folder: Path) -> None:
+        settings = Settings(
+            model=ModelSection(name="openai/scripted", api_base=server.url, tools="on", retries=0),
+            loop=LoopSection(approve="ask"),
+        )
+        self.server = server
+        self.client = local_client(Configure(settings=settings, cwd=str(folder), api_key="x"))
+        self.replies = self.client.replies()
+        self.transcript = Transcript()
+        self.events: list[AnyEvent] = []
+
+    async def turn(self, prompt: str, react: React, *turns: Turn | str) -> TurnEnded:
+        """Send a prompt, answer what is asked, until the turn ends."""
+        self.server.script(*turns)
+        await self.client.send(Submit(text=prompt))
+        async with asyncio.timeout(60):
+            async for reply in self.replies:
+                for event in reply.events if isinstance(reply, Batch) else ():
+                    self.transcript.apply(event)
+                    self.events.append(event)
+                    verb = react(event)
+                    if verb is not None:
+                        await self.client.send(verb)
+                    if isinstance(event, TurnEnded):
+                        return event
+        raise AssertionError("the replies ended")
+
+    @property
+    def told(self) -> list[dict[str, Any]]:
+        """The messages of the last request to the model."""
+        messages: list[dict[str, Any]] = self.server.requests[-1]["messages"]
+        return messages
+
+    def code(self) -> CodeBlock:
+        """The last code block."""
+        return [block for block in self.transcript.blocks if isinstance(block, CodeBlock)][-1]
+
+
+@pytest_asyncio.fixture
+async def session(
+    openai_server: OpenAIServer, tmp_path: Path, clean_env: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Session]:
+    for name, value in clean_env.items():
+        monkeypatch.setenv(name, value)
+    made = Session(openai_server, tmp_path)
+    await made.client.send(Open())
+    try:
+        yield made
+    finally:
+        await made.client.close()
+
+
+def approve(event: AnyEvent) -> Decide | None:
+    if isinstance(event, DecisionRequested):
+        return Decide(request_id=event.request_id, verdict="run", source=event.source)
+    return None
+
+
+def fenced(source: str) -> str:
+    return f"I'll do it.\n\n```python\n{source}\n```\n"
+
+
+async def test_L4_L8_what_was_shown_runs_byte_for_byte_and_its_result_reaches_the_model(
+    session: Session, tmp_path: Path
+) -> None:
+    source = (
+        'def f():\n    """Doc.\n\n    string"""\n    return """a\n\n b"""\n\nprint(repr(f.__doc__), repr(f()))\n1/0'
+    )
+    shown: list[str] = []
+
+    def look(event: AnyEvent) -> Decide | None:
+        if isinstance(event, DecisionRequested):
+            assert not any(isinstance(seen, OutputAdded) for seen in session.events)
+            shown.append(event.source)
+        return approve(event)
+
+    ended = await session.turn("go", look, Turn(text=fenced(source)), Turn(text="Done."))
+    assert ended.reason == "done"
+    assert shown == [source]
+    told = session.told[-1]["content"]
+    assert "'Doc.\\n\\n    string' 'a\\n\\n b'" in told
+    assert "ZeroDivisionError" in told
+    assert "---> 10 1/0" in told
+
+
+async def test_L15_a_refusal_with_a_reason_goes_to_the_model_in_the_same_turn(session: Session) -> None:
+    def refuse(event: AnyEvent) -> Decide | None:
+        if isinstance(event, DecisionRequested):
+            return Decide(request_id=event.request_id, verdict="skip", reason="never touch /etc")
+        return None
+
+    ended = await session.turn("go", refuse, Turn(text=fenced("open('made', 'w')")), Turn(text="Understood."))
+    assert ended.reason == "done"
+    assert "never touch /etc" in session.told[-1]["content"]
+
+
+async def test_L16_the_edited_source_is_what_runs_and_the_model_is_told(session: Session, tmp_path: Path) -> None:
+    def edit(event: AnyEvent) -> Decide | None:
+        if isinstance(event, DecisionRequested):
+            return Decide(request_id=event.request_id, verdict="edit", source="open('edited', 'w').write('x')")
+        return None
+
+    await session.turn("go", edit, Turn(text=fenced("open('proposed', 'w')")), Turn(text="Done."))
+    assert (tmp_path / "edited").exists()
+    assert not (tmp_path / "proposed").exists()
+    assert session.code().original == "open('proposed', 'w')"
+    assert "edited" in session.told[-1]["content"]
+
+
+async def test_L9_two_parallel_native_calls_run_in_order_and_both_results_are_sent(session: Session) -> None:
+    calls = tuple(
+        Call(arguments=json.dumps({"language": "python", "code": source}), name="execute", id=name)
+        for name, source in (("one", "word = 'first'; word"), ("two", "word + ' then second'"))
+    )
+    await session.turn("go", approve, Turn(calls=calls, interleaved=True), Turn(text="Done."))
+    results = {message["tool_call_id"]: message["content"] for message in session.told if message["role"] == "tool"}
+    assert results == {"one": "'first'", "two": "'first then second'"}
+
+
+async def test_R1_R2_an_interrupt_is_told_to_the_model_and_the_next_run_is_clean(session: Session) -> None:
+    def stop(event: AnyEvent) -> Decide | Interrupt | None:
+        if isinstance(event, OutputAdded) and "begun" in str(event.output):
+            return Interrupt()
+        return approve(event)
+
+    slow = "import time\nprint('begun', flush=True)\ntime.sleep(60)"
+    ended = await session.turn(
+        "go", stop, Turn(text=fenced(slow)), Turn(text=fenced("print('second')")), Turn(text="Ok.")
+    )
+    assert ended.reason == "done"
+    statuses = [event.status for event in session.events if isinstance(event, ExecutionFinished)]
+    assert statuses == ["interrupted", "ok"]
+    assert "[interrupted by the user]" in session.server.requests[1]["messages"][-1]["content"]
+    assert "Output of the code:\nsecond\n" in session.told[-1]["content"]
+
+
+async def test_R5_a_data_frame_is_a_table_in_the_models_context(session: Session) -> None:
+    source = "import pandas as pd\npd.DataFrame({'shop': ['Oslo', 'Bergen'], 'score': [1.5, 2.5]})"
+    await session.turn("go", approve, Turn(text=fenced(source)), Turn(text="Done."))
+    told = session.told[-1]["content"]
+    assert "     shop  score\n0    Oslo    1.5\n1  Bergen    2.5" in told
+
+
+async def test_R7_many_updates_of_one_display_leave_the_last_and_what_is_printed_after(session: Session) -> None:
+    source = (
+        "from IPython.display import display\n"
+        "h = display('0', display_id=True)\n"
+        "for n in range(3000): h.update(str(n))\n"
+        "print('\\rhalf', end=''); print('\\rafter')"
+    )
+    await session.turn("go", approve, Turn(text=fenced(source)), Turn(text="Done."))
+    told = session.told[-1]["content"]
+    assert "'2999'" in told
+    assert "after" in told
+    assert "half" not in told
+
+
+@pytest.mark.parametrize(
+    ("turn", "said"),
+    [
+        (Turn(status=500, error="boom"), "500"),
+        (Turn(status=401, error="bad key"), "key"),
+        (Turn(text="Half an answer, and then", cut_after=3), "broke off"),
+    ],
+)
+async def test_L10_after_a_fault_the_partial_text_is_kept_and_the_session_goes_on(
+    session: Session, turn: Turn, said: str
+) -> None:
+    ended = await session.turn("go", approve, turn)
+    assert ended.reason == "model_error"
+    assert said in str(session.transcript.blocks[-1])
+    if turn.text:
+        partial = session.transcript.blocks[-2]
+        assert isinstance(partial, ProseBlock)
+        assert partial.state == "cut"
+        assert partial.text
+        assert turn.text.startswith(partial.text)
+    ended = await session.turn("again", approve, Turn(text="Here I am."))
+    assert ended.reason == "done"
+    assert "go" in json.dumps(session.told)
+
+
+async def test_L6_another_model_sees_the_same_conversation_from_the_next_step_on(session: Session) -> None:
+    await session.turn("remember crunk", approve, Turn(text="I will."))
+    await session.client.send(UseModel(name="another", api_base=session.server.url, api_key="y"))
+    await session.turn("the word?", approve, Turn(text="crunk"))
+    assert session.server.requests[-1]["model"] == "another"
+    assert "remember crunk" in json.dumps(session.told)
