@@ -1,5 +1,7 @@
 """Pictures of the main states, narrow and wide: what a change does to the screen is seen before it is released."""
 
+import asyncio
+
 import pytest
 from textual.widgets import Input, TextArea
 
@@ -52,6 +54,13 @@ async def still(stage) -> None:
     await stage.settle()
 
 
+async def shown(stage, text: str) -> None:
+    """Until the timeline has this; it draws when its own timer says so."""
+    async with asyncio.timeout(10):
+        while text not in stage.app.export_screenshot().replace("&#160;", " "):
+            await stage.pilot.pause()
+
+
 async def converse(stage) -> None:
     """A question, code that ran, what it printed, a summary and a notice."""
     stage.engine.say(
@@ -72,6 +81,7 @@ async def converse(stage) -> None:
         KernelChanged(language="python", state="idle"),
         NoticeAdded(block_id="n1", level="warning", title="The server was busy.", hint="It was asked again after 2 s."),
     )
+    await shown(stage, "after 2 s.")
     await still(stage)
 
 
@@ -94,6 +104,7 @@ async def test_a_conversation_looks_like_its_picture(play, snap, size, theme):
 async def test_the_question_about_code_looks_like_its_picture(play, snap, size):
     async with play(size) as stage:
         await stage.propose(SOURCE)
+        await shown(stage, "waits for your decision")
         await still(stage)
         await stage.arm()
         stage.app.chat.query_one("ApprovalPanel").show_arming()
@@ -109,8 +120,7 @@ async def test_the_question_of_running_code_looks_like_its_picture(play, snap, s
         await stage.arm()
         stage.app.chat.query_one("QuestionPanel").show_arming()
         await stage.pilot.press(*"Ada")
-        while "2.0 s" not in stage.app.export_screenshot().replace("&#160;", " "):  # the spinner turns by a timer
-            await stage.pilot.pause()
+        await shown(stage, "2.0 s")
         await snap(stage.pilot)
 
 

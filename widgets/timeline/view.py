@@ -24,7 +24,7 @@ from oi_tui.widgets.timeline.painting import PILL_REACH
 from oi_tui.widgets.timeline.pieces import Canvas
 from oi_tui.widgets.timeline.surface import Surface
 
-SPIN = 1 / 10
+SPIN = 1 / 8
 """Seconds between two frames of a spinner."""
 
 
