@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import aclosing
 from pathlib import Path
 
 import psutil
@@ -28,6 +29,8 @@ while True:
         while True: pass
     except BaseException: pass
 """
+
+DEAF = f"import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n{STUBBORN}"
 
 
 @pytest.mark.parametrize(
@@ -70,8 +73,7 @@ async def test_R3_an_end_between_runs_is_told_with_the_next_run(make_python: Mak
 async def test_K20_a_cell_that_ignores_interrupts_is_ended_by_a_restart(make_python: MakePython) -> None:
     kernel = make_python()
     await collect(kernel, "lost = 1")
-    source = f"import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n{STUBBORN}"
-    run, means = await interrupted(kernel, source, prints("ready"))
+    run, means = await interrupted(kernel, DEAF, prints("ready"))
     assert means == "restart"
     assert run.finished.status == "interrupted"
     assert "state is lost" in run.finished.detail
@@ -113,6 +115,84 @@ async def test_closing_ends_everything_that_the_kernel_started(make_python: Make
     assert [pid for pid in pids if psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie"] == []
     await kernel.close()
     assert kernel.state == "cold"
+
+
+async def test_K34_closing_over_a_stubborn_cell_kills_it_and_starts_nothing(make_python: MakePython) -> None:
+    kernel = make_python(KernelSection(interrupt_step=60))
+    ready = asyncio.Event()
+    ends: list[RunFinished] = []
+
+    async def consume() -> None:
+        async with aclosing(kernel.run(DEAF)) as events:
+            async for event in events:
+                ready.set()
+                if isinstance(event, RunFinished):
+                    ends.append(event)
+
+    consuming = asyncio.create_task(consume())
+    async with asyncio.timeout(10):
+        await ready.wait()
+        interrupting = asyncio.create_task(kernel.interrupt())
+        await asyncio.sleep(0)
+        await kernel.close()
+        await consuming
+        await interrupting
+    assert [end.status for end in ends] == ["interrupted"]
+    assert (kernel.state, kernel.generation) == ("cold", 1)
+
+
+async def test_K34_a_stubborn_cell_that_is_abandoned_is_killed_and_no_kernel_started(make_python: MakePython) -> None:
+    kernel = make_python(KernelSection(interrupt_step=60))
+    async with asyncio.timeout(10):
+        events = kernel.run(DEAF)
+        await anext(events)
+        await events.aclose()
+    assert (kernel.state, kernel.generation) == ("dead", 1)
+    run = await collect(kernel, "1")
+    assert "state was lost" in run.finished.detail
+
+
+async def test_K34_closing_ends_the_abandoning_of_a_run(make_python: MakePython) -> None:
+    kernel = make_python(KernelSection(interrupt_step=60))
+    async with asyncio.timeout(10):
+        events = kernel.run(DEAF)
+        await anext(events)
+        await asyncio.gather(events.aclose(), kernel.close())
+    assert (kernel.state, kernel.generation) == ("cold", 1)
+
+
+async def test_K34_closing_breaks_off_the_restart_of_a_stubborn_kernel(make_python: MakePython) -> None:
+    kernel = make_python(KernelSection(interrupt_step=0.01))
+    async with asyncio.timeout(10), aclosing(kernel.run(DEAF)) as events:
+        await anext(events)
+        interrupting = asyncio.create_task(kernel.interrupt())
+        async for event in events:
+            if isinstance(event, RunFinished):  # the fresh one is being started
+                await kernel.close()
+        assert await interrupting == "restart"
+    assert (kernel.state, kernel.generation) == ("cold", 1)
+
+
+async def test_closing_breaks_off_a_start(make_python: MakePython) -> None:
+    argv = (sys.executable, "-c", "import signal; signal.pause()")
+    kernel = make_python(KernelSection(start_timeout=60), spec=KernelSpec(name="mute", argv=argv))
+    starting = asyncio.create_task(kernel.start())
+    async with asyncio.timeout(10):
+        await asyncio.sleep(0)
+        await kernel.close()
+        with pytest.raises(KernelError, match="closed"):
+            await starting
+        with pytest.raises(KernelError, match="closed"):
+            await kernel.start()
+    assert (kernel.state, kernel.generation) == ("cold", 0)
+
+
+async def test_what_a_kernel_started_ends_when_the_kernel_ends_by_itself(make_python: MakePython) -> None:
+    kernel = make_python()
+    run = await collect(kernel, "import os, subprocess\nsubprocess.Popen(['sleep', '600']).pid")
+    child = psutil.Process(int(run.result))
+    assert (await collect(kernel, "os._exit(1)")).finished.status == "died"
+    assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
 
 
 async def test_atexit_handlers_run_when_an_idle_kernel_is_closed(make_python: MakePython, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """What a command and the person say to each other over the terminal: questions out of silence, answers in."""
 
 import asyncio
+import re
 from collections.abc import Callable
 from typing import Literal
 
@@ -13,6 +14,48 @@ CTRL_C = "\x03"
 """The terminal shows the one that we type."""
 
 
+class Echo:
+    """Removes what was typed from what the terminal shows, in however many pieces it comes.
+
+    The terminal shows it, wherever the program was just writing. Where that is switched off the program may show it by
+    itself, on a line of its own. What may still become an echo is held back.
+    """
+
+    def __init__(self) -> None:
+        self._typed: dict[str, re.Pattern[str]] = {}
+        """Lines that were not seen yet, and how they will look."""
+        self._held = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether something visible is held back."""
+        return bool(self._held.strip("\r"))
+
+    def expect(self, line: str, *, shown: bool) -> None:
+        """This was typed; `shown` if the terminal shows it."""
+        line = line.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        if line:
+            self._typed[line] = re.compile(f"{'' if shown else '^'}{re.escape(line)}$", re.MULTILINE)
+
+    def removed(self, text: str) -> str:
+        """The text that is not an echo, line ends made plain."""
+        text = (self._held + text).replace("\r\n", "\n")
+        for line, pattern in reversed(tuple(self._typed.items())):
+            match = pattern.search(text, 0, text.rfind("\n") + 1)  # only in lines that are whole
+            if match is not None:
+                del self._typed[line]
+                text = text[: match.start()] + text[match.end() :]
+        held = max(_overlap(text, f"{line}\r\n") for line in ("", *self._typed))
+        self._held = text[len(text) - held :]
+        return text[: len(text) - held]
+
+
+def _overlap(text: str, awaited: str) -> int:
+    """How many characters at the end of the text are the first ones of what is awaited."""
+    sizes = range(min(len(text), len(awaited) - 1), 0, -1)
+    return next((size for size in sizes if text.endswith(awaited[:size])), 0)
+
+
 class Conversation:
     """Of one run. A question is an unfinished line on the terminal, or a terminal that hides what is typed."""
 
@@ -23,8 +66,7 @@ class Conversation:
         """What is on the terminal's current line."""
         self._last_words = ""
         """What is on the current line of the outputs: some programs put their question there."""
-        self._echo = ""
-        """An answer that the terminal is going to show."""
+        self._echo = Echo()
         self._asked = False
         self._over = False
         self._timer: asyncio.TimerHandle | None = None
@@ -32,7 +74,7 @@ class Conversation:
 
     def terminal(self, text: str) -> None:
         """Something appeared on the terminal."""
-        text = self._without_echo(text.replace(CTRL_C, "").replace("\r\n", "\n"))
+        text = self._echo.removed(text.replace(CTRL_C, ""))
         if self._run.interrupting and not text.strip():
             return  # bash ends the line of the ^C
         whole, newline, self._line = (self._line + text).rpartition("\n")
@@ -49,7 +91,7 @@ class Conversation:
 
     def answered(self, line: str) -> None:
         """The person typed this."""
-        self._echo = line if self._echoes() else ""
+        self._echo.expect(line, shown=self._echoes())
         self._asked = False
         self._last_words = ""
         self._wait()
@@ -71,15 +113,9 @@ class Conversation:
 
     def _consider(self) -> None:
         hidden = not self._echoes()
-        if self._asked or not (self._line or hidden):
+        if self._asked or not (self._line or self._echo.holds or hidden):
             if not self._asked:
                 self._wait()
             return
         self._asked = True
         self._run.ask(self._line or self._last_words, password=hidden)
-
-    def _without_echo(self, text: str) -> str:
-        echo, self._echo = self._echo, ""
-        if echo and text.startswith(echo):
-            return text.removeprefix(echo)
-        return text

@@ -37,7 +37,7 @@ FRAME_LIMIT = 80_000_000
 LAST_WORDS = 0.1
 """Seconds in which messages of a process that ended may still arrive."""
 
-POLITE_END = 1.0
+POLITE_END = 0.7
 """Seconds that an idle kernel has to end by itself, so that `atexit` handlers run."""
 
 PRELOAD = """\

@@ -23,11 +23,27 @@ SWEEP_PAUSE = 0.005
 """Seconds between two looks; short enough to be waited for in an event loop."""
 
 
+class Session:
+    """All that a process which leads a session started. It is ended once: at the latest right after its leader,
+    for when all of it is gone another session may get the same number."""
+
+    def __init__(self, leader: int) -> None:
+        self._leader = leader
+        self._ended = False
+
+    def end(self) -> None:
+        """Kill what is still there."""
+        if not self._ended:
+            self._ended = True
+            end_session(self._leader)
+
+
 class LoggedProcess:
     """A process in a session of its own, whose stdout and stderr never reach the terminal."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
+        self._session = Session(process.pid)
         self._log = b""
         self._reader = asyncio.create_task(self._read())
 
@@ -75,12 +91,14 @@ class LoggedProcess:
                 self._process.send_signal(signal.SIGINT)
 
     async def wait(self) -> int:
-        """Wait for its end; the return code."""
-        return await self._process.wait()
+        """Wait for its end, which is that of all that it started; the return code."""
+        returncode = await self._process.wait()
+        self._session.end()
+        return returncode
 
     async def close(self) -> None:
         """End it and its whole session."""
-        end_session(self._process.pid)
+        self._session.end()
         await self._process.wait()
         await cancelled(self._reader)
 

@@ -23,7 +23,7 @@ from oi_tui.app.engine.kernels.base import InterruptMeans, RunFinished
 from oi_tui.app.engine.kernels.conversation import Conversation
 from oi_tui.app.engine.kernels.environment import kernel_environment
 from oi_tui.app.engine.kernels.pipe import Pipe, named_output, named_pipe
-from oi_tui.app.engine.kernels.processes import cancelled, cause_of_end, end_session
+from oi_tui.app.engine.kernels.processes import Session, cancelled, cause_of_end
 from oi_tui.app.engine.kernels.run import Run
 from oi_tui.app.engine.kernels.worker import OnEnd, WorkerKernel
 from oi_tui.app.engine.paths import socket_dir
@@ -92,6 +92,7 @@ class ShellWorker:
         self._on_end = on_end
         self._directory: Path | None = None
         self._process: asyncio.subprocess.Process | None = None
+        self._session: Session | None = None
         self._watcher: asyncio.Task[None] | None = None
         self._terminal = -1
         self._modes: list[Any] = []
@@ -172,8 +173,8 @@ class ShellWorker:
         """End bash and all its jobs, running in the background or not."""
         if self._watcher is not None:
             await cancelled(self._watcher)
-        if self._process is not None:
-            end_session(self._process.pid)
+        if self._process is not None and self._session is not None:
+            self._session.end()
             await self._process.wait()
         if self._conversation is not None:
             self._conversation.end()
@@ -215,10 +216,12 @@ class ShellWorker:
         finally:
             os.close(inner)
             os.close(commands)
-        self._watcher = asyncio.create_task(self._watch(self._process))
+        self._session = Session(self._process.pid)
+        self._watcher = asyncio.create_task(self._watch(self._process, self._session))
 
-    async def _watch(self, process: asyncio.subprocess.Process) -> None:
+    async def _watch(self, process: asyncio.subprocess.Process, session: Session) -> None:
         returncode = await process.wait()
+        session.end()
         self._ready.set()
         how = cause_of_end(returncode)
         if self._run is None:

@@ -15,9 +15,13 @@ import msgspec
 from oi_tui.app.engine.errors import KernelError
 from oi_tui.app.engine.events import KernelState
 from oi_tui.app.engine.kernels.base import InterruptMeans, RunEvent, RunFinished
+from oi_tui.app.engine.kernels.processes import cancelled
 from oi_tui.app.engine.kernels.run import Run
 from oi_tui.app.engine.settings import KernelSection
 from oi_tui.app.engine.values import Language
+
+ABANDONED = 0.5
+"""Seconds that a run has to end by the mildest means when nobody waits for it any more."""
 
 OnEnd = Callable[[str], None]
 """Called when the process ended by itself: how it ended ("crashed ..."), or "" if a run has told that already."""
@@ -72,6 +76,9 @@ class WorkerKernel:
         self._run: Run | None = None
         self._loss = ""
         """Why the state of the worker before is lost, until somebody was told."""
+        self._opening: asyncio.Task[None] | None = None
+        """The start of a worker, so that `close` need not wait for it."""
+        self._closed = False
         self._lifecycle = asyncio.Lock()
         self._ladder = asyncio.Lock()
 
@@ -103,7 +110,10 @@ class WorkerKernel:
             await self._replace_worker(f"The {self._language} kernel was restarted during this run; its state is lost.")
 
     async def close(self) -> None:
-        """End the process and everything that it started; idempotent."""
+        """End the process and everything that it started, and start none any more; idempotent."""
+        self._closed = True
+        if self._opening is not None:
+            self._opening.cancel()
         async with self._lifecycle:
             await self._end_worker()
             self._finish_run(f"The {self._language} kernel was closed during this run.")
@@ -124,7 +134,7 @@ class WorkerKernel:
                     yield _with_loss(event, loss) if loss and isinstance(event, RunFinished) else event
         finally:
             if not run.over.is_set():
-                await self.interrupt()
+                await self._abandon(run)
             self._run = None
             if self._state in ("busy", "interrupting"):
                 self._state = "idle"
@@ -150,30 +160,65 @@ class WorkerKernel:
                         return means
             async with self._lifecycle:
                 if not run.over.is_set():
-                    await self._replace_worker(
+                    await self._replace_unless_closed(
                         f"The {self._language} kernel ignored the interrupt and was restarted; its state is lost."
                     )
             return "restart"
 
+    async def _abandon(self, run: Run) -> None:
+        """Nobody waits for it any more: it may end by itself within a moment, or its process is killed."""
+        run.interrupting = True
+        if self._worker is not None:
+            self._worker.press(self._worker.rungs[0])
+        with suppress(TimeoutError):
+            async with asyncio.timeout(ABANDONED):
+                await run.over.wait()
+                return
+        async with self._lifecycle:
+            if run.over.is_set():
+                return
+            await self._end_worker()
+            self._finish_run("Nobody waited for this run any more.")
+            self._on_end("ignored the interrupt")
+
     # -- the worker ------------------------------------------------------------------------------------
 
     async def _start_worker(self, state: KernelState) -> None:
+        if self._closed:
+            raise self._closed_error()
         self._state = state
         self._worker = self._make_worker(self._on_end)
+        self._opening = opening = asyncio.create_task(self._worker.open())
         try:
-            await self._worker.open()
+            await asyncio.wait([opening])
+            if opening.cancelled():
+                raise self._closed_error()
+            opening.result()
         except BaseException:
+            await cancelled(opening)
             self._state = "dead"
             await self._end_worker()
             raise
+        finally:
+            self._opening = None
         self._generation += 1
         self._state = "idle"
+
+    def _closed_error(self) -> KernelError:
+        return KernelError(f"The {self._language} kernel was closed.")
 
     async def _replace_worker(self, detail: str) -> None:
         self._state = "restarting"
         await self._end_worker()
         self._finish_run(detail)
         await self._start_worker("restarting")
+
+    async def _replace_unless_closed(self, detail: str) -> None:
+        try:
+            await self._replace_worker(detail)
+        except KernelError:
+            if not self._closed:
+                raise
 
     async def _end_worker(self) -> None:
         worker, self._worker = self._worker, None

@@ -1,0 +1,95 @@
+"""What a person typed is theirs: the terminal's echo of it is no output, however it comes."""
+
+import asyncio
+
+import pytest
+
+from oi_tui.app.engine.kernels.base import InputWanted, OutputArrived, RunEvent, RunFinished
+from oi_tui.app.engine.kernels.conversation import Conversation
+from oi_tui.app.engine.kernels.run import Run
+from oi_tui.app.engine.outputs import StreamOutput
+
+
+class Talk:
+    """A conversation and what came of it."""
+
+    def __init__(self, *, echoes: bool = True) -> None:
+        self.run = Run("1", 100_000, None)
+        self.echoes = echoes
+        self.conversation = Conversation(self.run, lambda: self.echoes)
+
+    async def end(self) -> list[RunEvent]:
+        self.conversation.end()
+        self.run.finish(RunFinished(status="ok"))
+        async with asyncio.timeout(10):
+            return [event async for event in self.run.events()]
+
+    async def shown(self) -> str:
+        outputs = [event.output for event in await self.end() if isinstance(event, OutputArrived)]
+        return "".join(output.text for output in outputs if isinstance(output, StreamOutput))
+
+
+def pieces_of(text: str) -> list[tuple[str, ...]]:
+    """The text in two pieces, in all ways, and in single characters."""
+    return [*((text[:cut], text[cut:]) for cut in range(len(text))), tuple(text)]
+
+
+@pytest.mark.parametrize("pieces", pieces_of("Ada Lovelace\r\nHello\r\n"))
+async def test_an_echo_in_pieces_is_no_output(pieces: tuple[str, ...]) -> None:
+    talk = Talk()
+    talk.conversation.terminal("Name? ")
+    talk.conversation.answered("Ada Lovelace")
+    for piece in pieces:
+        talk.conversation.terminal(piece)
+    assert await talk.shown() == "Name? \nHello\n"
+
+
+@pytest.mark.parametrize("pieces", pieces_of("50% Ada\r\n60%\r\n"))
+async def test_an_echo_behind_other_output_is_no_output(pieces: tuple[str, ...]) -> None:
+    talk = Talk()
+    talk.conversation.answered("Ada")
+    for piece in pieces:
+        talk.conversation.terminal(piece)
+    assert await talk.shown() == "50% \n60%\n"
+
+
+@pytest.mark.parametrize("pieces", pieces_of("hunter2\r\nWelcome\r\n"))
+async def test_a_password_that_the_program_itself_shows_is_no_output(pieces: tuple[str, ...]) -> None:
+    talk = Talk(echoes=False)
+    talk.conversation.terminal("Key: ")
+    talk.conversation.answered("hunter2")
+    for piece in pieces:
+        talk.conversation.terminal(piece)
+    assert await talk.shown() == "Key: \nWelcome\n"
+
+
+async def test_an_answer_after_a_password_is_no_output_either() -> None:
+    talk = Talk(echoes=False)
+    talk.conversation.answered("hunter2")
+    talk.conversation.terminal("\r\nName? ")
+    talk.echoes = True
+    talk.conversation.answered("Ada")
+    talk.conversation.answered("Bob")
+    talk.conversation.terminal("Ada\r\nBo")
+    talk.conversation.terminal("b\r\n")
+    assert await talk.shown() == "\nName? \n\n"
+
+
+async def test_a_hidden_answer_takes_nothing_away_from_output() -> None:
+    talk = Talk(echoes=False)
+    talk.conversation.answered("y")
+    talk.conversation.terminal("\r\nyes, happy\r\nany")
+    talk.conversation.terminal("how\r\n")
+    assert await talk.shown() == "\nyes, happy\nanyhow\n"
+
+
+async def test_a_question_that_looks_like_the_beginning_of_an_answer_is_asked_nevertheless() -> None:
+    talk = Talk(echoes=False)
+    talk.conversation.answered("> x")
+    talk.echoes = True
+    talk.conversation.terminal("> ")
+    async with asyncio.timeout(10):
+        async for event in talk.run.events():
+            assert isinstance(event, InputWanted)
+            break
+    talk.conversation.end()
