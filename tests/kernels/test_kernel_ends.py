@@ -184,6 +184,8 @@ async def test_closing_breaks_off_a_start(make_python: MakePython) -> None:
             await starting
         with pytest.raises(KernelError, match="closed"):
             await kernel.start()
+        with pytest.raises(KernelError, match="closed"):
+            await kernel.restart()
     assert (kernel.state, kernel.generation) == ("cold", 0)
 
 

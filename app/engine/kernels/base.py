@@ -7,8 +7,8 @@ from oi_tui.app.engine.events import ExecutionStatus, KernelState
 from oi_tui.app.engine.outputs import Output
 from oi_tui.app.engine.values import Language, Value
 
-InterruptMeans = Literal["signal", "second_signal", "request", "restart", "nothing_ran"]
-"""Which rung of the ladder ended the run. After `restart` the kernel's state is lost."""
+InterruptMeans = Literal["signal", "second_signal", "request", "restart", "ignored", "nothing_ran"]
+"""Which rung of the ladder ended the run. After `restart` the kernel's state is lost; `ignored`: none did."""
 
 
 class OutputArrived(Value, frozen=True, kw_only=True):
@@ -92,8 +92,11 @@ class Kernel(Protocol):
         """Give the line that the run waits for; without a waiting run it does nothing."""
         ...
 
-    async def interrupt(self) -> InterruptMeans:
-        """Stop the run within bounded time, by ever harder means; says which one did it."""
+    async def interrupt(self, *, restart: bool = True) -> InterruptMeans:
+        """Stop the run by ever harder means, each with bounded time; says which one did it.
+
+        The last one, a restart, costs the kernel's state; without `restart` it is not used.
+        """
         ...
 
     async def restart(self) -> None:

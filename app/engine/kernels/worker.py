@@ -208,6 +208,8 @@ class WorkerKernel:
         return KernelError(f"The {self._language} kernel was closed.")
 
     async def _replace_worker(self, detail: str) -> None:
+        if self._closed:
+            raise self._closed_error()
         self._state = "restarting"
         await self._end_worker()
         self._finish_run(detail)
