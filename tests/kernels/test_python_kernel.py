@@ -15,19 +15,25 @@ from oi_tui.app.engine.kernels.base import (
     OutputArrived,
     OutputCapped,
     OutputCleared,
+    RunEvent,
     RunFinished,
 )
 from oi_tui.app.engine.outputs import RichOutput, StreamOutput
-from support.runs import collect, interrupted, prints
+from support.runs import Collected, collect, interrupted, prints
 
 pytestmark = [pytest.mark.kernel, pytest.mark.asyncio(loop_scope="module")]
 
 LATER = "import asyncio; _task = asyncio.get_running_loop().call_later({delay}, print, {text!r})"
 
 
+def without_lines(run: Collected) -> list[RunEvent]:
+    """Its events without the lines that it was at: they are reported where a run takes long, as on a busy machine."""
+    return [event for event in run.events if not isinstance(event, LineReached)]
+
+
 async def test_the_value_of_the_last_expression_is_a_result(python: Kernel) -> None:
     run = await collect(python, "1 + 1")
-    assert run.events == [
+    assert without_lines(run) == [
         OutputArrived(output=RichOutput(data={"text/plain": "2"}, is_result=True)),
         RunFinished(status="ok"),
     ]
@@ -126,7 +132,7 @@ async def test_R7_a_display_is_updated_in_place(python: Kernel) -> None:
     )
     shown = RichOutput(data={"text/plain": "1"}, display_id="d")
     changed = RichOutput(data={"text/plain": "2"}, display_id="d")
-    assert run.events == [
+    assert without_lines(run) == [
         OutputArrived(output=shown),
         DisplayUpdated(display_id="d", output=changed),
         RunFinished(status="ok"),
@@ -141,7 +147,7 @@ async def test_R7_a_display_of_an_earlier_run_can_be_updated(python: Kernel) -> 
 
 async def test_R7_clear_output_clears_at_once(python: Kernel) -> None:
     run = await collect(python, "from IPython.display import clear_output\nprint(1)\nclear_output()\nprint(2)")
-    assert run.events == [
+    assert without_lines(run) == [
         OutputArrived(output=StreamOutput(name="stdout", text="1\n")),
         OutputCleared(),
         OutputArrived(output=StreamOutput(name="stdout", text="2\n")),
@@ -153,7 +159,7 @@ async def test_R7_clear_output_with_wait_clears_only_when_something_comes(python
     never = await collect(python, "print(1)\nclear_output(wait=True)")
     assert OutputCleared() not in never.events
     run = await collect(python, "print(1)\nclear_output(wait=True)\nprint(2)")
-    assert run.events[1] == OutputCleared()
+    assert without_lines(run)[1] == OutputCleared()
 
 
 async def test_R8_stderr_is_told_from_stdout(python: Kernel) -> None:
