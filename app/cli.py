@@ -7,6 +7,8 @@ for the engine's libraries nor load them.
 import asyncio
 import functools
 import gc
+import io
+import json
 import os
 import stat
 import sys
@@ -16,17 +18,24 @@ from typing import Any, NamedTuple, NoReturn
 
 import click
 
+from oi_tui.app.asker import TerminalAsker
 from oi_tui.app.engine.errors import OiTuiError, SettingsError
 from oi_tui.app.engine.paths import config_dir, data_dir, log_dir, private_dir
-from oi_tui.app.engine.protocol import Configure
+from oi_tui.app.engine.protocol import Configure, encode
 from oi_tui.app.engine.settings import Settings
 from oi_tui.app.engine.settings_file import load_settings
+from oi_tui.app.engine.text import safe_text
 
 EXIT_CODES = """\
 Exit codes: 0 done; 1 error; 2 wrong flag or settings; 3 the model failed; 4 the kernel failed; 5 the session could
 not be read or written; 6 no embedded model; 7 refused or stopped; 8 step cap or repetition; 130 interrupted."""
 
 TRUE = ("1", "true", "yes", "on")
+
+
+def words(value: str) -> str:
+    """Text of the command line. Bytes that are not UTF-8 can be sent to nobody; they become U+FFFD at once."""
+    return value.encode(errors="surrogateescape").decode(errors="replace")
 
 
 class Flags(NamedTuple):
@@ -60,7 +69,15 @@ class Flags(NamedTuple):
         if not cwd.is_dir():
             raise SettingsError(f"--cwd: {cwd} is not a folder.")
         key = self.api_key or os.environ.get("OI_TUI_API_KEY") or None
-        return Configure(settings=self.settings(), cwd=str(cwd), api_key=key, can_ask=can_ask)
+        setup = Configure(settings=self.settings(), cwd=str(cwd), api_key=key, can_ask=can_ask)
+        try:
+            encode(setup)
+        except UnicodeEncodeError as error:
+            is_cwd = error.object == setup.cwd
+            what = f"The name of the folder {cwd}" if is_cwd else "A setting or key in the environment"
+            hint = "Give it another name, or work in another folder with --cwd DIR." if is_cwd else ""
+            raise SettingsError(f"{what} is not UTF-8.", hint=hint) from None  # the key must not be in a traceback
+        return setup
 
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:
@@ -108,7 +125,7 @@ def common(command: Callable[..., Any]) -> Callable[..., Any]:
 
     folder = click.Path(path_type=Path)
     for option in (
-        click.option("--profile", metavar="NAME", help="Settings from profiles/NAME.toml."),
+        click.option("--profile", type=words, metavar="NAME", help="Settings from profiles/NAME.toml."),
         click.option("--cwd", type=folder, metavar="DIR", help="Folder that code works in. Default: here."),
         click.option("--max-steps", type=click.IntRange(min=1), metavar="N", help="Model answers in one turn."),
         click.option(
@@ -117,9 +134,9 @@ def common(command: Callable[..., Any]) -> Callable[..., Any]:
             help="ask before code runs (default), run all of it, or run none.",
         ),
         click.option("--yes", "-y", is_flag=True, help="Run all code without asking: --approve auto."),
-        click.option("--api-key", metavar="KEY", help="Better: OI_TUI_API_KEY, which `ps` does not show."),
-        click.option("--api-base", metavar="URL", help="An OpenAI-compatible server."),
-        click.option("--model", "-m", metavar="NAME", help="LiteLLM's name of a model, or local/ID."),
+        click.option("--api-key", type=words, metavar="KEY", help="Better: OI_TUI_API_KEY, which `ps` does not show."),
+        click.option("--api-base", type=words, metavar="URL", help="An OpenAI-compatible server."),
+        click.option("--model", "-m", type=words, metavar="NAME", help="LiteLLM's name of a model, or local/ID."),
     ):
         option(with_flags)
     return with_flags
@@ -140,11 +157,13 @@ def program() -> None:
 
 
 @program.command()
-@click.argument("prompt", nargs=-1)
+@click.argument("prompt", nargs=-1, type=words)
 @click.option("--continue", "-c", "go_on", is_flag=True, help="Go on with the session of this folder last used.")
-@click.option("--resume", metavar="ID", help="Go on with the session whose id begins so (see `oi-tui sessions`).")
+@click.option(
+    "--resume", type=words, metavar="ID", help="Go on with the session whose id begins so (see `oi-tui sessions`)."
+)
 @click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal.")
-@click.option("--theme", metavar="NAME", help="Colours.")
+@click.option("--theme", type=words, metavar="NAME", help="Colours.")
 @common
 def app(
     flags: Flags, prompt: tuple[str, ...], go_on: bool, resume: str | None, no_mouse: bool, theme: str | None
@@ -204,24 +223,23 @@ def _session_id(go_on: bool, resume: str | None, cwd: str) -> str | None:
 
 
 @program.command()
-@click.argument("task", nargs=-1)
+@click.argument("task", nargs=-1, type=words)
 @click.option("--json", "as_json", is_flag=True, help="Print LMC chunks, one JSON object a line.")
 @click.option("--accept-download", is_flag=True, help="Download the embedded model if there is no other.")
-@click.option("--resume", metavar="ID", help="Go on with a stored session.")
+@click.option("--resume", type=words, metavar="ID", help="Go on with a stored session.")
 @common
 def run(flags: Flags, task: tuple[str, ...], as_json: bool, accept_download: bool, resume: str | None) -> None:
     """Do TASK without a screen: the answer on stdout, what happens on stderr. Standard input is data."""
     # The engine's world, and nothing of the screen's.
     from oi_tui.app.build import local_client
-    from oi_tui.app.headless import Headless, TerminalAsker
+    from oi_tui.app.headless import Headless
 
     text = " ".join(task)
     data = _piped()
     if not text and data is None:
         raise SettingsError("There is nothing to do.", hint='Say what: oi-tui run "TASK".')
     accept = accept_download or os.environ.get("OI_TUI_ACCEPT_DOWNLOAD", "").lower() in TRUE
-    terminal = _controlling_terminal()
-    asker = TerminalAsker(terminal, sys.stderr) if terminal is not None else None
+    asker = _asker()
     setup = flags.configure(can_ask=asker is not None)
     session_id = _session_id(False, resume, setup.cwd)
     prompt = text if data is None else _with_data(text, data)
@@ -233,6 +251,8 @@ def run(flags: Flags, task: tuple[str, ...], as_json: bool, accept_download: boo
             return await front.run(prompt, session_id=session_id)
         finally:
             await client.close()
+            if asker is not None:
+                asker.close()
 
     sys.exit(asyncio.run(whole()))
 
@@ -260,10 +280,10 @@ def _with_data(task: str, data: bytes) -> str:
     return f"{task}\n\nThe data ({len(data):,} bytes) is in the file {path}. It begins:\n{head}".strip()
 
 
-def _controlling_terminal() -> Any:
-    """An open /dev/tty, None if there is nobody."""
+def _asker() -> TerminalAsker | None:
+    """Whoever sits at the controlling terminal, None if there is nobody."""
     try:
-        return open("/dev/tty", encoding="utf-8", errors="replace")
+        return TerminalAsker()
     except OSError:
         return None
 
@@ -300,7 +320,6 @@ def sessions(as_json: bool) -> None:
     import msgspec
 
     from oi_tui.app.build import open_store
-    from oi_tui.app.engine.text import safe_text
 
     store = open_store()
     try:
@@ -308,7 +327,7 @@ def sessions(as_json: bool) -> None:
     finally:
         store.close()
     if as_json:
-        click.echo(msgspec.json.encode([msgspec.to_builtins(record) for record in records]).decode())
+        print(json.dumps(msgspec.to_builtins(records)))  # ASCII: nothing that a terminal obeys
         return
     import datetime
 
@@ -339,7 +358,7 @@ def models_list() -> None:
 
 
 @models.command("fetch")
-@click.argument("model_id", required=False)
+@click.argument("model_id", required=False, type=words)
 def models_fetch(model_id: str | None) -> None:
     """Download a model (default: the one chosen for this machine)."""
     from oi_tui.app.engine.local import catalogue, choice
@@ -362,7 +381,7 @@ def models_fetch(model_id: str | None) -> None:
 
 
 @models.command("remove")
-@click.argument("model_id")
+@click.argument("model_id", type=words)
 def models_remove(model_id: str) -> None:
     """Delete a model's file (and what was downloaded of it)."""
     from oi_tui.app.engine.local import catalogue
@@ -384,16 +403,20 @@ def models_add(path: Path) -> None:
 
 def main() -> NoReturn:
     """The command `oi-tui`: errors of ours are two lines on stderr and an exit code, never a stack trace."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # as stderr is: an answer must not fail at its last step
     try:
-        program(prog_name="oi-tui")
-    except OiTuiError as error:
-        click.echo(f"✗ {error.title}", err=True)
-        if error.hint:
-            click.echo(f"  {error.hint}", err=True)
+        sys.exit(program(prog_name="oi-tui", standalone_mode=False))
+    except click.ClickException as error:
+        error.show()
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
+    except OiTuiError as error:
+        click.echo(f"✗ {safe_text(error.title)}", err=True)
+        if error.hint:
+            click.echo(f"  {safe_text(error.hint)}", err=True)
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
-    sys.exit(0)
 
 
 if __name__ == "__main__":

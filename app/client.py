@@ -25,6 +25,9 @@ LINE_LIMIT = 256 * 1024 * 1024
 CLOSE_TIMEOUT = 8.0
 """Seconds that the engine has to save and end before it is killed."""
 
+ENGINE = (sys.executable, "-P", "-m", "oi_tui.app.cli", "engine")
+"""What starts an engine. -P: a module in the folder where the person works must not shadow one of ours."""
+
 
 class EngineLost(Exception):
     """The engine is gone; the message says how it ended."""
@@ -62,15 +65,28 @@ class ProcessClient:
 
     @classmethod
     async def start(cls, setup: Configure, *, log: Path, command: tuple[str, ...] = ()) -> "ProcessClient":
-        """Start an engine; its own words on stdout and stderr go to the file `log`, never to the terminal."""
+        """Start an engine; its own words on stdout and stderr go to the file `log`, never to the terminal.
+
+        OiTuiError if it cannot be started.
+        """
+        try:
+            ours, process = await cls._spawn(log, command or ENGINE)
+        except OSError as error:  # no process left, or a log that cannot be written
+            raise OiTuiError("The engine could not be started.", hint=f"{error}.") from error
+        reader, writer = await asyncio.open_connection(sock=ours, limit=LINE_LIMIT)
+        writer.write(encode(Hello(version=VERSION, program="oi-tui")) + encode(setup))
+        return cls(process, reader, writer, log)
+
+    @staticmethod
+    async def _spawn(log: Path, command: tuple[str, ...]) -> tuple[socket.socket, Process]:
+        """Our end of the connection, and the process that has the other."""
         ours, theirs = socket.socketpair()
-        # -P: a module in the folder where the person works must not shadow one of ours
-        argv = command or (sys.executable, "-P", "-m", "oi_tui.app.cli", "engine")
-        with theirs:
+        with contextlib.ExitStack() as on_failure, theirs:
+            on_failure.enter_context(ours)
             descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
             try:
                 process = await asyncio.create_subprocess_exec(
-                    *argv,
+                    *command,
                     "--fd",
                     str(theirs.fileno()),
                     stdin=asyncio.subprocess.DEVNULL,
@@ -82,9 +98,8 @@ class ProcessClient:
                 )
             finally:
                 os.close(descriptor)
-        reader, writer = await asyncio.open_connection(sock=ours, limit=LINE_LIMIT)
-        writer.write(encode(Hello(version=VERSION, program="oi-tui")) + encode(setup))
-        return cls(process, reader, writer, log)
+            on_failure.pop_all()
+        return ours, process
 
     @property
     def pid(self) -> int:
@@ -179,7 +194,8 @@ class LocalClient:
         try:
             await self._engine.handle(verb)
         except OiTuiError as error:
-            failed = Failed(title=error.title, hint=error.hint, details=error.details, fatal=True)
+            code = error.exit_code
+            failed = Failed(title=error.title, hint=error.hint, details=error.details, fatal=True, exit_code=code)
             await self._replies.put(failed)
 
     async def replies(self) -> AsyncGenerator[Reply, None]:

@@ -5,8 +5,6 @@ chunk of the message language (LMC). The engine is the same one that the screen 
 """
 
 import asyncio
-import contextlib
-import getpass
 import json
 import signal
 from contextlib import aclosing
@@ -14,25 +12,18 @@ from typing import Protocol, TextIO
 
 from oi_tui.app.client import EngineClient, EngineLost
 from oi_tui.app.engine.blocks import ProseBlock
+from oi_tui.app.engine.errors import LocalModelError
 from oi_tui.app.engine.events import (
     AnyEvent,
-    CodeFinished,
-    DecisionMade,
     DecisionRequested,
-    ExecutionFinished,
+    InputAnswered,
     InputRequested,
-    KernelChanged,
-    NoticeAdded,
-    OutputAdded,
-    ProseFinished,
-    ProseGrew,
-    RetryScheduled,
     SessionOpened,
+    SettingsChanged,
     StopReason,
     TurnEnded,
 )
 from oi_tui.app.engine.lmc import LmcWriter
-from oi_tui.app.engine.mime import plain_text
 from oi_tui.app.engine.protocol import (
     Batch,
     Failed,
@@ -46,6 +37,7 @@ from oi_tui.app.engine.protocol import (
 from oi_tui.app.engine.text import safe_text
 from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.verbs import Answer, Decide, FetchModel, FindModels, Interrupt, Open, Submit, UseModel
+from oi_tui.app.narration import Narration, code_in_full
 
 EXIT_CODES: dict[StopReason, int] = {
     "done": 0,
@@ -61,34 +53,16 @@ EXIT_CODES: dict[StopReason, int] = {
 """What the process ends with. 2 is a wrong flag or settings file, 5 the session store, 6 the embedded model."""
 
 
+EMBEDDED = "local/"
+"""Names of embedded models begin so."""
+
+
 class Asker(Protocol):
     """Somebody at a terminal. `None` from `line` means that nobody is there any more."""
 
-    async def line(self, prompt: str, *, password: bool = False) -> str | None:
-        """One line."""
+    async def line(self, question: str, *, password: bool = False) -> str | None:
+        """One line, typed after the question was shown; cancellable."""
         ...
-
-
-class TerminalAsker:
-    """Asks on the controlling terminal, whatever stdin and stdout are."""
-
-    def __init__(self, terminal: TextIO, err: TextIO) -> None:
-        self._terminal = terminal
-        self._err = err
-
-    async def line(self, prompt: str, *, password: bool = False) -> str | None:
-        """One line, typed blind for a password."""
-        return await asyncio.to_thread(self._read, prompt, password)
-
-    def _read(self, prompt: str, password: bool) -> str | None:
-        if password:
-            with contextlib.suppress(EOFError):
-                return getpass.getpass(prompt, stream=self._err)
-            return None
-        self._err.write(prompt)
-        self._err.flush()
-        line = self._terminal.readline()
-        return line.rstrip("\n") if line else None
 
 
 class Headless:
@@ -106,23 +80,31 @@ class Headless:
     ) -> None:
         self._client = client
         self._out = out
-        self._err = err
+        self._narration = Narration(err)
+        self._say = self._narration.say
         self._asker = asker
         self._writer = LmcWriter() if as_json else None
         self._accept_download = accept_download
         self._transcript = Transcript()
         self._task = ""
         self._interrupts = 0
+        self._ended_by: signal.Signals | None = None
+        self._model = ""
+        """The name of the model that was asked for."""
+        self._model_open = False
         self._code = 1
         self._asking: asyncio.Task[None] | None = None
-        self._at_line_start = True
+        self._interrupting: asyncio.Task[None] | None = None
 
     async def run(self, task: str, *, session_id: str | None = None) -> int:
         """The exit code."""
         self._task = task
+        own = asyncio.current_task()
+        assert own is not None
         loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGINT, self._on_interrupt, asyncio.current_task())
-        loop.add_signal_handler(signal.SIGTERM, self._on_terminate, asyncio.current_task())
+        loop.add_signal_handler(signal.SIGINT, self._on_interrupt, own)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self._end_by, number, own)
         try:
             await self._client.send(Open(session_id=session_id))
             async with aclosing(self._client.replies()) as replies:
@@ -133,25 +115,30 @@ class Headless:
             self._say(f"✗ {error}\n")
             self._code = 1
         except asyncio.CancelledError:
+            if self._ended_by is None:
+                raise
             # Asked to end by a signal: the session is saved by the engine's close, which our caller awaits.
-            self._code = 130
+            self._code = 128 + self._ended_by
         finally:
-            if self._asking is not None:
-                self._asking.cancel()
-            loop.remove_signal_handler(signal.SIGINT)
-            loop.remove_signal_handler(signal.SIGTERM)
+            await self._stop_asking()
+            if self._interrupting is not None:
+                await asyncio.wait([self._interrupting])
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                loop.remove_signal_handler(number)
         return self._code
 
-    def _on_interrupt(self, task: asyncio.Task[int] | None) -> None:
+    def _on_interrupt(self, own: asyncio.Task[int]) -> None:
+        """The first stops the turn, if there is one; the engine then says that it ended."""
         self._interrupts += 1
-        if self._interrupts > 1 and task is not None:
-            task.cancel()
+        if self._interrupts > 1 or not self._transcript.turn_open:
+            self._end_by(signal.SIGINT, own)
+            return
         self._say("\n⊘ stopping… (Ctrl+C again ends at once)\n")
-        self._sending = asyncio.ensure_future(self._client.send(Interrupt(turn=True)))
+        self._interrupting = asyncio.create_task(self._client.send(Interrupt(turn=True)))
 
-    def _on_terminate(self, task: asyncio.Task[int] | None) -> None:
-        if task is not None:
-            task.cancel()
+    def _end_by(self, number: signal.Signals, own: asyncio.Task[int]) -> None:
+        self._ended_by = self._ended_by or number
+        own.cancel()
 
     # -- replies -------------------------------------------------------------------------------------
 
@@ -166,7 +153,7 @@ class Headless:
             case ModelsFound():
                 return await self._choose(reply)
             case FetchProgressed():
-                self._progress(reply)
+                self._narration.progress(reply)
             case FetchEnded(ready=True):
                 self._say("\n")
                 await self._client.send(Submit(text=self._task))
@@ -176,7 +163,7 @@ class Headless:
                 return True
             case Failed():
                 self._say(f"✗ {reply.title} {reply.hint}\n")
-                self._code = 5 if reply.fatal else 1
+                self._code = reply.exit_code
                 return reply.fatal
             case Hello():
                 pass
@@ -185,18 +172,25 @@ class Headless:
     async def _event(self, event: AnyEvent) -> bool:
         if self._writer is not None:
             for chunk in self._writer.chunks(event):
-                self._out.write(json.dumps(chunk, ensure_ascii=False) + "\n")
+                self._out.write(json.dumps(chunk) + "\n")  # ASCII: nothing that a terminal obeys
             self._out.flush()
-        self._narrate(event)
+        self._narration.tell(event)
         match event:
             case SessionOpened(model=""):
                 await self._client.send(FindModels())
             case SessionOpened():
+                self._model = event.model
                 await self._client.send(Submit(text=self._task))
+            case SettingsChanged():
+                self._model_open = bool(event.model)
             case DecisionRequested():
+                await self._stop_asking()
                 self._asking = asyncio.create_task(self._ask_decision(event))
             case InputRequested():
+                await self._stop_asking()
                 self._asking = asyncio.create_task(self._ask_input(event))
+            case InputAnswered(cancelled=True):
+                await self._stop_asking()
             case TurnEnded():
                 self._finish(event)
                 return True
@@ -206,6 +200,8 @@ class Headless:
 
     def _finish(self, event: TurnEnded) -> None:
         self._code = EXIT_CODES[event.reason]
+        if event.reason == "model_error" and self._model.startswith(EMBEDDED) and not self._model_open:
+            self._code = LocalModelError.exit_code
         if event.reason != "done":
             self._say(f"⊘ {event.detail or event.reason}\n")
         if self._writer is None and (answer := self.final_answer()):
@@ -227,6 +223,7 @@ class Headless:
         ready = next((offer for offer in found.offers if not offer.download_bytes), None)
         if ready is not None:
             self._say(f"Model: {ready.title} ({ready.id})\n")
+            self._model = ready.id
             await self._client.send(UseModel(name=ready.id, api_base=ready.api_base))
             await self._client.send(Submit(text=self._task))
             return False
@@ -239,29 +236,27 @@ class Headless:
         self._code = 6
         return True
 
-    def _progress(self, progress: FetchProgressed) -> None:
-        if not self._err.isatty():
-            return
-        share = progress.done_bytes / max(1, progress.total_bytes)
-        self._err.write(f"\r\x1b[K{progress.stage} {share:4.0%} of {progress.total_bytes / 1e6:,.0f} MB")
-        self._err.flush()
-
     # -- questions -------------------------------------------------------------------------------------
+
+    async def _stop_asking(self) -> None:
+        """There is one terminal, and a question that nobody waits for must not take the answer to the next."""
+        if self._asking is not None:
+            self._asking.cancel()
+            await asyncio.wait([self._asking])
 
     async def _ask_decision(self, request: DecisionRequested) -> None:
         """Ask until there is an answer that is one; an empty line never approves."""
         assert self._asker is not None, "an engine that cannot ask does not"
-        why = f" ({request.why})" if request.why else ""
+        why = f" ({safe_text(request.why)})" if request.why else ""
         prompt = f"Run this?{why} [y] run  [n] no  [r REASON] no, because…  [a] always this code  [s] stop: "
-        while True:
-            line = await self._asker.line(prompt)
-            if line is None:
-                await self._client.send(Decide(request_id=request.request_id, verdict="stop"))
-                return
+        question = code_in_full(request.language, request.source) + prompt
+        while (line := await self._asker.line(question)) is not None:
             verb = parse_decision(request.request_id, line)
             if verb is not None:
                 await self._client.send(verb)
                 return
+            question = prompt
+        await self._client.send(Decide(request_id=request.request_id, verdict="stop"))
 
     async def _ask_input(self, request: InputRequested) -> None:
         assert self._asker is not None, "an engine that cannot ask does not"
@@ -270,52 +265,6 @@ class Headless:
             await self._client.send(Interrupt())
         else:
             await self._client.send(Answer(request_id=request.request_id, text=line))
-
-    # -- narration -------------------------------------------------------------------------------------
-
-    def _narrate(self, event: AnyEvent) -> None:
-        match event:
-            case ProseGrew():
-                self._say(event.text)
-            case ProseFinished():
-                self._new_line()
-            case CodeFinished(complete=True):
-                self._new_line()
-                self._say(f"── {event.language} ──\n{event.source.rstrip()}\n──\n")
-            case DecisionMade(verdict="skip" | "stop"):
-                self._say(f"⊘ not run{': ' if event.reason else ''}{event.reason}\n")
-            case OutputAdded():
-                self._say(plain_text(event.output))
-            case ExecutionFinished():
-                self._new_line()
-                self._say(self._ended(event))
-            case KernelChanged(state="starting"):
-                self._say(f"● starting {event.language}…\n")
-            case RetryScheduled():
-                self._say(f"● {event.why}; trying again in {event.delay:.0f} s\n")
-            case NoticeAdded():
-                self._new_line()
-                self._say(f"{_SYMBOLS[event.level]} {event.title} {event.hint}\n")
-            case _:
-                pass
-
-    def _ended(self, event: ExecutionFinished) -> str:
-        code = f" · exit code {event.exit_code}" if event.exit_code else ""
-        return f"{'✓' if event.status == 'ok' else '✗'} {event.status} · {event.duration:.1f} s{code}\n"
-
-    def _new_line(self) -> None:
-        if not self._at_line_start:
-            self._say("\n")
-
-    def _say(self, text: str) -> None:
-        if not text:
-            return
-        self._err.write(safe_text(text))
-        self._err.flush()
-        self._at_line_start = text.endswith("\n")
-
-
-_SYMBOLS = {"info": "i", "warning": "!", "error": "✗"}
 
 
 def parse_decision(request_id: str, line: str) -> Decide | None:

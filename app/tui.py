@@ -60,7 +60,7 @@ class OiTui(App[None]):
         """A signal ends the program as a key does: the terminal is put back and the session saved."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self.call_later, self._leave)
+            loop.add_signal_handler(number, self.call_later, self._leave, 128 + number)
         self.app_resume_signal.subscribe(self, self._repaint)
         if self._complaint:
             self.notify(self._complaint, severity="warning", markup=False)
@@ -138,6 +138,6 @@ class OiTui(App[None]):
         if yes:
             await self._leave()
 
-    async def _leave(self) -> None:
+    async def _leave(self, code: int = 0) -> None:
         await self.chat.bridge.close()
-        self.exit()
+        self.exit(return_code=code)

@@ -92,6 +92,8 @@ class Failed(Value, frozen=True, kw_only=True, tag=True):
     hint: str = ""
     details: str = ""
     fatal: bool = False
+    exit_code: int = 1
+    """What a program that does one task ends with (see `errors`)."""
 
 
 Reply = Hello | Batch | ModelsFound | FetchProgressed | FetchEnded | Failed

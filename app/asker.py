@@ -1,0 +1,90 @@
+"""The person at the controlling terminal, asked line by line whatever stdin, stdout and stderr are.
+
+No thread reads: one that waits for a line can be neither stopped nor kept from taking the answer to the next
+question.
+"""
+
+import asyncio
+import contextlib
+import os
+import termios
+from collections.abc import Iterator
+
+LONGEST_LINE = 1 << 16
+"""Bytes; terminals give no longer ones."""
+
+_LOCAL_MODES = 3
+"""Where `termios.tcgetattr` has the flags of echo and line editing."""
+
+
+class TerminalAsker:
+    """Asks on a terminal of its own; OSError if there is none. Close it at the end."""
+
+    def __init__(self, path: str = "/dev/tty") -> None:
+        # Two descriptions of one terminal: reading must never wait, writing a long source must.
+        self._input = os.open(path, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK)
+        try:
+            self._output = os.open(path, os.O_WRONLY | os.O_NOCTTY)
+        except OSError:
+            os.close(self._input)
+            raise
+
+    async def line(self, question: str, *, password: bool = False) -> str | None:
+        """One line typed after the question was shown, blind for a password; None if nobody is there any more.
+
+        What was typed before counts for nothing. Cancelling it leaves the terminal as it was.
+        """
+        try:
+            with self._blind() if password else contextlib.nullcontext():
+                termios.tcflush(self._input, termios.TCIFLUSH)
+                self._write(question)
+                line = await self._typed()
+            if password:
+                self._write("\n")
+        except (OSError, termios.error):  # the terminal is gone
+            return None
+        return line
+
+    def close(self) -> None:
+        """Let go of the terminal."""
+        os.close(self._input)
+        os.close(self._output)
+
+    def _write(self, text: str) -> None:
+        data = text.encode(errors="backslashreplace")
+        while data:
+            data = data[os.write(self._output, data) :]
+
+    async def _typed(self) -> str | None:
+        line = b""
+        while not line.endswith(b"\n"):
+            piece = await self._piece()
+            if not piece:  # Ctrl+D; half a line is no answer
+                return None
+            line += piece
+        return line.decode(errors="replace").rstrip("\r\n")
+
+    async def _piece(self) -> bytes:
+        loop = asyncio.get_running_loop()
+        readable = asyncio.Event()
+        loop.add_reader(self._input, readable.set)
+        try:
+            while True:
+                await readable.wait()
+                try:
+                    return os.read(self._input, LONGEST_LINE)
+                except BlockingIOError:  # flushed in between
+                    readable.clear()
+        finally:
+            loop.remove_reader(self._input)
+
+    @contextlib.contextmanager
+    def _blind(self) -> Iterator[None]:
+        before = termios.tcgetattr(self._input)
+        without_echo = before.copy()
+        without_echo[_LOCAL_MODES] &= ~termios.ECHO
+        termios.tcsetattr(self._input, termios.TCSANOW, without_echo)
+        try:
+            yield
+        finally:
+            termios.tcsetattr(self._input, termios.TCSANOW, before)
