@@ -82,6 +82,19 @@ async def test_K20_a_cell_that_ignores_interrupts_is_ended_by_a_restart(make_pyt
     assert (await collect(kernel, "lost")).error.name == "NameError"
 
 
+async def test_K20_without_leave_to_restart_a_stubborn_cell_goes_on_and_keeps_its_state(
+    make_python: MakePython,
+) -> None:
+    kernel = make_python(KernelSection(interrupt_step=0.2))
+    async with asyncio.timeout(20), aclosing(kernel.run(DEAF)) as events:
+        await anext(events)
+        assert await kernel.interrupt(restart=False) == "ignored"
+        assert (kernel.state, kernel.generation) == ("busy", 1)
+        assert await kernel.interrupt() == "restart"
+        assert [event.status async for event in events if isinstance(event, RunFinished)] == ["interrupted"]
+    assert (kernel.state, kernel.generation) == ("idle", 2)
+
+
 async def test_a_restart_under_a_run_ends_it(make_python: MakePython) -> None:
     kernel = make_python()
 

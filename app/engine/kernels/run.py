@@ -62,6 +62,8 @@ class Run:
     def __init__(self, source: str, cap: int, spill_dir: Path | None) -> None:
         self.interrupting = False
         """Whether somebody asked for the end of it."""
+        self.ignores = False
+        """Whether it went on nevertheless."""
         self.over = asyncio.Event()
         self._lines = source.count("\n") + 1
         self._cap = OutputCap(cap, spill_dir)

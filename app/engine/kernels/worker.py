@@ -144,20 +144,27 @@ class WorkerKernel:
         if self._worker is not None and self._run is not None and not self._run.over.is_set():
             self._worker.answer(text)
 
-    async def interrupt(self) -> InterruptMeans:
-        """Climb the worker's rungs, then restart; each has `kernel.interrupt_step` seconds."""
+    async def interrupt(self, *, restart: bool = True) -> InterruptMeans:
+        """Climb the worker's rungs, each with `kernel.interrupt_step` seconds, then (only with `restart`) replace it.
+
+        A run that ignored all rungs once is replaced at once.
+        """
         async with self._ladder:
             run, worker = self._run, self._worker
             if run is None or worker is None or run.over.is_set():
                 return "nothing_ran"
             run.interrupting = True
             self._state = "interrupting"
-            for means in worker.rungs:
+            for means in worker.rungs if not (restart and run.ignores) else ():
                 worker.press(means)
                 with suppress(TimeoutError):
                     async with asyncio.timeout(self._settings.interrupt_step):
                         await run.over.wait()
                         return means
+            run.ignores = True
+            if not restart:
+                self._state = "busy" if self._state == "interrupting" else self._state
+                return "ignored"
             async with self._lifecycle:
                 if not run.over.is_set():
                     await self._replace_unless_closed(
