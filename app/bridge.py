@@ -135,7 +135,6 @@ class Bridge:
 
     async def _converse(self) -> None:
         self.stopped, self._activity = False, "starting"
-        self._verbs = asyncio.Queue()
         self._show_status()
         client = await self._connect()
         self._client = client
@@ -165,6 +164,7 @@ class Bridge:
         if self.stopped or self._closing:
             return
         self.stopped, self._queued = True, 0
+        self._verbs = asyncio.Queue()  # the next engine is not asked what this one was
         self._kernels.clear()
         self._running.clear()
         if self.transcript.turn_open:

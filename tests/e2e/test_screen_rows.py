@@ -1,6 +1,6 @@
 """The rows of the screen (V) and of the kernel as the person meets it (R3, R4), through the installed program."""
 
-import contextlib
+import json
 import re
 import signal
 import sys
@@ -24,6 +24,9 @@ LIST = "\n".join(ITEMS)
 PROPOSAL = "I'll write a file.\n\n```python\nopen('ran', 'w').write('yes')\n```\n"
 QUESTION = "Run this?"
 ITEM = re.compile(r"item \d{3}")
+SIZES = pytest.mark.parametrize(("columns", "rows"), [(80, 24), (120, 40)])
+ASKING = "I'll ask.\n\n```python\nname = input('name? ')\nprint('hello', name)\n```\n"
+ASKING_SECRETLY = "I'll ask.\n\n```python\nfrom getpass import getpass\nprint('length', len(getpass()))\n```\n"
 
 
 def last_prompt(request: dict[str, Any]) -> str:
@@ -32,13 +35,13 @@ def last_prompt(request: dict[str, Any]) -> str:
     return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
 
-def wait_armed(shown: Terminal) -> None:
-    """The keys of the question are dim until they count; then they have the accent."""
+def wait_armed(shown: Terminal, key: str = "y run") -> None:
+    """The keys of a question are dim until they count; then they have the accent."""
     accent = load_palette().inks.accent.removeprefix("#")
 
     def armed() -> bool:
         try:
-            return shown.colour("y run") == accent
+            return shown.colour(key) == accent
         except ScreenTimeout:  # the screen is being painted anew
             return False
 
@@ -72,8 +75,11 @@ def scrolled_down(shown: Terminal) -> str:
 # --- V1: pastes
 
 
-def test_V1_a_paste_of_three_lines_is_one_message(start: Start, openai_server: OpenAIServer) -> None:
-    shown = start("Thank you.")
+@SIZES
+def test_V1_a_paste_of_three_lines_is_one_message(
+    start: Start, openai_server: OpenAIServer, columns: int, rows: int
+) -> None:
+    shown = start("Thank you.", columns=columns, rows=rows)
     shown.paste("first\nsecond\nthird")
     shown.wait_for("third")
     assert openai_server.requests == []
@@ -82,11 +88,12 @@ def test_V1_a_paste_of_three_lines_is_one_message(start: Start, openai_server: O
     assert [last_prompt(request) for request in openai_server.requests] == ["first\nsecond\nthird"]
 
 
+@SIZES
 def test_V1_a_paste_of_one_megabyte_is_a_placeholder_and_is_sent_whole(
-    start: Start, openai_server: OpenAIServer
+    start: Start, openai_server: OpenAIServer, columns: int, rows: int
 ) -> None:
     lines = [f"{number:07d}" for number in range(131_072)]
-    shown = start("All read.")
+    shown = start("All read.", columns=columns, rows=rows)
     shown.paste("\n".join(lines))
     shown.wait_for("[paste #1: 131,072 lines]")
     assert openai_server.requests == []
@@ -103,13 +110,26 @@ def test_V1_a_placeholder_can_be_expanded(start: Start) -> None:
     shown.wait_for("line 30")
 
 
+def test_V1_a_paste_that_begins_like_code_is_a_prompt_and_runs_nothing(
+    start: Start, openai_server: OpenAIServer, folder: Path
+) -> None:
+    shown = start("Read.")
+    shown.paste("!touch ran\n" * 30)
+    shown.wait_for("[paste #1: 31 lines]")
+    shown.send("\r")
+    shown.wait_for("Read.")
+    assert last_prompt(openai_server.requests[0]).count("!touch ran") == 30
+    assert not (folder / "ran").exists()
+
+
 # --- V2: what was typed before the question came
 
 
+@SIZES
 def test_V2_keys_typed_before_the_question_never_approve(
-    start: Start, openai_server: OpenAIServer, folder: Path
+    start: Start, openai_server: OpenAIServer, folder: Path, columns: int, rows: int
 ) -> None:
-    shown = start(Turn(text=PROPOSAL, pause_after=4), "Good.")
+    shown = start(Turn(text=PROPOSAL, pause_after=4), "Good.", columns=columns, rows=rows)
     shown.send("write\r")
     shown.wait_for("I'll")
     shown.send("y\ry\rya\r")
@@ -127,8 +147,11 @@ def test_V2_keys_typed_before_the_question_never_approve(
     assert (folder / "ran").read_text() == "yes"
 
 
-def test_V2_a_click_that_brings_the_window_back_never_approves(start: Start, folder: Path) -> None:
-    shown = start(PROPOSAL, "Good.")
+@SIZES
+def test_V2_a_click_that_brings_the_window_back_never_approves(
+    start: Start, folder: Path, columns: int, rows: int
+) -> None:
+    shown = start(PROPOSAL, "Good.", columns=columns, rows=rows)
     shown.send("write\r")
     shown.wait_for(QUESTION)
     wait_armed(shown)
@@ -149,8 +172,8 @@ def test_V3_scrolling_up_while_an_answer_streams_keeps_the_view(start: Start, op
     shown.wheel(-5)
     shown.wait_for(re.compile(r"\d+ new"))
     read = ITEM.findall(shown.screen)
-    assert openai_server.exchanges[0].over.wait(30)
-    shown.wait_until(lambda: openai_server.exchanges[0].outcome == "whole", "the answer to be over")
+    shown.wait_for("enter send")  # the hint at rest: all of the answer has been drawn
+    assert openai_server.exchanges[0].outcome == "whole"
     assert ITEM.findall(shown.screen) == read
     to_timeline(shown)
     shown.send("\x1b[F")
@@ -161,8 +184,12 @@ def test_V3_scrolling_up_while_an_answer_streams_keeps_the_view(start: Start, op
 # --- V4: another size, in the middle of an answer
 
 
-def test_V4_a_resize_during_a_stream_loses_nothing_and_keeps_the_approval_keys_visible(start: Start) -> None:
-    shown = start(Turn(text=f"{LIST}\n\n{PROPOSAL}", chunk=12, pace=200), "Understood.")
+@SIZES
+def test_V4_a_resize_during_a_stream_loses_nothing_and_keeps_the_approval_keys_visible(
+    start: Start, columns: int, rows: int
+) -> None:
+    answer = Turn(text=f"{LIST}\n\n{PROPOSAL}", chunk=12, pace=200)
+    shown = start(answer, "Understood.", columns=columns, rows=rows)
     shown.send("go\r")
     shown.wait_for("item 020")
     shown.resize(40, 10)
@@ -170,7 +197,7 @@ def test_V4_a_resize_during_a_stream_loses_nothing_and_keeps_the_approval_keys_v
     for key in ("y run", "e edit", "n no", "s stop"):
         shown.wait_for(key)
     assert all(len(line) <= 40 for line in shown.screen.split("\n"))
-    shown.resize(80, 24)
+    shown.resize(columns, rows)
     shown.wait_for(re.compile(r"I'll write a file\.(.|\n)*Run this\?(.|\n)*y run(.|\n)*why"))
     wait_armed(shown)
     shown.send("y")
@@ -326,40 +353,47 @@ def test_R3_a_kernel_that_dies_is_reported_and_the_session_goes_on(
 # --- R4: running code asks
 
 
-def test_R4_input_is_asked_on_the_screen_and_nothing_is_sent_to_a_model(
+def test_R4_input_is_asked_on_the_screen_and_only_the_code_hears_the_answer(
     start: Start, openai_server: OpenAIServer
 ) -> None:
-    shown = start("Never asked.")
-    shown.send("%name = input('name? ')\r")
+    shown = start(ASKING, "All done.", arguments=("--approve", "auto"))
+    shown.send("ask me\r")
     shown.wait_for("Running code asks")
     shown.wait_for("name?")
     assert "name = input" in shown.screen
+    assert len(openai_server.requests) == 1, "nothing is asked of the model while the code waits"
+    answer(shown, "Ada")
+    shown.wait_for("All done.")
+    first, second = openai_server.requests
+    new = second["messages"][len(first["messages"]) :]
+    assert json.dumps(new).count("Ada") == json.dumps(new).count("hello Ada") == 1, "only what the code printed"
+
+
+def test_R4_a_password_is_neither_shown_nor_sent_to_the_model(start: Start, openai_server: OpenAIServer) -> None:
+    shown = start(ASKING_SECRETLY, "All done.", arguments=("--approve", "auto"))
+    shown.send("ask me\r")
+    shown.wait_for("Running code asks")
+    answer(shown, "xyzzy", masked=True)
+    shown.wait_for("All done.")
+    assert "length 5" in json.dumps(openai_server.requests[1]["messages"])
+    assert "xyzzy" not in json.dumps(openai_server.requests)
+    assert b"xyzzy" not in shown.raw
+
+
+def test_R4_what_a_person_runs_asks_without_any_model(start: Start, openai_server: OpenAIServer) -> None:
+    shown = start("Never asked.")
+    shown.send("%name = input('name? ')\r")
+    shown.wait_for("Running code asks")
     answer(shown, "Ada")
     shown.send("%print('hello', name)\r")
     shown.wait_for("hello Ada")
     assert openai_server.requests == []
 
 
-def test_R4_a_password_is_not_shown(start: Start, openai_server: OpenAIServer) -> None:
-    shown = start("Never asked.")
-    shown.send("%from getpass import getpass; secret = getpass()\r")
-    shown.wait_for("Running code asks")
-    answer(shown, "xyzzy", masked=True)
-    shown.send("%print('length', len(secret))\r")
-    shown.wait_for("length 5")
-    assert b"xyzzy" not in shown.raw
-    assert openai_server.requests == []
-
-
 def answer(shown: Terminal, text: str, *, masked: bool = False) -> None:
-    """Type an answer; the first key may have to be pressed again, because the question drops early ones."""
-    echo = "•" if masked else text[0]
-    for _ in range(50):
-        shown.send(text[0])
-        with contextlib.suppress(ScreenTimeout):
-            shown.wait_for(re.compile(rf"^ {echo}", re.MULTILINE), timeout=0.2)
-            break
-    shown.send(text[1:])
-    shown.wait_for(echo * len(text) if masked else text)
+    """Type an answer, once the question takes keys."""
+    wait_armed(shown, "enter send to the code")
+    shown.send(text)
+    shown.wait_for("•" * len(text) if masked else re.compile(rf"^ {text}", re.MULTILINE))
     shown.send("\r")
     shown.wait_gone("Running code asks")

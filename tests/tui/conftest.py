@@ -150,6 +150,12 @@ Play = Callable[..., AbstractAsyncContextManager[Stage]]
 
 
 @pytest.fixture
+def scripted_engine() -> ScriptedEngine:
+    """An engine that no app has started."""
+    return ScriptedEngine()
+
+
+@pytest.fixture
 def play(tmp_path: Path) -> Play:
     """`async with play(size=(80, 24)) as stage:` runs the app on a scripted engine with an open session."""
 

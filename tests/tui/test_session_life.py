@@ -6,6 +6,7 @@ import pytest
 from textual.events import Paste
 from textual.widgets import Input, OptionList, ProgressBar
 
+from oi_tui.app.bridge import Bridge
 from oi_tui.app.engine.blocks import NoticeBlock, UserBlock
 from oi_tui.app.engine.errors import OiTuiError
 from oi_tui.app.engine.events import (
@@ -37,7 +38,7 @@ from oi_tui.app.screens.help import HelpScreen
 from oi_tui.app.screens.setup import SetupScreen
 from oi_tui.widgets.composer import Composer, PromptArea
 from oi_tui.widgets.question import QuestionPanel
-from oi_tui.widgets.status import StatusBar, laid_out, parts
+from oi_tui.widgets.status import Status, StatusBar, laid_out, parts
 from oi_tui.widgets.welcome import Welcome
 
 EMBEDDED = ModelOffer(
@@ -58,6 +59,26 @@ async def test_a_session_is_opened_first_and_a_prompt_from_the_command_line_sent
     async with play(prompt="hello") as stage:
         await stage.engine.heard(1)
         assert stage.engine.verbs == [Open(), Submit(text="hello")]
+
+
+class NobodyLooks:
+    """A view that shows nothing."""
+
+    def show_status(self, status: Status, queued: int) -> None:
+        pass
+
+
+async def test_a_prompt_sent_before_the_engine_is_there_is_not_lost(scripted_engine):
+    async def connect():
+        return scripted_engine
+
+    bridge = Bridge(connect, NobodyLooks())
+    bridge.send(Submit(text="early"))
+    running = asyncio.create_task(bridge.run())
+    assert await scripted_engine.heard(1) == [Submit(text="early")]
+    async with asyncio.timeout(10):
+        await bridge.close()
+        await running
 
 
 async def test_escape_interrupts_the_cell_and_twice_the_turn(play):
