@@ -245,7 +245,8 @@ class Engine:
                 self._emit(session.notice("info", "Not sent, because you stopped the turn:", hint=job.text))
             if waiting and not session.transcript.turn_open:
                 self._emit(session.end_turn("interrupted", "Interrupted by you."))
-        session.interrupt(turn=verb.turn)
+        if (event := session.interrupt(turn=verb.turn)) is not None:
+            self._emit(event)
 
     async def _work(self) -> None:
         while True:

@@ -85,6 +85,8 @@ class FakeKernel:
         self.interrupts = 0
         self.blocked = False
         """Set it to make every run wait until it is interrupted, after its events but the last."""
+        self.stubborn = False
+        """Set it to make runs ignore everything but a restart."""
         self.fails: KernelError | None = None
         """Set it to make every start fail."""
         self.starting: asyncio.Event | None = None
@@ -139,14 +141,16 @@ class FakeKernel:
         self.answers.append(text)
         self._released.set()
 
-    async def interrupt(self) -> InterruptMeans:
-        """Ends the run at its next event."""
+    async def interrupt(self, *, restart: bool = True) -> InterruptMeans:
+        """Ends the run at its next event; a stubborn one only with a restart."""
         if self.state != "busy":
             return "nothing_ran"
         self.interrupts += 1
+        if self.stubborn and not restart:
+            return "ignored"
         self._interrupted = True
         self._released.set()
-        return "signal"
+        return "restart" if self.stubborn else "signal"
 
     async def restart(self) -> None:
         """Counts the generation up."""

@@ -379,7 +379,10 @@ async def test_a_session_that_is_not_there_is_a_fatal_failure_in_plain_words(tmp
         await front.client.send(Open(session_id="nope"))
         failed = await front.until(lambda r: isinstance(r, Failed))
         assert failed == Failed(
-            title="There is no session nope.", hint="`oi-tui sessions` lists those there are.", fatal=True
+            title="There is no session nope.",
+            hint="`oi-tui sessions` lists those there are.",
+            fatal=True,
+            exit_code=5,
         )
 
 

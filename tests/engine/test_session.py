@@ -392,6 +392,28 @@ async def test_L3_stopping_the_turn_stops_the_cell_and_asks_the_model_no_more() 
     assert events[-1].reason == "interrupted"
 
 
+async def test_N2_a_run_that_ignores_the_interrupt_costs_the_kernel_only_when_the_turn_is_stopped() -> None:
+    kernel = FakeKernel({"1+1": [printed("deaf\n"), RunFinished(status="ok")]})
+    kernel.blocked = kernel.stubborn = True
+    session = make(FakeModel(ADD), kernel)
+    told: list[AnyEvent | None] = []
+
+    def insist() -> None:
+        told.append(session.interrupt(turn=True))
+
+    def stop(event: AnyEvent) -> None:
+        if isinstance(event, OutputAdded):
+            told.append(session.interrupt())
+            asyncio.get_running_loop().call_later(0.1, insist)
+
+    events = await play(session.run("add"), stop)
+    assert kernel.interrupts == 2
+    assert [event.state for event in told if isinstance(event, KernelChanged)] == ["interrupting"] * 2
+    assert of(ExecutionFinished, events)[0].status == "interrupted"
+    assert "restarted" in of(NoticeAdded, events)[0].title
+    assert events[-1].reason == "interrupted"
+
+
 async def test_R1_an_interrupt_while_the_kernel_starts_keeps_the_code_from_running() -> None:
     kernel = FakeKernel({"1+1": TWO})
     kernel.starting = asyncio.Event()

@@ -52,7 +52,9 @@ class Execution:
         self._clock = clock
         self._input: InputRequested | None = None
         self._stopping: asyncio.Task[InterruptMeans] | None = None
-        self._over = False
+        self._over = asyncio.Event()
+        self._forced = asyncio.Event()
+        """The kernel may be restarted, if nothing else stops the run."""
 
     async def events(self) -> AsyncGenerator[AnyEvent, None]:
         """From the start of the kernel, if it is cold, to `ExecutionFinished`."""
@@ -72,7 +74,7 @@ class Execution:
             yield _notice("error", error.title, hint=error.hint, details=error.details)
             yield ExecutionFinished(block_id=self.block.id, status="died", duration=self._clock() - begun)
         finally:
-            self._over = True
+            self._over.set()
             if self._stopping is not None:
                 await asyncio.gather(self._stopping, return_exceptions=True)  # told by the epilogue, if by anybody
         yield self._kernel_changed(self.kernel.state)
@@ -88,7 +90,7 @@ class Execution:
                     for translated in self._translate(event):
                         yield translated
                     continue
-                self._over = True
+                self._over.set()
                 for closed in self._close_input(cancelled=event.status != "ok"):
                     yield closed
                 duration = self._clock() - begun
@@ -143,7 +145,7 @@ class Execution:
 
     def _ask(self, event: InputWanted) -> AnyEvent:
         if not self.can_ask:
-            self.interrupt()
+            self.interrupt(force=True)
             return _notice("warning", "The code asked for input, and there is nobody to answer: it was interrupted.")
         self._input = InputRequested(
             request_id=new_id(), block_id=self.block.id, prompt=event.prompt, password=event.password
@@ -162,18 +164,27 @@ class Execution:
         await self.kernel.answer(text)
         return True
 
-    def interrupt(self) -> None:
-        """Stop the run, by the kernel's ladder; a second call while it climbs changes nothing."""
+    def interrupt(self, *, force: bool) -> None:
+        """Stop the run; only with `force` at the price of the kernel's state, if it ignores everything else.
+
+        A second call while the first is at work changes nothing but that.
+        """
+        if force:
+            self._forced.set()
         if self._stopping is None:
             self._stopping = asyncio.create_task(self._stop())
 
     async def _stop(self) -> InterruptMeans:
-        """Interrupt until something was there to be interrupted: the kernel may be just about to take the run."""
+        """Interrupt until there was something to interrupt: the kernel may be just about to take the run."""
         while True:
-            means = await self.kernel.interrupt()
-            if means != "nothing_ran" or self._over:
-                return means
-            await asyncio.sleep(RETRY)
+            means = await self.kernel.interrupt(restart=self._forced.is_set())
+            match means:
+                case "nothing_ran" if not self._over.is_set():
+                    await asyncio.sleep(RETRY)
+                case "ignored" if not self._over.is_set():
+                    await _first(self._forced, self._over)
+                case _:
+                    return means
 
     def _kernel_changed(self, state: KernelState) -> AnyEvent:
         return KernelChanged(language=self.kernel.language, state=state, generation=self.kernel.generation)
@@ -181,3 +192,13 @@ class Execution:
 
 def _notice(level: Level, title: str, *, hint: str = "", details: str = "") -> AnyEvent:
     return NoticeAdded(block_id=new_id(), level=level, title=title, hint=hint, details=details)
+
+
+async def _first(*events: asyncio.Event) -> None:
+    """Wait until one of these is set."""
+    waits = [asyncio.ensure_future(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()

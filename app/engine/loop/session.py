@@ -19,6 +19,7 @@ from oi_tui.app.engine.events import (
     CodeFinished,
     CodeStarted,
     ConversationCleared,
+    KernelChanged,
     NoticeAdded,
     SessionOpened,
     SettingsChanged,
@@ -143,20 +144,26 @@ class Session:
         execution = self._execution
         return execution is not None and await execution.answer(request_id, text)
 
-    def interrupt(self, *, turn: bool = False) -> None:
+    def interrupt(self, *, turn: bool = False) -> AnyEvent | None:
         """Stop the run that is under way, else the answer that streams; with `turn`, whatever the turn does.
 
-        Returns at once; how it ended is told by the events of the turn.
+        Returns at once; how it ended is told by the events of the turn. A kernel that ignores the interrupt
+        goes on, unless the turn is stopped: then it is restarted.
         """
         execution = self._execution
         if turn or (execution is None and self._reading is not None):
             self._halt.set()
         if execution is not None:
-            execution.interrupt()
-        elif self._halted() and self._reading is not None:
+            execution.interrupt(force=turn)
+            kernel = execution.kernel
+            return self._apply(
+                KernelChanged(language=kernel.language, state="interrupting", generation=kernel.generation)
+            )
+        if self._halted() and self._reading is not None:
             self._reading.cancel()
         elif turn:
             self._decisions.withdraw()
+        return None
 
     def opened(self, event: SessionOpened) -> AnyEvent:
         """The session begins, or goes on."""
