@@ -1,0 +1,163 @@
+"""What a person at a real terminal is asked while a task runs without a screen, and what counts as an answer."""
+
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from support.openai_server import OpenAIServer, Turn
+from support.terminal import Terminal
+
+pytestmark = pytest.mark.pty
+
+ASKED = "[s] stop:"
+"""The end of the question."""
+
+
+@pytest.fixture
+def task(
+    terminal: Callable[..., Terminal], clean_env: dict[str, str], openai_server: OpenAIServer, tmp_path: Path
+) -> Callable[..., Terminal]:
+    """Starts a task on the scripted server, in a terminal."""
+
+    def start(*turns: Turn, options: tuple[str, ...] = (), shell: str = "") -> Terminal:
+        openai_server.script(*turns)
+        server = ["-m", "openai/scripted", "--api-base", openai_server.url, "--api-key", "x"]
+        argv = [sys.executable, "-m", "oi_tui.app.cli", "run", *server, *options, "do it"]
+        if shell:
+            argv = ["/bin/sh", "-c", shell, "sh", *argv]
+        return terminal(argv, env=clean_env, cwd=tmp_path, columns=120, rows=40, timeout=20)
+
+    return start
+
+
+def code(source: str) -> Turn:
+    """An answer that is one block of Python."""
+    return Turn(text=f"```python\n{source}\n```")
+
+
+def test_U5_what_is_asked_about_is_shown_whole_right_before_the_question(task: Callable[..., Terminal]) -> None:
+    asking = task(code("s = 'a\x1b]0;'; open('m\u0430de', 'w')"))
+    asking.wait_for(ASKED)
+    shown = asking.screen
+    assert "s = 'a<U+001B>]0;'; open('m<U+0430>de', 'w')\n──\n! 2 hidden characters" in shown
+    assert shown.index("2 hidden characters") < shown.index("Run this?")
+    asking.send("n\n")
+    assert asking.wait_exit() == 7
+
+
+@pytest.mark.kernel
+def test_each_block_of_an_answer_is_shown_with_its_own_question(task: Callable[..., Terminal], tmp_path: Path) -> None:
+    both = "```python\nopen('first', 'w')\n```\nand\n```python\nopen('second', 'w')\n```"
+    asking = task(Turn(text=both), Turn(text="Done."))
+    asking.wait_for(ASKED)
+    assert "open('first', 'w')" in asking.screen
+    assert "second" not in asking.screen
+    asking.send("y\n")
+    asking.wait_until(lambda: asking.raw.count(b"Run this?") == 2, "the second question")
+    assert (tmp_path / "first").exists()
+    assert asking.raw.count(b"open('first', 'w')") == 1
+    asking.wait_for("open('second', 'w')")
+    asking.send("n\n")
+    assert asking.wait_exit() == 7
+    assert not (tmp_path / "second").exists()
+
+
+def test_code_that_is_asked_about_stands_in_a_log_of_stderr_and_on_the_terminal(
+    task: Callable[..., Terminal], tmp_path: Path
+) -> None:
+    asking = task(code("open('made', 'w')"), shell='"$@" 2>told')
+    asking.wait_for(ASKED)
+    assert "open('made', 'w')" in asking.screen
+    asking.send("n\n")
+    assert asking.wait_exit() == 7
+    assert "open('made', 'w')" in (tmp_path / "told").read_text(encoding="utf-8")
+
+
+def test_U2_what_was_typed_before_the_question_does_not_answer_it(
+    task: Callable[..., Terminal], openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    asking = task(Turn(text="```python\nopen('made', 'w')\n```", pause_after=3))
+    assert openai_server.arrived.acquire(timeout=60)
+    asking.send("y\ny\ny")
+    asking.wait_for("y")  # the terminal has it
+    openai_server.release()
+    asking.wait_for(ASKED)
+    asking.send("\n")  # of the last y nothing is left
+    asking.wait_until(lambda: asking.raw.count(b"Run this?") == 2, "the question again")
+    asking.send("n\n")
+    assert asking.wait_exit() == 7
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_at_the_question_ends_the_program_at_once(
+    task: Callable[..., Terminal], number: signal.Signals, status: int
+) -> None:
+    asking = task(code("1"))
+    asking.wait_for(ASKED)
+    asking.signal(number)
+    assert asking.wait_exit() == status
+    assert asking.faults == []
+
+
+def test_ctrl_c_at_the_question_ends_the_turn_without_enter(task: Callable[..., Terminal]) -> None:
+    asking = task(code("1"))
+    asking.wait_for(ASKED)
+    asking.send("\x03")
+    assert asking.wait_exit() == 130
+
+
+def test_the_end_of_input_stops(task: Callable[..., Terminal]) -> None:
+    asking = task(code("1"))
+    asking.wait_for(ASKED)
+    asking.send("y\x04\x04")
+    assert asking.wait_exit() == 7
+
+
+@pytest.mark.kernel
+def test_R4_a_password_is_not_shown_and_reaches_the_code(task: Callable[..., Terminal]) -> None:
+    asking = task(
+        code("import getpass\nprint(getpass.getpass('Word? ')[::-1])"), Turn(text="Done."), options=("--yes",)
+    )
+    asking.wait_for("asks] Word?")
+    asking.send("tercés\n")
+    assert asking.wait_exit() == 0
+    assert b"terc" not in asking.raw
+    assert "sécret".encode() in asking.raw
+    assert asking.faults == []
+
+
+@pytest.mark.kernel
+def test_ctrl_c_at_a_password_leaves_the_terminal_with_echo(task: Callable[..., Terminal]) -> None:
+    asking = task(code("import getpass\ngetpass.getpass('Word? ')"), options=("--yes",))
+    asking.wait_for("asks] Word?")
+    asking.wait_until(lambda: asking.faults == ["echo is off"], "the echo to go")
+    asking.send("\x03")
+    assert asking.wait_exit() == 130
+    assert asking.faults == []
+
+
+@pytest.mark.kernel
+def test_a_question_that_nobody_waits_for_does_not_take_the_next_answer(
+    task: Callable[..., Terminal], tmp_path: Path
+) -> None:
+    dying = "import os, threading\nthreading.Timer(0.5, os._exit, [1]).start()\ninput('Name? ')"
+    asking = task(code(dying), code("open('made', 'w')"), Turn(text="Done."))
+    asking.wait_for(ASKED)
+    asking.send("y\n")
+    asking.wait_until(lambda: asking.raw.count(b"Run this?") == 2, "the question after the kernel died")
+    asking.send("y\n")
+    assert asking.wait_exit() == 0
+    assert (tmp_path / "made").exists()
+
+
+def test_a_reader_that_goes_away_ends_the_program_quietly(task: Callable[..., Terminal]) -> None:
+    long = Turn(text="word " * 2000, chunk=50)
+    piped = task(long, options=("--json",), shell='"$@" 2>told | head -n 1; cat told; echo ended')
+    piped.wait_for("ended")
+    assert piped.wait_exit() == 0
+    assert b"Traceback" not in piped.raw
+    assert b"BrokenPipe" not in piped.raw
