@@ -182,7 +182,7 @@ class Headless:
                 self._model = event.model
                 await self._client.send(Submit(text=self._task))
             case SettingsChanged():
-                self._model_open = bool(event.model)
+                self._model_open = event.context_window is not None  # every embedded model that is open has one
             case DecisionRequested():
                 await self._stop_asking()
                 self._asking = asyncio.create_task(self._ask_decision(event))

@@ -1,12 +1,17 @@
 """The command line as a program of its own: flags, exit codes, what goes to stdout and what to stderr."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from oi_tui.app.client import ProcessClient
+from oi_tui.app.engine.errors import OiTuiError
+from oi_tui.app.engine.protocol import Configure
+from oi_tui.app.engine.settings import Settings
 from support.openai_server import OpenAIServer, Turn
 
 CODE = "I'll add.\n\n```python\nprint(40 + 2)\n```\n"
@@ -148,3 +153,46 @@ def test_help_and_version_load_neither_the_screen_nor_the_engines_libraries() ->
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_bytes_that_are_no_text_are_replaced_in_a_task_and_refused_as_a_folder(
+    clean_env: dict[str, str], openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    openai_server.script(Turn(text="Hello."))
+    done = oi_tui(clean_env, "run", *on(openai_server), os.fsdecode(b"caf\xe9"), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr.decode()
+    assert openai_server.requests[0]["messages"][-1]["content"] == "caf\ufffd"
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    folder.mkdir()
+    done = oi_tui(clean_env, "run", *on(openai_server), "--cwd", str(folder), "x")
+    assert (done.returncode, b"not UTF-8" in done.stderr) == (2, True), done.stderr
+
+
+def test_L21_an_embedded_model_that_is_not_here_is_exit_code_six(clean_env: dict[str, str], tmp_path: Path) -> None:
+    names = oi_tui(clean_env, "models", "list").stdout.decode().replace("▸", " ").split("\n")
+    done = oi_tui(clean_env, "run", "-m", f"local/{names[0].split()[0]}", "x", cwd=tmp_path)
+    assert done.returncode == 6, done.stderr.decode()
+
+
+def test_T1_what_programs_read_holds_nothing_that_a_terminal_obeys(
+    clean_env: dict[str, str], openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    openai_server.script(Turn(text="a\x9b31m\u202eb \N{GRINNING FACE}"))
+    done = oi_tui(clean_env, "run", "--json", *on(openai_server), "x", cwd=tmp_path)
+    assert done.stdout.isascii()
+    content = "".join(c.get("content", "") for c in map(json.loads, done.stdout.splitlines()) if c["role"] != "user")
+    assert content == "a\x9b31m\u202eb \N{GRINNING FACE}"
+
+
+def test_an_answer_that_stdout_cannot_encode_is_written_all_the_same(
+    clean_env: dict[str, str], openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    openai_server.script(Turn(text="žluť"))
+    done = oi_tui(clean_env | {"PYTHONIOENCODING": "ascii"}, "run", *on(openai_server), "x", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, b"\\u017elu\\u0165\n"), done.stderr
+
+
+async def test_L21_an_engine_whose_log_cannot_be_written_is_an_error_in_plain_words(tmp_path: Path) -> None:
+    setup = Configure(settings=Settings(), cwd=str(tmp_path))
+    with pytest.raises(OiTuiError, match="could not be started"):
+        await ProcessClient.start(setup, log=tmp_path)
