@@ -16,7 +16,16 @@ from pathlib import Path
 from typing import Protocol
 
 from oi_tui.app.engine.errors import OiTuiError
-from oi_tui.app.engine.protocol import VERSION, Configure, Failed, Hello, ProtocolError, Reply, decode_reply, encode
+from oi_tui.app.engine.protocol import (
+    VERSION,
+    Configure,
+    Hello,
+    ProtocolError,
+    Reply,
+    decode_reply,
+    encode,
+    fatal,
+)
 from oi_tui.app.engine.verbs import AnyVerb, Close
 
 LINE_LIMIT = 256 * 1024 * 1024
@@ -194,9 +203,7 @@ class LocalClient:
         try:
             await self._engine.handle(verb)
         except OiTuiError as error:
-            code = error.exit_code
-            failed = Failed(title=error.title, hint=error.hint, details=error.details, fatal=True, exit_code=code)
-            await self._replies.put(failed)
+            await self._replies.put(fatal(error))
 
     async def replies(self) -> AsyncGenerator[Reply, None]:
         """See EngineClient."""

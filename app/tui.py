@@ -1,7 +1,8 @@
 """The Textual app: colours, screens and leaving. What happens in a session is the chat screen's."""
 
-import asyncio
+import os
 import signal
+import threading
 import time
 import traceback
 from collections.abc import Iterable
@@ -26,11 +27,15 @@ from oi_tui.app.screens.help import HelpScreen
 from oi_tui.themes.loader import ThemeError, choose_palette, load_palette, textual_theme, theme_names
 from oi_tui.widgets.arming import Clock
 
+LAST_RESORT = 12.0
+"""Seconds that leaving may take after a signal; the engine has 8 of them to save and end."""
+
 
 class OiTui(App[None]):
     """The terminal front end of one session."""
 
     TITLE = "oi-tui"
+    CSS = "ToastRack { dock: top; align: right top; margin: 0; }"  # below, it would hide what is typed and asked
     CSS_PATH = "screens/chat.tcss"  # Textual loads the sheet of every screen but the default one
     BINDINGS: ClassVar[list[BindingType]] = bindings(of_the_app=True)
 
@@ -58,9 +63,8 @@ class OiTui(App[None]):
 
     def on_mount(self) -> None:
         """A signal ends the program as a key does: the terminal is put back and the session saved."""
-        loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self.call_later, self._leave, 128 + number)
+            signal.signal(number, self._on_signal)
         self.app_resume_signal.subscribe(self, self._repaint)
         if self._complaint:
             self.notify(self._complaint, severity="warning", markup=False)
@@ -73,9 +77,18 @@ class OiTui(App[None]):
 
     def on_unmount(self) -> None:
         """Signals are nobody's again."""
-        loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_DFL)
+
+    def _on_signal(self, number: int, _: object) -> None:
+        """Leave; if that does not come to an end, end: where the terminal is gone, writing to it blocks for ever.
+
+        Not a handler of the event loop, because it is the loop that may be blocked. The engine saves by itself.
+        """
+        last_resort = threading.Timer(LAST_RESORT, os._exit, [128 + number])
+        last_resort.daemon = True
+        last_resort.start()
+        self.call_later(self._leave, 128 + number)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The palette: every command that needs no argument."""

@@ -25,6 +25,9 @@ from oi_tui.widgets.editor import SourceEditor
 from oi_tui.widgets.keyrow import KeyRow
 from oi_tui.widgets.source import SourceView
 
+_LETTERS = frozenset("yeanrsvjk? ")
+"""What means something here; any other letter is a part of something else."""
+
 _SCROLL_KEYS = frozenset({"up", "down", "pageup", "pagedown", "home", "end", "tab", "shift+tab", "ctrl+up"})
 
 
@@ -188,6 +191,8 @@ class ApprovalPanel(Widget, can_focus=True):
         """Keys that were on their way when the question came are dropped."""
         if self.stage != "question" or event.key in _SCROLL_KEYS:
             return
+        if self.arming.armed and event.is_printable and event.character not in _LETTERS:
+            self.arming.show()  # somebody is writing a sentence: its next letter must not decide
         if not self.arming.armed and event.key != "escape":
             event.stop()
             event.prevent_default()

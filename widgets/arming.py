@@ -14,7 +14,7 @@ Clock = Callable[[], float]
 class Arming:
     """Armed once the question has been up for `delay` seconds and no key was pressed for `pause` seconds."""
 
-    def __init__(self, clock: Clock, *, delay: float = 0.3, pause: float = 0.7) -> None:
+    def __init__(self, clock: Clock, *, delay: float = 0.5, pause: float = 1.0) -> None:
         self._clock = clock
         self._delay = delay
         self._pause = pause

@@ -41,6 +41,8 @@ class PromptArea(TextArea):
         Binding("shift+enter,ctrl+j", "newline", "New line", id="composer.newline", key_display="shift+enter, ctrl+j"),
         Binding("up", "up", "Line up; at the top, earlier prompts", id="composer.up"),
         Binding("down", "down", "Line down; at the bottom, later prompts", id="composer.down"),
+        Binding("pageup", "screen.page(-1)", "The timeline, a page up", id="composer.page_up"),
+        Binding("pagedown", "screen.page(1)", "The timeline, a page down", id="composer.page_down"),
         Binding("ctrl+underscore", "undo", "Undo", id="composer.undo", key_display="ctrl+_"),
         Binding("ctrl+o", "expand_paste", "Open the paste at the cursor", id="composer.paste"),
     ]

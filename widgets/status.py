@@ -38,6 +38,10 @@ _MODES: dict[ApprovalMode, str] = {"ask": "asks first", "auto": "runs unasked", 
 _SEPARATOR = " · "
 
 
+_NAME = 1
+"""Rank of the model's name, the one part that can be cut."""
+
+
 class Part(NamedTuple):
     """A piece of the line; the smaller its `rank`, the longer it stays on a narrow terminal."""
 
@@ -63,8 +67,9 @@ class StatusBar(Widget, can_focus=False):
 
 def parts(status: Status) -> list[Part]:
     """Everything that could be shown, in reading order."""
-    found = [Part(safe_text(status.model) or "no model", 1, style="$text")]
-    found.append(Part(_MODES[status.approval], 3, style="$warning" if status.approval == "auto" else "$dim"))
+    unasked = status.approval == "auto"
+    found = [Part(safe_text(status.model) or "no model", _NAME, style="$text")]
+    found.append(Part(_MODES[status.approval], 0 if unasked else 3, style="$warning" if unasked else "$dim"))
     if status.activity:
         found.append(Part(status.activity, 0, style="$accent"))
     usage = status.usage
@@ -77,7 +82,8 @@ def parts(status: Status) -> list[Part]:
         found.append(Part(_money(usage.cost), 6, right=True))
     for language, state in status.kernels:
         style = "$error" if state == "dead" else "$accent" if state == "busy" else "$dim"
-        found.append(Part(f"{safe_text(language)} {_SYMBOLS[state]} {state}", 2, right=True, style=style))
+        rank = 4 if state in ("idle", "cold") else 2
+        found.append(Part(f"{safe_text(language)} {_SYMBOLS[state]} {state}", rank, right=True, style=style))
     return found
 
 
@@ -86,11 +92,18 @@ def laid_out(found: list[Part], width: int) -> Content:
     shown = list(found)
     while len(shown) > 2 and _width(shown) > width:
         shown.remove(max(shown, key=lambda part: part.rank))
+    if (over := _width(shown) - width) > 0:
+        shown = [_cut(part, over) if part.rank == _NAME else part for part in shown]
     left = _joined([part for part in shown if not part.right])
     right = _joined([part for part in shown if part.right])
     if left.cell_length + right.cell_length + 1 > width:
         return Content(" ").join([left, right]).truncate(width, ellipsis=True)
     return Content.assemble(left, " " * (width - left.cell_length - right.cell_length), right)
+
+
+def _cut(part: Part, cells: int) -> Part:
+    """The part, shorter by about so many cells."""
+    return part._replace(text=part.text[: max(3, len(part.text) - cells - 1)] + "…")
 
 
 def _joined(shown: list[Part]) -> Content:

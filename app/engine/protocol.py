@@ -10,6 +10,7 @@ from typing import Literal
 
 import msgspec
 
+from oi_tui.app.engine.errors import OiTuiError
 from oi_tui.app.engine.events import AnyEvent
 from oi_tui.app.engine.settings import Settings
 from oi_tui.app.engine.values import Value
@@ -94,6 +95,11 @@ class Failed(Value, frozen=True, kw_only=True, tag=True):
     fatal: bool = False
     exit_code: int = 1
     """What a program that does one task ends with (see `errors`)."""
+
+
+def fatal(error: OiTuiError) -> Failed:
+    """An error of ours as the last word of an engine."""
+    return Failed(title=error.title, hint=error.hint, details=error.details, fatal=True, exit_code=error.exit_code)
 
 
 Reply = Hello | Batch | ModelsFound | FetchProgressed | FetchEnded | Failed

@@ -21,6 +21,7 @@ from oi_tui.app.engine.protocol import (
     Reply,
     decode_request,
     encode,
+    fatal,
 )
 from oi_tui.app.engine.service import Engine
 from oi_tui.app.engine.verbs import Close
@@ -77,7 +78,7 @@ async def _configured(reader: asyncio.StreamReader, make: MakeEngine, send: Send
     except ProtocolError as error:
         await send(Failed(title="The front end does not speak this protocol.", details=str(error), fatal=True))
     except OiTuiError as error:
-        await send(Failed(title=error.title, hint=error.hint, details=error.details, fatal=True))
+        await send(fatal(error))
     return None
 
 
@@ -94,7 +95,7 @@ async def _follow(reader: asyncio.StreamReader, engine: Engine, send: Send) -> N
         try:
             await engine.handle(verb)
         except OiTuiError as error:
-            await send(Failed(title=error.title, hint=error.hint, details=error.details, fatal=True))
+            await send(fatal(error))
             return
         if isinstance(verb, Close):
             return

@@ -240,7 +240,11 @@ class ChatScreen(Screen[None]):
         again, self._escaped = now - self._escaped <= SECOND_ESCAPE, now
         self.bridge.send(Interrupt(turn=again))
         if not again:
-            self.notify("Escape again stops the whole turn.", timeout=2, markup=False)
+            self.notify("Interrupting. Escape again stops the whole turn.", timeout=SECOND_ESCAPE, markup=False)
+
+    def action_page(self, step: int) -> None:
+        """A page of the timeline, from wherever the focus is."""
+        self.query_one(Timeline).action_page(step)
 
     def action_switch_focus(self) -> None:
         """Between the timeline and what is at the bottom."""
@@ -272,10 +276,9 @@ class ChatScreen(Screen[None]):
     # -- inside ------------------------------------------------------------------------------------------------
 
     def _show_timeline(self, shown: bool) -> None:
-        welcome = self.query_one(Welcome)
-        self.query_one(Timeline).display, welcome.display = shown, not shown
+        self.set_class(not shown, "-welcome")
         if not shown:
-            welcome.look_at(Path(self.bridge.transcript.cwd or "."))
+            self.query_one(Welcome).look_at(Path(self.bridge.transcript.cwd or "."))
 
     def _bring_up(self, name: str) -> None:
         self.remove_class("-approval-full")

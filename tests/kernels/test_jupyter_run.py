@@ -136,7 +136,7 @@ async def test_K11_pictures_that_replace_each_other_are_charged_once() -> None:
     run.finish(RunFinished(status="ok"))
     events = await events_of(run)
     last = [event for event in events if isinstance(event, DisplayUpdated)][-1]
-    assert last.output.data["text/html"] == "49"  # type: ignore[union-attr]
+    assert last.output.data["text/html"] == "49"
     assert not any(isinstance(event, OutputCapped) for event in events)
 
 
@@ -150,7 +150,7 @@ async def test_K11_endless_updates_are_thinned_and_the_last_one_is_shown() -> No
     run.finish(RunFinished(status="ok"))
     updates = [event for event in await events_of(run) if isinstance(event, DisplayUpdated)]
     assert len(updates) < 10
-    assert updates[-1].output.data["text/html"] == "49"  # type: ignore[union-attr]
+    assert updates[-1].output.data["text/html"] == "49"
 
 
 async def test_K13_a_huge_picture_is_left_out_and_its_text_kept() -> None:

@@ -12,6 +12,7 @@ from oi_tui.widgets.composer import Composer, PromptArea
 from oi_tui.widgets.editor import SourceEditor
 from oi_tui.widgets.keyrow import KeyRow
 from oi_tui.widgets.source import SourceView
+from oi_tui.widgets.timeline.view import Timeline
 
 SOURCE = "total = 1 + 1\nprint(total)\n"
 LONG = "".join(f"print({line})\n" for line in range(60))
@@ -49,6 +50,18 @@ async def test_V2_keys_typed_before_and_as_the_question_appears_never_approve(pl
         await stage.settle()
         assert stage.engine.asked == []
         assert stage.app.chat.query_one(PromptArea).text == "yes"
+
+
+async def test_V2_a_letter_that_means_nothing_here_puts_off_the_arming(play):
+    async with play() as stage:
+        await stage.propose(SOURCE)
+        await stage.arm()
+        await stage.pilot.press(*"task")  # the next prompt of somebody who did not look
+        await stage.settle()
+        assert stage.engine.asked == []
+        await stage.arm()
+        await stage.pilot.press("y")
+        assert len(await stage.engine.heard(1)) == 1
 
 
 async def test_V2_a_pause_in_typing_is_needed_besides_the_delay(play):
@@ -271,6 +284,8 @@ async def test_the_panel_can_have_the_whole_screen(play):
         await stage.pilot.press("v")
         await stage.settle()
         assert stage.app.chat.query_one(SourceView).size.height > before
+        assert not stage.app.chat.query_one(Timeline).display
+        assert stage.app.chat.query_one("#approval-keys").region.bottom == 23
         await stage.pilot.press("escape")
         await stage.settle()
         assert stage.app.chat.query_one(SourceView).size.height == before

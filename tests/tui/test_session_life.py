@@ -17,6 +17,7 @@ from oi_tui.app.engine.events import (
     ExecutionStarted,
     InputAnswered,
     KernelChanged,
+    NoticeAdded,
     SettingsChanged,
     TurnEnded,
     TurnStarted,
@@ -39,6 +40,7 @@ from oi_tui.app.screens.setup import SetupScreen
 from oi_tui.widgets.composer import Composer, PromptArea
 from oi_tui.widgets.question import QuestionPanel
 from oi_tui.widgets.status import Status, StatusBar, laid_out, parts
+from oi_tui.widgets.timeline.view import Timeline
 from oi_tui.widgets.welcome import Welcome
 
 EMBEDDED = ModelOffer(
@@ -397,3 +399,24 @@ async def test_what_ran_when_the_session_was_left_does_not_run_after_it_was_resu
         assert not stage.app.chat.bridge.busy
         assert stage.app.chat.query_one(StatusBar).status.kernels == ()
         assert stage.app.chat.query_one(StatusBar).status.activity == ""
+
+
+@pytest.mark.parametrize("width", [30, 40, 60])
+def test_that_code_runs_unasked_is_said_on_any_width(width):
+    status = Status(model="a-long-name/of-a-model", approval="auto", kernels=(("python", "idle"), ("shell", "idle")))
+    assert "runs unasked" in laid_out(parts(status), width).plain
+
+
+async def test_pages_of_the_timeline_are_turned_from_the_prompt(play):
+    async with play() as stage:
+        stage.engine.say(*(NoticeAdded(block_id=str(n), level="info", title=f"Notice {n}") for n in range(60)))
+        await stage.settle()
+        timeline = stage.app.chat.query_one(Timeline)
+        assert timeline.follow
+        await stage.pilot.press("pageup")
+        await stage.settle()
+        assert not timeline.follow
+        assert stage.app.chat.query_one(PromptArea).has_focus
+        await stage.pilot.press("pagedown", "pagedown")
+        await stage.settle()
+        assert timeline.follow
