@@ -96,14 +96,14 @@ def laid_out(found: list[Part], width: int) -> Content:
         shown = [_cut(part, over) if part.rank == _NAME else part for part in shown]
     left = _joined([part for part in shown if not part.right])
     right = _joined([part for part in shown if part.right])
-    if left.cell_length + right.cell_length + 1 > width:
+    if left.cell_length + right.cell_length + bool(right) > width:
         return Content(" ").join([left, right]).truncate(width, ellipsis=True)
     return Content.assemble(left, " " * (width - left.cell_length - right.cell_length), right)
 
 
 def _cut(part: Part, cells: int) -> Part:
     """The part, shorter by about so many cells."""
-    return part._replace(text=part.text[: max(3, len(part.text) - cells - 1)] + "…")
+    return part._replace(text=part.text[: max(4, len(part.text) - cells - 1)] + "…")
 
 
 def _joined(shown: list[Part]) -> Content:
