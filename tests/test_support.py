@@ -106,8 +106,9 @@ def test_queries_are_answered_wherever_the_output_is_split(
 
 
 def test_closing_ends_the_program_and_its_children(clean_env: dict[str, str], tmp_path: Path) -> None:
-    with Terminal(["/bin/sh", "-c", "trap '' HUP; cat"], env=clean_env, cwd=tmp_path, grace=0.1) as stubborn:
-        pass
+    deaf = ["/bin/sh", "-c", "trap '' HUP; echo deaf; cat"]
+    with Terminal(deaf, env=clean_env, cwd=tmp_path, grace=0.1) as stubborn:
+        stubborn.wait_for("deaf")
     assert stubborn.process.returncode == -signal.SIGKILL
 
 
