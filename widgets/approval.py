@@ -47,6 +47,8 @@ class ApprovalPanel(Widget, can_focus=True):
         Binding("down,j", "scroll_source(1)", "Scroll the source down", id="approval.down"),
         Binding("pageup", "scroll_source(0, -1)", "A page up", id="approval.page_up"),
         Binding("pagedown,space", "scroll_source(0, 1)", "A page down", id="approval.page_down"),
+        Binding("home", "scroll_source(-1000000)", "The beginning", id="approval.home"),
+        Binding("end", "scroll_source(1000000)", "The end", id="approval.end"),
     ]
 
     DEFAULT_CSS = """

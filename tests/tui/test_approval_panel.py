@@ -195,6 +195,17 @@ async def test_U4_rows_that_a_small_screen_cuts_off_do_not_count_as_shown(play):
         assert await stage.engine.heard(1) == [Decide(request_id="d1", verdict="run", source=source)]
 
 
+async def test_the_end_of_a_long_source_is_one_key_away(play):
+    async with play() as stage:
+        await stage.propose(LONG)
+        await stage.arm()
+        await stage.pilot.press("end")
+        await stage.settle()
+        await stage.arm()
+        await stage.pilot.press("y")
+        assert len(await stage.engine.heard(1)) == 1
+
+
 async def test_a_long_source_can_be_refused_without_reading_it(play):
     async with play() as stage:
         await stage.propose(LONG)
