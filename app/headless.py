@@ -80,6 +80,7 @@ class Headless:
     ) -> None:
         self._client = client
         self._out = out
+        self._err = err
         self._narration = Narration(err)
         self._say = self._narration.say
         self._asker = asker
@@ -204,9 +205,13 @@ class Headless:
             self._code = LocalModelError.exit_code
         if event.reason != "done":
             self._say(f"⊘ {event.detail or event.reason}\n")
-        if self._writer is None and (answer := self.final_answer()):
+        if event.reason == "done" and not self._told_already() and (answer := self.final_answer()):
             self._out.write(answer.rstrip("\n") + "\n")
             self._out.flush()
+
+    def _told_already(self) -> bool:
+        """As chunks, or on the one terminal that is both stdout and stderr."""
+        return self._writer is not None or (self._out.isatty() and self._err.isatty())
 
     def final_answer(self) -> str:
         """The prose of the last step."""
