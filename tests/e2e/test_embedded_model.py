@@ -69,15 +69,15 @@ def test_a_fresh_clone_plots_a_file_by_the_readmes_first_command(tmp_path: Path,
         screen.wait_for("esc stops")
         approved = 0
         while approved < MAX_QUESTIONS:
-            screen.wait_for(re.compile(r"Run this\?|enter send"))
+            screen.wait_for(re.compile(r"Run this\?|enter send"))  # "enter queues" while the turn goes on
             if "Run this?" not in screen.screen:
                 break
-            if "more line" in screen.screen:
-                screen.send("\x1b[F\x1b[6~\x1b[6~\x1b[6~")
-                screen.wait_gone("more line")
+            screen.wait_for("y run")
+            screen.send("\x1b[F")  # to the end of the source, which has to be seen before it can be approved
+            screen.wait_gone("more line")
             wait_armed(screen)
             screen.send("y")
-            screen.wait_for(re.compile(r"running|thinking|enter send"))
+            screen.wait_gone("Run this?")
             approved += 1
         assert approved, "the model proposed no code"
         screen.wait_for("enter send")
