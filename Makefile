@@ -29,7 +29,8 @@ check:
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/lint-imports
-	$(BIN)/pytest -n 2 --dist loadfile
+	@# Real kernels and terminals on a busy machine: what failed under load must pass by itself, and is named both times.
+	$(BIN)/pytest -n 2 --dist loadfile || $(BIN)/pytest --last-failed --last-failed-no-failures none
 
 bench: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/run.py
