@@ -57,7 +57,7 @@ async def until_idle(client: AsyncKernelClient, message: str) -> None:
 
 async def our_kernel(stack: AsyncExitStack, folder: Path) -> Warm:
     """Our kernel, in this process: what the session calls."""
-    kernels = Kernels(KernelSection(), cwd=folder, spill_dir=None, preload=False)
+    kernels = Kernels(KernelSection(), cwd=folder, spill_dir=None)
     stack.push_async_callback(kernels.close)
     kernel = kernels.get("python")
     await kernel.start()
