@@ -33,6 +33,7 @@ from oi_tui.widgets.arming import Arming, Clock
 from oi_tui.widgets.composer import Composer, PromptArea
 from oi_tui.widgets.question import QuestionPanel
 from oi_tui.widgets.status import Status, StatusBar
+from oi_tui.widgets.timeline.pieces import Graphics
 from oi_tui.widgets.timeline.view import Timeline
 from oi_tui.widgets.welcome import Welcome
 
@@ -66,8 +67,8 @@ class ChatScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         """The welcome or the timeline, then one of three in the bottom region, then the status."""
         yield Welcome(id="welcome")
-        images = self._settings.screen.images != "off"
-        yield Timeline(palette=self.palette, images=images, clock=self._clock, id="timeline")
+        graphics = Graphics("none" if self._settings.screen.images == "off" else "half")
+        yield Timeline(palette=self.palette, graphics=graphics, clock=self._clock, id="timeline")
         with Vertical(id="bottom"):
             yield Composer(id="composer")
         yield StatusBar(id="status")

@@ -2,13 +2,11 @@
 
 from collections import OrderedDict
 
-from textual.strip import Strip
-
 from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.outputs import StreamOutput
 from oi_tui.widgets.timeline.code import Code
 from oi_tui.widgets.timeline.notice import Notice
-from oi_tui.widgets.timeline.pieces import Canvas, Fold, Stack
+from oi_tui.widgets.timeline.pieces import Canvas, Display, RowStrip, Stack
 from oi_tui.widgets.timeline.prose import Prose
 from oi_tui.widgets.timeline.user import User
 
@@ -26,7 +24,7 @@ class Cell:
         self._block = block
         self._content = _content(block)
         self._canvas: Canvas | None = None
-        self._fold: Fold = "short"
+        self._display = Display()
         self._stale = True
         self._stack = Stack()
         self.height = 0
@@ -37,14 +35,19 @@ class Cell:
         """Whether something is hidden until asked for."""
         return self._content.has_more
 
-    def layout(self, block: Block, canvas: Canvas, fold: Fold) -> int:
+    @property
+    def beyond(self) -> int:
+        """Cells by which its widest row is too wide and can be moved sideways."""
+        return self._content.beyond
+
+    def layout(self, block: Block, canvas: Canvas, display: Display) -> int:
         """Bring the rows up to date; returns the height."""
         if block is not self._block:
             self._take(block)
-        elif canvas is self._canvas and fold == self._fold and not self._stale:
+        elif canvas is self._canvas and display == self._display and not self._stale:
             return self.height
-        self._canvas, self._fold, self._stale = canvas, fold, False
-        self._stack = Stack(self._content.pieces(canvas, fold))
+        self._canvas, self._display, self._stale = canvas, display, False
+        self._stack = Stack(self._content.pieces(canvas, display))
         self.height = self._stack.height + 1
         return self.height
 
@@ -54,7 +57,7 @@ class Cell:
             self._content.elapsed, self._content.tick = elapsed, tick
             self._stale = True
 
-    def row(self, index: int) -> Strip:
+    def row(self, index: int) -> RowStrip:
         """The row at `index`, after `layout`."""
         assert self._canvas is not None
         return self._stack.row(index) if index < self._stack.height else self._canvas.blank
@@ -84,7 +87,7 @@ class Cells:
     def __len__(self) -> int:
         return len(self._cells)
 
-    def layout(self, index: int, block: Block, canvas: Canvas, fold: Fold) -> Cell:
+    def layout(self, index: int, block: Block, canvas: Canvas, display: Display) -> Cell:
         """The cell of a block, up to date."""
         cell = self._cells.get(index)
         if cell is None:
@@ -92,7 +95,7 @@ class Cells:
         else:
             self._cells.move_to_end(index)
         before = cell.height
-        self._rows += cell.layout(block, canvas, fold) - before
+        self._rows += cell.layout(block, canvas, display) - before
         while self._rows > MOST_ROWS and len(self._cells) > FEWEST_CELLS:
             _, oldest = self._cells.popitem(last=False)
             self._rows -= oldest.height

@@ -4,17 +4,15 @@ from rich.style import Style
 
 from oi_tui.app.engine.blocks import CodeBlock
 from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput
-from oi_tui.widgets.timeline.console import Result, Stream, Traceback, note
+from oi_tui.widgets.timeline.console import Stream, Traceback, note
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.markdown import one_line
-from oi_tui.widgets.timeline.picture import Picture, picture_type
-from oi_tui.widgets.timeline.pieces import Canvas, Fold, Piece, rows
+from oi_tui.widgets.timeline.outputs.registry import OutputContent, content_of
+from oi_tui.widgets.timeline.pieces import Canvas, Display, Piece, rows
 from oi_tui.widgets.timeline.source import Source, SourceRows
 from oi_tui.widgets.timeline.wrap import Run, crop
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-
-OutputContent = Stream | Traceback | Result | Picture
 
 
 class Shown:
@@ -23,14 +21,14 @@ class Shown:
     def __init__(self, output: Output, content: OutputContent) -> None:
         self.output = output
         self.content = content
-        self._drawn_for: tuple[Canvas, Fold] | None = None
+        self._drawn_for: tuple[Canvas, Display] | None = None
         self._pieces: list[Piece] = []
 
-    def pieces(self, canvas: Canvas, fold: Fold) -> list[Piece]:
+    def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
         """The rows, drawn once: a spinner that turns above them costs nothing here."""
-        if self._drawn_for != (canvas, fold):
-            self._drawn_for = canvas, fold
-            self._pieces = self.content.pieces(canvas, fold)
+        if self._drawn_for != (canvas, display):
+            self._drawn_for = canvas, display
+            self._pieces = self.content.pieces(canvas, display)
         return self._pieces
 
 
@@ -71,20 +69,25 @@ class Code:
         return self._is_asked_about or any(shown.content.has_more for shown in self._outputs)
 
     @property
+    def beyond(self) -> int:
+        """Cells by which the widest row of an output is too wide; as of the last layout."""
+        return max((shown.content.beyond for shown in self._outputs), default=0)
+
+    @property
     def _is_asked_about(self) -> bool:
         """The question below shows the source; twice on one small screen it would only push the answer away."""
         return self._block.state == "waiting"
 
-    def pieces(self, canvas: Canvas, fold: Fold) -> list[Piece]:
+    def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
         """Header, source, outputs."""
         header = self._header(canvas)
-        if fold == "closed" or (fold == "short" and self._is_asked_about):
+        if display.fold == "closed" or (display.fold == "short" and self._is_asked_about):
             return [header]
         if self._rows is None or self._canvas is not canvas:
             self._canvas, self._rows = canvas, SourceRows(self._source, canvas, self._active_line)
         pieces: list[Piece] = [header, self._rows]
         for shown in self._outputs:
-            pieces += shown.pieces(canvas, fold)
+            pieces += shown.pieces(canvas, display)
         if self._block.dropped:
             pieces.append(note(canvas, f"… {self._block.dropped:,} more characters were not kept"))
         return pieces
@@ -187,4 +190,4 @@ def _renewed(before: Shown | None, output: Output) -> Shown:
         case ErrorOutput(), _:
             return Shown(output, Traceback(output))
         case RichOutput(), _:
-            return Shown(output, Picture(output) if picture_type(output) else Result(output))
+            return Shown(output, content_of(output))

@@ -1,21 +1,18 @@
-"""Output of code as rows: streams, tracebacks, and rich results that are best shown as text.
+"""What running code printed, as rows: streams and tracebacks.
 
 Long output shows its head and its tail; the rest is a key away. stderr stands on a tinted ground
 behind a heavier mark, so that it is told apart without colour too.
 """
 
-import json
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from rich.segment import Segment
 from rich.style import Style
-from textual.strip import Strip
 
-from oi_tui.app.engine.outputs import ErrorOutput, RichOutput, StreamOutput
+from oi_tui.app.engine.outputs import ErrorOutput, StreamOutput
 from oi_tui.app.engine.text import safe_text
-from oi_tui.widgets.timeline.markdown import MarkdownLines, clean
-from oi_tui.widgets.timeline.pieces import Canvas, Fold, Piece, Rows, rows
+from oi_tui.widgets.timeline.markdown import clean
+from oi_tui.widgets.timeline.pieces import Canvas, Display, Fold, Piece, Rows, RowStrip, rows
 from oi_tui.widgets.timeline.terminal import TerminalText, TextLine
 from oi_tui.widgets.timeline.wrap import Line, Run, crop, fold_runs
 
@@ -29,9 +26,6 @@ LONGEST_LINE = 2_000
 LONGEST = 5_000
 """Lines drawn of an opened output; more than a person reads in one go."""
 
-_TEXTS = ("text/plain", "text/latex", "application/json", "text/html", "image/svg+xml")
-"""Readable forms of a rich result, best first; Markdown is drawn as such before them."""
-
 
 class Stream:
     """stdout or stderr."""
@@ -41,7 +35,7 @@ class Stream:
         self._terminal = TerminalText()
         self._terminal.update(output.text)
         self._drawn_for: tuple[Canvas, Fold] | None = None
-        self._drawn: dict[int, list[Strip]] = {}
+        self._drawn: dict[int, list[RowStrip]] = {}
 
     def update(self, output: StreamOutput) -> None:
         """A newer version of the output."""
@@ -58,14 +52,20 @@ class Stream:
         """Whether lines are hidden until asked for."""
         return self.line_count > HEAD + TAIL + 1 or self._terminal.widest > LONGEST_LINE
 
-    def pieces(self, canvas: Canvas, fold: Fold) -> list[Piece]:
+    @property
+    def beyond(self) -> int:
+        """Long lines go on in the next row."""
+        return 0
+
+    def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
         """The lines, or the first and last of them."""
+        fold = display.fold
         if self._drawn_for != (canvas, fold):
             self._drawn_for, self._drawn = (canvas, fold), {}
         base = canvas.ink.stderr if self._error else canvas.ink.console
         dim = canvas.ink.stderr_dim if self._error else canvas.ink.console_dim
         mark, mark_style = ("┃", canvas.ink.stderr_mark) if self._error else ("│", canvas.ink.console_faint)
-        strips: list[Strip] = []
+        strips: list[RowStrip] = []
         for number in shown(self.line_count, fold):
             if number is None:
                 gap = [Segment(hidden(self.line_count - HEAD - TAIL, fold), dim)]
@@ -85,8 +85,8 @@ class Traceback:
 
     def __init__(self, output: ErrorOutput) -> None:
         self._output = output
-        self._whole = _lines("\n".join(output.traceback))
-        self._last = _lines(output.traceback[-2]) if len(output.traceback) > 2 else []
+        self._whole = terminal_lines("\n".join(output.traceback))
+        self._last = terminal_lines(output.traceback[-2]) if len(output.traceback) > 2 else []
 
     @property
     def line_count(self) -> int:
@@ -98,9 +98,14 @@ class Traceback:
         """Whether frames are hidden."""
         return len(self._whole) > len(self._last) + 2
 
-    def pieces(self, canvas: Canvas, fold: Fold) -> list[Piece]:
+    @property
+    def beyond(self) -> int:
+        """Long lines go on in the next row."""
+        return 0
+
+    def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
         """The last frame and the message, or all."""
-        ink = canvas.ink
+        ink, fold = canvas.ink, display.fold
         lines: list[Line] = []
         if fold == "open" and self._whole:
             lines = [row for line in self._whole for row in self._row(line, canvas)]
@@ -118,54 +123,6 @@ class Traceback:
     def _row(self, line: TextLine, canvas: Canvas) -> list[Line]:
         runs: list[Run] = [(text, canvas.ink.sgr(sgr, canvas.ink.stderr)) for text, sgr in line]
         return fold_runs(runs, canvas.room)
-
-
-class Result:
-    """A rich result in a form that is text: tables keep their columns, so lines are cut, not wrapped."""
-
-    def __init__(self, output: RichOutput) -> None:
-        self._markdown = output.data.get("text/markdown")
-        self._lines = _lines(readable(output.data))
-        self._cropped = False
-
-    @property
-    def line_count(self) -> int:
-        """Lines of the text."""
-        return len(self._lines)
-
-    @property
-    def has_more(self) -> bool:
-        """Whether lines are hidden."""
-        return len(self._lines) > HEAD + TAIL + 1 or self._cropped
-
-    def pieces(self, canvas: Canvas, fold: Fold) -> list[Piece]:
-        """Markdown as Markdown, anything else line by line."""
-        ink = canvas.ink
-        if isinstance(self._markdown, str):
-            drawn = MarkdownLines(canvas).draw(canvas.markdown.parse(clean(self._markdown)))
-            return [rows(canvas, drawn, ink.page, "│", ink.faint)]
-        lines: list[Line] = []
-        for number in shown(len(self._lines), fold):
-            if number is None:
-                lines.append([Segment(hidden(len(self._lines) - HEAD - TAIL, fold), ink.console_dim)])
-                continue
-            runs = [(text, ink.sgr(sgr, ink.console)) for text, sgr in self._lines[number]]
-            folded = fold_runs(runs, canvas.room)
-            self._cropped |= len(folded) > 1
-            lines += folded if fold == "open" else [crop(runs, canvas.room)]
-        return [rows(canvas, lines, ink.console, "│", ink.console_faint)]
-
-
-def readable(data: dict[str, Any]) -> str:
-    """The best text among the forms of a result."""
-    for mime in _TEXTS:
-        content = data.get(mime)
-        if content is None:
-            continue
-        if isinstance(content, str):
-            return content
-        return json.dumps(content, indent=2, ensure_ascii=False)
-    return f"({', '.join(sorted(data))})" if data else ""
 
 
 def shown(count: int, fold: Fold) -> Iterable[int | None]:
@@ -190,7 +147,8 @@ def note(canvas: Canvas, text: str) -> Rows:
     return rows(canvas, [line], canvas.ink.console, "│", canvas.ink.console_faint)
 
 
-def _lines(text: str) -> Sequence[TextLine]:
+def terminal_lines(text: str) -> Sequence[TextLine]:
+    """The lines that a terminal would show of a finished text."""
     terminal = TerminalText()
     terminal.update(text)
     return terminal.all_lines()

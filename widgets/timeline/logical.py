@@ -7,7 +7,7 @@ control sequences must not travel from a model into someone's shell.
 from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput
 from oi_tui.app.engine.text import safe_text
-from oi_tui.widgets.timeline.console import readable
+from oi_tui.widgets.timeline.outputs.plain import readable
 from oi_tui.widgets.timeline.terminal import TerminalText
 
 

@@ -16,7 +16,7 @@ from oi_tui.app.engine.text import safe_text
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.lexing import lex_whole
 from oi_tui.widgets.timeline.pieces import PROSE_WIDTH, Canvas
-from oi_tui.widgets.timeline.wrap import Line, Run, cells, crop, fold_runs, wrap
+from oi_tui.widgets.timeline.wrap import Continuation, Line, Run, cells, crop, fold_runs, wrap
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -130,7 +130,10 @@ class MarkdownLines:
             for indent in self._indents:
                 before.append(Segment(indent.rest if indent.used else indent.first, indent.style))
                 indent.used = True
-            self._lines.append(before + line)
+            whole = before + line
+            if isinstance(line, Continuation):
+                whole = Continuation(whole, line.joint, cells(before) + line.lead)
+            self._lines.append(whole)
 
     def _gap(self, token: "Token") -> None:
         """An empty line, unless the element is the first one of what it stands in, or in a tight list."""

@@ -2,7 +2,7 @@
 
 from oi_tui.app.engine.blocks import NoticeBlock
 from oi_tui.widgets.timeline.markdown import clean
-from oi_tui.widgets.timeline.pieces import PROSE_WIDTH, Canvas, Fold, Piece, rows
+from oi_tui.widgets.timeline.pieces import PROSE_WIDTH, Canvas, Display, Piece, rows
 from oi_tui.widgets.timeline.wrap import Line, wrap
 
 _SYMBOLS = {"info": "i", "warning": "!", "error": "✗"}
@@ -23,20 +23,25 @@ class Notice:
         """Whether there are details behind the title."""
         return bool(self._block.details)
 
-    def pieces(self, canvas: Canvas, fold: Fold) -> list[Piece]:
+    @property
+    def beyond(self) -> int:
+        """Nothing is too wide: all is wrapped."""
+        return 0
+
+    def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
         """Title, hint, and the details when asked for."""
         ink, block = canvas.ink, self._block
         style = {"info": ink.info, "warning": ink.warning, "error": ink.error}[block.level]
         width = min(canvas.room, PROSE_WIDTH)
         title = wrap([(clean(block.title), ink.page)], width)
         pieces: list[Piece] = [rows(canvas, title[:1], ink.page, _SYMBOLS[block.level], style)]
-        lines: list[Line] = title[1:] if fold != "closed" else []
-        if fold != "closed" and block.hint:
+        lines: list[Line] = title[1:] if display.fold != "closed" else []
+        if display.fold != "closed" and block.hint:
             lines = lines + wrap([(clean(block.hint), ink.dim)], width)
-        if fold == "short" and block.details:
+        if display.fold == "short" and block.details:
             lines = lines + wrap([("details · enter to show", ink.dim)], width)
         pieces.append(rows(canvas, lines, ink.page))
-        if fold == "open" and block.details:
+        if display.fold == "open" and block.details:
             details = wrap([(clean(block.details), ink.console_dim)], canvas.room)
             pieces.append(rows(canvas, details, ink.console, "│", ink.console_faint))
         return pieces

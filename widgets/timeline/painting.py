@@ -6,7 +6,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from oi_tui.widgets.timeline.ink import Ink
-from oi_tui.widgets.timeline.pieces import GUTTER
+from oi_tui.widgets.timeline.pieces import RowStrip
 from oi_tui.widgets.timeline.viewport import ROW_BITS, Viewport
 
 PILL_REACH = 16
@@ -43,13 +43,11 @@ def with_pill(strip: Strip, unseen: int, ink: Ink) -> Strip:
     return Strip.join([strip.crop(0, start), Strip([pill]), strip.crop(end)])
 
 
-def selected(strip: Strip, span: tuple[int, int] | None, ink: Ink) -> Strip:
-    """The row with the selected cells marked; never the gutter."""
+def selected(strip: Strip, row: RowStrip, span: tuple[int, int] | None, ink: Ink) -> Strip:
+    """The row with the selected cells marked: only those that hold text."""
     if span is None:
         return strip
-    start, end = span
-    start = max(GUTTER, start)
-    end = _width(strip) if end == _TO_LINE_END else end
+    start, end = _text_cells(row, span)
     if end <= start:
         return strip
     marked = Strip([Segment(text, (style or ink.page) + ink.selection) for text, style, _ in strip.crop(start, end)])
@@ -57,20 +55,23 @@ def selected(strip: Strip, span: tuple[int, int] | None, ink: Ink) -> Strip:
 
 
 def selected_text(view: Viewport, selection: Selection) -> str:
-    """The text of the selected rows, each without its gutter and padding."""
+    """The selected text as it was before it was broken into rows: no gutters, no indentation of ours, no padding."""
     start = selection.start or Offset(0, 0)
     end = selection.end or Offset(0, len(view.blocks) << ROW_BITS)
-    lines: list[str] = []
+    parts: list[str] = []
     for index in range(start.y >> ROW_BITS, min(end.y >> ROW_BITS, len(view.blocks) - 1) + 1):
         cell = view.cell(index)
-        for inside in range(cell.height):
-            span = selection.get_span(index << ROW_BITS | inside)
-            if start.y <= index << ROW_BITS | inside <= end.y and span is not None:
-                strip = cell.row(inside)
-                left, right = max(GUTTER, span[0]), strip.cell_length if span[1] == _TO_LINE_END else span[1]
-                lines.append(strip.crop(left, max(left, right)).text.rstrip())
-    return "\n".join(lines)
+        first = index << ROW_BITS
+        for inside in range(max(0, start.y - first), min(cell.height, end.y - first + 1)):
+            span = selection.get_span(first | inside)
+            if span is None:
+                continue
+            row = cell.row(inside)
+            left, right = _text_cells(row, span)
+            parts += [row.joint if parts else "", row.crop(left, max(left, right)).text]
+    return "".join(parts)
 
 
-def _width(strip: Strip) -> int:
-    return Strip([Segment(strip.text.rstrip())]).cell_length
+def _text_cells(row: RowStrip, span: tuple[int, int]) -> tuple[int, int]:
+    start, end = span
+    return max(row.lead, start), row.reach if end == _TO_LINE_END else min(end, row.reach)

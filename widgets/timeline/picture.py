@@ -12,10 +12,9 @@ from typing import Any
 from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
-from textual.strip import Strip
 
 from oi_tui.app.engine.outputs import RichOutput
-from oi_tui.widgets.timeline.pieces import Canvas, Fold, Piece, rows
+from oi_tui.widgets.timeline.pieces import Canvas, Display, Piece, RowStrip, rows
 from oi_tui.widgets.timeline.wrap import crop
 
 PICTURE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
@@ -42,13 +41,20 @@ class Picture:
         """Nothing is hidden."""
         return False
 
-    def pieces(self, canvas: Canvas, fold: Fold) -> list[Piece]:
+    @property
+    def beyond(self) -> int:
+        """A picture is made to fit."""
+        return 0
+
+    def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
         """The picture, if it can be shown, over its caption."""
         if self._size is None:
             return [self._caption(canvas, "figure · this picture cannot be read")]
         width, height = self._size
         caption = self._caption(canvas, f"figure · {width}×{height}")
-        return [HalfBlocks(self._data, self._size, canvas), caption] if canvas.images else [caption]
+        return (
+            [HalfBlocks(self._data, self._size, canvas), caption] if canvas.graphics.protocol != "none" else [caption]
+        )
 
     def _caption(self, canvas: Canvas, text: str) -> Piece:
         ink = canvas.ink
@@ -62,20 +68,20 @@ class HalfBlocks:
         self._data = data
         self._canvas = canvas
         self._columns, self._height = _fitted(size, canvas.room)
-        self._strips: list[Strip] | None = None
+        self._strips: list[RowStrip] | None = None
 
     @property
     def height(self) -> int:
         """Number of rows."""
         return self._height
 
-    def row(self, index: int) -> Strip:
+    def row(self, index: int) -> RowStrip:
         """The row at `index`."""
         if self._strips is None:
             self._strips = self._draw()
         return self._strips[index]
 
-    def _draw(self) -> list[Strip]:
+    def _draw(self) -> list[RowStrip]:
         canvas, ink = self._canvas, self._canvas.ink
         pixels = _pixels(self._data, (self._columns, self._height * 2), canvas.ink.palette.surfaces.surface_console)
         styles: dict[tuple[Any, Any], Style] = {}

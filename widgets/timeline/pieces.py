@@ -8,14 +8,14 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
 from oi_tui.widgets.timeline.ink import Ink
-from oi_tui.widgets.timeline.wrap import Line, cells
+from oi_tui.widgets.timeline.wrap import Continuation, Line, cells
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -30,6 +30,31 @@ Fold = Literal["short", "open", "closed"]
 """How much of a block is shown: what matters, all, one line."""
 
 
+class Display(NamedTuple):
+    """How the person wants to see a block."""
+
+    fold: Fold = "short"
+    shift: int = 0
+    """Cells that wide content, which is not wrapped, is moved to the left."""
+    numbers: bool = False
+    """Whether source has line numbers."""
+
+
+class RowStrip(Strip):
+    """A finished row that knows its text: what a person means who copies it or searches in it."""
+
+    __slots__ = ["joint", "lead", "reach"]
+
+    def __init__(self, segments: Iterable[Segment], width: int, joint: str, lead: int, reach: int) -> None:
+        super().__init__(segments, width)
+        self.joint = joint
+        """What stands between the row above and this one: a newline, or what a soft break swallowed."""
+        self.lead = lead
+        """Cells before the text: gutter, indentation of a row that goes on, line number."""
+        self.reach = reach
+        """Cell after the last one of the text; what follows only fills the row."""
+
+
 class Piece(Protocol):
     """Some rows, one under the other."""
 
@@ -37,8 +62,20 @@ class Piece(Protocol):
     def height(self) -> int:
         """Number of rows, at least until the next layout."""
 
-    def row(self, index: int) -> Strip:
+    def row(self, index: int) -> RowStrip:
         """The row at `index`, counted from 0."""
+
+
+class Graphics(NamedTuple):
+    """How the terminal can be given pictures."""
+
+    protocol: Literal["kitty", "sixel", "half", "none"] = "half"
+    """`half`: two pixels in a cell, in any terminal with colours; `none`: only their captions."""
+    cell: tuple[int, int] = (10, 20)
+    """Width and height of a cell in pixels, where the terminal told it; else a common one."""
+
+
+HALF_BLOCKS = Graphics()
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +85,7 @@ class Canvas:
     width: int
     """Cells of a row, gutter included."""
     ink: Ink
-    images: bool = True
+    graphics: Graphics = HALF_BLOCKS
 
     @property
     def room(self) -> int:
@@ -62,16 +99,26 @@ class Canvas:
 
         return MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
-    def strip(self, line: Line, base: Style, mark: str = " ", mark_style: Style | None = None) -> Strip:
-        """A row of content behind its gutter, padded with `base` to the full width."""
-        gutter = Segment(f" {mark} ", mark_style or base)
-        rest = self.width - GUTTER - cells(line)
-        if rest < 0:
-            return Strip([gutter, *line]).adjust_cell_length(self.width, base)
-        return Strip([gutter, *line, Segment(" " * rest, base)], self.width)
+    def strip(
+        self, line: Line, base: Style, mark: str = " ", mark_style: Style | None = None, *, lead: int = 0
+    ) -> RowStrip:
+        """A row of content behind its gutter, padded with `base` to the full width.
+
+        The first `lead` cells of it are no text: a line number, a mark.
+        """
+        joint = "\n"
+        if isinstance(line, Continuation):
+            joint, lead = line.joint, lead + line.lead
+        segments = [Segment(f" {mark} ", mark_style or base), *line]
+        reach = GUTTER + cells(line)
+        if reach > self.width:
+            segments, reach = list(Strip(segments).adjust_cell_length(self.width, base)), self.width
+        elif reach < self.width:
+            segments.append(Segment(" " * (self.width - reach), base))
+        return RowStrip(segments, self.width, joint, min(GUTTER + lead, reach), reach)
 
     @cached_property
-    def blank(self) -> Strip:
+    def blank(self) -> RowStrip:
         """An empty row of the page."""
         return self.strip([], self.ink.page)
 
@@ -79,7 +126,7 @@ class Canvas:
 class Rows:
     """Rows that are there already."""
 
-    def __init__(self, strips: Sequence[Strip]) -> None:
+    def __init__(self, strips: Sequence[RowStrip]) -> None:
         self._strips = strips
 
     @property
@@ -87,7 +134,7 @@ class Rows:
         """Number of rows."""
         return len(self._strips)
 
-    def row(self, index: int) -> Strip:
+    def row(self, index: int) -> RowStrip:
         """The row at `index`."""
         return self._strips[index]
 
@@ -109,7 +156,7 @@ class Stack:
             self._starts.append(self.height)
             self.height += piece.height
 
-    def row(self, index: int) -> Strip:
+    def row(self, index: int) -> RowStrip:
         """The row at `index`."""
         number = bisect_right(self._starts, index) - 1
         return self._pieces[number].row(index - self._starts[number])

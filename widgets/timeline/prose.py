@@ -14,7 +14,7 @@ from rich.segment import Segment
 
 from oi_tui.app.engine.blocks import ProseBlock
 from oi_tui.widgets.timeline.markdown import MarkdownLines, clean
-from oi_tui.widgets.timeline.pieces import Canvas, Fold, Piece, Rows, Stack, rows
+from oi_tui.widgets.timeline.pieces import Canvas, Display, Piece, Rows, Stack, rows
 from oi_tui.widgets.timeline.source import Source, SourceRows
 from oi_tui.widgets.timeline.wrap import crop
 
@@ -109,10 +109,10 @@ class Prose:
         """A newer version of the block."""
         self._block = block
 
-    def pieces(self, canvas: Canvas, fold: Fold) -> list[Piece]:
+    def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
         """What is drawn now."""
         self._advance(canvas)
-        if fold == "closed":
+        if display.fold == "closed":
             return [_closed(self._block.text, canvas)]
         if canvas is not self._canvas:
             self._canvas, self._stack, self._stacked = canvas, Stack(), 0
@@ -129,6 +129,11 @@ class Prose:
     def has_more(self) -> bool:
         """Nothing of prose is hidden."""
         return False
+
+    @property
+    def beyond(self) -> int:
+        """Nothing is too wide: all is wrapped."""
+        return 0
 
     def _restart(self) -> None:
         self._text = ""

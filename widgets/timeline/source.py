@@ -6,11 +6,10 @@ Only what is painted is lexed and drawn. Text that continues what was there cost
 from bisect import bisect_right
 
 from pygments.token import Token
-from textual.strip import Strip
 
 from oi_tui.app.engine.text import safe_text
 from oi_tui.widgets.timeline.lexing import LexedLine, LineLexer, lex_whole
-from oi_tui.widgets.timeline.pieces import Canvas
+from oi_tui.widgets.timeline.pieces import Canvas, RowStrip
 from oi_tui.widgets.timeline.wrap import fold, fold_runs
 
 TAB = 4
@@ -80,7 +79,7 @@ class SourceRows:
         self._canvas = canvas
         self._starts: list[int] = []
         self._height = 0
-        self._drawn: dict[int, list[Strip]] = {}
+        self._drawn: dict[int, list[RowStrip]] = {}
         self.active_line = active_line
         """1-based line that runs now."""
         self.changed(0)
@@ -107,7 +106,7 @@ class SourceRows:
                 self._drawn.pop(number - 1, None)
         self.active_line = line
 
-    def row(self, index: int) -> Strip:
+    def row(self, index: int) -> RowStrip:
         """The row at `index`."""
         number = bisect_right(self._starts, index) - 1
         drawn = self._drawn.get(number)
@@ -117,7 +116,7 @@ class SourceRows:
             drawn = self._drawn[number] = self._draw(number)
         return drawn[index - self._starts[number]]
 
-    def _draw(self, number: int) -> list[Strip]:
+    def _draw(self, number: int) -> list[RowStrip]:
         canvas, ink = self._canvas, self._canvas.ink
         runs = [(text, ink.token(kind)) for kind, text in self._source.tokens(number)]
         active = number + 1 == self.active_line

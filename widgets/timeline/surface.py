@@ -176,9 +176,9 @@ class Surface(ScrollView):
     def _painted(self, y: int) -> Strip:
         ink = self._view.canvas.ink
         row = self._rows[y] if y < len(self._rows) else None
-        strip = self._view.canvas.blank if row is None else row.strip
+        strip: Strip = self._view.canvas.blank if row is None else row.strip
         if row is not None and (selection := self.text_selection) is not None:
-            strip = selected(strip, selection.get_span(row.key), ink)
+            strip = selected(strip, row.strip, selection.get_span(row.key), ink)
         cursor = self.has_focus and row is not None and row.block == self.cursor and not row.last
         strip = framed(strip, ink, cursor=cursor, thumb=y in self._thumb)
         if self.unseen and y == self.size.height - 1:

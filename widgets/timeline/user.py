@@ -5,7 +5,7 @@ from rich.segment import Segment
 from oi_tui.app.engine.blocks import UserBlock
 from oi_tui.widgets.timeline.console import HEAD, LONGEST_LINE, TAIL, hidden, shown
 from oi_tui.widgets.timeline.markdown import clean, one_line
-from oi_tui.widgets.timeline.pieces import PROSE_WIDTH, Canvas, Fold, Piece, Rows
+from oi_tui.widgets.timeline.pieces import PROSE_WIDTH, Canvas, Display, Fold, Piece, Rows
 from oi_tui.widgets.timeline.wrap import Line, crop, wrap
 
 
@@ -25,11 +25,16 @@ class User:
         """Whether lines of a long paste are hidden."""
         return len(self._lines) > HEAD + TAIL + 1 or max(map(len, self._lines)) > LONGEST_LINE
 
-    def pieces(self, canvas: Canvas, fold: Fold) -> list[Piece]:
+    @property
+    def beyond(self) -> int:
+        """Nothing is too wide: all is wrapped."""
+        return 0
+
+    def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
         """The text, and the files that came with it."""
         ink = canvas.ink
         closed = [crop([(self._lines[0], ink.user)], canvas.room)]
-        lines = closed if fold == "closed" else self._drawn(canvas, fold)
+        lines = closed if display.fold == "closed" else self._drawn(canvas, display.fold)
         marks = ["›", *" " * (len(lines) - 1)]
         return [
             Rows([canvas.strip(line, ink.user, mark, ink.user_mark) for line, mark in zip(lines, marks, strict=True)])

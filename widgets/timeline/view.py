@@ -21,7 +21,7 @@ from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.logical import logical_text, output_text
 from oi_tui.widgets.timeline.markdown import HREF
 from oi_tui.widgets.timeline.painting import PILL_REACH
-from oi_tui.widgets.timeline.pieces import Canvas
+from oi_tui.widgets.timeline.pieces import HALF_BLOCKS, Canvas, Fold, Graphics
 from oi_tui.widgets.timeline.surface import Surface
 
 SPIN = 1 / 8
@@ -60,12 +60,12 @@ class Timeline(Surface, can_focus=True, inherit_bindings=False):
         self,
         *,
         palette: Palette | None = None,
-        images: bool = True,
+        graphics: Graphics = HALF_BLOCKS,
         clock: Callable[[], float] = time.monotonic,
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
-        canvas = Canvas(80, Ink(palette or load_palette()), images)
+        canvas = Canvas(80, Ink(palette or load_palette()), graphics)
         super().__init__(canvas, clock=clock, id=id, classes=classes)
         self._unseen: set[int] = set()
         self._started: dict[str, float] = {}  # id of a running block -> when it was first seen running
@@ -202,17 +202,22 @@ class Timeline(Surface, can_focus=True, inherit_bindings=False):
         """Show what is hidden of a block, or hide it again; without anything hidden, fold it."""
         if self.cursor is None:
             return
-        short = self._view.fold_of(self.cursor) == "short"
         more = self._view.cell(self.cursor).has_more
-        self._view.fold(self.cursor, ("open" if more else "closed") if short else "short")
-        self._settle()
+        self._refold(("open" if more else "closed") if self._fold == "short" else "short")
 
     def action_close(self) -> None:
         """Fold a block to one line, or unfold it."""
         if self.cursor is not None:
-            closed = self._view.fold_of(self.cursor) == "closed"
-            self._view.fold(self.cursor, "short" if closed else "closed")
-            self._settle()
+            self._refold("short" if self._fold == "closed" else "closed")
+
+    @property
+    def _fold(self) -> Fold:
+        return "short" if self.cursor is None else self._view.display_of(self.cursor).fold
+
+    def _refold(self, fold: Fold) -> None:
+        assert self.cursor is not None
+        self._view.display(self.cursor, self._view.display_of(self.cursor)._replace(fold=fold))
+        self._settle()
 
     def _settle(self) -> None:
         """After a fold the block stays on the screen, by its start where that is above."""

@@ -9,12 +9,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from textual.strip import Strip
-
 from oi_tui.app.engine.blocks import Block
 from oi_tui.widgets.timeline.cells import Cell, Cells, estimate
 from oi_tui.widgets.timeline.heights import Heights
-from oi_tui.widgets.timeline.pieces import Canvas, Fold
+from oi_tui.widgets.timeline.pieces import Canvas, Display, RowStrip
 
 ROW_BITS = 20
 """Bits for the row inside a block in the key of a row."""
@@ -23,7 +21,7 @@ ROW_BITS = 20
 class Row(NamedTuple):
     """One row of the screen."""
 
-    strip: Strip
+    strip: RowStrip
     block: int
     """Index of its block."""
     inside: int
@@ -49,7 +47,7 @@ class Viewport:
         """Block at the upper edge and the row inside it."""
         self._heights = Heights()
         self._cells = Cells()
-        self._folds: dict[str, Fold] = {}
+        self._displays: dict[str, Display] = {}
 
     @property
     def total(self) -> int:
@@ -66,7 +64,7 @@ class Viewport:
         self.blocks = list(blocks)
         self._heights = Heights(estimate(block, self.canvas) for block in blocks)
         self._cells.clear()
-        self._folds.clear()
+        self._displays.clear()
         self.top = (0, 0)
 
     def put(self, index: int, block: Block) -> None:
@@ -96,17 +94,17 @@ class Viewport:
     def cell(self, index: int) -> Cell:
         """The cell of a block, laid out; its height is exact from now on."""
         block = self.blocks[index]
-        cell = self._cells.layout(index, block, self.canvas, self._folds.get(block.id, "short"))
+        cell = self._cells.layout(index, block, self.canvas, self._displays.get(block.id, Display()))
         self._heights[index] = cell.height
         return cell
 
-    def fold(self, index: int, fold: Fold) -> None:
-        """Show more or less of a block."""
-        self._folds[self.blocks[index].id] = fold
+    def display(self, index: int, display: Display) -> None:
+        """Show a block otherwise."""
+        self._displays[self.blocks[index].id] = display
 
-    def fold_of(self, index: int) -> Fold:
-        """How much of a block is shown."""
-        return self._folds.get(self.blocks[index].id, "short")
+    def display_of(self, index: int) -> Display:
+        """How a block is shown."""
+        return self._displays.get(self.blocks[index].id, Display())
 
     def rows(self) -> list[Row]:
         """The rows in the window, fewer than its height only where the blocks end."""

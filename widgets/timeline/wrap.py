@@ -7,6 +7,7 @@ from itertools import pairwise
 from rich.cells import cell_len, split_graphemes
 from rich.segment import Segment
 from rich.style import Style
+from textual.strip import Strip
 
 Run = tuple[str, Style]
 """A piece of text in one style; may hold newlines."""
@@ -14,13 +15,27 @@ Run = tuple[str, Style]
 Line = list[Segment]
 """One row of content, not yet padded."""
 
+
+class Continuation(list[Segment]):
+    """A `Line` that goes on with the text of the row above it.
+
+    Copying and searching undo the break: they drop the first `lead` cells, which only indent, and put
+    `joint` in its place: the spaces that the break swallowed.
+    """
+
+    def __init__(self, line: Iterable[Segment], joint: str = "", lead: int = 0) -> None:
+        super().__init__(line)
+        self.joint = joint
+        self.lead = lead
+
+
 _WORD = re.compile(r"[^ ]+ *| +")
 
 
 def wrap(runs: Sequence[Run], width: int) -> list[Line]:
     """Rows no wider than `width`; a newline always ends a row."""
     plain = "".join(text for text, _ in runs)
-    return list(_cut(runs, _spans(plain, max(2, width))))
+    return _lines(runs, plain, _spans(plain, max(2, width)))
 
 
 def fold(text: str, width: int) -> list[int]:
@@ -41,11 +56,11 @@ def fold_runs(runs: Sequence[Run], width: int) -> list[Line]:
     """Rows of exactly `width` cells, for text in which columns matter; no newlines in it."""
     plain = "".join(text for text, _ in runs)
     starts = fold(plain, width)
-    return list(_cut(runs, zip(starts, [*starts[1:], len(plain)], strict=True)))
+    return _lines(runs, plain, zip(starts, [*starts[1:], len(plain)], strict=True))
 
 
-def crop(runs: Sequence[Run], width: int) -> Line:
-    """One row; what does not fit is left out behind `…`."""
+def crop(runs: Sequence[Run], width: int, more: str = "…") -> Line:
+    """One row; what does not fit is left out behind `more`, which is one cell wide."""
     plain = "".join(text for text, _ in runs)
     if len(plain) <= width and plain.isascii():
         return [Segment(text, style) for text, style in runs if text]
@@ -54,12 +69,35 @@ def crop(runs: Sequence[Run], width: int) -> Line:
     starts = fold(plain, max(2, width - 1))
     end = starts[1] if len(starts) > 1 else len(plain)
     (line,) = _cut(runs, [(0, end)])
-    return [*line, Segment("…", runs[-1][1])] if width > 2 else line
+    return [*line, Segment(more, runs[-1][1])] if width > 2 else line
+
+
+def window(runs: Sequence[Run], shift: int, width: int) -> Line:
+    """The `width` cells of one row that begin `shift` cells after its start; `‹` and `›` tell of more."""
+    if not shift:
+        return crop(runs, width, more="›")
+    strip = Strip([Segment(text, style) for text, style in runs if text])
+    if strip.cell_length <= shift:
+        return [Segment("‹", runs[-1][1])] if strip.cell_length else []
+    more = strip.cell_length > shift + width
+    inside = strip.crop(shift + 1, shift + width - more)
+    marked = [Segment("‹", runs[0][1]), *inside]
+    return [*marked, Segment("›", runs[-1][1])] if more else marked
 
 
 def cells(line: Line) -> int:
     """Width of a row in cells."""
     return sum(segment.cell_length for segment in line)
+
+
+def _lines(runs: Sequence[Run], plain: str, spans: Iterable[tuple[int, int]]) -> list[Line]:
+    spans = list(spans)
+    lines = list(_cut(runs, spans))
+    for number, ((_, end), (start, _)) in enumerate(pairwise(spans), 1):
+        swallowed = plain[end:start]
+        if "\n" not in swallowed:
+            lines[number] = Continuation(lines[number], swallowed)
+    return lines
 
 
 def _spans(plain: str, width: int) -> Iterator[tuple[int, int]]:

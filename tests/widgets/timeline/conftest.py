@@ -8,7 +8,7 @@ from oi_tui.app.engine.blocks import Block
 from oi_tui.themes.loader import load_palette
 from oi_tui.widgets.timeline.cells import Cell
 from oi_tui.widgets.timeline.ink import Ink
-from oi_tui.widgets.timeline.pieces import Canvas, Fold
+from oi_tui.widgets.timeline.pieces import Canvas, Display, Fold
 
 
 @pytest.fixture(scope="session")
@@ -24,7 +24,7 @@ def drawn(canvas_of: Callable[[int], Canvas]) -> Callable[..., list[str]]:
 
     def draw(block: Block, width: int = 60, fold: Fold = "short") -> list[str]:
         cell = Cell(block)
-        height = cell.layout(block, canvas_of(width), fold)
+        height = cell.layout(block, canvas_of(width), Display(fold))
         return [cell.row(number).text.rstrip() for number in range(height - 1)]
 
     return draw

@@ -13,7 +13,7 @@ from oi_tui.app.engine.outputs import RichOutput, StreamOutput
 from oi_tui.widgets.timeline.cells import Cell
 from oi_tui.widgets.timeline.code import duration
 from oi_tui.widgets.timeline.logical import logical_text, output_text
-from oi_tui.widgets.timeline.pieces import Canvas
+from oi_tui.widgets.timeline.pieces import Canvas, Display
 
 Draw = Callable[..., list[str]]
 
@@ -66,13 +66,13 @@ def test_folded_to_its_header(drawn: Draw) -> None:
 def test_the_active_line_moves_without_drawing_the_others_again(canvas_of: Callable[[int], Canvas]) -> None:
     source = "\n".join(f"line_{number}()" for number in range(20))
     cell = Cell(code(source, state="running", active_line=1))
-    cell.layout(code(source, state="running", active_line=1), canvas_of(60), "short")
+    cell.layout(code(source, state="running", active_line=1), canvas_of(60), Display())
     before = [cell.row(y) for y in range(1, 21)]
 
-    cell.layout(code(source, state="running", active_line=2), cell_canvas := canvas_of(60), "short")
-    cell.layout(code(source, state="running", active_line=3), cell_canvas, "short")
+    cell.layout(code(source, state="running", active_line=2), cell_canvas := canvas_of(60), Display())
+    cell.layout(code(source, state="running", active_line=3), cell_canvas, Display())
     between = [cell.row(y) for y in range(1, 21)]
-    cell.layout(code(source, state="running", active_line=4), cell_canvas, "short")
+    cell.layout(code(source, state="running", active_line=4), cell_canvas, Display())
     after = [cell.row(y) for y in range(1, 21)]
 
     assert len(before) == 20
@@ -83,10 +83,10 @@ def test_growing_source_keeps_its_finished_rows(canvas_of: Callable[[int], Canva
     canvas = canvas_of(60)
     source = "".join(f"line_{number}()\n" for number in range(50))
     cell = Cell(code(source, state="streaming"))
-    cell.layout(code(source, state="streaming"), canvas, "short")
+    cell.layout(code(source, state="streaming"), canvas, Display())
     before = [cell.row(y) for y in range(1, 51)]
 
-    cell.layout(code(source + "more", state="streaming"), canvas, "short")
+    cell.layout(code(source + "more", state="streaming"), canvas, Display())
 
     assert all(one is cell.row(y + 1) for y, one in enumerate(before))
 

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from oi_tui.app.engine.blocks import ProseBlock
 from oi_tui.widgets.timeline.cells import Cell
-from oi_tui.widgets.timeline.pieces import Canvas
+from oi_tui.widgets.timeline.pieces import Canvas, Display
 from oi_tui.widgets.timeline.prose import Prose
 
 Draw = Callable[..., list[str]]
@@ -37,10 +37,10 @@ def test_chunks_of_any_size_give_the_rows_of_the_whole(
     whole = ProseBlock(id="p", text=text, state="complete")
     streamed = Cell(ProseBlock(id="p"))
     for cut in sorted(cut for cut in cuts if cut < len(text)):
-        streamed.layout(ProseBlock(id="p", text=text[:cut]), canvas, "short")
-    streamed.layout(whole, canvas, "short")
+        streamed.layout(ProseBlock(id="p", text=text[:cut]), canvas, Display())
+    streamed.layout(whole, canvas, Display())
     at_once = Cell(whole)
-    at_once.layout(whole, canvas, "short")
+    at_once.layout(whole, canvas, Display())
 
     assert [list(streamed.row(y)) for y in range(streamed.height)] == [
         list(at_once.row(y)) for y in range(at_once.height)
@@ -53,7 +53,7 @@ def test_T1_rows_are_as_wide_as_the_screen_and_hold_no_control_characters(
 ) -> None:
     block = ProseBlock(id="p", text=text, state="streaming")
     cell = Cell(block)
-    for y in range(cell.layout(block, canvas_of(width), "short")):
+    for y in range(cell.layout(block, canvas_of(width), Display())):
         row = cell.row(y)
         assert row.cell_length == width
         assert sum(cell_len(segment.text) for segment in row) == width
@@ -125,11 +125,11 @@ def test_finished_code_is_coloured_alike_streamed_or_not(canvas_of: CanvasOf, la
     canvas = canvas_of(40)
     streamed = Cell(ProseBlock(id="p"))
     for cut in range(0, len(text), 3):
-        streamed.layout(ProseBlock(id="p", text=text[:cut]), canvas, "short")
+        streamed.layout(ProseBlock(id="p", text=text[:cut]), canvas, Display())
     block = prose(text)
     at_once = Cell(block)
 
-    assert streamed.layout(block, canvas, "short") == at_once.layout(block, canvas, "short")
+    assert streamed.layout(block, canvas, Display()) == at_once.layout(block, canvas, Display())
     assert all(list(streamed.row(y)) == list(at_once.row(y)) for y in range(at_once.height))
 
 
@@ -137,9 +137,9 @@ def test_appending_leaves_finished_rows_alone(canvas_of: CanvasOf) -> None:
     canvas = canvas_of(80)
     text = "".join(f"Paragraph {number} with some words.\n\n- item\n- item\n\n" for number in range(100))
     cell = Cell(prose(text))
-    before = [cell.row(y) for y in range(cell.layout(prose(text), canvas, "short") - 1)]
+    before = [cell.row(y) for y in range(cell.layout(prose(text), canvas, Display()) - 1)]
 
-    cell.layout(prose(text + "and more"), canvas, "short")
+    cell.layout(prose(text + "and more"), canvas, Display())
 
     assert all(row is cell.row(y) for y, row in enumerate(before[:-2]))
 
@@ -157,7 +157,7 @@ def test_the_work_per_append_does_not_grow_with_the_message(canvas_of: CanvasOf)
         before = content.parses
         text += f"Paragraph {number} with some words.\n\n"
         content.update(ProseBlock(id="p", text=text))
-        content.pieces(canvas, "short")
+        content.pieces(canvas, Display())
         counts.append(content.parses - before)
 
     assert max(counts) <= 2

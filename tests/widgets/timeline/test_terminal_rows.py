@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from oi_tui.app.engine.blocks import CodeBlock
 from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput
 from oi_tui.widgets.timeline.cells import Cell
 from oi_tui.widgets.timeline.ink import Sgr
-from oi_tui.widgets.timeline.pieces import Canvas
+from oi_tui.widgets.timeline.pieces import Canvas, Display, Fold
 from oi_tui.widgets.timeline.terminal import TerminalText
 
 Draw = Callable[..., list[str]]
@@ -105,8 +106,8 @@ def test_T1_rows_are_as_wide_as_the_screen_and_hold_no_control_characters(
 ) -> None:
     block = code(stdout(text), RichOutput(data={"text/plain": text}), ErrorOutput(name=text, value=text))
     cell = Cell(block)
-    for fold in ("short", "open"):
-        for y in range(cell.layout(block, canvas_of(width), fold)):
+    for fold in get_args(Fold):
+        for y in range(cell.layout(block, canvas_of(width), Display(fold))):
             row = cell.row(y)
             assert sum(segment.cell_length for segment in row) == width
             assert not re.search("[\x00-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]", row.text)
@@ -136,7 +137,7 @@ def test_a_line_without_end_is_cut_until_it_is_opened(drawn: Draw) -> None:
 
     assert len(drawn(block, 103)) == 2 + 21
     assert drawn(block, 103)[-1].endswith("…")
-    assert len(drawn(block, 103, "open")) == 2 + -(-100_000 // 99)
+    assert len(drawn(block, 103, Display("open"))) == 2 + -(-100_000 // 99)
 
 
 def test_R5_a_table_keeps_its_columns(drawn: Draw) -> None:
@@ -195,10 +196,10 @@ def test_R9_every_result_has_a_readable_form(drawn: Draw, data: dict[str, object
 def test_streamed_output_draws_only_what_is_new(canvas_of: Callable[[int], Canvas]) -> None:
     canvas, text = canvas_of(60), "first\n"
     cell = Cell(code(stdout(text)))
-    cell.layout(code(stdout(text)), canvas, "open")
+    cell.layout(code(stdout(text)), canvas, Display("open"))
     for number in range(50):
         text += f"line {number}\n"
-        cell.layout(code(stdout(text)), canvas, "open")
+        cell.layout(code(stdout(text)), canvas, Display("open"))
 
     assert cell.height == 2 + 51 + 1
     assert cell.row(2).text.startswith(" │ first")

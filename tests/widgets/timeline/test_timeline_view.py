@@ -264,7 +264,7 @@ async def test_a_selection_is_text_without_gutters() -> None:
         await screen.pilot.mouse_up(Timeline, offset=(12, 2))
         await screen.pilot.pause()
 
-        assert screen.page.screen.get_selected_text() == "Paragraph 0.\n\nParagraph"
+        assert screen.page.screen.get_selected_text() == "Paragraph 0.\n\nParagraph "
 
 
 async def test_V4_a_resize_keeps_what_is_read_in_place() -> None:
