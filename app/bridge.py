@@ -28,7 +28,17 @@ from oi_tui.app.engine.events import (
     TurnEnded,
     TurnStarted,
 )
-from oi_tui.app.engine.protocol import Batch, Failed, FetchEnded, FetchProgressed, Hello, ModelsFound, Reply
+from oi_tui.app.engine.protocol import (
+    Batch,
+    Failed,
+    FetchEnded,
+    FetchProgressed,
+    Hello,
+    ModelsFound,
+    Reply,
+    VariableSeen,
+    VariablesFound,
+)
 from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.values import Level
 from oi_tui.app.engine.verbs import AnyVerb, FindModels, Open, Submit
@@ -187,6 +197,8 @@ class Bridge:
                 self._notice("error", reply.title, reply.hint, reply.details)
             case ModelsFound() | FetchProgressed() | FetchEnded():
                 self._view.show_models(reply)
+            case VariablesFound() | VariableSeen():
+                pass  # nothing that is shown asks for them
             case Hello():
                 pass
             case _:

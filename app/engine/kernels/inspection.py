@@ -1,0 +1,114 @@
+"""A look into a kernel that can be looked into: the questions, and the answers as far as they can be believed."""
+
+import asyncio
+import keyword
+import re
+from collections.abc import Awaitable
+from typing import Annotated, Any, Protocol, runtime_checkable
+
+import msgspec
+
+from oi_tui.app.engine.kernels.clean import encodable
+from oi_tui.app.engine.values import Value
+from oi_tui.app.engine.variables import Variable
+
+ANSWER = 1.0
+"""Seconds after which no answer is expected any more; asking takes no more than 0.02 of the kernel's time."""
+
+NAMES = 200
+"""In one listing at most, whatever the kernel says."""
+
+LINES, TEXT = 40, 4_000
+"""Lines and characters of a longer look at most."""
+
+SOURCE = 50_000
+"""Characters of a source that are searched for names."""
+
+Answer = Awaitable[dict[str, Any] | None]
+"""Content of a reply that may come; None if the process ended instead, or could not be asked."""
+
+_WORD = re.compile(r"[^\W\d]\w{0,99}")
+
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+Short = Annotated[str, msgspec.Meta(max_length=100)]
+Size = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
+Names = Annotated[tuple[Name, ...], msgspec.Meta(max_length=NAMES)]
+
+
+class Row(Value, frozen=True, kw_only=True):
+    """A variable, with a mark that is another one when its value was changed."""
+
+    name: Name
+    type: Short
+    shape: Short = ""
+    size: Size | None = None
+    peek: Short = ""
+    mark: Short = ""
+
+    @property
+    def variable(self) -> Variable:
+        """What is told of it; kernels may send lone surrogates."""
+        kind, shape, peek = (encodable(text) for text in (self.type, self.shape, self.peek))
+        return Variable(name=self.name, type=kind, shape=shape, size=self.size, peek=peek)
+
+
+class Listing(Value, frozen=True, kw_only=True):
+    """Answer to the question for variables."""
+
+    variables: Annotated[tuple[Row, ...], msgspec.Meta(max_length=NAMES)]
+    cut: bool = False
+    gone: Names = ()
+    """Of the known names."""
+    new: Names | None = None
+    """Those listed that were not there before the last run, listed or not; None: unknown."""
+
+
+class Seen(Value, frozen=True, kw_only=True):
+    """Answer to the question for one variable."""
+
+    text: str | None
+    """None: there is no such variable."""
+
+
+@runtime_checkable
+class Inspectable(Protocol):
+    """A kernel that can be asked for its variables. Each question is sent at once, before anything that is run later;
+    the answer is None where the kernel is not idle, does not know the question, or says what cannot be believed.
+    """
+
+    def variables(self, known: tuple[str, ...], *, again: bool) -> Awaitable[Listing | None]:
+        """What there is; `known` are the names of the listing before. `again`: nothing has run since then."""
+        ...
+
+    def peek(self, name: str) -> Awaitable[Seen | None]:
+        """A longer look at one variable."""
+        ...
+
+
+async def listing(answer: Answer) -> Listing | None:
+    """The answer, if it is one and comes in time."""
+    try:
+        async with asyncio.timeout(ANSWER):
+            found = msgspec.convert(await answer, Listing)
+    except (TimeoutError, msgspec.ValidationError):
+        return None
+    rows = {row.name: row for row in found.variables if row.name.isidentifier()}
+    return msgspec.structs.replace(found, variables=tuple(rows.values()))
+
+
+async def seen(answer: Answer) -> Seen | None:
+    """The answer, if it is one and comes in time, within its bounds."""
+    try:
+        async with asyncio.timeout(ANSWER):
+            found = msgspec.convert(await answer, Seen)
+    except (TimeoutError, msgspec.ValidationError):
+        return None
+    if found.text is None:
+        return found
+    return Seen(text=encodable("\n".join(found.text[:TEXT].split("\n")[:LINES])))
+
+
+def names_in(source: str) -> list[str]:
+    """Names that a source may have touched, in their order."""
+    words = dict.fromkeys(_WORD.findall(source[:SOURCE]))
+    return [word for word in words if not keyword.iskeyword(word)][:NAMES]
