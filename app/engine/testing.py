@@ -7,7 +7,8 @@ They stand in for the real ones in tests of anything above them, here and in plu
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from typing import TypeVar
 
 from oi_tui.app.engine.chat import AnswerEnded, AnswerUsage, ChatRequest, Delta, Model, TextDelta
 from oi_tui.app.engine.errors import KernelError, ModelError, OiTuiError
@@ -20,6 +21,7 @@ from oi_tui.app.engine.kernels.base import (
     RunEvent,
     RunFinished,
 )
+from oi_tui.app.engine.kernels.inspection import Listing, Row, Seen
 from oi_tui.app.engine.outputs import RichOutput, StreamOutput
 from oi_tui.app.engine.protocol import FetchProgressed, ModelOffer, ModelsFound
 from oi_tui.app.engine.values import Language
@@ -69,6 +71,8 @@ class FakeModel:
         return [*pieces, usage, AnswerEnded()]
 
 
+Item = TypeVar("Item")
+
 Script = Mapping[str, Sequence[RunEvent]] | Callable[[str], Sequence[RunEvent]]
 
 
@@ -91,6 +95,12 @@ class FakeKernel:
         """Set it to make every start fail."""
         self.starting: asyncio.Event | None = None
         """Give it an event to hold up every start until it is set."""
+        self.holds: dict[str, str] = {}
+        """Variables and their values; the script may change them. A restart does away with them."""
+        self.tells = True
+        """Unset it to have questions about variables not answered."""
+        self.asked: list[str] = []
+        """What was asked about variables: "*" for all of them, else a name."""
         self._released = asyncio.Event()
         self._interrupted = False
 
@@ -118,12 +128,13 @@ class FakeKernel:
                     await self._released.wait()
                 if self._interrupted:
                     break
+                if isinstance(event, RunFinished):
+                    self.state = "dead" if event.status == "died" else "idle"
                 yield event
                 if isinstance(event, InputWanted):
                     await self._released.wait()
                     self._released.clear()
                 if isinstance(event, RunFinished):
-                    self.state = "dead" if event.status == "died" else "idle"
                     return
             yield RunFinished(status="interrupted")
         finally:
@@ -152,9 +163,27 @@ class FakeKernel:
         self._released.set()
         return "restart" if self.stubborn else "signal"
 
+    def variables(self, known: tuple[str, ...], *, again: bool) -> Awaitable[Listing | None]:
+        """What it holds at this moment."""
+        self.asked.append("*")
+        rows = tuple(Row(name=name, type="str", peek=value, mark=value) for name, value in self.holds.items())
+        gone = tuple(name for name in known if name not in self.holds)
+        return self._answer(Listing(variables=rows, gone=gone))
+
+    def peek(self, name: str) -> Awaitable[Seen | None]:
+        """The value."""
+        self.asked.append(name)
+        return self._answer(Seen(text=self.holds.get(name)))
+
+    def _answer(self, answer: Item) -> Awaitable[Item | None]:
+        coming: asyncio.Future[Item | None] = asyncio.get_running_loop().create_future()
+        coming.set_result(answer if self.tells and self.state == "idle" else None)
+        return coming
+
     async def restart(self) -> None:
         """Counts the generation up."""
         self.generation += 1
+        self.holds = {}
         self.state = "idle"
 
     async def close(self) -> None:

@@ -27,7 +27,7 @@ SOURCE = 50_000
 Answer = Awaitable[dict[str, Any] | None]
 """Content of a reply that may come; None if the process ended instead, or could not be asked."""
 
-_WORD = re.compile(r"[^\W\d]\w{0,99}")
+_WORD = re.compile(r"\b[^\W\d]\w{0,99}")
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 Short = Annotated[str, msgspec.Meta(max_length=100)]
@@ -85,10 +85,10 @@ class Inspectable(Protocol):
         ...
 
 
-async def listing(answer: Answer) -> Listing | None:
+async def listing(answer: Answer, *, within: float = ANSWER) -> Listing | None:
     """The answer, if it is one and comes in time."""
     try:
-        async with asyncio.timeout(ANSWER):
+        async with asyncio.timeout(within):
             found = msgspec.convert(await answer, Listing)
     except (TimeoutError, msgspec.ValidationError):
         return None
@@ -96,10 +96,10 @@ async def listing(answer: Answer) -> Listing | None:
     return msgspec.structs.replace(found, variables=tuple(rows.values()))
 
 
-async def seen(answer: Answer) -> Seen | None:
+async def seen(answer: Answer, *, within: float = ANSWER) -> Seen | None:
     """The answer, if it is one and comes in time, within its bounds."""
     try:
-        async with asyncio.timeout(ANSWER):
+        async with asyncio.timeout(within):
             found = msgspec.convert(await answer, Seen)
     except (TimeoutError, msgspec.ValidationError):
         return None
