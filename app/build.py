@@ -11,6 +11,7 @@ from oi_tui.app.engine.local.weights import Weights
 from oi_tui.app.engine.models.source import Models
 from oi_tui.app.engine.outbox import Send
 from oi_tui.app.engine.protocol import Configure
+from oi_tui.app.engine.sandbox.choice import chosen_profile
 from oi_tui.app.engine.service import Engine
 from oi_tui.app.engine.settings import KernelSection
 from oi_tui.app.engine.store import Store
@@ -31,6 +32,7 @@ def make_engine(setup: Configure, send: Send, environ: Mapping[str, str] = os.en
         cwd=Path(setup.cwd),
         spill_dir=paths.private_dir(paths.data_dir() / "outputs"),
         preload=lambda: preloads(settings.kernel, models),
+        sandbox=chosen_profile(settings.sandbox, Path(setup.cwd), hidden=paths.own_dirs()),
     )
     return Engine(setup, models=models, kernels=kernels, store=store, send=send)
 

@@ -31,6 +31,11 @@ def log_dir() -> Path:
     return platformdirs.user_log_path(APP, appauthor=False)
 
 
+def own_dirs() -> tuple[Path, ...]:
+    """All folders that are ours: nothing that runs has any business in them."""
+    return (config_dir(), data_dir(), cache_dir(), log_dir())
+
+
 def private_dir(path: Path) -> Path:
     """The folder, made with mode 0700 if it is not there; an error in plain words if that fails."""
     try:

@@ -61,6 +61,35 @@ class KernelSection(Section, frozen=True, kw_only=True):
     """Import numpy as np, pandas as pd and pyplot as plt beforehand where installed; `auto`: for embedded models."""
 
 
+class SandboxSection(Section, frozen=True, kw_only=True):
+    """What running code can reach. Needs bubblewrap; where that is missing, nothing is run rather than run without."""
+
+    mode: Literal["read-only", "workspace-write", "danger-full-access"] = "danger-full-access"
+    """Write nothing, write in the folder that you started in, or no sandbox: code can do all that you can."""
+    network: Literal["none", "hosts", "full"] = "none"
+    """Nothing, the `hosts` only (by HTTP and HTTPS through a proxy), or everything."""
+    hosts: tuple[str, ...] = ()
+    """`example.org`, `*.example.org`, `example.org:8443`; nothing can be reached where the list is empty."""
+    writable: tuple[str, ...] = ()
+    """More folders that may be written."""
+    readable: tuple[str, ...] = ()
+    """More files and folders that may be read."""
+    environment: tuple[str, ...] = ()
+    """Names of more variables that are passed on, be they secret."""
+    memory_mb: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Of one process; 0 is three quarters of this machine's memory."""
+    processes: Annotated[int, msgspec.Meta(ge=0)] = 512
+    """Processes and threads of one kernel; 0 is no limit."""
+    file_mb: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Size of one file; 0 is no limit."""
+    open_files: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Of one process; 0 leaves the system's limit."""
+    cpu_seconds: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Processor time of one process, after which it is ended; 0 is no limit."""
+    scratch_mb: Annotated[int, msgspec.Meta(ge=1)] = 1000
+    """Room in /tmp and in the home folder, which are in memory and empty."""
+
+
 class ScreenSection(Section, frozen=True, kw_only=True):
     """How it looks."""
 
@@ -77,4 +106,5 @@ class Settings(Section, frozen=True, kw_only=True):
     model: ModelSection = ModelSection()
     loop: LoopSection = LoopSection()
     kernel: KernelSection = KernelSection()
+    sandbox: SandboxSection = SandboxSection()
     screen: ScreenSection = ScreenSection()

@@ -62,6 +62,8 @@ def _toml(value: object) -> str:
     match value:
         case bool():
             return str(value).lower()
+        case tuple():
+            return f"[{', '.join(map(repr, value))}]"
         case int():
             return f"{value:_}" if value >= 10_000 else str(value)
         case _:

@@ -25,6 +25,8 @@ from oi_tui.app.engine.kernels.preparation import PRELOAD, at_start, for_inspect
 from oi_tui.app.engine.kernels.processes import LoggedProcess, cancelled, cause_of_end
 from oi_tui.app.engine.kernels.worker import OnEnd, WorkerKernel
 from oi_tui.app.engine.paths import socket_dir
+from oi_tui.app.engine.sandbox.entrance import Entrance
+from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.settings import KernelSection
 from oi_tui.app.engine.values import Language, Value
 
@@ -99,13 +101,20 @@ class JupyterKernel(WorkerKernel):
         spill_dir: Path | None = None,
         preload: bool = False,
         environ: Mapping[str, str] | None = None,
+        sandbox: Profile | None = None,
     ) -> None:
         given = os.environ if environ is None else environ
         started = own_python() if spec is None else spec
 
         def make_worker(on_end: OnEnd) -> JupyterWorker:
             return JupyterWorker(
-                started, cwd=cwd, environ=given, timeout=settings.start_timeout, preload=preload, on_end=on_end
+                started,
+                cwd=cwd,
+                environ=given,
+                sandbox=sandbox,
+                timeout=settings.start_timeout,
+                preload=preload,
+                on_end=on_end,
             )
 
         super().__init__(language, settings, spill_dir, make_worker)
@@ -135,6 +144,7 @@ class JupyterWorker:
         *,
         cwd: Path,
         environ: Mapping[str, str],
+        sandbox: Profile | None,
         timeout: float,
         preload: bool,
         on_end: OnEnd,
@@ -142,6 +152,7 @@ class JupyterWorker:
         self._spec = spec
         self._cwd = cwd
         self._environ = environ
+        self._sandbox = sandbox
         self._timeout = timeout
         self._preload = preload
         self._on_end = on_end
@@ -258,11 +269,14 @@ class JupyterWorker:
             key=secrets.token_hex(32).encode(),
             **{f"{name}_port": number for number, name in enumerate(("shell", "iopub", "stdin", "hb", "control"), 1)},
         )
-        env = kernel_environment(self._environ) | self._spec.env
-        env["IPYTHONDIR"] = str(self._directory / "ipython")
-        env["JPY_PARENT_PID"] = str(os.getpid())  # the kernel ends when we do, however we end
         argv = [part.replace("{connection_file}", file) for part in self._spec.argv]
-        self._process = await LoggedProcess.start(argv, env, self._cwd)
+        own = self._spec.env | {"IPYTHONDIR": str(self._directory / "ipython")}
+        if self._sandbox is not None and self._sandbox.encloses:
+            entrance = await Entrance.open(self._sandbox, argv, self._environ, private=self._directory, extra=own)
+            self._process = await LoggedProcess.enclosed(entrance, self._cwd)
+        else:
+            own["JPY_PARENT_PID"] = str(os.getpid())  # the kernel ends when we do, however we end
+            self._process = await LoggedProcess.start(argv, kernel_environment(self._environ) | own, self._cwd)
         context = zmq.asyncio.Context()
         context.rcvhwm = 0  # we read all the time; beyond a limit zmq would drop messages, the end of a run among them
         self._client = client = AsyncKernelClient(context=context)

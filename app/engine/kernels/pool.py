@@ -7,6 +7,7 @@ from pathlib import Path
 from oi_tui.app.engine.kernels.base import Kernel
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel, installed_kernelspecs, kernelspec
 from oi_tui.app.engine.kernels.shell import ShellKernel
+from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.settings import KernelSection
 from oi_tui.app.engine.values import Language
 
@@ -29,13 +30,18 @@ class Kernels:
         *,
         preload: Callable[[], bool] = lambda: False,
         environ: Mapping[str, str] | None = None,
+        sandbox: Profile | None = None,
     ) -> None:
-        """`preload` is asked when the Python kernel is made: whether it imports the usual names beforehand."""
+        """`preload` is asked when the Python kernel is made: whether it imports the usual names beforehand.
+
+        All of them run in a sandbox of this kind; without one code can do all that we can.
+        """
         self._settings = settings
         self._cwd = cwd
         self._spill_dir = spill_dir
         self._preload = preload
         self._environ = environ
+        self._sandbox = sandbox
         self._kernels: dict[Language, Kernel] = {}
         self._installed: dict[str, str] | None = None
 
@@ -78,7 +84,13 @@ class Kernels:
     def _make(self, language: Language) -> Kernel:
         match language:
             case "shell":
-                return ShellKernel(self._settings, cwd=self._cwd, spill_dir=self._spill_dir, environ=self._environ)
+                return ShellKernel(
+                    self._settings,
+                    cwd=self._cwd,
+                    spill_dir=self._spill_dir,
+                    environ=self._environ,
+                    sandbox=self._sandbox,
+                )
             case "python":
                 return JupyterKernel(
                     self._settings,
@@ -86,6 +98,7 @@ class Kernels:
                     spill_dir=self._spill_dir,
                     preload=self._preload(),
                     environ=self._environ,
+                    sandbox=self._sandbox,
                 )
             case _:
                 return JupyterKernel(
@@ -95,6 +108,7 @@ class Kernels:
                     spec=kernelspec(language),
                     spill_dir=self._spill_dir,
                     environ=self._environ,
+                    sandbox=self._sandbox,
                 )
 
     def _among_installed(self, name: str) -> Language | None:

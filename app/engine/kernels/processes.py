@@ -12,6 +12,7 @@ from typing import Self
 import psutil
 
 from oi_tui.app.engine.errors import KernelError
+from oi_tui.app.engine.sandbox.entrance import Entrance, leader
 
 LOG_TAIL = 32_000
 """Bytes that are kept of what a process writes."""
@@ -43,12 +44,15 @@ class LoggedProcess:
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
+        self._leader = process.pid
+        """Who gets signals: in a sandbox it is not the process that we started."""
+        self._entrance: Entrance | None = None
         self._session = Session(process.pid)
         self._log = b""
         self._reader = asyncio.create_task(self._read())
 
     @classmethod
-    async def start(cls, argv: list[str], env: dict[str, str], cwd: Path) -> Self:
+    async def start(cls, argv: list[str], env: dict[str, str], cwd: Path, pass_fds: tuple[int, ...] = ()) -> Self:
         """Start it; KernelError if there is no such program or folder."""
         try:
             process = await asyncio.create_subprocess_exec(
@@ -59,6 +63,7 @@ class LoggedProcess:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.STDOUT,
                 start_new_session=True,
+                pass_fds=pass_fds,
             )
         except OSError as error:
             missing = argv[0] if cwd.is_dir() else cwd
@@ -67,6 +72,27 @@ class LoggedProcess:
                 hint="Check that the folder and the program are there.",
             ) from error
         return cls(process)
+
+    @classmethod
+    async def enclosed(cls, entrance: Entrance, cwd: Path) -> Self:
+        """Start it in a sandbox, which is closed with it; KernelError if the sandbox does not hold."""
+        try:
+            made = await cls.start(entrance.argv, entrance.env, cwd, entrance.pass_fds)
+        except BaseException:
+            await entrance.close()
+            raise
+        made._entrance = entrance
+        try:
+            await entrance.prove()
+            made._leader = leader(made._process.pid)
+        except KernelError as error:
+            await made.close()
+            error.details = f"{error.details}\n{made.last_lines()}".strip()
+            raise
+        except BaseException:
+            await made.close()
+            raise
+        return made
 
     @property
     def returncode(self) -> int | None:
@@ -86,9 +112,9 @@ class LoggedProcess:
         """SIGINT to it alone, or to its subprocesses as well."""
         with suppress(ProcessLookupError):
             if with_children:
-                os.killpg(self._process.pid, signal.SIGINT)
-            else:
-                self._process.send_signal(signal.SIGINT)
+                os.killpg(self._leader, signal.SIGINT)
+            elif self._process.returncode is None:
+                os.kill(self._leader, signal.SIGINT)
 
     async def wait(self) -> int:
         """Wait for its end, which is that of all that it started; the return code."""
@@ -101,6 +127,8 @@ class LoggedProcess:
         self._session.end()
         await self._process.wait()
         await cancelled(self._reader)
+        if self._entrance is not None:
+            await self._entrance.close()
 
     async def _read(self) -> None:
         assert self._process.stdout is not None

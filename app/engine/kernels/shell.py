@@ -27,6 +27,8 @@ from oi_tui.app.engine.kernels.processes import Session, cancelled, cause_of_end
 from oi_tui.app.engine.kernels.run import Run
 from oi_tui.app.engine.kernels.worker import OnEnd, WorkerKernel
 from oi_tui.app.engine.paths import socket_dir
+from oi_tui.app.engine.sandbox.entrance import Entrance
+from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.settings import KernelSection
 
 TAKE_TERMINAL = """\
@@ -58,6 +60,9 @@ STEADY = 0.02
 MAX_LOOKS = 10
 """A loop over short commands is never steady: after so many looks a ^C is typed all the same."""
 
+LONGEST_COMPLAINT = 4_000
+"""Characters that are kept of what a shell says that does not start."""
+
 LOCAL_MODES = 3
 """Index of the local modes in what `termios.tcgetattr` returns."""
 
@@ -72,22 +77,33 @@ class ShellKernel(WorkerKernel):
         cwd: Path,
         spill_dir: Path | None = None,
         environ: Mapping[str, str] | None = None,
+        sandbox: Profile | None = None,
     ) -> None:
         given = os.environ if environ is None else environ
         super().__init__(
             "shell",
             settings,
             spill_dir,
-            lambda on_end: ShellWorker(cwd=cwd, environ=given, timeout=settings.start_timeout, on_end=on_end),
+            lambda on_end: ShellWorker(
+                cwd=cwd, environ=given, sandbox=sandbox, timeout=settings.start_timeout, on_end=on_end
+            ),
         )
 
 
 class ShellWorker:
     """One bash process, its terminal and the pipes to it."""
 
-    def __init__(self, *, cwd: Path, environ: Mapping[str, str], timeout: float, on_end: OnEnd) -> None:
+    def __init__(
+        self, *, cwd: Path, environ: Mapping[str, str], sandbox: Profile | None, timeout: float, on_end: OnEnd
+    ) -> None:
         self._cwd = cwd
         self._environ = environ
+        self._sandbox = sandbox
+        self._entrance: Entrance | None = None
+        self._group = 0
+        """The process group of bash itself."""
+        self._complaint = ""
+        """What was written on the terminal before the shell was ready."""
         self._timeout = timeout
         self._on_end = on_end
         self._directory: Path | None = None
@@ -134,6 +150,7 @@ class ShellWorker:
                 f"The shell did not answer within {self._timeout:g} seconds.",
                 hint="Set kernel.start_timeout higher if this machine is slow.",
             ) from error
+        self._group = self._foreground()
         if self._process is None or self._process.returncode is not None:
             raise KernelError("The shell ended as soon as it was started.", hint="Does `bash -i` work here?")
 
@@ -181,6 +198,8 @@ class ShellWorker:
         for pipe in (self._ends, self._screen, *self._outputs, *self._abandoned):
             if pipe is not None:
                 pipe.close()
+        if self._entrance is not None:
+            await self._entrance.close()
         if self._commands >= 0:
             os.close(self._commands)
             self._commands = -1
@@ -190,6 +209,14 @@ class ShellWorker:
     # -- the process -----------------------------------------------------------------------------------
 
     async def _launch(self, directory: Path) -> None:
+        argv = [sys.executable, "-I", "-S", "-c", TAKE_TERMINAL, *BASH, str(directory / "rc"), "-i"]
+        env = kernel_environment(self._environ) | {"TERM": "dumb"}
+        fds: tuple[int, ...] = ()
+        if self._sandbox is not None and self._sandbox.encloses:
+            self._entrance = entrance = await Entrance.open(
+                self._sandbox, argv, self._environ, private=directory, extra={"TERM": "dumb"}
+            )
+            argv, env, fds = entrance.argv, entrance.env, entrance.pass_fds
         self._terminal, inner = os.openpty()
         commands = os.open(directory / "commands", os.O_RDONLY)
         try:
@@ -200,9 +227,10 @@ class ShellWorker:
             os.set_blocking(self._terminal, False)
             self._screen = Pipe(self._terminal, self._on_terminal)
             self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-I", "-S", "-c", TAKE_TERMINAL, *BASH, str(directory / "rc"), "-i"),
-                env=kernel_environment(self._environ) | {"TERM": "dumb"},
+                *argv,
+                env=env,
                 cwd=self._cwd,
+                pass_fds=fds,
                 stdin=commands,
                 stdout=inner,
                 stderr=inner,
@@ -218,6 +246,17 @@ class ShellWorker:
             os.close(commands)
         self._session = Session(self._process.pid)
         self._watcher = asyncio.create_task(self._watch(self._process, self._session))
+        if self._entrance is not None:
+            await self._prove(self._entrance)
+
+    async def _prove(self, entrance: Entrance) -> None:
+        try:
+            await entrance.prove()
+        except KernelError as error:
+            if self._screen is not None:
+                self._screen.drain()
+            error.details = f"{error.details}\n{self._complaint}".strip()
+            raise
 
     async def _watch(self, process: asyncio.subprocess.Process, session: Session) -> None:
         returncode = await process.wait()
@@ -228,7 +267,8 @@ class ShellWorker:
             self._on_end(how)
             return
         detail = f"The shell {how}; the next run starts a fresh one."
-        if returncode < 0:
+        # Where there is a sandbox, it ends as shells do: a signal is told as 128 and its number.
+        if returncode < 0 or (self._entrance is not None and returncode - 128 in signal.valid_signals()):
             self._end_run(RunFinished(status="died", detail=detail))
         else:
             self._end_run(RunFinished(status="error" if returncode else "ok", exit_code=returncode, detail=detail))
@@ -257,7 +297,7 @@ class ShellWorker:
 
     def _kill_foreground(self) -> None:
         group = self._foreground()
-        if self._process is None or group in (0, self._process.pid):
+        if group in (0, self._group):
             return
         with suppress(OSError):
             os.killpg(group, signal.SIGKILL)
@@ -309,6 +349,8 @@ class ShellWorker:
     def _on_terminal(self, text: str) -> None:
         if self._conversation is not None:
             self._conversation.terminal(text)
+        elif not self._ready.is_set():
+            self._complaint = (self._complaint + text)[-LONGEST_COMPLAINT:]
 
 
 def _finished(status: int, *, interrupted: bool) -> RunFinished:

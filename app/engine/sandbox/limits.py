@@ -1,0 +1,37 @@
+"""Limits of a profile as the system knows them. They are set inside the sandbox, right before the code starts."""
+
+import os
+from collections.abc import Mapping
+
+import psutil
+
+from oi_tui.app.engine.sandbox.profile import Limits
+
+SHARE = 0.75
+"""Of the machine's memory, where the settings do not say how much: the rest keeps the machine usable."""
+
+
+def usual_memory() -> int:
+    """Bytes that one process may ask for where nothing was set."""
+    return int(psutil.virtual_memory().total * SHARE)
+
+
+def rlimits(limits: Limits) -> Mapping[str, int]:
+    """Names of Python's `resource` module and what they are to be set to.
+
+    Memory is RLIMIT_DATA: it counts what is private and writable. RLIMIT_AS would count address space as well, of
+    which numerical libraries reserve many times what they use.
+    """
+    chosen = {
+        "RLIMIT_DATA": limits.memory,
+        "RLIMIT_NPROC": limits.processes,
+        "RLIMIT_FSIZE": limits.file_size,
+        "RLIMIT_NOFILE": limits.open_files,
+        "RLIMIT_CPU": limits.cpu,
+    }
+    return {name: value for name, value in chosen.items() if value} | {"RLIMIT_CORE": 0}
+
+
+def not_enforced(limits: Limits) -> tuple[str, ...]:
+    """What was set, but has no effect here: to be said, not to be hidden."""
+    return ("the number of processes (root is not held to it)",) if limits.processes and os.getuid() == 0 else ()

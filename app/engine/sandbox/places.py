@@ -1,0 +1,169 @@
+"""Places on a machine that a sandbox has to know: what programs need, what is secret, what others act upon later."""
+
+import os
+import shutil
+import site
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from oi_tui.app.engine.sandbox.profile import Profile
+
+SYSTEM = ("/usr", "/opt", "/nix/store", "/gnu/store", "/sys/devices/system/cpu", "/sys/devices/system/node")
+"""Where programs are, and how many processors there are."""
+
+ROOT_LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+"""Links into /usr on most systems, folders on others."""
+
+ETC = (
+    *("alternatives", "ca-certificates", "crypto-policies", "fonts", "java", "julia", "OpenCL", "pki", "R", "ssl"),
+    *("bash.bashrc", "gai.conf", "group", "host.conf", "hosts", "inputrc", "ld.so.cache", "ld.so.conf"),
+    *("ld.so.conf.d", "locale.alias", "locale.conf", "localtime", "magic", "matplotlibrc", "mime.types"),
+    *("nsswitch.conf", "os-release", "passwd", "profile", "protocols", "python3", "services", "shells", "timezone"),
+)
+"""What programs read in /etc; nothing of it is secret."""
+
+SCRATCH = ("/tmp", "/var/tmp", "/dev/shm")
+"""Folders for everybody, of which the sandbox has its own."""
+
+NO_WORKSPACE = (
+    *("/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/tmp", "/usr", "/var"),
+    "/var/tmp",
+)
+"""To work in these (or above one of them) would hand over the machine, or the sockets of everything that runs."""
+
+SECRETS = (
+    *(".ssh", ".gnupg", ".pki", ".password-store", ".local/share/keyrings", ".local/share/kwalletd"),
+    *(".netrc", ".git-credentials", ".config/git/credentials", ".config/gh", ".config/hub", ".config/glab-cli"),
+    *(".aws", ".azure", ".config/gcloud", ".boto", ".kube", ".docker", ".config/containers", ".config/rclone"),
+    *(".config/op", ".config/sops", ".vault-token", ".terraform.d", ".terraformrc", ".databrickscfg", ".kaggle"),
+    *(".npmrc", ".yarnrc.yml", ".pypirc", ".config/pip", ".cargo/credentials", ".cargo/credentials.toml"),
+    *(".gem/credentials", ".m2/settings.xml", ".gradle/gradle.properties", ".pgpass", ".my.cnf", ".s3cfg"),
+    *(".cache/huggingface/token", ".huggingface", ".openai", ".anthropic", ".claude", ".claude.json", ".codex"),
+    *(".gemini", ".config/github-copilot", ".config/io.datasette.llm", ".config/open-interpreter"),
+    *(".mozilla", ".thunderbird", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware"),
+    *(".config/microsoft-edge", ".config/vivaldi", ".config/opera", ".var/app", "snap"),
+    *(".bash_history", ".zsh_history", ".python_history", ".psql_history", ".mysql_history", ".sqlite_history"),
+    *(".node_repl_history", ".lesshst", ".histfile", ".local/share/fish"),
+)
+"""Beneath the home folder."""
+
+GUARDED = (".git", ".oi", ".mcp.json", ".vscode", ".envrc")
+"""In a workspace: others run or obey these later, outside. They can be neither changed nor made."""
+
+GUARDED_IF_THERE = (
+    *(".hg", ".idea", ".husky", ".devcontainer", ".claude", ".codex", ".cursor", ".gemini", ".direnv"),
+    *(".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile"),
+    *(".zlogin", ".inputrc", ".pam_environment", ".xprofile", ".xsessionrc", ".gitconfig", ".tmux.conf", ".vimrc"),
+    *(".config/git", ".config/fish", ".config/autostart", ".config/systemd", ".config/environment.d", ".config/nvim"),
+    *(".local/bin", "bin", ".ipython", ".jupyter", ".local/share/jupyter", ".local/lib", ".local/share/applications"),
+)
+"""The same, but where they are not there, they may be made. The second half is of a home folder that is worked in."""
+
+HOME_ONLY = frozenset({"bin"})
+"""Of these names a project may have its own."""
+
+ENVIRONMENT_FILE = ".env"
+HARMLESS_ENDINGS = (".example", ".sample", ".template", ".dist", ".defaults")
+"""Of files that show what an environment file looks like."""
+
+LEVELS, ENTRIES = 3, 5_000
+"""How deep in the workspace, and among how many entries, environment files are looked for."""
+
+SKIPPED = frozenset({".git", ".hg", "node_modules", "__pycache__", ".venv", "venv", "site-packages", ".tox"})
+
+
+def secrets(profile: Profile) -> tuple[Path, ...]:
+    """What exists and must not be seen, without links."""
+    home = [profile.home / name for name in SECRETS]
+    configured = _configured(os.environ)
+    known = {_real(path) for path in (*home, *configured, *profile.hidden) if os.path.lexists(path)}
+    return tuple(sorted(known - {profile.home, Path("/")}))
+
+
+def _configured(environ: os._Environ[str]) -> Iterator[Path]:
+    """Secret files that programs were told to keep elsewhere."""
+    for name in ("GNUPGHOME", "AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "KUBECONFIG", "DOCKER_CONFIG"):
+        if value := environ.get(name, ""):
+            yield from (Path(part) for part in value.split(os.pathsep) if os.path.isabs(part))
+
+
+def environment_files(folder: Path) -> tuple[Path, ...]:
+    """`.env` and its like beneath the folder, as far as it is looked; without links."""
+    found: list[Path] = []
+    level, seen = [folder], 0
+    for _ in range(LEVELS):
+        deeper: list[Path] = []
+        for entry in (entry for place in level for entry in _entries(place)):
+            seen += 1
+            if seen > ENTRIES:
+                return tuple(found)
+            name = entry.name
+            if name == ENVIRONMENT_FILE or (name.startswith(".env.") and not name.endswith(HARMLESS_ENDINGS)):
+                found.append(_real(Path(entry.path)))
+            elif name not in SKIPPED and entry.is_dir(follow_symlinks=False):
+                deeper.append(Path(entry.path))
+        level = deeper
+    return tuple(found)
+
+
+def guarded(folder: Path, *, is_home: bool) -> tuple[Path, ...]:
+    """What exists in a folder that may be written, but must not be changed; of links, what they lead to in there."""
+    names = [*GUARDED, *(name for name in GUARDED_IF_THERE if is_home or name not in HOME_ONLY)]
+    there = [_real(folder / name) for name in names if os.path.exists(folder / name)]
+    environments = [
+        Path(entry.path)
+        for entry in _entries(folder)
+        if entry.is_dir(follow_symlinks=False) and os.path.isfile(f"{entry.path}/pyvenv.cfg")
+    ]
+    return tuple(path for path in dict.fromkeys((*there, *environments)) if path.is_relative_to(folder))
+
+
+def python_places() -> tuple[Path, ...]:
+    """All that the Python we run in is made of: prefixes, packages, and the links that lead to it."""
+    packages = [*site.getsitepackages(), *([site.getusersitepackages()] if site.ENABLE_USER_SITE else [])]
+    places = [sys.prefix, sys.base_prefix, sys.exec_prefix, *packages]
+    return tuple(Path(place) for place in dict.fromkeys((*places, *map(str, _hops(Path(sys.executable))))))
+
+
+def program_places(name: str) -> tuple[Path, ...]:
+    """Where the program of this name is with what was installed beside it; nothing if there is no such program."""
+    found = shutil.which(name)
+    if found is None:
+        return ()
+    real = _real(Path(found))
+    hops = [*_hops(Path(found)), real]
+    prefix = real.parent.parent
+    beside = real.parent.name == "bin" and not Path.home().is_relative_to(prefix) and prefix.name != ".local"
+    return (prefix, *hops) if beside else tuple(hops)
+
+
+def fonts(home: Path) -> tuple[Path, ...]:
+    """Matplotlib's list of fonts: without it, the first plot of every kernel would take seconds."""
+    return tuple(sorted((home / ".cache" / "matplotlib").glob("fontlist-*.json"))[-3:])
+
+
+def covered(path: Path, roots: Iterable[Path]) -> bool:
+    """Whether it is one of these or beneath one."""
+    return any(path.is_relative_to(root) for root in roots)
+
+
+def _hops(program: Path) -> Iterator[Path]:
+    """The program and the links behind it, one after the other."""
+    for _ in range(20):
+        yield program
+        if not program.is_symlink():
+            return
+        program = Path(os.path.normpath(program.parent / os.readlink(program)))
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []  # what we cannot list, code with our rights cannot list either
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))

@@ -1,0 +1,86 @@
+"""What a sandbox promises, as one pure value; how the promise is kept is the business of the modules beside."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+Mode = Literal["read-only", "workspace-write", "danger-full-access"]
+"""`danger-full-access` is no sandbox at all."""
+
+Network = Literal["none", "hosts", "full"]
+"""Nothing; the hosts of a list, through a proxy; all that this machine reaches."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one kernel may use up; 0 stands for no limit of ours."""
+
+    memory: int = 0
+    """Bytes of private memory that one process may ask for."""
+    processes: int = 0
+    """Processes and threads of the sandbox. The system does not hold root to it."""
+    file_size: int = 0
+    """Bytes of one file that is written."""
+    open_files: int = 0
+    """Of one process."""
+    cpu: int = 0
+    """Seconds of processor time of one process."""
+    scratch: int = 0
+    """Bytes in each of the folders that are in memory only: /tmp, /dev/shm and the home folder."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """Everything that decides what code in the sandbox can reach. All paths are absolute and without links."""
+
+    mode: Mode
+    workspace: Path
+    home: Path
+    """The person's; code sees an empty one in its place."""
+    writable: tuple[Path, ...] = ()
+    """Folders beside the workspace that may be written."""
+    readable: tuple[Path, ...] = ()
+    """Files and folders beside the system's that may be read."""
+    hidden: tuple[Path, ...] = ()
+    """What must not be seen, wherever it is, beside what `places.py` names."""
+    network: Network = "none"
+    hosts: tuple[str, ...] = ()
+    """With `network` "hosts": rules as `proxy.py` reads them. None means: nothing can be reached."""
+    environment: tuple[str, ...] = ()
+    """Names of variables that are passed on beside the usual ones."""
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def encloses(self) -> bool:
+        """Whether there is a sandbox."""
+        return self.mode != "danger-full-access"
+
+    @property
+    def writes(self) -> tuple[Path, ...]:
+        """The folders of this machine that code may change."""
+        return (self.workspace, *self.writable) if self.mode == "workspace-write" else ()
+
+    @property
+    def holds_home(self) -> bool:
+        """The workspace is the home folder or one above it: only what is known to be secret is hidden then."""
+        return self.home.is_relative_to(self.workspace)
+
+    def describe(self) -> str:
+        """One line for the person: the sandbox, what may be written, the network."""
+        if not self.encloses:
+            return "no sandbox: code can do all that you can"
+        said = "sandbox: writes nothing but scratch files" if not self.writes else "sandbox: writes in the workspace"
+        if self.writes and self.writable:
+            said += f" and {len(self.writable)} more folder{'s' if len(self.writable) > 1 else ''}"
+        if self.holds_home:
+            said += ", which holds your home folder"
+        return f"{said}; {self._describe_network()}"
+
+    def _describe_network(self) -> str:
+        match self.network:
+            case "full":
+                return "full network"
+            case "hosts" if self.hosts:
+                return f"network: {len(self.hosts)} allowed host{'s' if len(self.hosts) > 1 else ''}"
+            case _:
+                return "no network"

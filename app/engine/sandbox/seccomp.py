@@ -1,0 +1,241 @@
+"""A filter of system calls, written as the small program (classic BPF) that the kernel wants. Pure: bytes come out.
+
+It denies what code in a sandbox never needs and what sandboxes were left by: looking into other processes, key
+rings, mounts, namespaces, modules, tracing, odd families of sockets, typing into a terminal. A denied call fails
+with EPERM, as if a right were missing. `man 2 seccomp` describes the data that a filter looks at.
+"""
+
+import errno
+import platform
+import struct
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+LOAD, JUMP_EQUAL, JUMP_AT_LEAST, JUMP_ANY_BIT, AND, RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
+ALLOW, KILL, FAIL = 0x7FFF0000, 0x80000000, 0x00050000
+
+NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16
+"""Where in `struct seccomp_data`; each argument has eight bytes, of which the lower half comes first."""
+
+X32 = 0x40000000
+"""Marks a call of the x32 interface, which has other numbers for the same calls."""
+
+FAMILIES = {"AF_UNIX": 1, "AF_INET": 2, "AF_INET6": 10, "AF_NETLINK": 16}
+"""Sockets that may be made. Netlink tells the network interfaces, without which ZeroMQ aborts."""
+
+RAW_SOCKET, SOCKET_TYPE = 3, 0xF
+
+NEW_NAMESPACE = 0x02000000 | 0x00020000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
+"""CLONE_NEW- CGROUP, NS, UTS, IPC, USER, PID, NET."""
+
+TERMINAL_REQUESTS = (0x5412, 0x541C)
+"""TIOCSTI types into a terminal, TIOCLINUX pastes into a console."""
+
+_NEWER = {
+    "pidfd_getfd": 438,
+    "io_uring_setup": 425,
+    "io_uring_enter": 426,
+    "io_uring_register": 427,
+    "open_tree": 428,
+    "move_mount": 429,
+    "fsopen": 430,
+    "fsconfig": 431,
+    "fsmount": 432,
+    "fspick": 433,
+    "clone3": 435,
+    "mount_setattr": 442,
+    "quotactl_fd": 443,
+    "open_tree_attr": 467,
+}
+"""Since 2019 a call has the same number everywhere."""
+
+_X86_64 = {
+    "socket": 41,
+    "socketpair": 53,
+    "clone": 56,
+    "ioctl": 16,
+    "ptrace": 101,
+    "syslog": 103,
+    "uselib": 134,
+    "personality": 135,
+    "pivot_root": 155,
+    "chroot": 161,
+    "acct": 163,
+    "settimeofday": 164,
+    "mount": 165,
+    "umount2": 166,
+    "swapon": 167,
+    "swapoff": 168,
+    "reboot": 169,
+    "sethostname": 170,
+    "setdomainname": 171,
+    "iopl": 172,
+    "ioperm": 173,
+    "init_module": 175,
+    "delete_module": 176,
+    "quotactl": 179,
+    "lookup_dcookie": 212,
+    "clock_settime": 227,
+    "kexec_load": 246,
+    "add_key": 248,
+    "request_key": 249,
+    "keyctl": 250,
+    "unshare": 272,
+    "perf_event_open": 298,
+    "fanotify_init": 300,
+    "open_by_handle_at": 304,
+    "setns": 308,
+    "process_vm_readv": 310,
+    "process_vm_writev": 311,
+    "kcmp": 312,
+    "finit_module": 313,
+    "kexec_file_load": 320,
+    "bpf": 321,
+    "userfaultfd": 323,
+    **_NEWER,
+}
+
+_AARCH64 = {
+    "socket": 198,
+    "socketpair": 199,
+    "clone": 220,
+    "ioctl": 29,
+    "ptrace": 117,
+    "syslog": 116,
+    "personality": 92,
+    "pivot_root": 41,
+    "chroot": 51,
+    "acct": 89,
+    "settimeofday": 170,
+    "mount": 40,
+    "umount2": 39,
+    "swapon": 224,
+    "swapoff": 225,
+    "reboot": 142,
+    "sethostname": 161,
+    "setdomainname": 162,
+    "init_module": 105,
+    "delete_module": 106,
+    "quotactl": 60,
+    "lookup_dcookie": 18,
+    "clock_settime": 112,
+    "kexec_load": 104,
+    "add_key": 217,
+    "request_key": 218,
+    "keyctl": 219,
+    "unshare": 97,
+    "perf_event_open": 241,
+    "fanotify_init": 262,
+    "open_by_handle_at": 265,
+    "setns": 268,
+    "process_vm_readv": 270,
+    "process_vm_writev": 271,
+    "kcmp": 272,
+    "finit_module": 273,
+    "kexec_file_load": 294,
+    "bpf": 280,
+    "userfaultfd": 282,
+    **_NEWER,
+}
+
+_LOOKED_INTO = frozenset({"socket", "socketpair", "clone", "clone3", "ioctl", "personality"})
+"""Calls that are allowed or not by what they are asked for; the others are denied altogether."""
+
+PERSONALITIES = (0x0, 0xFFFFFFFF)
+"""The usual one, and the question which one it is. Others weaken the protection of memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A processor family: its mark in the filter's data and the numbers of its calls."""
+
+    mark: int
+    calls: Mapping[str, int]
+    x32: bool = False
+
+
+MACHINES = {
+    "x86_64": Machine(0xC000003E, _X86_64, x32=True),
+    "aarch64": Machine(0xC00000B7, _AARCH64),
+}
+
+
+def supported(machine: str = "") -> bool:
+    """Whether there is a filter for this processor family; "" is the one that we run on."""
+    return (machine or platform.machine()) in MACHINES
+
+
+def filter_program(machine: str = "") -> bytes:
+    """The filter for a processor family of `MACHINES`, eight bytes an instruction; KeyError for any other."""
+    target = MACHINES[machine or platform.machine()]
+    calls = target.calls
+    program = [
+        _instruction(LOAD, ARCHITECTURE),
+        _instruction(JUMP_EQUAL, target.mark, 1, 0),
+        _instruction(RETURN, KILL),
+        _instruction(LOAD, NUMBER),
+    ]
+    if target.x32:
+        program += [_instruction(JUMP_AT_LEAST, X32, 0, 1), _failure(errno.EPERM)]
+    for name in sorted(calls.keys() - _LOOKED_INTO):
+        program += _call(calls[name], [_failure(errno.EPERM)])
+    # What clone3 is asked for lies in memory, where a filter cannot look: the C library falls back to clone.
+    program += _call(calls["clone3"], [_failure(errno.ENOSYS)])
+    program += _call(calls["clone"], [_argument(0), *_if(JUMP_ANY_BIT, NEW_NAMESPACE), _allowed()])
+    program += _call(calls["ioctl"], [_argument(1), *_if_among(TERMINAL_REQUESTS), _allowed()])
+    program += _call(calls["personality"], [_argument(0), *_unless_among(PERSONALITIES), _allowed()])
+    program += _call(calls["socket"], _socket())
+    program += _call(calls["socketpair"], [_argument(0), *_unless_among((FAMILIES["AF_UNIX"],)), _allowed()])
+    return b"".join([*program, _allowed()])
+
+
+def _socket() -> list[bytes]:
+    netlink = FAMILIES["AF_NETLINK"]
+    return [
+        _argument(0),
+        *_unless_among(FAMILIES.values()),
+        _instruction(JUMP_EQUAL, netlink, 0, 1),
+        _allowed(),  # netlink calls itself raw
+        _argument(1),
+        _instruction(AND, SOCKET_TYPE),
+        *_if(JUMP_EQUAL, RAW_SOCKET),
+        _allowed(),
+    ]
+
+
+def _call(number: int, body: list[bytes]) -> list[bytes]:
+    """What is done about this call; the body ends the program. The call's number is loaded before and after."""
+    return [_instruction(JUMP_EQUAL, number, 0, len(body)), *body]
+
+
+def _if(test: int, value: int) -> list[bytes]:
+    return [_instruction(test, value, 0, 1), _failure(errno.EPERM)]
+
+
+def _if_among(values: Iterable[int]) -> list[bytes]:
+    return [step for value in values for step in _if(JUMP_EQUAL, value)]
+
+
+def _unless_among(values: Iterable[int]) -> list[bytes]:
+    """Fail unless the loaded value is one of these."""
+    known = list(values)
+    # From each test over those after it and over the failure.
+    tests = [_instruction(JUMP_EQUAL, value, len(known) - index, 0) for index, value in enumerate(known)]
+    return [*tests, _failure(errno.EPERM)]
+
+
+def _argument(index: int) -> bytes:
+    """Load the lower half of an argument: the upper one is ignored by these calls, and must be ignored here."""
+    return _instruction(LOAD, ARGUMENTS + 8 * index)
+
+
+def _failure(number: int) -> bytes:
+    return _instruction(RETURN, FAIL | number)
+
+
+def _allowed() -> bytes:
+    return _instruction(RETURN, ALLOW)
+
+
+def _instruction(code: int, value: int, when_true: int = 0, when_false: int = 0) -> bytes:
+    return struct.pack("=HBBI", code, when_true, when_false, value)

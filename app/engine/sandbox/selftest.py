@@ -1,0 +1,100 @@
+"""What the first program inside a sandbox is told, and what it found, as values: see `inside.py` for the program."""
+
+import json
+import os
+import secrets
+import socket
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from oi_tui.app.engine.sandbox.bubblewrap import Plan
+from oi_tui.app.engine.sandbox.environment import PROXY_PORT
+from oi_tui.app.engine.sandbox.limits import rlimits
+from oi_tui.app.engine.sandbox.profile import Profile
+
+OUTSIDE = ("/", "/usr", "/etc", "/dev", "/run", "/proc", "/home")
+"""Where a file must not come to be."""
+
+PROMISES = frozenset(
+    {"rights", "system calls", "processes", "files", "secrets", "environment", "network", "limits"},
+)
+"""All have to be checked; a report that leaves one out is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was found inside. `broken` says in plain words which promise does not hold, and how."""
+
+    checked: frozenset[str]
+    broken: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Every promise was checked and kept."""
+        return not self.broken and self.checked >= PROMISES
+
+    @classmethod
+    def parse(cls, data: bytes) -> Self | None:
+        """None if it is no report: the program did not get that far."""
+        try:
+            match json.loads(data):
+                case {"checked": list(checked), "broken": list(broken)}:
+                    return cls(frozenset(map(str, checked)), tuple(map(str, broken)))
+        except ValueError:
+            pass
+        return None
+
+
+class Bait:
+    """Sockets of this machine that must not be reachable from inside, open while that is tried."""
+
+    def __init__(self) -> None:
+        self._port = socket.create_server(("127.0.0.1", 0))
+        self._name = f"oi-tui-{secrets.token_hex(16)}"
+        self._named = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._named.bind("\0" + self._name)
+        self._named.listen()
+
+    @property
+    def told(self) -> tuple[str, int, str]:
+        """Address and port, and the name of an abstract socket."""
+        return ("127.0.0.1", self._port.getsockname()[1], self._name)
+
+    def close(self) -> None:
+        """Take it away."""
+        self._port.close()
+        self._named.close()
+
+
+def promised(profile: Profile, plan: Plan, environment: Iterable[str], *, bait: Bait, proxy: Path | None) -> bytes:
+    """The promises of a profile, for `inside.py`."""
+    hidden_home = [] if profile.holds_home else [_identity(profile.home)]
+    return json.dumps(
+        {
+            "outside": [folder for folder in OUTSIDE if _is_outside(Path(folder), profile)],
+            "unchangeable": [str(path) for path in plan.guarded],
+            "changeable": [str(folder) for folder in profile.writes if os.access(folder, os.W_OK)],
+            "secrets": [str(path) for path in plan.secrets],
+            "replaced": [entry for entry in (*hidden_home, _identity(Path("/tmp"))) if entry is not None],
+            "environment": sorted(environment),
+            "network": profile.network == "full",
+            "bait": bait.told,
+            "limits": dict(rlimits(profile.limits)),
+            "proxy": str(proxy) if proxy is not None else "",
+            "proxy_port": PROXY_PORT,
+        }
+    ).encode()
+
+
+def _is_outside(folder: Path, profile: Profile) -> bool:
+    return folder not in (profile.home, *profile.writes)
+
+
+def _identity(path: Path) -> tuple[str, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return (str(path), found.st_dev, found.st_ino)
