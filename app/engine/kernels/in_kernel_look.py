@@ -188,11 +188,11 @@ def array_mark(value: Any) -> str:
 
 def series_mark(series: Any) -> int:
     """A column: where its values lie, and a sample of them."""
-    step = max(1, len(series) // SAMPLE)
     if isinstance(series.dtype, part("numpy", "dtype")):
         values = series.to_numpy()
         return hash((values.__array_interface__["data"][0], len(series), array_mark(values)))
-    return hash((series.dtype.name, tuple(map(leaf_mark, series.iloc[:: step * 8].tolist()))))
+    few = series.iloc[:: max(1, len(series) // DEEPER)].tolist()
+    return hash((series.dtype.name, tuple(map(leaf_mark, few))))
 
 
 def sample_of(value: Any, base: Any, length: int) -> list[Any]:
@@ -293,6 +293,8 @@ def lines_of(value: Any) -> Iterator[str]:
         yield from array_lines(value)
     elif kind is types.FunctionType:
         yield f"({signature(value)})"
+    elif (text := shown(value, LINE)) != f"<{type_name(kind)}>":
+        yield text
     else:
         for key, item in dict.items(attributes(value)):
             yield f".{label(key)} = {shown(item, LINE)}"

@@ -90,7 +90,10 @@ class Variables:
             yield name, value if self._is_variable(name, value) else MISSING
 
     def _value(self, name: str) -> Any:
-        return dict.get(self._namespace, name, MISSING)
+        try:
+            return dict.get(self._namespace, name, MISSING)
+        except Exception:  # boundary: a key of a type of its own, which is asked whether it is this name
+            return MISSING
 
     def _is_variable(self, name: str, value: Any) -> bool:
         """Whether the person made it: no module, nothing imported by name, nothing of IPython's."""
