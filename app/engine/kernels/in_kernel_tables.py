@@ -50,6 +50,7 @@ ESCAPES = str.maketrans({"\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
 def send_tables(shell: Any) -> None:
     """Register what makes a table of each kind of frame; by name, so that none of the libraries is imported."""
+    # Here, so that a kernel that has them elsewhere fails in here and nowhere else.
     from IPython.core.formatters import BaseFormatter
     from traitlets import ObjectName, Unicode
 
@@ -210,7 +211,7 @@ def floats(column: list[Any], digits: int, form: Callable[[float], str] | None) 
 def missing(value: Any) -> str:
     """What is no number in a column of numbers."""
     if isinstance(value, numbers.Real):
-        return "NaN" if math.isnan(value) else ("inf" if value > 0 else "-inf")
+        return "NaN" if math.isnan(value) else ("inf" if float(value) > 0 else "-inf")
     return text(value)
 
 
