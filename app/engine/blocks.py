@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from oi_tui.app.engine.outputs import Output
+from oi_tui.app.engine.outputs import Output, WholeOutput
 from oi_tui.app.engine.values import Language, Level, Value
 
 ProseState = Literal["streaming", "complete", "cut"]
@@ -65,7 +65,9 @@ class CodeBlock(Value, frozen=True, kw_only=True, tag="code"):
     """1-based line that runs now, None when unknown or not running."""
     outputs: tuple[Output, ...] = ()
     dropped: int = 0
-    """Characters of output beyond the cap, not kept in `outputs`."""
+    """Characters of output that are kept nowhere: results too large to show."""
+    whole: WholeOutput | None = None
+    """Where all of a long output is, None if it is short."""
     exit_code: int | None = None
     """Shell only."""
     duration: float | None = None

@@ -2,18 +2,38 @@
 
 from collections.abc import Iterable
 
-from oi_tui.app.engine.events import ActiveLineChanged, AnyEvent, CodeGrew, OutputAdded, ProseGrew
+from oi_tui.app.engine.events import (
+    ActiveLineChanged,
+    AnyEvent,
+    CodeGrew,
+    OutputAdded,
+    OutputsCleared,
+    OutputTailMoved,
+    ProseGrew,
+)
 from oi_tui.app.engine.outputs import StreamOutput
 
 _Key = tuple[str, ...]
 
 
 def coalesce(events: Iterable[AnyEvent]) -> list[AnyEvent]:
-    """The same events with neighbouring deltas of one block merged; folding either gives an equal transcript."""
+    """The same events with neighbouring deltas of one block merged; folding either gives an equal transcript.
+
+    The end of a stream stands where it first moved, as it was last: what lies between does not depend on it.
+    """
     merged: list[AnyEvent] = []
     texts: list[str] = []
     open_key: _Key | None = None
+    tails: dict[_Key, int] = {}
     for event in events:
+        match event:
+            case OutputTailMoved(block_id=block_id, name=name):
+                if (place := tails.setdefault((block_id, name), len(merged))) < len(merged):
+                    merged[place] = event
+                    continue
+            case OutputsCleared(block_id=block_id):
+                tails.pop((block_id, "stdout"), None)
+                tails.pop((block_id, "stderr"), None)
         key = _key(event)
         if key is None or key != open_key:
             _close(merged, texts)
@@ -41,6 +61,8 @@ def _key(event: AnyEvent) -> _Key | None:
             return ("stream", event.block_id, name)
         case ActiveLineChanged():
             return ("line", event.block_id)
+        case OutputTailMoved():
+            return ("tail", event.block_id, event.name)
         case _:
             return None
 

@@ -10,7 +10,8 @@ Order within one session (brackets: may be absent, star: any number):
         [ UsageReported ]
         ( [ DecisionRequested ] DecisionMade
           [ ExecutionStarted
-            ( OutputAdded | OutputUpdated | OutputsCleared | OutputDropped | ActiveLineChanged
+            ( OutputAdded | OutputUpdated | OutputsCleared | OutputTailMoved | OutputKept | OutputDropped
+            | ActiveLineChanged
             | InputRequested InputAnswered )*
             ExecutionFinished ] )*
       )*
@@ -21,12 +22,13 @@ of a step are decided and run in the order in which they were finished, one at a
 thread that prints after its run ended) comes as `OutputAdded` of the block it belongs to.
 
 Deltas (`ProseGrew`, `CodeGrew`, `OutputAdded` of a stream, `ActiveLineChanged`) may be coalesced on the
-way to a front end; everything else arrives exactly once and in order.
+way to a front end, and of several `OutputTailMoved` of one stream only the last may arrive; everything else
+arrives exactly once and in order.
 """
 
 from typing import Literal
 
-from oi_tui.app.engine.outputs import Output
+from oi_tui.app.engine.outputs import Output, StreamName, Tail, WholeOutput
 from oi_tui.app.engine.values import ApprovalMode, Language, Level, Value
 
 StopReason = Literal[
@@ -215,13 +217,29 @@ class OutputsCleared(Event, frozen=True, kw_only=True, tag=True):
     block_id: str
 
 
+class OutputTailMoved(Event, frozen=True, kw_only=True, tag=True):
+    """A stream is longer than what is passed on of it; this is its end now, in place of the one before.
+
+    No text of the stream is added after this, unless the outputs are cleared.
+    """
+
+    block_id: str
+    name: StreamName
+    tail: Tail
+
+
+class OutputKept(Event, frozen=True, kw_only=True, tag=True):
+    """The output is long: all of it goes to a file from now on, or (`whole.missing`) does not any more."""
+
+    block_id: str
+    whole: WholeOutput
+
+
 class OutputDropped(Event, frozen=True, kw_only=True, tag=True):
-    """`characters` more of output were beyond the cap and are not shown."""
+    """`characters` more of output were too much to show, and are kept nowhere."""
 
     block_id: str
     characters: int
-    path: str = ""
-    """File that holds the whole output, or "" if it was not kept."""
 
 
 class InputRequested(Event, frozen=True, kw_only=True, tag=True):
@@ -311,6 +329,8 @@ AnyEvent = (
     | OutputAdded
     | OutputUpdated
     | OutputsCleared
+    | OutputTailMoved
+    | OutputKept
     | OutputDropped
     | InputRequested
     | InputAnswered

@@ -7,7 +7,8 @@ import base64
 import binascii
 import re
 import struct
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from oi_tui.app.engine.blocks import CodeBlock
 from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput
@@ -17,6 +18,9 @@ IMAGE_TYPES = ("image/png", "image/jpeg")
 
 TEXT_TYPES = ("text/plain", "text/markdown", "text/latex", "text/html", "image/svg+xml", "application/json")
 """Readable forms, best first."""
+
+WIDE = 8
+"""How many times the limit is looked at of the head and of the tail of a long output: escapes and progress bars go."""
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 
@@ -38,7 +42,7 @@ def plain_text(output: Output) -> str:
     """One output as text for the model; pictures are described, not included."""
     match output:
         case StreamOutput():
-            return overwritten(without_escapes(output.text))
+            return _cleaned(output.text)
         case ErrorOutput():
             return _traceback(output)
         case RichOutput():
@@ -67,22 +71,39 @@ def _rich_text(data: dict[str, Any]) -> str:
     return f"[output of type {', '.join(data)}]\n" if data else ""
 
 
-def clipped(text: str, limit: int) -> str:
-    """Head and tail of the text within about `limit` characters, with the count of what was left out."""
-    if len(text) <= limit:
-        return text
-    head = text[: limit * 2 // 3]
-    tail = text[len(text) - limit // 3 :]
-    missing = text[len(head) : len(text) - len(tail)]
-    lines = missing.count("\n")
-    count = f"{lines:,} lines" if lines > 1 else f"{len(missing):,} characters"
-    return f"{head}\n[… {count} left out …]\n{tail}"
+class Gap(NamedTuple):
+    """A part of an output that is not there."""
+
+    characters: int
+    lines: int
+
+
+def clipped(parts: Sequence[str | Gap], limit: int, where: str = "") -> str:
+    """Head and tail within about `limit` characters, with the count of what was left out, and `where` all of it is."""
+    texts = [part for part in parts if isinstance(part, str)]
+    gaps = [number for number, part in enumerate(parts) if isinstance(part, Gap)]
+    if not gaps and sum(map(len, texts)) <= limit:
+        return "".join(texts)
+    head = "".join(map(str, parts[: gaps[0] if gaps else None]))
+    tail = "".join(map(str, parts[gaps[-1] + 1 if gaps else 0 :]))
+    shown_head, shown_tail = head[: limit * 2 // 3], tail[max(0, len(tail) - limit // 3) :]
+    characters = sum(part.characters if isinstance(part, Gap) else len(part) for part in parts)
+    lines = sum(part.lines if isinstance(part, Gap) else part.count("\n") for part in parts)
+    characters -= len(shown_head) + len(shown_tail)
+    lines -= shown_head.count("\n") + shown_tail.count("\n")
+    count = f"{lines:,} lines" if lines > 1 else f"{characters:,} characters"
+    joint = "" if shown_head.endswith("\n") else "\n"
+    return f"{shown_head}{joint}[… {count} left out{where} …]\n{shown_tail}"
 
 
 def report(block: CodeBlock, limit: int) -> str:
     """What a run gave, in the words that go to the model."""
-    text = "".join(_ended(plain_text(output)) for output in block.outputs)
-    parts = [clipped(text, limit).rstrip("\n")] if text.strip() else []
+    written = [part for output in block.outputs for part in _parts(output, limit)]
+    where = f"; all of the output is in the file {block.whole.path}" if block.whole and block.whole.path else ""
+    if where and block.whole and block.whole.missing:
+        where += f" ({block.whole.missing})"
+    text = clipped(written, limit, where).rstrip("\n")
+    parts = [text] if text.strip() else []
     if block.dropped:
         parts.append(f"[{block.dropped:,} more characters of output were not kept]")
     if block.exit_code:
@@ -99,6 +120,32 @@ def report(block: CodeBlock, limit: int) -> str:
         case _:
             pass
     return "\n".join(parts) or "[no output]"
+
+
+def _parts(output: Output, limit: int) -> Iterator[str | Gap]:
+    """The plain text of an output. Of a very long one only what may be told is looked at."""
+    if not isinstance(output, StreamOutput):
+        yield _ended(plain_text(output))
+        return
+    head, tail, reach = output.text, output.tail, limit * WIDE
+    if len(head) > 2 * reach:
+        middle = head[reach:-reach]
+        yield _cleaned(head[:reach])
+        yield Gap(len(middle), middle.count("\n"))
+        head = head[-reach:]
+    if tail is None:
+        yield _ended(_cleaned(head))
+        return
+    if not tail.left_out_characters:
+        yield _ended(_cleaned(head + tail.text))
+        return
+    yield _cleaned(head)
+    yield Gap(tail.left_out_characters, tail.left_out_lines)
+    yield _ended(_cleaned(tail.text))
+
+
+def _cleaned(text: str) -> str:
+    return overwritten(without_escapes(text))
 
 
 def _ended(text: str) -> str:

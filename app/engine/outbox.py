@@ -13,7 +13,7 @@ from itertools import groupby
 from oi_tui.app.engine.coalesce import coalesce, is_delta
 from oi_tui.app.engine.errors import StoreError
 from oi_tui.app.engine.events import AnyEvent, Event, OutputAdded, OutputUpdated
-from oi_tui.app.engine.outputs import RichOutput
+from oi_tui.app.engine.outputs import RichOutput, StreamOutput
 from oi_tui.app.engine.protocol import Batch, Reply
 from oi_tui.app.engine.store import DELTA_INTERVAL, Recorder
 
@@ -24,7 +24,7 @@ CROWD = 2000
 """Items waiting for a slow front end after which neighbouring deltas are merged."""
 
 BATCH_WEIGHT = 16_000_000
-"""Characters of rich output in one batch, about; a line on the wire stays far below what front ends read."""
+"""Characters of output in one batch, about; a line on the wire stays far below what front ends read."""
 
 Send = Callable[[Reply], Awaitable[None]]
 
@@ -95,7 +95,7 @@ class Outbox:
         try:
             self._recorder.put(coalesce(events), time.monotonic())
             if flush:
-                self._recorder.flush()
+                self._recorder.close()
         except StoreError as error:
             if self._recorder.gave_up:
                 self._recorder = None
@@ -129,6 +129,8 @@ def _weight(event: AnyEvent) -> int:
     match event:
         case OutputAdded(output=RichOutput(data=data)) | OutputUpdated(output=RichOutput(data=data)):
             return sum(len(content) for content in data.values() if isinstance(content, str))
+        case OutputAdded(output=StreamOutput(text=text)):
+            return len(text)
         case _:
             return 0
 

@@ -10,12 +10,39 @@ import msgspec
 
 from oi_tui.app.engine.values import Value
 
+StreamName = Literal["stdout", "stderr"]
+
+APART = 100
+"""Outputs of a block in which stdout and stderr may take turns; beyond that, text joins the last output of its
+stream even where one of the other stream came between: a progress bar among prints is not thousands of outputs."""
+
+
+class Tail(Value, frozen=True, kw_only=True):
+    """The newest text of a stream that is longer than what is passed on of it; starts with a line where it has one."""
+
+    text: str
+    left_out_characters: int = 0
+    """Between the beginning of the stream and this end of it."""
+    left_out_lines: int = 0
+    """Line ends in there."""
+
 
 class StreamOutput(Value, frozen=True, kw_only=True, tag="stream"):
     """Text written to stdout or stderr; consecutive pieces of one stream are one output."""
 
-    name: Literal["stdout", "stderr"]
+    name: StreamName
     text: str
+    """All of it, or (with a `tail`) the beginning."""
+    tail: Tail | None = None
+
+
+class WholeOutput(Value, frozen=True, kw_only=True):
+    """The file with all that a run wrote, stdout and stderr in the order in which it came."""
+
+    path: str
+    """"" if there is none."""
+    missing: str = ""
+    """Why not all is in it, in plain words; "" if all is."""
 
 
 class RichOutput(Value, frozen=True, kw_only=True, tag="rich"):

@@ -2,6 +2,7 @@
 
 `Transcript.apply` changes the transcript and says which block changed, so that a view need not compare.
 Nothing here waits, reads a clock or touches a file: the same events always give an equal transcript.
+Text of a stream is joined when somebody looks: a piece costs its own length, however much is there.
 """
 
 from typing import assert_never
@@ -26,7 +27,9 @@ from oi_tui.app.engine.events import (
     NoticeAdded,
     OutputAdded,
     OutputDropped,
+    OutputKept,
     OutputsCleared,
+    OutputTailMoved,
     OutputUpdated,
     ProseFinished,
     ProseGrew,
@@ -39,7 +42,7 @@ from oi_tui.app.engine.events import (
     TurnStarted,
     UsageReported,
 )
-from oi_tui.app.engine.outputs import Output, RichOutput, StreamOutput
+from oi_tui.app.engine.outputs import APART, Output, RichOutput, StreamName, StreamOutput
 from oi_tui.app.engine.values import ApprovalMode, Value
 
 
@@ -70,7 +73,9 @@ class Transcript:
     """The blocks of a session and its running totals."""
 
     def __init__(self) -> None:
-        self.blocks: list[Block] = []
+        self._blocks: list[Block] = []
+        self._growing: dict[str, dict[int, list[str]]] = {}
+        """By block and number of the output: pieces that are still to be joined to it."""
         self.usage = Usage()
         self.model = ""
         self.context_window: int | None = None
@@ -98,9 +103,17 @@ class Transcript:
 
     __hash__ = None  # type: ignore[assignment]  # mutable, compared by content
 
+    @property
+    def blocks(self) -> list[Block]:
+        """What there is, in order; not to be changed."""
+        for block_id in tuple(self._growing):
+            self._join(block_id)
+        return self._blocks
+
     def block(self, block_id: str) -> Block:
         """The block of this id; KeyError if there is none."""
-        return self.blocks[self._index[block_id]]
+        self._join(block_id)
+        return self._blocks[self._index[block_id]]
 
     def position(self, block_id: str) -> int:
         """Index in `blocks`; KeyError if there is none."""
@@ -167,7 +180,11 @@ class Transcript:
             case OutputUpdated():
                 return self._update_display(event)
             case OutputsCleared():
-                return self._set(msgspec.structs.replace(self._code(event.block_id), outputs=()))
+                return self._set(msgspec.structs.replace(self._code(event.block_id), outputs=(), whole=None))
+            case OutputTailMoved():
+                return self._move_tail(event)
+            case OutputKept():
+                return self._set(msgspec.structs.replace(self._code(event.block_id), whole=event.whole))
             case OutputDropped():
                 code = self._code(event.block_id)
                 return self._set(msgspec.structs.replace(code, dropped=code.dropped + event.characters))
@@ -203,7 +220,7 @@ class Transcript:
                     )
                 )
             case ConversationCleared():
-                self.blocks, self._index, self._displays = [], {}, {}
+                self._blocks, self._index, self._displays, self._growing = [], {}, {}, {}
                 self.step = 0
                 self.usage = Usage()
                 self.pending_decision = self.pending_input = None
@@ -221,13 +238,13 @@ class Transcript:
     # -- one block ---------------------------------------------------------------------------------
 
     def _add(self, block: Block) -> tuple[int, ...]:
-        self._index[block.id] = len(self.blocks)
-        self.blocks.append(block)
-        return (len(self.blocks) - 1,)
+        self._index[block.id] = len(self._blocks)
+        self._blocks.append(block)
+        return (len(self._blocks) - 1,)
 
     def _set(self, block: Block) -> tuple[int, ...]:
         index = self._index[block.id]
-        self.blocks[index] = block
+        self._blocks[index] = block
         return (index,)
 
     def _prose(self, block_id: str) -> ProseBlock:
@@ -252,26 +269,51 @@ class Transcript:
         return self._set(msgspec.structs.replace(code, state="proposed"))
 
     def _add_output(self, event: OutputAdded) -> tuple[int, ...]:
+        index, output = self._index[event.block_id], event.output
+        code = self._blocks[index]
+        assert isinstance(code, CodeBlock), code
+        if isinstance(output, StreamOutput) and (place := _place(code.outputs, output.name)) is not None:
+            self._growing.setdefault(event.block_id, {}).setdefault(place, []).append(output.text)
+            return (index,)
+        if isinstance(output, RichOutput) and output.display_id is not None:
+            self._displays.setdefault(output.display_id, set()).add(index)
+        return self._set(msgspec.structs.replace(code, outputs=(*code.outputs, output)))
+
+    def _join(self, block_id: str) -> None:
+        """Put the pieces of text that came since somebody looked behind what was there."""
+        growing = self._growing.pop(block_id, None)
+        if growing is None:
+            return
+        code = self._code(block_id)
+        outputs = list(code.outputs)
+        for place, pieces in growing.items():
+            stream = outputs[place]
+            assert isinstance(stream, StreamOutput), stream
+            outputs[place] = msgspec.structs.replace(stream, text="".join((stream.text, *pieces)))
+        self._set(msgspec.structs.replace(code, outputs=tuple(outputs)))
+
+    def _move_tail(self, event: OutputTailMoved) -> tuple[int, ...]:
         code = self._code(event.block_id)
-        output = event.output
-        outputs = code.outputs
-        last = outputs[-1] if outputs else None
-        if isinstance(output, StreamOutput) and isinstance(last, StreamOutput) and last.name == output.name:
-            joined = StreamOutput(name=last.name, text=last.text + output.text)
-            outputs = (*outputs[:-1], joined)
-        else:
-            outputs = (*outputs, output)
-            if isinstance(output, RichOutput) and output.display_id is not None:
-                self._displays.setdefault(output.display_id, set()).add(self._index[event.block_id])
-        return self._set(msgspec.structs.replace(code, outputs=outputs))
+        streams = [
+            (output.tail is not None, place)
+            for place, output in enumerate(code.outputs)
+            if isinstance(output, StreamOutput) and output.name == event.name
+        ]
+        if not streams:
+            stream = StreamOutput(name=event.name, text="", tail=event.tail)
+            return self._set(msgspec.structs.replace(code, outputs=(*code.outputs, stream)))
+        _, place = max(streams)  # the one that has a tail, else the last one
+        outputs = list(code.outputs)
+        outputs[place] = msgspec.structs.replace(outputs[place], tail=event.tail)
+        return self._set(msgspec.structs.replace(code, outputs=tuple(outputs)))
 
     def _update_display(self, event: OutputUpdated) -> tuple[int, ...]:
         changed: list[int] = []
         for index in sorted(self._displays.get(event.display_id, ())):
-            block = self.blocks[index]
+            block = self._blocks[index]
             assert isinstance(block, CodeBlock)
             outputs = tuple(_replaced(old, event) for old in block.outputs)
-            self.blocks[index] = msgspec.structs.replace(block, outputs=outputs)
+            self._blocks[index] = msgspec.structs.replace(block, outputs=outputs)
             changed.append(index)
         return tuple(changed)
 
@@ -280,15 +322,28 @@ class Transcript:
         self.turn_open = False
         self.pending_decision = self.pending_input = None
         changed: list[int] = []
-        for index in range(len(self.blocks) - 1, -1, -1):
-            block = self.blocks[index]
+        blocks = self.blocks
+        for index in range(len(blocks) - 1, -1, -1):
+            block = blocks[index]
             if isinstance(block, UserBlock) and not everywhere:
                 break
             settled = _settled(block)
             if settled is not block:
-                self.blocks[index] = settled
+                blocks[index] = settled
                 changed.append(index)
         return tuple(reversed(changed))
+
+
+def _place(outputs: tuple[Output, ...], name: StreamName) -> int | None:
+    """Number of the output that more text of this stream joins, None if it is one of its own."""
+    for place in range(len(outputs) - 1, max(-1, len(outputs) - (3 if len(outputs) >= APART else 2)), -1):
+        match outputs[place]:
+            case StreamOutput(name=other):
+                if other == name:
+                    return place
+            case _:
+                return None
+    return None
 
 
 def _replaced(old: Output, event: OutputUpdated) -> Output:

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from oi_tui.app.engine.events import AnyEvent, OutputAdded, OutputUpdated
-from oi_tui.app.engine.kernels.base import DisplayUpdated, LineReached, OutputArrived, OutputCapped, RunEvent
+from oi_tui.app.engine.kernels.base import DisplayUpdated, LineReached, OutputArrived, RunEvent, TailMoved
 from oi_tui.app.engine.kernels.base import RunFinished as Finished
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.jupyter_run import JupyterRun
@@ -80,7 +80,7 @@ def as_session_event(event: RunEvent) -> AnyEvent | None:
 
 @given(st.lists(MESSAGE, max_size=6))
 @example([("oi_tui_line", {"line": True})])
-@example([("oi_tui_dropped", {"characters": 10**400})])
+@example([("oi_tui_skipped", {"name": "stdout", "characters": 10**400, "lines": 10**300})])
 @example([("display_data", {"data": {"application/json": {"\ud800": [float("nan"), 2**70, "\udfff"]}}})])
 @example([("display_data", {"data": {"application/json": nested(150)}, "metadata": {"a": nested(150)}})])
 @example([("update_display_data", {"data": {"\ud800": "x"}, "transient": {"display_id": "\ud800"}})])
@@ -94,8 +94,9 @@ def test_K28_every_event_can_be_stored_and_read_back(messages: list[tuple[str, d
 
 
 def test_a_truth_value_is_no_line_and_no_number_of_characters() -> None:
-    events = events_of([("oi_tui_line", {"line": True}), ("oi_tui_dropped", {"characters": True})])
-    assert [event for event in events if isinstance(event, LineReached | OutputCapped)] == []
+    skipped = {"name": "stdout", "characters": True, "lines": False}
+    events = events_of([("oi_tui_line", {"line": True}), ("oi_tui_skipped", skipped)])
+    assert [event for event in events if isinstance(event, LineReached | TailMoved)] == []
 
 
 def test_metadata_are_bounded_like_what_they_belong_to() -> None:

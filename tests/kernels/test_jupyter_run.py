@@ -7,7 +7,13 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.kernels.base import DisplayUpdated, OutputArrived, OutputCapped, RunEvent, RunFinished
+from oi_tui.app.engine.kernels.base import (
+    DisplayUpdated,
+    OutputArrived,
+    OutputCapped,
+    RunEvent,
+    RunFinished,
+)
 from oi_tui.app.engine.kernels.jupyter_run import JupyterRun
 from oi_tui.app.engine.kernels.run import Run
 from oi_tui.app.engine.outputs import ErrorOutput, RichOutput, StreamOutput
@@ -29,9 +35,22 @@ KINDS = (
     "clear_output",
     "status",
     "oi_tui_line",
-    "oi_tui_dropped",
+    "oi_tui_skipped",
 )
-FIELDS = ("name", "text", "data", "metadata", "transient", "ename", "evalue", "traceback", "wait", "line", "characters")
+FIELDS = (
+    "name",
+    "text",
+    "data",
+    "metadata",
+    "transient",
+    "ename",
+    "evalue",
+    "traceback",
+    "wait",
+    "line",
+    "characters",
+    "lines",
+)
 
 
 def new_run(source: str = "1", cap: int = 100_000, spill_dir: Path | None = None) -> JupyterRun:
@@ -173,17 +192,6 @@ async def test_K15_a_huge_traceback_keeps_its_beginning_and_its_end() -> None:
     assert len(text) + len(event.output.value) < 50_000
     assert text.startswith("first")
     assert text.endswith("last")
-
-
-async def test_a_spill_that_fails_does_not_stop_the_run(tmp_path: Path) -> None:
-    run = Run("1", cap=10, spill_dir=tmp_path / "missing")
-    run.stream("stdout", "x" * 25)
-    run.finish(RunFinished(status="ok"))
-    assert await events_of(run) == [
-        OutputArrived(output=StreamOutput(name="stdout", text="x" * 10)),
-        OutputCapped(characters=15),
-        RunFinished(status="ok"),
-    ]
 
 
 @given(st.lists(st.tuples(st.sampled_from(KINDS), st.dictionaries(st.sampled_from(FIELDS), JSON)), max_size=8))

@@ -13,11 +13,11 @@ from oi_tui.app.engine.kernels.base import (
     Kernel,
     LineReached,
     OutputArrived,
-    OutputCapped,
     OutputCleared,
     RunEvent,
     RunFinished,
 )
+from oi_tui.app.engine.kernels.cap import TAIL
 from oi_tui.app.engine.outputs import RichOutput, StreamOutput
 from support.runs import Collected, collect, interrupted, prints
 
@@ -220,21 +220,42 @@ async def test_the_namespace_holds_nothing_of_ours(python: Kernel) -> None:
 async def test_output_beyond_the_cap_is_counted_and_kept_on_disk(python: Kernel) -> None:
     run = await collect(python, "print('x' * 150_000, end='')\nprint('y' * 50_000, end='')\n1/0")
     assert len(run.text()) == 100_000
-    (capped,) = (event for event in run.events if isinstance(event, OutputCapped))
-    assert capped.characters == 100_000
-    path = Path(capped.path)
+    tail = run.tail()
+    assert tail.text == "y" * TAIL
+    assert tail.left_out_characters == 100_000 - TAIL
+    path = Path(run.whole.path)
     assert path.read_text() == "x" * 150_000 + "y" * 50_000
     assert path.stat().st_mode & 0o777 == 0o600
     assert run.error.name == "ZeroDivisionError"  # the error is shown all the same
 
 
+async def test_R6_a_picture_behind_a_flood_is_shown(python: Kernel) -> None:
+    run = await collect(python, "print('x' * 200_000)\n'the result'")
+    assert run.result == "'the result'"
+
+
+KEEP = "import sys\ntype(sys.stdout).write.__globals__['KEEP'] = {}"
+"""Another limit of the part of ours that is in the kernel."""
+
+
 async def test_K8_a_flood_is_bounded_in_the_kernel_and_counted_to_the_last_character(python: Kernel) -> None:
-    run = await collect(python, "for _ in range(70): print('x' * 999_999)")
-    (capped,) = (event for event in run.events if isinstance(event, OutputCapped))
-    assert len(run.text()) + capped.characters == 70_000_000
-    path = Path(capped.path)
-    assert path.stat().st_size == 64_000_000
-    path.unlink()
+    await collect(python, KEEP.format(3_000_000))
+    flood = "for n in range(70): print(str(n) * 333_333)\nprint('end')\nsys.stderr.write('error')"
+    run = await collect(python, flood)
+    tail, written = run.tail(), (10 + 2 * 60) * 333_333 + 70 + 4
+    assert len(run.text()) + tail.left_out_characters + len(tail.text) == written
+    assert run.text().count("\n") + tail.left_out_lines + tail.text.count("\n") == 71
+    assert tail.text.endswith("69\nend\n")
+    assert run.tail("stderr").text == "error"
+    assert Path(run.whole.path).stat().st_size < 3_100_000
+    assert "kernel" in run.whole.missing
+    after = await collect(python, "print('x')")
+    assert after.text() == "x\n"
+    await collect(python, KEEP.format(1_000_000_000))
+
+
+async def test_K8_a_flood_does_not_stay_in_the_memory_of_the_kernel(python: Kernel) -> None:
+    await collect(python, "for _ in range(70): print('x' * 999_999)")
     resident = await collect(python, "import psutil\npsutil.Process().memory_info().rss < 400_000_000")
     assert resident.result == "True"
 
@@ -256,7 +277,8 @@ _forge("update_display_data", {"data": {"text/plain": "1"}, "transient": {"displ
 _forge("error", {"ename": None, "evalue": [], "traceback": 5})
 _forge("oi_tui_line", {"line": 10**9})
 _forge("oi_tui_line", {"line": "one"})
-_forge("oi_tui_dropped", {"characters": -4})
+_forge("oi_tui_skipped", {"name": "stdout", "characters": -4, "lines": 0})
+_forge("oi_tui_skipped", {"name": "stdout", "characters": 1, "lines": 2})
 _forge("status", {"execution_state": {}})
 _forge("unheard_of", {})
 print("done")

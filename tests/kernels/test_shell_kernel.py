@@ -10,9 +10,10 @@ import psutil
 import pytest
 
 from oi_tui.app.engine.errors import KernelError
-from oi_tui.app.engine.kernels.base import InputWanted, Kernel, OutputArrived, OutputCapped, RunFinished
+from oi_tui.app.engine.kernels.base import InputWanted, Kernel, OutputArrived, RunFinished
+from oi_tui.app.engine.kernels.cap import TAIL
 from oi_tui.app.engine.kernels.shell import ShellKernel
-from oi_tui.app.engine.outputs import StreamOutput
+from oi_tui.app.engine.outputs import StreamOutput, Tail
 from support.runs import collect, interrupted, prints
 
 pytestmark = [pytest.mark.kernel, pytest.mark.asyncio(loop_scope="module")]
@@ -93,12 +94,22 @@ async def test_an_answer_that_nobody_waits_for_is_not_run_as_a_command(shell: Ke
 
 
 async def test_R10_ten_megabytes_are_bounded_and_counted(shell: Kernel) -> None:
-    run = await collect(shell, "yes | head -c 10000000")
+    run = await collect(shell, "yes | head -c 10000000; echo end")
+    tail = run.tail()
     assert len(run.text()) == 100_000
-    (capped,) = (event for event in run.events if isinstance(event, OutputCapped))
-    assert capped.characters == 9_900_000
-    assert Path(capped.path).stat().st_size == 10_000_000
+    assert len(tail.text) <= TAIL
+    assert tail.text.startswith("y\n")
+    assert tail.text.endswith("y\nend\n")
+    assert len(run.text()) + tail.left_out_characters + len(tail.text) == 10_000_004
+    assert tail.left_out_lines * 2 == tail.left_out_characters
+    assert Path(run.whole.path).stat().st_size == 10_000_004
+    assert run.whole.missing == ""
     assert run.finished == OK
+
+
+async def test_R8_an_error_behind_a_flood_is_not_lost_in_it(shell: Kernel) -> None:
+    run = await collect(shell, "yes | head -c 1000000; echo failed >&2")
+    assert run.tail("stderr") == Tail(text="failed\n")
 
 
 async def test_R10_exit_is_reported_and_the_next_run_has_a_fresh_shell(make_shell: MakeShell) -> None:

@@ -11,10 +11,12 @@ from oi_tui.app.engine.kernels.base import (
     Kernel,
     LineReached,
     OutputArrived,
+    OutputFiled,
     RunEvent,
     RunFinished,
+    TailMoved,
 )
-from oi_tui.app.engine.outputs import ErrorOutput, RichOutput, StreamOutput
+from oi_tui.app.engine.outputs import ErrorOutput, RichOutput, StreamOutput, Tail, WholeOutput
 
 LIMIT = 30.0
 """Seconds after which a run in a test has failed."""
@@ -52,6 +54,15 @@ class Collected:
     def text(self, name: str = "stdout") -> str:
         """All text of one stream."""
         return "".join(o.text for o in self.outputs if isinstance(o, StreamOutput) and o.name == name)
+
+    def tail(self, name: str = "stdout") -> Tail:
+        """The last end that was told of one stream."""
+        return [event.tail for event in self.events if isinstance(event, TailMoved) and event.name == name][-1]
+
+    @property
+    def whole(self) -> WholeOutput:
+        """What was told last of the file with all output."""
+        return [event.whole for event in self.events if isinstance(event, OutputFiled)][-1]
 
     @property
     def result(self) -> str:

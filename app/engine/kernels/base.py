@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 from typing import Literal, Protocol
 
 from oi_tui.app.engine.events import ExecutionStatus, KernelState
-from oi_tui.app.engine.outputs import Output
+from oi_tui.app.engine.outputs import Output, StreamName, Tail, WholeOutput
 from oi_tui.app.engine.values import Language, Value
 
 InterruptMeans = Literal["signal", "second_signal", "request", "restart", "ignored", "nothing_ran"]
@@ -28,11 +28,23 @@ class OutputCleared(Value, frozen=True, kw_only=True):
     """`clear_output`; a `wait=True` has already been waited for."""
 
 
+class TailMoved(Value, frozen=True, kw_only=True):
+    """A stream goes on beyond the cap: its end now. No more of its text arrives, unless the output is cleared."""
+
+    name: StreamName
+    tail: Tail
+
+
+class OutputFiled(Value, frozen=True, kw_only=True):
+    """All text of the run goes to this file from now on, or not any more."""
+
+    whole: WholeOutput
+
+
 class OutputCapped(Value, frozen=True, kw_only=True):
-    """`characters` of output were beyond the cap; the whole may be in `path`."""
+    """`characters` of output are neither shown nor in a file."""
 
     characters: int
-    path: str = ""
 
 
 class LineReached(Value, frozen=True, kw_only=True):
@@ -56,7 +68,17 @@ class RunFinished(Value, frozen=True, kw_only=True):
     detail: str = ""
 
 
-RunEvent = OutputArrived | DisplayUpdated | OutputCleared | OutputCapped | LineReached | InputWanted | RunFinished
+RunEvent = (
+    OutputArrived
+    | DisplayUpdated
+    | OutputCleared
+    | TailMoved
+    | OutputFiled
+    | OutputCapped
+    | LineReached
+    | InputWanted
+    | RunFinished
+)
 
 
 class Kernel(Protocol):

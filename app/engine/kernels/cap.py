@@ -1,94 +1,132 @@
-"""How much text of one run is passed on: up to a cap; the whole goes to a file as soon as the cap is passed."""
+"""How much text of one run is passed on as it comes: up to a cap. Beyond it the newest text is kept, and a count.
 
-import os
-import uuid
-from contextlib import suppress
+All of a long output goes to a file (`spill.py`); here is never more than the cap and an end of each stream.
+"""
+
+from collections import deque
 from pathlib import Path
-from typing import TextIO
 
-from oi_tui.app.engine.kernels.base import OutputCapped
+from oi_tui.app.engine.kernels.spill import Spill
+from oi_tui.app.engine.outputs import StreamName, Tail
 
-SPILL_LIMIT = 64_000_000
-"""Characters of one run that are kept on disk; an endless loop must not fill it."""
+TAIL = 32_768
+"""Characters of the end of a stream that are kept."""
 
 MOST = 10**15
 """A kernel may claim to have dropped any number of characters; there are none beyond this one."""
 
 
+class Ring:
+    """The newest text of a stream, and how much there was before it."""
+
+    def __init__(self) -> None:
+        self._characters = 0
+        self._lines = 0
+        self._pieces: deque[str] = deque()
+        self._size = 0
+
+    def add(self, text: str) -> None:
+        """More text; costs no more than what is kept of it, and a look for line ends."""
+        self._characters += len(text)
+        self._lines += text.count("\n")
+        self._pieces.append(text[-TAIL:])
+        self._size += len(self._pieces[-1])
+        while self._size - len(self._pieces[0]) >= TAIL:
+            self._size -= len(self._pieces.popleft())
+
+    def skip(self, characters: int, lines: int) -> None:
+        """Text that never came here stood between what was added and what will be."""
+        self._characters = min(self._characters + characters, MOST)
+        self._lines = min(self._lines + lines, MOST)
+        self._pieces.clear()
+        self._size = 0
+
+    def tail(self) -> Tail:
+        """The end as it is now."""
+        text = "".join(self._pieces)[-TAIL:]
+        if len(text) < self._characters:
+            text = text[_start(text) :]
+        self._pieces, self._size = deque((text,)), len(text)
+        lines = self._lines - text.count("\n")
+        return Tail(text=text, left_out_characters=self._characters - len(text), left_out_lines=lines)
+
+
 class OutputCap:
-    """Counts the text of one run."""
+    """Counts the output of one run."""
 
     def __init__(self, characters: int, spill_dir: Path | None) -> None:
+        self.spill = Spill(spill_dir)
+        self.dropped = 0
+        """Characters that are shown nowhere and kept nowhere."""
         self._cap = characters
-        self._spill_dir = spill_dir
         self._shown = 0
-        self._dropped = 0
-        self._kept: list[str] = []
-        """What was shown so far: the head of the file, should there be one."""
-        self._file: TextIO | None = None
-        self._path = ""
-        self._room_on_disk = SPILL_LIMIT
+        """Of streams."""
+        self._displayed = 0
+        """Of displays: a room of its own, so that there is some for the picture behind a flood."""
+        self._passed = False
+        self._rings: dict[StreamName, Ring] = {}
+        """The streams that go on beyond the cap."""
 
-    def admit_change(self, text: str, before: int) -> str:
-        """The part that may be shown of what replaces `before` characters: its growth counts, and is in no file."""
+    def admit(self, name: StreamName, text: str) -> str:
+        """The part of a stream's text that is passed on now; the rest belongs to its tail."""
+        self.spill.add(text)
+        if self._passed:
+            self._ring(name).add(text)
+            return ""
+        room = self._cap - self._shown
+        if len(text) <= room:
+            self._shown += len(text)
+            return text
+        self._passed = True
+        shown = text[:room]
+        shown = shown[: shown.rfind("\n") + 1] or shown
+        self._ring(name).add(text[len(shown) :])
+        return shown
+
+    def tail(self, name: StreamName) -> Tail | None:
+        """The end of a stream that goes on beyond the cap, None for another."""
+        ring = self._rings.get(name)
+        return None if ring is None else ring.tail()
+
+    def skip(self, name: StreamName, characters: int, lines: int) -> None:
+        """The kernel left out a part of the stream."""
+        self._passed = True
+        self._ring(name).skip(characters, lines)
+        self.spill.miss("the kernel did not send all of it")
+
+    def admit_display(self, text: str, before: int) -> str:
+        """The part that may be shown of a display's text in the place of `before` characters of it."""
         grown = max(0, len(text) - before)
-        shown = min(grown, max(0, self._cap - self._shown))
-        self._shown += shown
+        shown = min(grown, max(0, self._cap - self._displayed))
+        self._displayed += shown
         self.count(grown - shown)
         return text[: before + shown]
 
-    def admit(self, text: str) -> str:
-        """The part of `text` that may be shown; the rest is counted."""
-        shown = text[: max(0, self._cap - self._shown)]
-        self._shown += len(shown)
-        self._dropped += len(text) - len(shown)
-        if self._spill_dir is None:
-            return shown
-        if self._dropped == 0:
-            self._kept.append(text)
-        else:
-            self._spill(text)
-        return shown
+    def charge(self, characters: int) -> bool:
+        """Take room for a display that is not text; False (and counted) if there is none."""
+        if self._displayed + characters > self._cap:
+            self.count(characters)
+            return False
+        self._displayed += characters
+        return True
 
     def count(self, characters: int) -> None:
-        """Something was dropped elsewhere: it is counted, and is in no file."""
-        self._dropped = min(self._dropped + characters, MOST)
-
-    def charge(self, characters: int) -> bool:
-        """Take room for something that is not text; False (and counted) if there is none."""
-        if self._shown + characters > self._cap:
-            self._dropped += characters
-            return False
-        self._shown += characters
-        return True
+        """So much was dropped."""
+        self.dropped = min(self.dropped + characters, MOST)
 
     def clear(self) -> None:
         """What was shown is gone from the screen, so there is room again."""
-        self._shown = 0
-        self._kept.clear()
+        self._shown = self._displayed = 0
+        self._passed = False
+        self._rings.clear()
+        self.spill.clear()
 
-    def close(self) -> OutputCapped | None:
-        """End of the run: what went beyond the cap, if anything did."""
-        if self._file is not None:
-            with suppress(OSError):  # the rest may not fit on the disk
-                self._file.close()
-        return OutputCapped(characters=self._dropped, path=self._path) if self._dropped else None
+    def _ring(self, name: StreamName) -> Ring:
+        return self._rings.setdefault(name, Ring())
 
-    def _spill(self, text: str) -> None:
-        assert self._spill_dir is not None
-        try:
-            if self._file is None:
-                self._file = self._opened(self._spill_dir / f"output-{uuid.uuid4().hex}.txt")
-            self._file.write(text[: self._room_on_disk])
-        except OSError:
-            # A full disk is no reason to stop the run: the text is counted all the same.
-            self._spill_dir, self._path = None, ""
-        self._room_on_disk = max(0, self._room_on_disk - len(text))
 
-    def _opened(self, path: Path) -> TextIO:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        file = open(descriptor, "w", encoding="utf-8", newline="")  # noqa: SIM115  # closed by close()
-        self._path = str(path)
-        file.writelines(self._kept)
-        self._kept.clear()
-        return file
+def _start(text: str) -> int:
+    """Where the first whole line of a cut text begins, or the first state of a line that is written over and over."""
+    half = len(text) // 2
+    newline = text.find("\n", 0, half)
+    return newline + 1 if newline >= 0 else max(0, text.find("\r", 0, half))

@@ -16,8 +16,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-KEEP = 64_000_000
-"""Characters of output of one cell that are sent; the rest is counted."""
+KEEP = 1_000_000_000
+"""Characters of output of one cell that are sent, as many as the engine keeps; of the rest only the end is."""
+
+END = 32_768
+"""Characters of that end."""
 
 BATCH = 1_000_000
 """Characters after which a writer waits until they are on their way, so that memory stays bounded."""
@@ -76,6 +79,7 @@ def cap_output(shell: Any) -> None:
     send: Callable[[Any, str], Any] = OutStream.write
     lock = threading.RLock()
     written = waiting = 0
+    skipped: dict[Any, Skipped] = {}
     shadowed = True
 
     def write(stream: Any, text: Any) -> Any:
@@ -85,9 +89,11 @@ def cap_output(shell: Any) -> None:
         with lock:
             room = max(0, KEEP - written)
             written += len(text)
+            if len(text) > room:
+                skipped.setdefault(stream, Skipped()).add(text[room:])
         for start in range(0, min(room, len(text)), BATCH):
             piece = text[start : min(start + BATCH, room)]
-            send(stream, piece if piece.isascii() else piece.encode("utf-8", "replace").decode())
+            send(stream, encodable(piece))
             waiting += len(piece)
             if waiting >= BATCH:
                 waiting = 0
@@ -97,6 +103,7 @@ def cap_output(shell: Any) -> None:
     def begin(_info: Any) -> None:
         nonlocal written, shadowed
         written = 0
+        skipped.clear()
         if shadowed:
             # IPython's copying (see above) left the old method on the streams that it was copying from meanwhile.
             shadowed = False
@@ -104,12 +111,40 @@ def cap_output(shell: Any) -> None:
                 vars(stream).pop("write", None)
 
     def end(_result: Any) -> None:
-        if written > KEEP:
-            publish(shell.kernel, "oi_tui_dropped", {"characters": written - KEEP}, shell.kernel.get_parent())
+        for stream, part in skipped.items():
+            end = part.text[-END:]
+            missing = {"characters": part.characters - len(end), "lines": part.lines - end.count("\n")}
+            stream.flush()
+            publish(shell.kernel, "oi_tui_skipped", {"name": stream.name, **missing}, shell.kernel.get_parent())
+            send(stream, encodable(end))
+            stream.flush()
+        skipped.clear()
 
     OutStream.write = write
     shell.events.register("pre_run_cell", begin)
     shell.events.register("post_run_cell", end)
+
+
+class Skipped:
+    """Text of a stream that is not sent: how much, and its end."""
+
+    def __init__(self) -> None:
+        self.characters = 0
+        self.lines = 0
+        self.text = ""
+
+    def add(self, text: str) -> None:
+        """More of it."""
+        self.characters += len(text)
+        self.lines += text.count("\n")
+        self.text += text
+        if len(self.text) > 4 * END:
+            self.text = self.text[-END:]
+
+
+def encodable(text: str) -> str:
+    """The text, with what UTF-8 cannot express replaced."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def drain_pipes(shell: Any) -> None:

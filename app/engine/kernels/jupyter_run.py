@@ -52,10 +52,9 @@ class JupyterRun(Run):
                 self._idle = True
             case "oi_tui_line", {"line": int(number)} if not isinstance(number, bool):
                 self.line(number)
-            case "oi_tui_dropped", {"characters": int(characters)} if characters > 0 and not isinstance(
-                characters, bool
-            ):
-                self.dropped(characters)
+            case "oi_tui_skipped", {"name": "stdout" | "stderr" as name, "characters": characters, "lines": lines}:
+                if type(characters) is int and type(lines) is int and 0 <= lines <= characters and characters:
+                    self.skipped(name, characters, lines)
         self._settle()
 
     def on_reply(self, content: Mapping[str, Any]) -> None:

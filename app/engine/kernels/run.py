@@ -6,9 +6,9 @@ What arrives comes from a process that is not trusted: anything may be claimed, 
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -17,19 +17,25 @@ from oi_tui.app.engine.kernels.base import (
     InputWanted,
     LineReached,
     OutputArrived,
+    OutputCapped,
     OutputCleared,
+    OutputFiled,
     RunEvent,
     RunFinished,
+    TailMoved,
 )
 from oi_tui.app.engine.kernels.cap import OutputCap
 from oi_tui.app.engine.kernels.clean import clean, encodable
-from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput
+from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamName, StreamOutput, WholeOutput
 
 RICH_LIMIT = 32_000_000
 """Characters of pictures, HTML and the like that one run may show."""
 
 RICH_COST = 100
 """What each display takes from the cap at least, so that their number is bounded as well."""
+
+TAIL_INTERVAL = 1 / 8
+"""Seconds between two looks at the end of a stream that went beyond the cap."""
 
 UPDATE_LIMIT = 64_000_000
 """Characters of updates that one run may pass on as they come; after that only the last one of each display is."""
@@ -56,6 +62,21 @@ class Change:
     event: DisplayUpdated
 
 
+@dataclass
+class Text:
+    """Text of a stream in the queue; more may join it."""
+
+    name: StreamName
+    pieces: list[str] = field(default_factory=list)
+
+
+@dataclass
+class TailDue:
+    """The end of a stream is to be told, as it is when somebody reads this."""
+
+    name: StreamName
+
+
 class Run:
     """A run from the moment it is handed to the kernel."""
 
@@ -75,21 +96,22 @@ class Run:
         """Those in the queue, by display."""
         self._late: dict[str, DisplayUpdated] = {}
         """Last updates that are kept for the end."""
+        self._filed: WholeOutput | None = None
+        """What was told of the file."""
+        self._moved: set[StreamName] = set()
+        """Streams of which more came than was told."""
+        self._tail_timer: asyncio.TimerHandle | None = None
         self._clear_before_next = False
-        self._queue: deque[RunEvent | Change] = deque()
+        self._queue: deque[RunEvent | Change | Text | TailDue] = deque()
         self._news = asyncio.Event()
 
     async def events(self) -> AsyncGenerator[RunEvent, None]:
         """Everything that happens, the end included."""
         while True:
             while self._queue:
-                match self._queue.popleft():
-                    case Change(event=event) as change:
-                        if self._unseen.get(event.display_id) is change:
-                            del self._unseen[event.display_id]
-                    case event:
-                        pass
-                yield event
+                event = self._taken(self._queue.popleft())
+                if event is not None:
+                    yield event
                 if isinstance(event, RunFinished):
                     return
             self._news.clear()
@@ -97,17 +119,23 @@ class Run:
 
     # -- what arrives --------------------------------------------------------------------------------
 
-    def stream(self, name: Literal["stdout", "stderr"], text: str) -> None:
+    def stream(self, name: StreamName, text: str) -> None:
         """Text; joins what is still queued of the same stream."""
         self._clear_if_due()
-        shown = self._cap.admit(encodable(text))
+        if self.over.is_set():
+            return
+        shown = self._cap.admit(name, encodable(text))
+        if self._cap.spill.whole is not self._filed:
+            self._tell_file()
+        if len(shown) < len(text):
+            self._move_tail(name)
         if not shown:
             return
         match self._queue[-1] if self._queue else None:
-            case OutputArrived(output=StreamOutput(name=last, text=earlier)) if last == name:
-                self._queue[-1] = OutputArrived(output=StreamOutput(name=name, text=earlier + shown))
+            case Text(name=last, pieces=pieces) if last == name:
+                pieces.append(shown)
             case _:
-                self._put_output(StreamOutput(name=name, text=shown))
+                self._put(Text(name, [shown]))
 
     def display(self, output: RichOutput) -> None:
         """A mime bundle, as far as it fits."""
@@ -173,9 +201,10 @@ class Run:
         """The run waits for a line."""
         self._put(InputWanted(prompt=encodable(prompt[:ERROR_LIMIT]), password=password))
 
-    def dropped(self, characters: int) -> None:
-        """Output was dropped before it came here."""
-        self._cap.count(characters)
+    def skipped(self, name: StreamName, characters: int, lines: int) -> None:
+        """A part of a stream was left out before it came here."""
+        self._cap.skip(name, characters, lines)
+        self._move_tail(name)
 
     def finish(self, finished: RunFinished) -> None:
         """The end; only the first one counts."""
@@ -183,15 +212,53 @@ class Run:
             return
         for late in self._late.values():
             self._put(late)
-        capped = self._cap.close()
-        if capped is not None:
-            self._put(capped)
+        self._tell_tails()
+        self._cap.spill.close()
+        self._tell_file()
+        if self._cap.dropped:
+            self._put(OutputCapped(characters=self._cap.dropped))
         self._put(finished)
         self.over.set()
 
     # -- how it is queued ----------------------------------------------------------------------------
 
-    def _put(self, event: RunEvent | Change) -> None:
+    def _taken(self, item: RunEvent | Change | Text | TailDue) -> RunEvent | None:
+        """What is to be told of something that was queued; None if there is nothing to tell any more."""
+        match item:
+            case Change(event=event):
+                if self._unseen.get(event.display_id) is item:
+                    del self._unseen[event.display_id]
+                return event
+            case Text(name=name, pieces=pieces):
+                return OutputArrived(output=StreamOutput(name=name, text="".join(pieces)))
+            case TailDue(name=name):
+                tail = self._cap.tail(name)
+                return None if tail is None else TailMoved(name=name, tail=tail)
+            case event:
+                return event
+
+    def _move_tail(self, name: StreamName) -> None:
+        self._moved.add(name)
+        if self._tail_timer is None and not self.over.is_set():
+            self._tail_timer = asyncio.get_running_loop().call_later(TAIL_INTERVAL, self._tell_tails)
+
+    def _tell_tails(self) -> None:
+        if self._tail_timer is not None:
+            self._tail_timer.cancel()
+            self._tail_timer = None
+        self._cap.spill.flush()
+        for name in sorted(self._moved, reverse=True):
+            if TailDue(name) not in self._queue:
+                self._put(TailDue(name))
+        self._moved.clear()
+
+    def _tell_file(self) -> None:
+        if self._cap.spill.whole is not self._filed:
+            self._filed = self._cap.spill.whole
+            if self._filed is not None:
+                self._put(OutputFiled(whole=self._filed))
+
+    def _put(self, event: RunEvent | Change | Text | TailDue) -> None:
         if not self.over.is_set():
             self._queue.append(event)
             self._news.set()
@@ -204,6 +271,9 @@ class Run:
             return
         self._clear_before_next = False
         self._cap.clear()
+        self._filed = None
+        self._moved.clear()
+        self._queue = deque(item for item in self._queue if not isinstance(item, TailDue))
         self._rich_room = RICH_LIMIT
         for by_display in (self._charged, self._unseen, self._late):
             by_display.clear()
@@ -216,8 +286,7 @@ class Run:
         data: dict[str, Any] = {}
         for mime, content in output.data.items():
             if mime == "text/plain" and isinstance(content, str):
-                before = charged.text
-                data[mime] = self._cap.admit_change(content, before) if before else self._cap.admit(content)
+                data[mime] = self._cap.admit_display(content, charged.text)
                 charged.text = max(charged.text, len(data[mime]))
                 continue
             size = _size(content)

@@ -12,6 +12,7 @@ into the same, and `events_from_messages` is the way back. What the language lea
 - A chunk with `"replace": true` holds the whole content of the message that is open (a model's habit was undone).
   These stand alone, without start and end: `confirmation`; a chunk with `"update": true`, which replaces the
   messages of its `display_id`; `console` in the format `cleared`, which takes back the output of its block.
+- Of a stream that is too long the end follows its beginning, behind a line that counts what is left out between.
 - Notices, usage, questions for input and the states of kernels have no place in it.
 """
 
@@ -28,6 +29,7 @@ from oi_tui.app.engine.events import (
     ExecutionStarted,
     OutputAdded,
     OutputDropped,
+    OutputTailMoved,
     ProseFinished,
     ProseGrew,
     ProseStarted,
@@ -37,6 +39,7 @@ from oi_tui.app.engine.lmc.fold import fold_chunks
 from oi_tui.app.engine.lmc.forms import Message
 from oi_tui.app.engine.lmc.loading import events_from_messages
 from oi_tui.app.engine.lmc.writer import LmcWriter
+from oi_tui.app.engine.outputs import StreamOutput
 from oi_tui.app.engine.transcript import Transcript
 
 __all__ = ["LmcWriter", "events_from_messages", "fold_chunks", "messages"]
@@ -75,8 +78,15 @@ def _events_of_code(block: CodeBlock) -> Iterator[AnyEvent]:
     if block.state not in _HAS_RUN:
         return
     yield ExecutionStarted(block_id=block.id, generation=0)
+    ends: list[AnyEvent] = []
     for output in block.outputs:
+        if isinstance(output, StreamOutput) and output.tail is not None:
+            ends.append(OutputTailMoved(block_id=block.id, name=output.name, tail=output.tail))
+            if not output.text:
+                continue
+            output = StreamOutput(name=output.name, text=output.text)
         yield OutputAdded(block_id=block.id, output=output)
+    yield from ends
     if block.dropped:
         yield OutputDropped(block_id=block.id, characters=block.dropped)
     yield ExecutionFinished(block_id=block.id, status="ok", duration=0.0)

@@ -13,6 +13,7 @@ from oi_tui.app.engine.events import (
     OutputAdded,
     OutputDropped,
     OutputsCleared,
+    OutputTailMoved,
     OutputUpdated,
     ProseFinished,
     ProseGrew,
@@ -22,7 +23,7 @@ from oi_tui.app.engine.events import (
     TurnStarted,
 )
 from oi_tui.app.engine.lmc.forms import CONSOLE, TEXT, Chunk, Message, file_message, output_messages
-from oi_tui.app.engine.outputs import StreamOutput
+from oi_tui.app.engine.outputs import StreamName, StreamOutput, Tail
 from oi_tui.app.engine.values import Language
 
 
@@ -39,6 +40,8 @@ class LmcWriter:
         self._running = ""
         """The block that runs."""
         self._dropped = 0
+        self._tails: dict[StreamName, Tail] = {}
+        """Newest ends of its streams that go on beyond what is passed on."""
         self._text_keys: Message = {}
         """Keys of the last text in the console run that is open."""
         self._at_line_start = True
@@ -68,7 +71,7 @@ class LmcWriter:
             case DecisionMade():
                 return self._decided(event)
             case ExecutionStarted():
-                self._running, self._dropped = event.block_id, 0
+                self._running, self._dropped, self._tails = event.block_id, 0, {}
                 return self._open_console()
             case ActiveLineChanged():
                 return self._active_line(event)
@@ -76,8 +79,13 @@ class LmcWriter:
                 return self._output(event)
             case OutputUpdated():
                 return _updates(event)
+            case OutputTailMoved():
+                if event.block_id == self._running:
+                    self._tails[event.name] = event.tail
+                return []
             case OutputsCleared():
                 self._text_keys = {}
+                self._tails = {} if event.block_id == self._running else self._tails
                 return [{**CONSOLE, "block": event.block_id, "format": "cleared", "content": ""}]
             case OutputDropped():
                 self._dropped += event.characters if event.block_id == self._running else 0
@@ -171,11 +179,19 @@ class LmcWriter:
 
     def _finish_running(self) -> list[Chunk]:
         chunks: list[Chunk] = []
-        if self._running and self._dropped:
-            note = f"[{self._dropped} more characters are not shown]\n"
-            chunks = self._console_text({**TEXT, "content": note}, flows=False)
-        self._running, self._dropped = "", 0
+        if self._running:
+            for name, tail in sorted(self._tails.items(), reverse=True):
+                chunks += self._tail(name, tail)
+            if self._dropped:
+                note = f"[{self._dropped} more characters are not shown]\n"
+                chunks += self._console_text({**TEXT, "content": note}, flows=False)
+        self._running, self._dropped, self._tails = "", 0, {}
         return [*chunks, *self._end()]
+
+    def _tail(self, name: StreamName, tail: Tail) -> list[Chunk]:
+        note = f"[{tail.left_out_characters} characters are not shown]\n" if tail.left_out_characters else ""
+        (message,) = output_messages(StreamOutput(name=name, text=note + tail.text))
+        return self._console_text(message, flows=not note)
 
 
 def _whole(message: Message, block_id: str = "") -> list[Chunk]:

@@ -18,7 +18,9 @@ from oi_tui.app.engine.events import (
     NoticeAdded,
     OutputAdded,
     OutputDropped,
+    OutputKept,
     OutputsCleared,
+    OutputTailMoved,
     OutputUpdated,
 )
 from oi_tui.app.engine.ids import new_id
@@ -31,8 +33,10 @@ from oi_tui.app.engine.kernels.base import (
     OutputArrived,
     OutputCapped,
     OutputCleared,
+    OutputFiled,
     RunEvent,
     RunFinished,
+    TailMoved,
 )
 from oi_tui.app.engine.values import Level
 
@@ -139,7 +143,11 @@ class Execution:
             case OutputCleared():
                 yield OutputsCleared(block_id=block_id)
             case OutputCapped():
-                yield OutputDropped(block_id=block_id, characters=event.characters, path=event.path)
+                yield OutputDropped(block_id=block_id, characters=event.characters)
+            case TailMoved():
+                yield OutputTailMoved(block_id=block_id, name=event.name, tail=event.tail)
+            case OutputFiled():
+                yield OutputKept(block_id=block_id, whole=event.whole)
             case _:
                 pass
 
