@@ -1,0 +1,1 @@
+"""What the viewer shows: texts of any size, tables, trees of JSON."""
