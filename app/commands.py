@@ -12,10 +12,6 @@ from textual.binding import Binding, BindingType
 
 from oi_tui.app.engine.values import ApprovalMode, Value
 from oi_tui.app.engine.verbs import AnyVerb, Clear, FindModels, Restart, Retry, Run, SetApproval, Submit, UseModel
-from oi_tui.widgets.approval import ApprovalPanel
-from oi_tui.widgets.composer import PromptArea
-from oi_tui.widgets.editor import SourceEditor
-from oi_tui.widgets.timeline.view import Timeline
 
 _MENTION = re.compile(r'(?<!\S)@(?:"([^"\n]+)"|(\S+))')
 
@@ -80,13 +76,17 @@ COMMANDS: tuple[Command, ...] = (
         "engine", "Start the engine again", "After it was lost, on the same session", key="ctrl+r",
         action="screen.restart_engine",
     ),
+    Command(
+        "mouse", "Mouse on or off", "Off, the terminal selects text by itself", key="f4", slash="mouse",
+        action="app.toggle_mouse",
+    ),
     Command("suspend", "Suspend", "Back to the shell; fg returns", key="ctrl+z", action="app.suspend_process"),
     Command(
         "quit", "Quit", "Save and leave; asks first when something runs", key="ctrl+q", slash="quit", action="app.quit"
     ),
 )  # fmt: skip
 
-OF_THE_APP = frozenset({"help", "suspend", "quit"})
+OF_THE_APP = frozenset({"help", "mouse", "suspend", "quit"})
 """Commands whose keys work on every screen; the others belong to the chat."""
 
 _FIRST = frozenset({"quit", "suspend"})
@@ -148,68 +148,3 @@ def _exists(folder: Path, name: str) -> bool:
         return (folder / Path(name).expanduser()).exists()
     except (OSError, ValueError, RuntimeError):
         return False  # a name that no file can have, or `~` of nobody
-
-
-class Row(NamedTuple):
-    """One line of the help."""
-
-    keys: str
-    slash: str
-    help: str
-
-
-class Section(NamedTuple):
-    """Rows that work in the same place."""
-
-    title: str
-    rows: tuple[Row, ...]
-
-
-def sections() -> tuple[Section, ...]:
-    """All keys and commands, by where they work."""
-    everywhere = tuple(
-        Row(_spelled(row.key), f"/{row.slash} {row.argument}".strip() if row.slash else "", row.help)
-        for row in COMMANDS
-    )
-    return (
-        Section("Everywhere", everywhere),
-        Section(
-            "The prompt",
-            (
-                *_rows(PromptArea.BINDINGS),
-                Row("", "!COMMAND", "Run a shell command yourself"),
-                Row("", "%CODE", "Run Python yourself; %python works too"),
-                Row("", "@PATH", "Give a file with the prompt"),
-            ),
-        ),
-        Section("When code wants to run", _rows(ApprovalPanel.BINDINGS)),
-        Section("Editing that code", _rows(SourceEditor.BINDINGS)),
-        Section("The timeline", _rows(Timeline.BINDINGS)),
-    )
-
-
-def markdown_table() -> str:
-    """The sections as Markdown, for the README."""
-    lines: list[str] = []
-    for section in sections():
-        lines += [f"**{section.title}**", "", "| key | command | what it does |", "|---|---|---|"]
-        lines += [f"| {_code(row.keys)} | {_code(row.slash)} | {row.help} |" for row in section.rows]
-        lines.append("")
-    return "\n".join(lines)
-
-
-def _code(text: str) -> str:
-    escaped = text.replace("|", "\\|")
-    return f"`{escaped}`" if text else ""
-
-
-def _rows(items: list[BindingType]) -> tuple[Row, ...]:
-    return tuple(
-        Row(item.key_display or _spelled(item.key), "", item.description)
-        for item in items
-        if isinstance(item, Binding) and item.description
-    )
-
-
-def _spelled(keys: str) -> str:
-    return ", ".join(keys.split(","))

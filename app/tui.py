@@ -12,6 +12,7 @@ from typing import ClassVar
 from rich.text import Text
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
+from textual.drivers.linux_driver import LinuxDriver
 from textual.events import Event, Key
 from textual.screen import Screen
 
@@ -23,7 +24,6 @@ from oi_tui.app.engine.text import safe_text
 from oi_tui.app.engine.verbs import Submit
 from oi_tui.app.screens.chat import ChatScreen
 from oi_tui.app.screens.confirm import ConfirmScreen
-from oi_tui.app.screens.help import HelpScreen
 from oi_tui.themes.loader import ThemeError, choose_palette, load_palette, textual_theme, theme_names
 from oi_tui.widgets.arming import Clock
 
@@ -113,6 +113,8 @@ class OiTui(App[None]):
 
     def action_help(self) -> None:
         """Keys and commands."""
+        from oi_tui.app.screens.help import HelpScreen
+
         if not isinstance(self.screen, HelpScreen):
             self.push_screen(HelpScreen())
 
@@ -125,6 +127,21 @@ class OiTui(App[None]):
             return
         self.theme = palette.name
         self.chat.set_palette(palette)
+
+    def action_toggle_mouse(self) -> None:
+        """The mouse to the terminal, whose own selection then works, or back."""
+        driver = self._driver
+        if not isinstance(driver, LinuxDriver):
+            self.notify("This terminal's mouse cannot be switched.", severity="warning", markup=False)
+            return
+        if driver._mouse:
+            driver._disable_mouse_support()
+            driver._mouse = False  # also after a suspension
+            self.notify("The mouse is the terminal's now. f4 takes it back.", markup=False)
+        else:
+            driver._mouse = True
+            driver._enable_mouse_support()
+            self.notify("The mouse works here again.", timeout=2, markup=False)
 
     def action_help_quit(self) -> None:
         """Ctrl+C with nothing selected."""

@@ -7,7 +7,7 @@ what a block looks like, is known elsewhere.
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -28,14 +28,15 @@ from oi_tui.app.engine.verbs import Answer, Decide, Interrupt
 from oi_tui.app.screens.external_editor import EditorFailed, edit_text
 from oi_tui.app.screens.setup import SetupScreen
 from oi_tui.themes.palette import Palette
-from oi_tui.widgets.approval import ApprovalPanel
 from oi_tui.widgets.arming import Arming, Clock
 from oi_tui.widgets.composer import Composer, PromptArea
-from oi_tui.widgets.question import QuestionPanel
 from oi_tui.widgets.status import Status, StatusBar
-from oi_tui.widgets.timeline.pieces import Graphics
-from oi_tui.widgets.timeline.view import Timeline
 from oi_tui.widgets.welcome import Welcome
+
+if TYPE_CHECKING:  # these take their time to load, and the first frame does without them
+    from oi_tui.app.screens.parts import Parts
+    from oi_tui.widgets.approval import ApprovalPanel
+    from oi_tui.widgets.question import QuestionPanel
 
 SECOND_ESCAPE = 1.0
 """Seconds within which another Escape stops the whole turn."""
@@ -62,13 +63,13 @@ class ChatScreen(Screen[None]):
         self._clock = clock
         self._arming = Arming(clock)
         self._escaped = float("-inf")
+        self._queued = 0
         self._setup: SetupScreen | None = None
+        self._parts: Parts | None = None
 
     def compose(self) -> ComposeResult:
-        """The welcome or the timeline, then one of three in the bottom region, then the status."""
+        """The welcome, one of several in the bottom region, then the status."""
         yield Welcome(id="welcome")
-        graphics = Graphics("none" if self._settings.screen.images == "off" else "half")
-        yield Timeline(palette=self.palette, graphics=graphics, clock=self._clock, id="timeline")
         with Vertical(id="bottom"):
             yield Composer(id="composer")
         yield StatusBar(id="status")
@@ -80,20 +81,28 @@ class ChatScreen(Screen[None]):
         self.call_after_refresh(self._complete)
 
     async def _complete(self) -> None:
-        """What the first frame does without: the panels that ask, then the engine that has something to ask."""
-        approval = ApprovalPanel(arming=self._arming, id="approval")
-        question = QuestionPanel(arming=self._arming, id="question")
-        approval.display = question.display = False
-        await self.query_one("#bottom").mount(approval, question)
-        approval.set_palette(self.palette)
+        """What the first frame does without, then the engine that has something to show."""
+        from oi_tui.app.screens.parts import Parts  # with it come the timeline and the panels
+
+        parts = Parts.make(self.bridge, self._settings.screen, self.palette, self._arming, self._clock)
+        await self.mount(parts.pane, before="#bottom")
+        await self.query_one("#bottom").mount(parts.approval, parts.question)
+        self._parts = parts
+        parts.set_palette(self.palette)
         self._fit(self.size.height)
         self.run_worker(self.bridge.run(), name="engine", exclusive=True)
+
+    @property
+    def parts(self) -> "Parts":
+        """The widgets that came after the first frame; whatever the engine says comes later still."""
+        assert self._parts is not None
+        return self._parts
 
     def set_palette(self, palette: Palette) -> None:
         """Other colours from now on."""
         self.palette = palette
-        self.query_one(Timeline).set_palette(palette)
-        self.query_one(ApprovalPanel).set_palette(palette)
+        if self._parts is not None:
+            self._parts.set_palette(palette)
 
     def note_key(self) -> None:
         """The app tells of every key, on whatever screen: no question may take one that was meant for another thing."""
@@ -109,7 +118,7 @@ class ChatScreen(Screen[None]):
 
     def reset(self, blocks: Sequence[Block]) -> None:
         """Another transcript."""
-        self.query_one(Timeline).reset(blocks)
+        self.parts.timeline.reset(blocks)
         self._show_timeline(bool(blocks))
         self.query_one(PromptArea).set_history([block.text for block in blocks if isinstance(block, UserBlock)])
 
@@ -117,25 +126,35 @@ class ChatScreen(Screen[None]):
         """One block."""
         if index == 0:
             self._show_timeline(True)
-        self.query_one(Timeline).put(index, block)
+        self.parts.timeline.put(index, block)
 
     def show_status(self, status: Status, queued: int) -> None:
         """The bottom line, the hint beside the prompt, and examples that fit the session's folder."""
         self.query_one(StatusBar).status = status
         if folder := self.bridge.transcript.cwd:
             self.query_one(Welcome).look_at(Path(folder))
+        self._queued = queued
+        self._show_hint()
+
+    def on_descendant_focus(self) -> None:
+        """The hint tells of the keys that work now."""
+        self._show_hint()
+
+    def _show_hint(self) -> None:
         hint = "enter send · F1 help"
-        if self.bridge.stopped:
+        if self._parts is not None and self._parts.timeline.has_focus:
+            hint = "c copy · v view · r run again · / search · tab back"
+        elif self.bridge.stopped:
             hint = "ctrl+r starts the engine"
-        elif queued:
-            hint = f"{queued} queued · esc stops"
+        elif self._queued:
+            hint = f"{self._queued} queued · esc stops"
         elif self.bridge.busy:
             hint = "enter queues · esc stops"
         self.query_one(Composer).hint = hint
 
     def ask(self, decision: DecisionRequested | None, question: InputRequested | None) -> None:
         """Bring up what waits for the person, or the composer."""
-        approval, panel = self.query_one(ApprovalPanel), self.query_one(QuestionPanel)
+        approval, panel = self.parts.approval, self.parts.question
         if decision is not None:
             if decision.request_id != approval.asked_id:
                 self._bring_up("approval")
@@ -143,7 +162,7 @@ class ChatScreen(Screen[None]):
         elif question is not None:
             if question.request_id != panel.asked_id:
                 self._bring_up("question")
-                panel.ask(question, self._origin(question.block_id))
+                panel.ask(question, _origin(self.bridge.transcript.block(question.block_id)))
         elif not self.query_one(Composer).display:
             approval.request = panel.request = None
             self._bring_up("composer")
@@ -165,7 +184,8 @@ class ChatScreen(Screen[None]):
         if isinstance(asked, Typed):
             await self.obey(asked)
             return
-        self.query_one(Timeline).scroll_to_end()
+        if self._parts is not None:
+            self._parts.timeline.scroll_to_end()
         self.bridge.send(asked)
 
     async def obey(self, typed: Typed) -> None:
@@ -191,7 +211,7 @@ class ChatScreen(Screen[None]):
         area.fill(event.prompt)
         area.focus()
 
-    def on_approval_panel_decided(self, event: ApprovalPanel.Decided) -> None:
+    def on_approval_panel_decided(self, event: "ApprovalPanel.Decided") -> None:
         """The answer to the question about code."""
         event.stop()
         self.bridge.send(
@@ -199,30 +219,17 @@ class ChatScreen(Screen[None]):
         )
         self._bring_up("composer")
 
-    def on_approval_panel_full_toggled(self, event: ApprovalPanel.FullToggled) -> None:
+    def on_approval_panel_full_toggled(self, event: "ApprovalPanel.FullToggled") -> None:
         """The panel gets the room of the timeline, or gives it back."""
         event.stop()
         self.set_class(event.full, "-approval-full")
         self._fit(self.size.height)
 
-    def on_question_panel_answered(self, event: QuestionPanel.Answered) -> None:
+    def on_question_panel_answered(self, event: "QuestionPanel.Answered") -> None:
         """The answer to running code."""
         event.stop()
         self.bridge.send(Answer(request_id=event.request_id, text=event.text))
         self._bring_up("composer")
-
-    def on_timeline_copy_requested(self, event: Timeline.CopyRequested) -> None:
-        """Logical text to the clipboard."""
-        event.stop()
-        self.app.copy_to_clipboard(event.text)
-        lines = event.text.count("\n") + 1
-        self.notify(f"Copied {lines:,} {'line' if lines == 1 else 'lines'}.", timeout=2, markup=False)
-
-    def on_timeline_link_clicked(self, event: Timeline.LinkClicked) -> None:
-        """A link of a model is not opened, only copied: where it leads is for the person to judge."""
-        event.stop()
-        self.app.copy_to_clipboard(event.href)
-        self.notify(f"Link copied: {safe_text(event.href)}", markup=False)
 
     def on_resize(self, event: Resize) -> None:
         """The panel keeps its keys on the screen."""
@@ -232,8 +239,10 @@ class ChatScreen(Screen[None]):
 
     def action_step_back(self) -> None:
         """Stop what runs, harder the second time; with nothing running, one level back."""
-        if any(panel.step_back() for panel in self.query(ApprovalPanel)):
-            return
+        if self._parts is not None:
+            on_top = (self._parts.approval, self._parts.pane)
+            if any(part.step_back() for part in (on_top if self.focused is not self._parts.timeline else on_top[::-1])):
+                return
         if not self.bridge.busy:
             self.query_one(PromptArea).focus()
             return
@@ -245,22 +254,21 @@ class ChatScreen(Screen[None]):
 
     def action_page(self, step: int) -> None:
         """A page of the timeline, from wherever the focus is."""
-        self.query_one(Timeline).action_page(step)
+        if self._parts is not None:
+            self._parts.timeline.action_page(step)
 
     def action_switch_focus(self) -> None:
         """Between the timeline and what is at the bottom."""
-        upper = self.query_one(Timeline if self.query_one(Timeline).display else "#welcome OptionList")
+        parts = self._parts
+        upper = self.query_one("#welcome OptionList") if parts is None or self.has_class("-welcome") else parts.timeline
         if not upper.has_focus:
             upper.focus()
-            return
-        for panel in self.query_one("#bottom").children:
-            match panel:
-                case ApprovalPanel(display=True):
-                    panel.focus_stage()
-                case QuestionPanel(display=True):
-                    panel.query_one(Input).focus()
-                case Composer(display=True):
-                    self.query_one(PromptArea).focus()
+        elif parts is not None and parts.approval.display:
+            parts.approval.focus_stage()
+        elif parts is not None and parts.question.display:
+            parts.question.query_one(Input).focus()
+        else:
+            self.query_one(PromptArea).focus()
 
     def action_restart_engine(self) -> None:
         """A new engine for the same session."""
@@ -291,12 +299,13 @@ class ChatScreen(Screen[None]):
 
     def _fit(self, height: int) -> None:
         full = self.has_class("-approval-full")
-        for panel in self.query(ApprovalPanel):
-            panel.fit(height - 1 if full else max(6, height * 6 // 10))
+        if self._parts is not None:
+            self._parts.approval.fit(height - 1 if full else max(6, height * 6 // 10))
 
-    def _origin(self, block_id: str) -> str:
-        block = self.bridge.transcript.block(block_id)
-        if not isinstance(block, CodeBlock):
-            return ""
-        first = next((line.strip() for line in block.source.splitlines() if line.strip()), "")
-        return f"{block.language} · {first[:40]}"
+
+def _origin(block: Block) -> str:
+    """Which code asks."""
+    if not isinstance(block, CodeBlock):
+        return ""
+    first = next((line.strip() for line in block.source.splitlines() if line.strip()), "")
+    return f"{block.language} · {first[:40]}"

@@ -1,6 +1,7 @@
-"""The person's own editor on a text: the terminal is given up while it runs."""
+"""The person's own editor or pager on a text: the terminal is given up while it runs."""
 
 import os
+import re
 import shlex
 import subprocess
 import tempfile
@@ -10,35 +11,50 @@ from pathlib import Path
 
 from textual.app import App, SuspendNotSupported
 
+from oi_tui.app.engine.text import safe_text
+
+_COLOURS = re.compile(r"(\x1b\[[0-9;:]*m)")
+_SUFFIXES = {
+    "python": ".py",
+    "shell": ".sh",
+    "bash": ".sh",
+    "javascript": ".js",
+    "typescript": ".ts",
+    "r": ".r",
+    "ir": ".r",
+    "julia": ".jl",
+    "sql": ".sql",
+    "html": ".html",
+    "json": ".json",
+    "markdown": ".md",
+}
+
 
 class EditorFailed(Exception):
-    """The editor could not be used; the text says why."""
+    """The editor or pager could not be used; the text says why."""
 
 
 def editor_command(setting: str) -> list[str]:
     """Words of the command: the setting, else VISUAL, EDITOR, vi; it may have arguments."""
     command = setting or os.environ.get("VISUAL", "") or os.environ.get("EDITOR", "") or "vi"
-    try:
-        words = shlex.split(command)
-    except ValueError as error:
-        raise EditorFailed(f"The editor command {command!r} cannot be read: {error}.") from error
-    if not words:
-        raise EditorFailed("The editor command is empty. Set EDITOR, or screen.editor in the settings.")
-    return words
+    return _words("editor", command, "Set EDITOR, or screen.editor in the settings.")
 
 
-def edit_text(app: App[object], text: str, setting: str = "") -> str:
+def pager_command() -> list[str]:
+    """Words of the command: PAGER, else `less` with colours; it may have arguments."""
+    return _words("pager", os.environ.get("PAGER", "") or "less -R", "Set PAGER.")
+
+
+def suffix_of(language: str) -> str:
+    """How a file in this language ends, so that the editor knows it."""
+    return _SUFFIXES.get(language, ".txt")
+
+
+def edit_text(app: App[object], text: str, setting: str = "", suffix: str = ".md") -> str:
     """The text as the editor left it; blocks, since the terminal is the editor's for as long."""
     command = editor_command(setting)
-    with _draft(text) as path, nullcontext() if app.is_headless else _given_up(app):
-        try:
-            finished = subprocess.run([*command, str(path)], check=False)
-        except OSError as error:
-            raise EditorFailed(f"The editor {command[0]} cannot be started: {error.strerror}.") from error
-        if finished.returncode != 0:
-            raise EditorFailed(
-                f"The editor {command[0]} ended with exit code {finished.returncode}; nothing was changed."
-            )
+    with _draft(text, f"prompt{suffix}") as path:
+        _run(app, "editor", command, path)
         try:
             return path.read_text(encoding="utf-8", errors="replace").removesuffix("\n")
         except OSError as error:
@@ -47,18 +63,68 @@ def edit_text(app: App[object], text: str, setting: str = "") -> str:
             ) from error
 
 
+def view_in_editor(app: App[object], text: str, suffix: str = ".txt", setting: str = "") -> None:
+    """Show a copy of the text in the editor; what is changed there is lost. Blocks."""
+    with _draft(safe_text(text), f"view{suffix}", 0o400) as path:
+        _run(app, "editor", editor_command(setting), path)
+
+
+def view_in_pager(app: App[object], text: str) -> None:
+    """Show a copy of the text in the pager. Blocks.
+
+    A pager may pass on what it is given, so nothing but colours is left in it.
+    """
+    parts = _COLOURS.split(text)
+    parts[::2] = map(safe_text, parts[::2])
+    with _draft("".join(parts), "view.txt", 0o400) as path:
+        _run(app, "pager", pager_command(), path)
+
+
+def _words(what: str, command: str, hint: str) -> list[str]:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise EditorFailed(f"The {what} command {command!r} cannot be read: {error}.") from error
+    if not words:
+        raise EditorFailed(f"The {what} command is empty. {hint}")
+    return words
+
+
+def _run(app: App[object], what: str, command: list[str], path: Path) -> None:
+    with nullcontext() if app.is_headless else _given_up(app, what):
+        try:
+            finished = subprocess.run([*command, str(path)], check=False)
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise EditorFailed(f"The {what} {command[0]} cannot be started: {reason}.") from error
+    if finished.returncode != 0:
+        consequence = "; nothing was changed" if what == "editor" else ""
+        raise EditorFailed(f"The {what} {command[0]} ended with exit code {finished.returncode}{consequence}.")
+
+
 @contextmanager
-def _draft(text: str) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="oi-tui-") as folder:
-        path = Path(folder, "prompt.md")
-        path.write_text(text, encoding="utf-8", errors="replace")
+def _draft(text: str, name: str, mode: int = 0o600) -> Iterator[Path]:
+    """A private file that is gone afterwards."""
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="oi-tui-")
+    except OSError as error:
+        raise EditorFailed(f"There is no room for a temporary file: {error.strerror}.") from error
+    with folder as room:
+        path = Path(room, name)
+        try:
+            path.write_text(text, encoding="utf-8", errors="replace")
+            path.chmod(mode)
+        except OSError as error:
+            raise EditorFailed(f"The text cannot be written to a temporary file: {error.strerror}.") from error
         yield path
 
 
 @contextmanager
-def _given_up(app: App[object]) -> Iterator[None]:
+def _given_up(app: App[object], what: str) -> Iterator[None]:
     try:
         with app.suspend():
             yield
     except SuspendNotSupported as error:
-        raise EditorFailed("This terminal cannot be given to an editor.") from error
+        raise EditorFailed(
+            f"This terminal cannot be given to {'an editor' if what == 'editor' else 'a pager'}."
+        ) from error

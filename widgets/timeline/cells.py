@@ -40,6 +40,11 @@ class Cell:
         """Cells by which its widest row is too wide and can be moved sideways."""
         return self._content.beyond
 
+    @property
+    def error_row(self) -> int | None:
+        """Row of the line of source that raised the error, None where there is none to see."""
+        return None
+
     def layout(self, block: Block, canvas: Canvas, display: Display) -> int:
         """Bring the rows up to date; returns the height."""
         if block is not self._block:

@@ -52,6 +52,8 @@ class Ink:
         self.pill = Style(color=page, bgcolor=inks.accent, bold=True)
         self.thumb = Style(color=inks.faint, bgcolor=page)
         self.cursor = Style(color=inks.accent)
+        self.match = Style(color=page, bgcolor=inks.warning)
+        self.match_here = Style(color=page, bgcolor=inks.accent, bold=True)
         self.selection = Style(bgcolor=surfaces.selection)
         self._tokens: dict[_TokenType, Style] = {}
         self._sgr: dict[tuple[Sgr, Style], Style] = {}

@@ -5,9 +5,9 @@ control sequences must not travel from a model into someone's shell.
 """
 
 from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.forms import readable
 from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput
 from oi_tui.app.engine.text import safe_text
-from oi_tui.widgets.timeline.outputs.plain import readable
 from oi_tui.widgets.timeline.terminal import TerminalText
 
 
@@ -20,6 +20,14 @@ def logical_text(block: Block) -> str:
             return safe_text(block.source)
         case NoticeBlock():
             return safe_text("\n".join(part for part in (block.title, block.hint, block.details) if part))
+
+
+def has_picture(block: Block) -> bool:
+    """Whether a picture stands among the outputs."""
+    return isinstance(block, CodeBlock) and any(
+        isinstance(output, RichOutput) and any(mime.startswith("image/") for mime in output.data)
+        for output in block.outputs
+    )
 
 
 def output_text(block: Block) -> str:

@@ -1,6 +1,9 @@
 """What is laid over rows when they are painted: cursor, scroll bar, selection, the pill."""
 
+from collections.abc import Sequence
+
 from rich.segment import Segment
+from rich.style import Style
 from textual.geometry import Offset
 from textual.selection import Selection
 from textual.strip import Strip
@@ -41,6 +44,16 @@ def with_pill(strip: Strip, unseen: int, ink: Ink) -> Strip:
     end = strip.cell_length - 2
     start = max(0, end - pill.cell_length)
     return Strip.join([strip.crop(0, start), Strip([pill]), strip.crop(end)])
+
+
+def marked(strip: Strip, spans: Sequence[tuple[int, int]], style: Style) -> Strip:
+    """The row with these cells in another style."""
+    cuts = [cut for span in spans for cut in span]
+    parts = strip.divide([*cuts, strip.cell_length])
+    return Strip.join(
+        Strip([Segment(text, (own or style) + style) for text, own, _ in part]) if number % 2 else part
+        for number, part in enumerate(parts)
+    )
 
 
 def selected(strip: Strip, row: RowStrip, span: tuple[int, int] | None, ink: Ink) -> Strip:

@@ -5,7 +5,8 @@ pass. What the rows mean, and what keys do to them, is the timeline's business.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from textual import events
 from textual.geometry import Region, Size
@@ -16,7 +17,7 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
-from oi_tui.widgets.timeline.painting import framed, selected, selected_text, thumb_rows, with_pill
+from oi_tui.widgets.timeline.painting import framed, marked, selected, selected_text, thumb_rows, with_pill
 from oi_tui.widgets.timeline.pieces import Canvas
 from oi_tui.widgets.timeline.viewport import Row, Viewport
 
@@ -26,8 +27,20 @@ FRAME = 1 / 30
 SCROLL_BAR = 1
 """Cells at the right edge. Drawn here: a scroll bar of its own costs as much as the text."""
 
+REFINED = 1_000
+"""Blocks whose height is estimated anew in one go after a resize, which takes about 2 ms."""
+
 LONG_JUMP = 500
 """Rows; further moves trust the estimated heights."""
+
+
+class Marks(NamedTuple):
+    """What is marked in a row."""
+
+    spans: tuple[tuple[int, int], ...] = ()
+    """First cell and the one after the last."""
+    here: bool = False
+    """Whether it is the place that was gone to."""
 
 
 class Surface(ScrollView):
@@ -57,6 +70,7 @@ class Surface(ScrollView):
         self._view = Viewport(canvas)
         self._clock = clock
         self._rows: list[Row] = []
+        self._marks: list[Marks] = []
         self._frame_timer: Timer | None = None
         self._last_frame = 0.0
         self._thumb = range(0)
@@ -85,6 +99,7 @@ class Surface(ScrollView):
     def _show(self, rows: list[Row]) -> None:
         """Take the rows over and ask for a repaint of those that are not as they were."""
         before, self._rows = self._rows, rows
+        marks, self._marks = self._marks, self._marked(rows)
         thumb, self._thumb = self._thumb, thumb_rows(self._view)
         self._publish()
         if len(before) != len(rows):
@@ -93,12 +108,19 @@ class Surface(ScrollView):
         dirty = [
             y
             for y, (old, new) in enumerate(zip(before, rows, strict=True))
-            if old.strip is not new.strip or old.block != new.block or (y in thumb) != (y in self._thumb)
+            if old.strip is not new.strip
+            or old.block != new.block
+            or marks[y] != self._marks[y]
+            or (y in thumb) != (y in self._thumb)
         ]
         if 2 * len(dirty) > len(rows):
             self.refresh()
         elif dirty:
             self.refresh(*(Region(0, y, self.size.width, 1) for y in dirty))
+
+    def _marked(self, rows: Sequence[Row]) -> list[Marks]:
+        """What is marked in these rows; nothing, where nothing is searched for."""
+        return [Marks()] * len(rows)
 
     def _publish(self) -> None:
         """Tell Textual where we are, without the layout pass that its own setters cause."""
@@ -130,6 +152,14 @@ class Surface(ScrollView):
         self._view.resize(event.size.width - SCROLL_BAR, event.size.height)
         self._rows = []
         self._frame()
+        self._refine()
+
+    def _refine(self) -> None:
+        """While nothing else is to be done: the heights of what is not on the screen."""
+        if self._view.refine(REFINED):
+            self.set_timer(0.005, self._refine)
+        else:
+            self._want_frame()
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """The scroll bar is grabbed."""
@@ -177,6 +207,8 @@ class Surface(ScrollView):
         ink = self._view.canvas.ink
         row = self._rows[y] if y < len(self._rows) else None
         strip: Strip = self._view.canvas.blank if row is None else row.strip
+        if row is not None and (marks := self._marks[y]).spans:
+            strip = marked(strip, marks.spans, ink.match_here if marks.here else ink.match)
         if row is not None and (selection := self.text_selection) is not None:
             strip = selected(strip, row.strip, selection.get_span(row.key), ink)
         cursor = self.has_focus and row is not None and row.block == self.cursor and not row.last

@@ -7,48 +7,89 @@ window stands in `viewport.py`, what blocks look like in the modules named after
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.timer import Timer
 
-from oi_tui.app.engine.blocks import Block, CodeBlock
+from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, UserBlock
 from oi_tui.themes.loader import load_palette
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.timeline.ink import Ink
-from oi_tui.widgets.timeline.logical import logical_text, output_text
+from oi_tui.widgets.timeline.logical import has_picture
 from oi_tui.widgets.timeline.markdown import HREF
 from oi_tui.widgets.timeline.painting import PILL_REACH
 from oi_tui.widgets.timeline.pieces import HALF_BLOCKS, Canvas, Fold, Graphics
-from oi_tui.widgets.timeline.surface import Surface
+from oi_tui.widgets.timeline.runs import SPIN, Runs
+from oi_tui.widgets.timeline.searching import Searchable
 
-SPIN = 1 / 8
-"""Seconds between two frames of a spinner."""
+SIDEWAYS = 16
+"""Cells that wide content moves at one press."""
+
+Wish = Literal[
+    "copy", "copy_markdown", "copy_output", "view", "edit", "pager", "rerun", "edit_rerun", "reuse", "save", "browser",
+    "zoom",
+]  # fmt: skip
+"""What a person can want of a block beyond looking at it here."""
+
+_KINDS: dict[str, Callable[[Block], bool]] = {
+    "prompt": lambda block: isinstance(block, UserBlock),
+    "error": lambda block: (
+        (isinstance(block, CodeBlock) and block.state in ("error", "died"))
+        or (isinstance(block, NoticeBlock) and block.level == "error")
+    ),
+    "picture": has_picture,
+}
+"""What one can jump to."""
 
 
-class Timeline(Surface, can_focus=True, inherit_bindings=False):
+class Timeline(Searchable, can_focus=True, inherit_bindings=False):
     """Blocks, one under the other."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "cursor(-1)", "Previous block", show=False),
-        Binding("down,j", "cursor(1)", "Next block", show=False),
-        Binding("pageup", "page(-1)", "Page up", show=False),
-        Binding("pagedown", "page(1)", "Page down", show=False),
-        Binding("home", "start", "Start", show=False),
-        Binding("end", "end", "End", show=False),
-        Binding("enter", "unfold", "More or less", show=False),
-        Binding("space", "close", "Fold", show=False),
-        Binding("c,y", "copy", "Copy", show=False),
-        Binding("o", "copy_output", "Copy output", show=False),
+        Binding("up,k", "cursor(-1)", "Previous block"),
+        Binding("down,j", "cursor(1)", "Next block"),
+        Binding("pageup,ctrl+b", "page(-1)", "Page up", key_display="pageup"),
+        Binding("pagedown,ctrl+f", "page(1)", "Page down", key_display="pagedown"),
+        Binding("home,g", "start", "Start"),
+        Binding("end,G", "end", "End; what comes is followed", key_display="end, G"),
+        Binding("left,h", "sideways(-1)", "Wide tables and results to the left"),
+        Binding("right,l", "sideways(1)", "Wide tables and results to the right"),
+        Binding("enter", "unfold", "More or less of the block"),
+        Binding("space", "close", "Fold the block to one line"),
+        Binding("number_sign", "numbers", "Line numbers", key_display="#"),
+        Binding("left_square_bracket", "seek('prompt', -1)", "Previous prompt", key_display="["),
+        Binding("right_square_bracket", "seek('prompt', 1)", "Next prompt", key_display="]"),
+        Binding("x", "seek('error', 1)", "Next error; X the one before", key_display="x"),
+        Binding("X", "seek('error', -1)", "", show=False),
+        Binding("i", "seek('picture', 1)", "Next picture; I the one before", key_display="i"),
+        Binding("I", "seek('picture', -1)", "", show=False),
+        Binding("t", "to_error", "To the line that raised the error"),
+        Binding("slash", "search", "Search", key_display="/"),
+        Binding("n", "find(1)", "Next match"),
+        Binding("N", "find(-1)", "Match before"),
+        Binding("c,y", "ask('copy')", "Copy: the source, the text"),
+        Binding("o", "ask('copy_output')", "Copy what it printed"),
+        Binding("m", "ask('copy_markdown')", "Copy as Markdown, outputs too"),
+        Binding("v", "ask('view')", "View the whole: text, table, tree"),
+        Binding("z", "ask('zoom')", "Zoom into the picture"),
+        Binding("p", "ask('pager')", "Open in $PAGER"),
+        Binding("ctrl+g", "ask('edit')", "Open a copy in $EDITOR"),
+        Binding("b", "ask('browser')", "Open HTML in the browser; asks first"),
+        Binding("s", "ask('save')", "Save to a file"),
+        Binding("r", "ask('rerun')", "Run the code again"),
+        Binding("e", "ask('edit_rerun')", "Edit the code and run it again"),
+        Binding("u", "ask('reuse')", "Use the text as a prompt"),
     ]
 
     @dataclass
-    class CopyRequested(Message):
-        """The person wants this text in the clipboard."""
+    class Wanted(Message):
+        """The person wants something of a block."""
 
-        text: str
+        wish: Wish
+        block: Block
 
     @dataclass
     class LinkClicked(Message):
@@ -68,7 +109,7 @@ class Timeline(Surface, can_focus=True, inherit_bindings=False):
         canvas = Canvas(80, Ink(palette or load_palette()), graphics)
         super().__init__(canvas, clock=clock, id=id, classes=classes)
         self._unseen: set[int] = set()
-        self._started: dict[str, float] = {}  # id of a running block -> when it was first seen running
+        self._runs = Runs(self._view, clock)
         self._spin_timer: Timer | None = None
 
     # What others call
@@ -76,16 +117,18 @@ class Timeline(Surface, can_focus=True, inherit_bindings=False):
     def reset(self, blocks: Sequence[Block]) -> None:
         """Show these blocks, from their end."""
         self._view.reset(blocks)
-        self._started.clear()
+        self._runs.forget()
         self.cursor = None
         for block in blocks:
-            self._note_run(block)
+            self._runs.note(block)
+        self.search("")
         self.scroll_to_end()
 
     def put(self, index: int, block: Block) -> None:
         """Replace the block at `index`, or append it where `index` is the number of blocks."""
         self._view.put(index, block)
-        self._note_run(block)
+        self._runs.note(block)
+        self._note_change(index)
         if not self.follow and self._rows and index >= self._rows[-1].block:
             self._unseen.add(index)
             self.unseen = len(self._unseen)
@@ -108,34 +151,19 @@ class Timeline(Surface, can_focus=True, inherit_bindings=False):
             self._unseen.clear()
             self.unseen = 0
 
-    # Running blocks
-
-    def _note_run(self, block: Block) -> None:
-        if not isinstance(block, CodeBlock):
-            return
-        if block.state != "running":
-            self._started.pop(block.id, None)
-            return
-        self._started.setdefault(block.id, self._clock())
-
-    def _visible_runs(self) -> list[int]:
-        if not self._started:
-            return []
-        shown = dict.fromkeys(row.block for row in self._rows)
-        return [index for index in shown if self._view.blocks[index].id in self._started]
+    # Frames
 
     def _frame(self) -> None:
         super()._frame()
-        self._place_cursor()
-        if self._spin_timer is None and self._visible_runs():
+        if self.has_focus and self.cursor is None and self._rows:
+            self.cursor = self._rows[-1].block
+        if self._spin_timer is None and self._runs.among(row.block for row in self._rows):
             self._spin_timer = self.set_timer(SPIN, self._spin)
 
     def _spin(self) -> None:
         """Move the spinners that are on the screen; none turns where nobody looks."""
         self._spin_timer = None
-        for index in self._visible_runs():
-            elapsed = self._clock() - self._started[self._view.blocks[index].id]
-            self._view.cell(index).tick(elapsed, round(elapsed / SPIN))
+        self._runs.spin(self._runs.among(row.block for row in self._rows))
         self._want_frame()
 
     # Moving
@@ -152,8 +180,23 @@ class Timeline(Surface, can_focus=True, inherit_bindings=False):
             page = max(1, self._view.height - 2)
             self._move(step * min(page, hidden))
             return
-        self.cursor = min(max(0, self.cursor + step), len(self._view.blocks) - 1)
-        self.follow = self._view.show(self.cursor)
+        self._go(min(max(0, self.cursor + step), len(self._view.blocks) - 1))
+
+    def action_seek(self, kind: str, step: int) -> None:
+        """To the next block of a kind, if there is one."""
+        if self.cursor is None:
+            return
+        blocks, is_one = self._view.blocks, _KINDS[kind]
+        found = range(self.cursor + 1, len(blocks)) if step > 0 else range(self.cursor - 1, -1, -1)
+        index = next((index for index in found if is_one(blocks[index])), None)
+        if index is None:
+            self.app.bell()
+        else:
+            self._go(index)
+
+    def _go(self, index: int) -> None:
+        self.cursor = index
+        self.follow = self._view.show(index)
         self._want_frame()
 
     def action_page(self, step: int) -> None:
@@ -179,10 +222,6 @@ class Timeline(Surface, can_focus=True, inherit_bindings=False):
             self.cursor = self._rows[-1].block
         self.refresh()
 
-    def _place_cursor(self) -> None:
-        if self.has_focus and self.cursor is None and self._rows:
-            self.cursor = self._rows[-1].block
-
     def on_blur(self) -> None:
         """The bar in the gutter goes."""
         self.refresh()
@@ -190,25 +229,57 @@ class Timeline(Surface, can_focus=True, inherit_bindings=False):
     # Acting on a block
 
     def on_click(self, event: events.Click) -> None:
-        """A link, the pill, or the block to act on."""
+        """A link, the pill, or the block to act on; twice for more of it."""
         if href := event.style.meta.get(HREF):
             self.post_message(self.LinkClicked(str(href)))
         elif self.unseen and event.y == self.size.height - 1 and event.x >= self.size.width - PILL_REACH:
             self.scroll_to_end()
         elif event.x < self._view.canvas.width and event.y < len(self._rows):
             self.cursor = self._rows[event.y].block
+            if event.chain == 2 and not self.screen.get_selected_text():
+                self.action_unfold()
+
+    def action_ask(self, wish: Wish) -> None:
+        """Ask for something to be done with the block."""
+        if self.cursor is not None:
+            self.post_message(self.Wanted(wish, self._view.blocks[self.cursor]))
+
+    def action_to_error(self) -> None:
+        """Show the line of the source that raised the error."""
+        if self.cursor is None:
+            return
+        row = self._view.cell(self.cursor).error_row
+        if row is None:
+            self.app.bell()
+            return
+        self.follow = self._view.show_row(self.cursor, row)
+        self._want_frame()
 
     def action_unfold(self) -> None:
         """Show what is hidden of a block, or hide it again; without anything hidden, fold it."""
-        if self.cursor is None:
-            return
-        more = self._view.cell(self.cursor).has_more
-        self._refold(("open" if more else "closed") if self._fold == "short" else "short")
+        if self.cursor is not None:
+            more = self._view.cell(self.cursor).has_more
+            self._refold(("open" if more else "closed") if self._fold == "short" else "short")
 
     def action_close(self) -> None:
         """Fold a block to one line, or unfold it."""
         if self.cursor is not None:
             self._refold("short" if self._fold == "closed" else "closed")
+
+    def action_sideways(self, step: int) -> None:
+        """Move what is too wide of a block."""
+        if self.cursor is not None:
+            display, beyond = self._view.display_of(self.cursor), self._view.cell(self.cursor).beyond
+            shift = min(max(0, display.shift + step * SIDEWAYS), max(0, beyond))
+            self._view.display(self.cursor, display._replace(shift=shift))
+            self._want_frame()
+
+    def action_numbers(self) -> None:
+        """Number the lines of a source, or no more."""
+        if self.cursor is not None:
+            display = self._view.display_of(self.cursor)
+            self._view.display(self.cursor, display._replace(numbers=not display.numbers))
+            self._settle()
 
     @property
     def _fold(self) -> Fold:
@@ -225,13 +296,3 @@ class Timeline(Surface, can_focus=True, inherit_bindings=False):
             self._view.top = (self.cursor, 0)
         self.follow = self._view.scroll(0)
         self._want_frame()
-
-    def action_copy(self) -> None:
-        """Ask for the text of the block in the clipboard."""
-        if self.cursor is not None:
-            self.post_message(self.CopyRequested(logical_text(self._view.blocks[self.cursor])))
-
-    def action_copy_output(self) -> None:
-        """Ask for what the block printed in the clipboard."""
-        if self.cursor is not None and (text := output_text(self._view.blocks[self.cursor])):
-            self.post_message(self.CopyRequested(text))

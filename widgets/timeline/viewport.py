@@ -48,6 +48,7 @@ class Viewport:
         self._heights = Heights()
         self._cells = Cells()
         self._displays: dict[str, Display] = {}
+        self._outdated = range(0)  # blocks whose height was estimated for another width
 
     @property
     def total(self) -> int:
@@ -65,6 +66,7 @@ class Viewport:
         self._heights = Heights(estimate(block, self.canvas) for block in blocks)
         self._cells.clear()
         self._displays.clear()
+        self._outdated = range(0)
         self.top = (0, 0)
 
     def put(self, index: int, block: Block) -> None:
@@ -85,6 +87,18 @@ class Viewport:
             share = inside / self._heights[index] if inside else 0.0
             self.redraw(replace(self.canvas, width=width))
             self.top = (index, int(share * self._measured(index)) if inside else 0)
+            self._outdated = range(len(self.blocks))
+
+    def refine(self, count: int) -> bool:
+        """Estimate so many heights anew after a change of the width; returns whether there are more to do.
+
+        What is on the screen is right already; this is for the scroll bar and for jumps.
+        """
+        now, self._outdated = self._outdated[:count], self._outdated[count:]
+        for index in now:
+            if index not in self._cells:
+                self._heights[index] = estimate(self.blocks[index], self.canvas)
+        return bool(self._outdated)
 
     def redraw(self, canvas: Canvas) -> None:
         """Draw on another canvas. Heights are kept as estimates until a block is seen."""
@@ -152,6 +166,14 @@ class Viewport:
             self.top = (index, 0)
         elif above + height - 1 > self.height:
             return self.scroll(above + height - 1 - self.height)
+        return self.scroll(0)
+
+    def show_row(self, index: int, inside: int) -> bool:
+        """Bring one row into the window, a third from its top where it was not; returns whether at the end."""
+        above = self._distance(index)
+        if above is None or not 0 <= above + inside < self.height:
+            self.top = (index, min(inside, self._measured(index) - 1))
+            return self.scroll(-(self.height // 3))
         return self.scroll(0)
 
     def hidden(self, index: int, side: int) -> int:

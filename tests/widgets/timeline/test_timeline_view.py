@@ -10,10 +10,10 @@ from textual.events import MouseScrollUp
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from oi_tui.app.engine.blocks import Block, CodeBlock, ProseBlock, UserBlock
-from oi_tui.app.engine.outputs import StreamOutput
+from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.outputs import RichOutput, StreamOutput
 from oi_tui.themes.loader import load_palette
-from oi_tui.widgets.timeline.view import Timeline
+from oi_tui.widgets.timeline.view import Timeline, Wish
 
 
 class Clock:
@@ -31,15 +31,15 @@ class Page(App[None]):
     def __init__(self) -> None:
         super().__init__()
         self.clock = Clock()
-        self.copied: list[str] = []
+        self.wanted: list[tuple[Wish, str]] = []
         self.links: list[str] = []
 
     def compose(self) -> ComposeResult:
         yield Timeline(clock=self.clock)
         yield Input()
 
-    def on_timeline_copy_requested(self, message: Timeline.CopyRequested) -> None:
-        self.copied.append(message.text)
+    def on_timeline_wanted(self, message: Timeline.Wanted) -> None:
+        self.wanted.append((message.wish, message.block.id))
 
     def on_timeline_link_clicked(self, message: Timeline.LinkClicked) -> None:
         self.links.append(message.href)
@@ -239,14 +239,19 @@ async def test_enter_shows_what_is_hidden_and_space_folds() -> None:
         assert [row for row in screen.rows() if row] == ["▌✓ python · 1 line · output 50 lines"]
 
 
-async def test_V6_the_block_under_the_cursor_is_copied() -> None:
-    output = StreamOutput(name="stdout", text="\x1b[31mred\x1b[0m\n")
-    block = CodeBlock(id="c", language="python", source="a = 1\nb = 2", state="ok", outputs=(output,))
-    async with shown([*paragraphs(1), block]) as screen:
-        await screen.press("y", "c", "o", "up", "y")
-        await screen.until(lambda: len(screen.page.copied) == 4)
+async def test_what_is_wanted_is_said_of_the_block_under_the_cursor() -> None:
+    code = CodeBlock(id="c", language="python", source="a = 1", state="ok")
+    async with shown([*paragraphs(1), code]) as screen:
+        await screen.press("y", "c", "o", "r", "up", "m")
+        await screen.until(lambda: len(screen.page.wanted) == 5)
 
-        assert screen.page.copied == ["a = 1\nb = 2", "a = 1\nb = 2", "red", "Paragraph 0."]
+        assert screen.page.wanted == [
+            ("copy", "c"),
+            ("copy", "c"),
+            ("copy_output", "c"),
+            ("rerun", "c"),
+            ("copy_markdown", "0"),
+        ]
 
 
 async def test_T4_a_click_on_a_link_asks_and_opens_nothing() -> None:
@@ -364,3 +369,131 @@ async def test_T1_nothing_but_text_and_colours_reaches_the_terminal() -> None:
     ]
     async with shown(blocks, (80, 40)) as screen:
         assert not any(character in row for row in screen.rows() for character in "\x1b\x07\x9b\u202e\n\t")
+
+
+def code_block(number: int, **fields: object) -> CodeBlock:
+    return CodeBlock(id=f"c{number}", language="python", source="x = 1", **({"state": "ok"} | fields))  # type: ignore[arg-type]  # fields of the block
+
+
+async def test_one_jumps_between_prompts_errors_and_pictures() -> None:
+    picture = RichOutput(data={"image/png": ""})
+    blocks: list[Block] = [
+        UserBlock(id="u1", text="one"),
+        code_block(1, state="error"),
+        UserBlock(id="u2", text="two"),
+        code_block(2, outputs=(picture,)),
+        NoticeBlock(id="n", level="error", title="Lost"),
+        *paragraphs(30),
+    ]
+    async with shown(blocks) as screen:
+        seen = []
+        for key in ("[", "[", "]", "X", "x", "I", "i", "x"):
+            await screen.press({"[": "left_square_bracket", "]": "right_square_bracket"}.get(key, key))
+            seen.append(screen.timeline.cursor)
+
+        # u2, u1, u2, error before it, the notice, the picture before that; none after it; the notice again
+        assert seen == [2, 0, 2, 1, 4, 3, 3, 4]
+        assert any("Lost" in row for row in screen.rows())
+
+
+async def test_what_is_too_wide_is_moved_sideways_and_no_farther_than_it_reaches() -> None:
+    table = "name " + " ".join(f"column{number}" for number in range(9))
+    async with shown([code_block(1, outputs=(RichOutput(data={"text/plain": table}),))]) as screen:
+        assert not any("column8" in row for row in screen.rows())
+
+        await screen.press(*["right"] * 9)
+        assert any("column8" in row for row in screen.rows())
+        far = screen.rows()
+        await screen.press("l")
+        assert screen.rows() == far
+
+        await screen.press(*["h"] * 9)
+        assert any("name" in row for row in screen.rows())
+
+
+async def test_a_search_marks_all_matches_and_n_goes_from_one_to_the_next() -> None:
+    blocks = paragraphs(200)
+    for number in (20, 70, 120):
+        blocks[number] = ProseBlock(id=str(number), text=f"Here is a needle, number {number}.", state="complete")
+    async with shown(blocks) as screen:
+        screen.timeline.search("Needle".lower())
+        await screen.until(lambda: screen.timeline.matches == "3 matches")
+
+        found = []
+        for key in ("N", "N", "n", "n", "n"):
+            await screen.press(key)
+            await screen.until(lambda: any("needle" in row for row in screen.rows()))
+            found.append(screen.timeline.cursor)
+        assert found == [120, 70, 120, 20, 70]
+
+        y = next(y for y, row in enumerate(screen.rows()) if "needle" in row)
+        marked = [segment.text for segment in screen.timeline.render_lines(screen.timeline.size.region)[y]]
+        assert "needle" in marked
+
+        screen.timeline.search("")
+        await screen.settle()
+        assert screen.timeline.matches == ""
+        strip = screen.timeline.render_lines(screen.timeline.size.region)[y]
+        assert "needle" not in [segment.text for segment in strip]
+
+
+async def test_a_match_that_is_hidden_is_opened() -> None:
+    text = "".join(f"line {number}\n" for number in range(60))
+    block = code_block(1, outputs=(StreamOutput(name="stdout", text=text),))
+    async with shown([block]) as screen:
+        screen.timeline.search("line 33")
+        await screen.press("n")
+        await screen.until(lambda: any("line 33" in row for row in screen.rows()))
+
+
+async def test_a_match_over_a_soft_break_is_marked_in_both_rows() -> None:
+    async with shown([ProseBlock(id="p", text="word " * 6 + "split apart " + "word " * 6, state="complete")]) as screen:
+        screen.timeline.search("split apart")
+        await screen.settle()
+        rows = screen.timeline.render_lines(screen.timeline.size.region)
+        first = next(y for y, row in enumerate(screen.rows()) if "split" in row)
+        assert "split" in [segment.text for segment in rows[first]]
+        assert "apart" in [segment.text for segment in rows[first + 1]]
+
+
+async def test_matches_are_counted_on_while_blocks_come() -> None:
+    async with shown(paragraphs(3)) as screen:
+        screen.timeline.search("more")
+        await screen.until(lambda: screen.timeline.matches == "0 matches")
+        screen.timeline.put(3, ProseBlock(id="3", text="more and more", state="complete"))
+        assert screen.timeline.matches == "2 matches"
+
+
+async def test_a_selection_over_soft_breaks_and_blocks_is_the_text_as_it_was_written() -> None:
+    source = "value = compute(argument, another_argument, yet_another=1)"
+    text = "One long paragraph of words that has to be broken into several rows here."
+    code = CodeBlock(id="c", language="python", source=source, state="ok")
+    async with shown([ProseBlock(id="p", text=text, state="complete"), code]) as screen:
+        await screen.pilot.mouse_down(Timeline, offset=(0, 0))
+        await screen.pilot.hover(Timeline, offset=(39, 9))
+        await screen.pilot.mouse_up(Timeline, offset=(39, 9))
+        await screen.pilot.pause()
+
+        assert screen.page.screen.get_selected_text() == f"{text}\n\npython · 1 line\n{source}"
+
+
+async def test_after_a_resize_the_scroll_bar_learns_of_the_heights_while_nothing_else_happens() -> None:
+    blocks: list[Block] = [ProseBlock(id=str(n), text="word " * 60, state="complete") for n in range(3_000)]
+    async with shown(blocks, (80, 13)) as screen:
+        wide = screen.timeline._view.total
+        await screen.pilot.resize_terminal(40, 13)
+        await screen.until(lambda: screen.timeline._view.total > 1.4 * wide)
+
+
+async def test_nothing_is_drawn_when_the_terminal_window_loses_and_gets_the_focus() -> None:
+    async with shown(paragraphs(30)) as screen:
+        screen.page.query_one(Input).focus()
+        await screen.settle()
+        before = [row.strip for row in screen.timeline._rows]
+        screen.page.app_focus = False
+        await screen.pilot.pause()
+        screen.page.app_focus = True
+        await screen.pilot.pause()
+
+        assert screen.timeline._frame_timer is None
+        assert all(one is row.strip for one, row in zip(before, screen.timeline._rows, strict=True))

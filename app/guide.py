@@ -1,0 +1,76 @@
+"""All keys and commands, made from where they are defined: for the help and for the README."""
+
+from typing import NamedTuple
+
+from textual.binding import Binding, BindingType
+
+from oi_tui.app.commands import COMMANDS
+from oi_tui.widgets.approval import ApprovalPanel
+from oi_tui.widgets.composer import PromptArea
+from oi_tui.widgets.editor import SourceEditor
+from oi_tui.widgets.timeline.view import Timeline
+
+
+class Row(NamedTuple):
+    """One line of the help."""
+
+    keys: str
+    slash: str
+    help: str
+
+
+class Section(NamedTuple):
+    """Rows that work in the same place."""
+
+    title: str
+    rows: tuple[Row, ...]
+
+
+def sections() -> tuple[Section, ...]:
+    """All keys and commands, by where they work."""
+    everywhere = tuple(
+        Row(_spelled(row.key), f"/{row.slash} {row.argument}".strip() if row.slash else "", row.help)
+        for row in COMMANDS
+    )
+    return (
+        Section("Everywhere", everywhere),
+        Section(
+            "The prompt",
+            (
+                *_rows(PromptArea.BINDINGS),
+                Row("", "!COMMAND", "Run a shell command yourself"),
+                Row("", "%CODE", "Run Python yourself; %python works too"),
+                Row("", "@PATH", "Give a file with the prompt"),
+            ),
+        ),
+        Section("When code wants to run", _rows(ApprovalPanel.BINDINGS)),
+        Section("Editing that code", _rows(SourceEditor.BINDINGS)),
+        Section("The timeline", _rows(Timeline.BINDINGS)),
+    )
+
+
+def markdown_table() -> str:
+    """The sections as Markdown, for the README."""
+    lines: list[str] = []
+    for section in sections():
+        lines += [f"**{section.title}**", "", "| key | command | what it does |", "|---|---|---|"]
+        lines += [f"| {_code(row.keys)} | {_code(row.slash)} | {row.help} |" for row in section.rows]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _code(text: str) -> str:
+    escaped = text.replace("|", "\\|")
+    return f"`{escaped}`" if text else ""
+
+
+def _rows(items: list[BindingType]) -> tuple[Row, ...]:
+    return tuple(
+        Row(item.key_display or _spelled(item.key), "", item.description)
+        for item in items
+        if isinstance(item, Binding) and item.description
+    )
+
+
+def _spelled(keys: str) -> str:
+    return ", ".join(keys.split(","))

@@ -1,0 +1,45 @@
+"""The parts of the chat screen that the first frame does without: to import them takes as long as all the rest."""
+
+from dataclasses import dataclass
+
+from oi_tui.app.bridge import Bridge
+from oi_tui.app.engine.settings import ScreenSection
+from oi_tui.app.screens.timeline_pane import TimelinePane
+from oi_tui.themes.palette import Palette
+from oi_tui.widgets.approval import ApprovalPanel
+from oi_tui.widgets.arming import Arming, Clock
+from oi_tui.widgets.question import QuestionPanel
+from oi_tui.widgets.timeline.pieces import Graphics
+from oi_tui.widgets.timeline.view import Timeline
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Widgets, mounted when the composer can already be typed into."""
+
+    pane: TimelinePane
+    approval: ApprovalPanel
+    question: QuestionPanel
+
+    @classmethod
+    def make(cls, bridge: Bridge, settings: ScreenSection, palette: Palette, arming: Arming, clock: Clock) -> "Parts":
+        """All of them, those that ask hidden."""
+        graphics = Graphics("none" if settings.images == "off" else "half")
+        timeline = Timeline(palette=palette, graphics=graphics, clock=clock, id="timeline")
+        parts = cls(
+            TimelinePane(timeline, bridge, editor=settings.editor, id="pane"),
+            ApprovalPanel(arming=arming, id="approval"),
+            QuestionPanel(arming=arming, id="question"),
+        )
+        parts.approval.display = parts.question.display = False
+        return parts
+
+    @property
+    def timeline(self) -> Timeline:
+        """What the session consists of."""
+        return self.pane.timeline
+
+    def set_palette(self, palette: Palette) -> None:
+        """Other colours from now on."""
+        self.pane.set_palette(palette)
+        self.approval.set_palette(palette)

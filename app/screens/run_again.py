@@ -1,0 +1,52 @@
+"""Code that ran before, under the person's hands: changed, and run again."""
+
+from textual.app import ComposeResult
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.values import Language
+from oi_tui.themes.palette import Palette
+from oi_tui.widgets.editor import SourceEditor
+from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+
+_KEYS = (KeyLabel("ctrl+s", "run it", "run"), KeyLabel("esc", "back, nothing runs", "back"))
+
+
+class RunAgainScreen(ModalScreen[str | None]):
+    """Dismissed with the source to run, or None."""
+
+    CSS_PATH = "run_again.tcss"
+
+    def __init__(self, source: str, language: Language, palette: Palette) -> None:
+        super().__init__()
+        self._source = source
+        self._language = language
+        self._palette = palette
+
+    def compose(self) -> ComposeResult:
+        """The editor between a title and its keys."""
+        yield Static(f"Run again, as you change it · {safe_text(self._language)}", id="again-title", markup=False)
+        yield SourceEditor(id="again-source")
+        yield KeyRow(id="again-keys")
+
+    def on_mount(self) -> None:
+        """Ready to type."""
+        self.query_one(KeyRow).labels = _KEYS
+        editor = self.query_one(SourceEditor)
+        editor.set_palette(self._palette)
+        editor.begin(self._source, self._language)
+
+    def on_source_editor_finished(self, event: SourceEditor.Finished) -> None:
+        """Run it, unless nothing is left or the person gave up."""
+        event.stop()
+        self.dismiss(event.text if event.text is not None and event.text.strip() else None)
+
+    def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
+        """A click on a label is that key."""
+        event.stop()
+        editor = self.query_one(SourceEditor)
+        if event.key == "esc":
+            editor.action_give_up()
+        else:
+            editor.action_finish()

@@ -1,0 +1,86 @@
+"""The timeline with what belongs to it: the line to search in it, and what is done with its blocks."""
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+
+from oi_tui.app.bridge import Bridge
+from oi_tui.app.screens.block_actions import BlockActions
+from oi_tui.themes.palette import Palette
+from oi_tui.widgets.search_bar import SearchBar
+from oi_tui.widgets.timeline.view import Timeline
+
+
+class TimelinePane(Vertical):
+    """The upper part of the chat screen."""
+
+    DEFAULT_CSS = """
+    TimelinePane { height: 1fr; min-height: 1; }
+    TimelinePane > SearchBar { display: none; }
+    """
+
+    def __init__(self, timeline: Timeline, bridge: Bridge, *, editor: str, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.timeline = timeline
+        self.search = SearchBar()
+        self._actions = BlockActions(self, bridge, editor=editor)
+
+    def compose(self) -> ComposeResult:
+        """The line to search in, below what is searched."""
+        yield self.timeline
+        yield self.search
+
+    def on_mount(self) -> None:
+        """The line tells what the search knows."""
+        self.watch(self.timeline, "matches", self._tell_matches)
+
+    def set_palette(self, palette: Palette) -> None:
+        """Other colours from now on."""
+        self.timeline.set_palette(palette)
+        self._actions.palette = palette
+
+    def step_back(self) -> bool:
+        """End the search; False if there is none."""
+        if not self.search.display:
+            return False
+        self.search.display = False
+        self.timeline.search("")
+        self.timeline.focus()
+        return True
+
+    # -- messages of the timeline ------------------------------------------------------------------------------
+
+    async def on_timeline_wanted(self, event: Timeline.Wanted) -> None:
+        """Something is to be done with a block."""
+        event.stop()
+        await self._actions.do(event.wish, event.block)
+
+    async def on_timeline_link_clicked(self, event: Timeline.LinkClicked) -> None:
+        """A link of a model: where it leads is for the person to judge."""
+        event.stop()
+        await self._actions.open_link(event.href)
+
+    def on_searchable_search_wanted(self) -> None:
+        """What to look for?"""
+        self.search.display = True
+        self.search.begin()
+
+    # -- messages of the line ------------------------------------------------------------------------------------
+
+    def on_search_bar_changed(self, event: SearchBar.Changed) -> None:
+        """Mark while it is typed."""
+        event.stop()
+        self.timeline.search(event.needle)
+
+    def on_search_bar_accepted(self, event: SearchBar.Accepted) -> None:
+        """To the first match; n and N go on from there."""
+        event.stop()
+        self.timeline.focus()
+        self.timeline.action_find(-1)
+
+    def on_search_bar_left(self, event: SearchBar.Left) -> None:
+        """No more marks."""
+        event.stop()
+        self.step_back()
+
+    def _tell_matches(self, matches: str) -> None:
+        self.search.matches = matches

@@ -1,0 +1,76 @@
+"""The line in which one says what to look for in the timeline."""
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.events import Key
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+
+class SearchBar(Widget):
+    """A slash, the text, and how often it stands there. Enter goes to the next match, Escape ends the search."""
+
+    DEFAULT_CSS = """
+    SearchBar {
+        height: 1;
+        background: $surface;
+        & > Horizontal { height: 1; }
+        & #search-mark { width: 3; padding: 0 1; color: $accent; text-style: bold; }
+        & #search-count { width: auto; padding: 0 1; color: $dim; }
+        & Input {
+            width: 1fr; height: 1; border: none; padding: 0; background: $surface;
+            &:focus { border: none; background: $surface; }
+        }
+    }
+    """
+
+    matches: reactive[str] = reactive("")
+    """What is known of the search, in words."""
+
+    class Changed(Message):
+        """This is what to look for now."""
+
+        def __init__(self, needle: str) -> None:
+            super().__init__()
+            self.needle = needle
+
+    class Accepted(Message):
+        """To the next match: the text is complete."""
+
+    class Left(Message):
+        """The search is over."""
+
+    def compose(self) -> ComposeResult:
+        """One row."""
+        with Horizontal():
+            yield Static("/", id="search-mark", markup=False)
+            yield Input(id="search-text", select_on_focus=True)
+            yield Static(id="search-count", markup=False)
+
+    def begin(self) -> None:
+        """Take the focus; what was looked for last can be typed over."""
+        self.query_one(Input).focus()
+
+    def watch_matches(self, matches: str) -> None:
+        """How many there are, and the keys to them."""
+        if self.is_mounted:
+            label = f"{matches} · n next · N before · esc ends" if matches and self.size.width > 60 else matches
+            self.query_one("#search-count", Static).update(label)
+
+    def on_key(self, event: Key) -> None:
+        """Escape ends the search, wherever the focus of the bar is."""
+        if event.key == "escape":
+            event.stop()
+            self.post_message(self.Left())
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Mark while it is typed."""
+        event.stop()
+        self.post_message(self.Changed(event.value))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Go there."""
+        event.stop()
+        self.post_message(self.Accepted() if event.value else self.Left())

@@ -1,0 +1,136 @@
+"""Searching the transcript: how often a text occurs, the way to the next place, and what to mark on the screen.
+
+Whatever takes longer than a moment comes as a generator of small steps, so that a search through a hundred
+thousand blocks never keeps the keyboard waiting.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+from oi_tui.widgets.timeline.pieces import RowStrip
+from oi_tui.widgets.timeline.search import Search
+from oi_tui.widgets.timeline.surface import Marks
+from oi_tui.widgets.timeline.viewport import Row, Viewport
+
+ROWS_A_STEP = 100
+"""Rows that are looked at between two pauses."""
+
+Place = tuple[int, int]
+"""A block and a row inside it."""
+
+
+class Finder:
+    """One search in the blocks of a window."""
+
+    def __init__(self, view: Viewport, search: Search) -> None:
+        self._view = view
+        self._search = search
+        self._counts: dict[int, int] = {}
+        self.total = 0
+        """Matches that were counted so far."""
+        self.counted = False
+        """Whether all blocks were looked at."""
+        self.place: Place | None = None
+        """Where the last step of the search led."""
+
+    def count(self) -> Iterator[None]:
+        """Count all matches, in small steps."""
+        for index in self._search.find(self._view.blocks, 0, 1):
+            if index is None:
+                yield
+            else:
+                self.touch(index)
+        self.counted = True
+
+    def touch(self, index: int) -> None:
+        """Count the matches in a block, which is new or another now."""
+        count = self._search.matches_in(self._view.blocks[index])
+        self.total += count - self._counts.get(index, 0)
+        self._counts[index] = count
+
+    def next(self, step: int, start: Place) -> Iterator[Place | None]:
+        """Look for the next row with a match after (or, with `step` -1, before) a place, around the ends as well.
+
+        The first time, the row at `start` counts too. Yields None between small steps, then the place, and ends.
+        """
+        here, row = self.place or start
+        beyond: int | None = row if self.place is not None else row - step
+        for index in chain([here], self._search.find(self._view.blocks, here + step, step)):
+            if index is None:
+                yield None
+                continue
+            for inside in self._rows_in(index, step, beyond):
+                if inside is None:
+                    yield None
+                    continue
+                self.place = index, inside
+                yield self.place
+                return
+            beyond = None
+
+    def marks(self, rows: Sequence[Row]) -> list[Marks]:
+        """What to mark in each of these consecutive rows of the window."""
+        return [
+            Marks(tuple(spans), here=(row.block, row.inside) == self.place)
+            for row, spans in zip(rows, self._spans(rows), strict=True)
+        ]
+
+    # -- inside ------------------------------------------------------------------------------------------------
+
+    # -- inside ------------------------------------------------------------------------------------------------
+
+    def _spans(self, rows: Sequence[Row]) -> list[list[tuple[int, int]]]:
+        if not rows:
+            return []
+        before, after = self._reach(rows[0], -1), self._reach(rows[-1], 1)
+        lines = [*before, *(row.strip for row in rows), *after]
+        return self._search.spans(lines)[len(before) : len(lines) - len(after)]
+
+    def _reach(self, row: Row, side: int) -> list[RowStrip]:
+        """Rows beyond this one that belong to the same line of text, a few at most."""
+        cell = self._view.cell(row.block)
+        reached: list[RowStrip] = []
+        inside = row.inside
+        for _ in range(3):
+            if side < 0 and cell.row(inside).joint == "\n":
+                break
+            inside += side
+            if not 0 <= inside < cell.height or (side > 0 and cell.row(inside).joint == "\n"):
+                break
+            reached.append(cell.row(inside))
+        return reached[::side]
+
+    def _rows_in(self, index: int, step: int, beyond: int | None) -> Iterator[int | None]:
+        """Rows of a block with a match, after `beyond`; it is opened where the match is hidden."""
+        view = self._view
+        if beyond is not None and not self._search.matches_in(view.blocks[index]):
+            return
+        found = False
+        for inside in self._drawn(index, step, beyond):
+            found = found or inside is not None
+            yield inside
+        if found or beyond is not None:
+            return
+        before = view.display_of(index)
+        if before.fold != "open":
+            view.display(index, before._replace(fold="open"))
+            for inside in self._drawn(index, step, None):
+                found = found or inside is not None
+                yield inside
+        if not found:  # in what a row does not show as it is written: the marks of Markdown, a picture's text
+            view.display(index, before)
+            yield 0
+
+    def _drawn(self, index: int, step: int, beyond: int | None) -> Iterator[int | None]:
+        cell = self._view.cell(index)
+        numbers = range(cell.height) if step > 0 else range(cell.height - 1, -1, -1)
+        looked = 0
+        for inside in numbers:
+            if beyond is not None and (inside - beyond) * step <= 0:
+                continue
+            looked += 1
+            if looked % ROWS_A_STEP == 0:
+                yield None
+            row = Row(cell.row(inside), index, inside, last=inside == cell.height - 1)
+            if self._spans([row])[0]:
+                yield inside
