@@ -42,6 +42,7 @@ SCALARS = frozenset(map(id, (int, float, str, bool, type(None), complex, bytes))
 DATES = frozenset(map(id, (datetime.date, datetime.datetime, datetime.timedelta)))
 ZONES = frozenset(map(id, (type(None), datetime.timezone)))
 """A time zone of somebody else's would be asked for its name."""
+MIDNIGHT = " 00:00:00"
 COLLECTIONS: tuple[Any, ...] = (list, tuple, dict, set, frozenset, deque, range)
 BY_ID = {id(base): base for base in COLLECTIONS}
 BRACKETS: dict[Any, tuple[str, str]] = {dict: ("{", "}"), set: ("{", "}"), frozenset: ("{", "}"), tuple: ("(", ")")}
@@ -225,9 +226,9 @@ def shown(value: Any, room: int, depth: int = 2) -> str:
     if base is not None:
         return repr(value) if base is range else collection_text(value, base, room, depth)
     if id(kind) in DATES and id(type(getattr(value, "tzinfo", None))) in ZONES:
-        return str(value)
+        return str(value).removesuffix(MIDNIGHT)
     if kind is pathlib.PosixPath or is_part("pandas", kind, *MOMENTS) or value is part("pandas", "NaT"):
-        return cut_to(room, str(value))
+        return cut_to(room, str(value).removesuffix(MIDNIGHT))
     if is_part("numpy", kind, "generic") and is_one(kind, part("numpy", "sctypeDict").values()):
         return shown(value.item(), room, depth)
     return f"<{type_name(kind)}>"

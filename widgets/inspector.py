@@ -1,0 +1,307 @@
+"""The panel of variables: what the last run did to them, what they are, and a longer look at one of them.
+
+It shows what it is given and asks for the rest: by `PeekRequested` for a longer look, by `Closed` to go away.
+The filter has the focus and arrows go through the rows all the same; Tab goes into the longer look, to scroll it.
+"""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import ScrollableContainer, Vertical
+from textual.events import Resize
+from textual.message import Message
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from oi_tui.app.engine.protocol import VariableSeen, VariablesFound
+from oi_tui.app.engine.text import safe_text
+from oi_tui.widgets.inspector_face import (
+    Entry,
+    entries,
+    matches,
+    name_width,
+    row_line,
+    summary,
+    title,
+    why_unseen,
+    why_untold,
+)
+from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+
+_LOOK = KeyLabel("enter", "look closer", "look")
+_AT_PEEK = (KeyLabel("↑↓", "another", "other"), KeyLabel("tab", "scroll", "in"), KeyLabel("esc", "back", "back"))
+
+
+class Inspector(Vertical):
+    """Variables of one kernel, at most a few hundred."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "move('cursor_down')", "The next variable", id="inspector.down"),
+        Binding("up", "move('cursor_up')", "The one before", id="inspector.up"),
+        Binding("pagedown", "move('page_down')", "A page down", id="inspector.page_down"),
+        Binding("pageup", "move('page_up')", "A page up", id="inspector.page_up"),
+        Binding("escape", "step_back", "Back, or close", id="inspector.close"),
+    ]
+
+    DEFAULT_CSS = """
+    Inspector {
+        width: 36; height: 1fr; background: $background;
+        & > #inspector-title { height: 1; padding: 0 1; text-overflow: ellipsis; text-wrap: nowrap; }
+        & > #inspector-filter {
+            height: 1; border: none; padding: 0 1; background: $surface;
+            &:focus { border: none; background: $surface-focus; }
+        }
+        & > #inspector-empty { height: 1fr; padding: 1 1; color: $dim; }
+        & > #inspector-rows {
+            height: 1fr; max-height: 100%; border: none; padding: 0; background: $background; color: $foreground;
+            scrollbar-size-vertical: 1; scrollbar-gutter: stable;
+            &:focus { border: none; background-tint: $background 0%; }
+            & > .option-list--option { padding: 0; }
+            & > .option-list--option-highlighted { background: $surface-focus; color: $foreground; }
+            & > .option-list--option-hover { background: $surface; }
+        }
+        & > #inspector-note { height: auto; padding: 0 1; color: $dim; }
+        & > #inspector-summary { height: auto; max-height: 5; padding: 0 1; background: $surface; }
+        & > #inspector-peek {
+            height: auto; max-height: 50%; background: $surface-code; scrollbar-size: 1 1;
+            & > Static { width: auto; height: auto; padding: 0 1; }
+            &.-words > Static { width: 1fr; color: $dim; }
+        }
+        & > #inspector-keys { background: $surface; & > .keyrow--label { color: $foreground; } }
+    }
+    """
+
+    class PeekRequested(Message):
+        """A longer look at this variable is wanted; the answer goes to `show_seen`."""
+
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.name = name
+
+    class Closed(Message):
+        """The panel is not wanted any more."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._found: VariablesFound | None = None
+        """The last listing that told something."""
+        self._last: VariablesFound | None = None
+        """The last one at all."""
+        self._rows: list[Entry] = []
+        """Those that the filter leaves."""
+        self._highlighted = ""
+        """Name under the cursor; it stays there when the list changes."""
+        self._peeked = ""
+        """Name that a longer look is shown of, or was asked for."""
+        self._names = 4
+        """Cells of the column of names."""
+
+    def compose(self) -> ComposeResult:
+        """Title, filter, rows (or why there are none), and at the bottom what is known of one."""
+        yield Static(id="inspector-title", markup=False)
+        yield Input(id="inspector-filter", placeholder="type to filter", compact=True)
+        yield Static(id="inspector-empty", markup=False)
+        rows = OptionList(id="inspector-rows", markup=False)
+        rows.can_focus = False
+        yield rows
+        yield Static(id="inspector-note", markup=False)
+        yield Static(id="inspector-summary", markup=False)
+        with ScrollableContainer(id="inspector-peek"):
+            yield Static(markup=False)
+        yield KeyRow(id="inspector-keys")
+
+    def on_mount(self) -> None:
+        """Nothing is known yet."""
+        self._refresh()
+
+    # -- what the screen calls ---------------------------------------------------------------------------
+
+    def show(self, found: VariablesFound) -> None:
+        """A new listing, or why there is none: what was listed of the same kernel is kept then, as what it is."""
+        self._last = found
+        if found.telling == "told":
+            self._found = found
+        elif found.telling in ("cold", "dead") or (self._found is not None and self._found.language != found.language):
+            self._found = None
+        if self._peeked:
+            if self._found is not None and any(row.name == self._peeked for row in self._found.variables):
+                if found.telling == "told":
+                    self.post_message(self.PeekRequested(self._peeked))
+            else:
+                self._close_peek()
+        self._refresh()
+
+    def show_seen(self, seen: VariableSeen) -> None:
+        """What a longer look found, if it is still wanted."""
+        if seen.name != self._peeked:
+            return
+        words = why_unseen(seen.telling, seen.text, seen.language)
+        text = words or "\n".join(safe_text(line).expandtabs(4) for line in seen.text.split("\n"))
+        peek = self.query_one("#inspector-peek", ScrollableContainer)
+        peek.set_class(bool(words), "-words")
+        peek.query_one(Static).update(text)
+        peek.scroll_home(animate=False)
+        self._show_peek()
+
+    def focus_filter(self) -> None:
+        """Give the keys to the panel."""
+        self.query_one(Input).focus()
+
+    # -- keys and mouse ----------------------------------------------------------------------------------
+
+    def action_move(self, how: str) -> None:
+        """Through the rows, while the filter has the focus."""
+        rows = self.query_one(OptionList)
+        getattr(rows, f"action_{how}")()
+
+    def action_step_back(self) -> None:
+        """Out of the longer look, of the filter, or of the panel."""
+        if not self.step_back():
+            self.post_message(self.Closed())
+
+    def step_back(self) -> bool:
+        """One level back inside the panel; False if it is at its first one."""
+        field = self.query_one(Input)
+        if self._peeked:
+            self._close_peek()
+        elif field.value:
+            field.value = ""
+        else:
+            return False
+        return True
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Fewer rows, or more."""
+        event.stop()
+        self._refresh()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter looks closer at the row under the cursor."""
+        event.stop()
+        self._look_closer()
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Another row is under the cursor."""
+        event.stop()
+        index = self.query_one(OptionList).highlighted  # the event may be of rows that were there before
+        if index is not None:
+            self._highlight(index)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """A click."""
+        event.stop()
+        self._highlight(event.option_index)
+        self._look_closer()
+
+    def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
+        """A click on a label is that key."""
+        event.stop()
+        match event.key:
+            case "enter":
+                self._look_closer()
+            case "esc":
+                self.action_step_back()
+            case _:
+                pass  # arrows are pressed
+
+    def on_resize(self, event: Resize) -> None:
+        """Rows are cut to the width."""
+        self._refresh()
+
+    # -- inside --------------------------------------------------------------------------------------------
+
+    def _look_closer(self) -> None:
+        entry = self._entry()
+        if entry is None or entry.gone:
+            return
+        if entry.variable.name != self._peeked:
+            self._peeked = entry.variable.name
+            self.query_one("#inspector-peek > Static", Static).update("…")
+            self._show_peek()
+        self.post_message(self.PeekRequested(self._peeked))
+
+    def _entry(self) -> Entry | None:
+        """The row under the cursor."""
+        return next((row for row in self._rows if row.variable.name == self._highlighted), None)
+
+    def _highlight(self, index: int) -> None:
+        """Draw the cursor at this row and not where it was; what is known of it stands below."""
+        before, entry = self._entry(), self._rows[index]
+        self._highlighted = entry.variable.name
+        for changed in (before, entry):
+            if changed is not None:
+                self._draw(self._rows.index(changed))
+        if self._peeked and self._peeked != self._highlighted:
+            self._close_peek()
+        self.query_one("#inspector-summary", Static).update(summary(entry))
+
+    def _draw(self, index: int) -> None:
+        entry = self._rows[index]
+        line = row_line(entry, self._width, self._names, highlighted=entry.variable.name == self._highlighted)
+        self.query_one(OptionList).replace_option_prompt_at_index(index, line)
+
+    @property
+    def _width(self) -> int:
+        """Cells of a row, beside the scroll bar."""
+        return max(10, self.content_size.width - 1)
+
+    def _refresh(self) -> None:
+        """Everything but the longer look, from what was told and what is typed."""
+        wanted = self.query_one(Input).value.strip()
+        found = self._found
+        everything = entries(found) if found is not None else []
+        self._rows = [row for row in everything if matches(row, wanted)]
+        self._show_title()
+        self._show_empty(wanted, bool(everything))
+        width = self._width
+        self._names = names = name_width(self._rows, width)
+        listed = self.query_one(OptionList)
+        place = next((i for i, row in enumerate(self._rows) if row.variable.name == self._highlighted), 0)
+        self._highlighted = self._rows[place].variable.name if self._rows else ""
+        top = listed.scroll_y
+        listed.set_options(
+            Option(row_line(row, width, names, highlighted=index == place)) for index, row in enumerate(self._rows)
+        )
+        listed.display = bool(self._rows)
+        if self._rows:
+            listed.scroll_to(y=top, animate=False, immediate=True)
+            listed.highlighted = place
+        line = self.query_one("#inspector-summary", Static)
+        line.display = bool(self._rows)
+        if self._rows:
+            line.update(summary(self._rows[place]))
+        self._show_peek()
+
+    def _show_title(self) -> None:
+        last, found = self._last, self._found
+        current = last is None or last.telling == "told"
+        self.query_one("#inspector-title", Static).update(title(found, current=current))
+        note = self.query_one("#inspector-note", Static)
+        words = "The newest are listed; there are more." if found is not None and found.cut else ""
+        if found is not None and last is not None and not current:
+            words = why_untold(last.telling, last.language)
+        note.display = bool(words)
+        note.update(words)
+
+    def _show_empty(self, wanted: str, any_rows: bool) -> None:
+        last = self._last
+        if any_rows:
+            words = f"No name or type contains “{safe_text(wanted)}”."
+        else:
+            words = why_untold(last.telling, last.language) if last is not None else "Nothing is known yet."
+        empty = self.query_one("#inspector-empty", Static)
+        empty.display = not self._rows
+        empty.update(words)
+
+    def _close_peek(self) -> None:
+        if self.query_one("#inspector-peek").has_focus:
+            self.focus_filter()
+        self._peeked = ""
+        self._show_peek()
+
+    def _show_peek(self) -> None:
+        self.query_one("#inspector-peek").display = bool(self._peeked)
+        word = "clear" if self.query_one(Input).value else "close"
+        labels = (*((_LOOK,) if self._rows else ()), KeyLabel("esc", word, word))
+        self.query_one(KeyRow).labels = _AT_PEEK if self._peeked else labels
