@@ -8,8 +8,8 @@ from pathlib import Path
 from tempfile import gettempdir
 
 import psutil
-from figures import ROUNDS, middle, ratio, table
-from programs import BARE, OI_TUI, READY, oi_tui, scripted_server, shown
+from figures import ROUNDS, Budget, judge, middle, ratio, table
+from programs import BARE, READY, oi_tui, scripted_server, shown
 
 BUDGET = 1.5
 IMPORT_TIME = re.compile(r"import time:\s+(?P<own>\d+) \|\s+\d+ \| (?P<indent>\s*)(?P<name>\S+)")
@@ -36,8 +36,8 @@ def imports(modules: str) -> tuple[int, Counter[str]]:
     return len(found), Counter({name: own // 1000 for name, own in spent.items()})
 
 
-def compared() -> str:
-    """The table of first frames."""
+def compared() -> tuple[str, Budget]:
+    """The table of first frames, and the verdict."""
     with scripted_server("Hello.") as url:
         programs = {"bare Textual app": BARE, "oi-tui": oi_tui(url, Path(gettempdir()))}
         seen: dict[str, list[tuple[float, float]]] = {name: [] for name in programs}
@@ -50,7 +50,12 @@ def compared() -> str:
     ours, bare = "oi-tui", "bare Textual app"
     rows = [(name, middle(clocks[name]), middle(processors[name])) for name in programs]
     rows.append(("ratio", *(f"{ratio(seconds[ours], seconds[bare]):.2f}" for seconds in (clocks, processors))))
-    return table(("", "first frame, ms: median (min)", "CPU of the process, ms"), rows)
+    found = ratio(clocks[ours], clocks[bare])
+    first = f"{middle(clocks[ours])} ms, {found:.2f} times"
+    verdict = Budget(
+        "first frame", f"<= {BUDGET} times the bare app", first, found <= BUDGET, f"{middle(clocks[bare])} ms"
+    )
+    return table(("", "first frame, ms: median (min)", "CPU of the process, ms"), rows), verdict
 
 
 def breakdown() -> str:
@@ -67,6 +72,8 @@ if __name__ == "__main__":
     print("## First frame\n")
     print("From the start of the process until the text area stands on a screen of 120x40;")
     print(f"{ROUNDS} rounds by turns after a warm-up. Budget: {BUDGET} times the bare app, which is one text area.\n")
-    print(compared() if OI_TUI.exists() else "The command is not installed.\n")
+    frames, budget = compared()
+    print(frames)
     print("One run of each under `-X importtime` (which slows imports down); packages with 2 ms or more.\n")
     print(breakdown())
+    judge(budget)

@@ -1,160 +1,186 @@
-"""What the timeline costs: run by hand, `python tests/benchmarks/timeline_bench.py`; prints one table.
+"""What many blocks cost: mounting them, one more, another width, another theme, and memory.
 
-CPU seconds of the whole app, headless, with 30 frames a second asked for and a screen of 120x40.
-The stream is fed as fast as frames are drawn, one frame for every `STEP` tokens, which is the rate
-of a model that writes 1,000 tokens a second.
+Each way to show them runs in a process of its own, `timeline_bench.py PART KIND`, which prints JSON.
 """
 
 import asyncio
-import resource
+import gc
+import json
+import statistics
+import subprocess
+import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator
+import tracemalloc
+from collections.abc import Awaitable, Callable
 
-from textual.app import App, ComposeResult
-from textual.geometry import Size
+import psutil
+from figures import Budget, judge, medians, table
+from kinds import KINDS, Kind, Told
+from stage import Stage, staged
 
-from oi_tui.app.engine.blocks import Block, CodeBlock, ProseBlock
-from oi_tui.app.engine.outputs import StreamOutput
-from oi_tui.widgets.timeline.view import Timeline
+ROUNDS = {"ours": 3, "log": 3, "static": 1, "markdown": 1}
+"""Processes for each kind, by turns; those that need one are a hundred times away."""
 
-TOKEN = 4
-STEP = 33
-PARAGRAPH = "Some **prose** with `code`, a [link](https://example.org) and words enough to wrap a few times. " * 3
-LIST_AND_TABLE = "- one item\n- another item\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n"
-ELEMENT = f"## Heading\n\n{PARAGRAPH}\n\n{LIST_AND_TABLE}```python\nx = 1\n```\n\n"
+APPENDS = 5
+LOADED = 1_000
+"""Puts in a row, for what one takes by itself."""
 
+MEMORY = {"ours": (10_000, 60_000), "log": (10_000, 60_000), "static": (500, 2_500), "markdown": (100, 500)}
+"""Blocks before and after, the difference of which is divided by their number."""
 
-class Bench(App[None]):
-    """Only a timeline."""
-
-    def compose(self) -> ComposeResult:
-        yield Timeline()
+MOUNT, APPEND, BYTES = 1.5, 0.001, 1024
 
 
-def tokens(text: str) -> Iterator[str]:
-    """The text as it grows, a frame's worth at a time."""
-    for end in range(STEP * TOKEN, len(text) + STEP * TOKEN, STEP * TOKEN):
-        yield text[:end]
+async def loaded(kind: Kind) -> dict[str, float]:
+    """CPU seconds of everything that happens to a long timeline."""
+    async with staged(kind.widget) as stage:
+        cpu, begun = time.process_time(), time.perf_counter()
+        await kind.fill(0, kind.most)
+        await stage.drawn()
+        seen = {"mount": time.process_time() - cpu, "mount, wall": stage.last_frame - begun}
+        number = iter(range(kind.most, 2 * kind.most))
+
+        async def append() -> None:
+            await kind.append(next(number))
+
+        seen["append, drawn"] = await cost(stage, append, APPENDS)
+        seen["put"] = await bare_put(stage, kind, next(number))
+        places = iter((0.1, 0.9, 0.3, 0.7, 0.5))
+        seen["jump"] = await cost(stage, lambda: kind.jump(next(places)), 5)
+        widths = iter((100, 60, 120))
+        seen["resize"] = await cost(stage, lambda: stage.resize(next(widths)), 3)
+        lights = iter((True, False))
+
+        def recolour() -> None:
+            light = next(lights)
+            stage.theme = "textual-light" if light else "textual-dark"
+            kind.recolour(light)
+
+        seen["theme"] = await cost(stage, recolour, 2)
+        return seen
 
 
-async def frame(timeline: Timeline) -> None:
-    """One frame, now."""
-    timeline._frame()
-    timeline.render_lines(timeline.size.region)
-    await asyncio.sleep(0)
+async def bare_put(stage: Stage, kind: Kind, first: int) -> float:
+    """Wall seconds of telling the widget about one more block, without the frame that shows it."""
+    if not kind.name.startswith("oi-tui"):
+        return 0.0  # to mount is to lay out: there is nothing to tell apart
+    taken = []
+    for number in range(first, first + LOADED):
+        begun = time.perf_counter()
+        await kind.append(number)
+        taken.append(time.perf_counter() - begun)
+    await stage.drawn()
+    return statistics.median(taken)
 
 
-async def prose_stream(timeline: Timeline) -> None:
-    """20,000 tokens of mixed Markdown."""
-    text = (ELEMENT * 400)[: 20_000 * TOKEN]
-    start = time.process_time()
-    marks = {5_000: 0.0, 10_000: 0.0, 20_000: 0.0}
-    timeline.reset([])
-    for version in tokens(text):
-        timeline.put(0, ProseBlock(id="p", text=version))
-        await frame(timeline)
-        for mark in marks:
-            if not marks[mark] and len(version) >= mark * TOKEN:
-                marks[mark] = time.process_time() - start
-    for mark, seconds in marks.items():
-        row(f"prose stream, {mark:,} tokens", f"{seconds:.2f} s CPU", f"{seconds / mark * 1000:.3f} ms a token")
+async def cost(stage: Stage, act: Callable[[], Awaitable[None] | None], times: int) -> float:
+    """CPU seconds of an action with all frames that follow from it: the median."""
+    taken = []
+    for _ in range(times):
+        cpu = time.process_time()
+        if (waited := act()) is not None:
+            await waited
+        await stage.drawn()
+        taken.append(time.process_time() - cpu)
+    return statistics.median(taken)
 
 
-async def fence_stream(timeline: Timeline) -> None:
-    """A fence of 2,000 lines inside prose, then the same as a code block."""
-    source = "".join(f"    value_{number} = compute({number}, 'text')  # comment\n" for number in range(2_000))
-    versions = list(tokens(source))
-    timeline.reset([])
-    start = time.process_time()
-    for version in versions:
-        timeline.put(0, ProseBlock(id="p", text="```python\n" + version))
-        await frame(timeline)
-    row(
-        "fence of 2,000 lines, streamed", f"{time.process_time() - start:.2f} s CPU", f"{len(source) // TOKEN:,} tokens"
+async def memory(name: str, *, traced: bool) -> dict[str, float]:
+    """Bytes that one more block keeps, all of it and (`traced`, ours only) what Python took beside the text."""
+    kind = Told() if name == "ours" else KINDS[name]()
+    few, many = MEMORY[name]
+    process = psutil.Process()
+
+    def taken() -> int:
+        gc.collect()
+        if not traced:
+            return int(process.memory_info().rss)
+        assert isinstance(kind, Told)
+        return tracemalloc.get_traced_memory()[0] - kind.text_bytes
+
+    async with staged(kind.widget) as stage:
+        if traced:
+            tracemalloc.start()
+        await kind.fill(0, few)
+        await stage.drawn()
+        before = taken()
+        await kind.fill(few, many)
+        await stage.drawn()
+        return {"bytes": (taken() - before) / (many - few)}
+
+
+def measured(*words: str) -> dict[str, float]:
+    """The figures of one part and kind, from a process of its own."""
+    command = [sys.executable, __file__, *words]
+    result: dict[str, float] = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    return result
+
+
+def main() -> None:
+    """Measure all kinds by turns and print the section."""
+    rounds: dict[str, list[dict[str, float]]] = {name: [] for name in KINDS}
+    for number in range(max(ROUNDS.values())):
+        for name in KINDS:
+            if number < ROUNDS[name]:
+                rounds[name].append(measured("loaded", name))
+    seen = {name: medians(each) for name, each in rounds.items()}
+    rss = {name: measured("memory", name)["bytes"] for name in KINDS}
+    kept = measured("traced", "ours")["bytes"]
+    print("## Many blocks\n")
+    print("Paragraphs of 200 characters, every fifth block seven lines of code; each kind with as many as it bears.")
+    print("A whole app on 120x40 that paints into a terminal which drops everything. CPU ms of the process with all")
+    print("frames that follow: medians of 3 processes for the timeline and `Log`, by turns, of one for the others;")
+    print("RSS is what one block more adds, text and all.\n")
+    actions = ("append, drawn", "jump", "resize", "theme")
+    rows = [
+        (
+            kind.name,
+            f"{kind.most:,}",
+            f"{seen[name]['mount']:.2f} ({seen[name]['mount, wall']:.2f})",
+            *(f"{seen[name][action] * 1000:.1f}" for action in actions),
+            f"{rss[name] / 1024:.1f}",
+        )
+        for name, kind in KINDS.items()
+    ]
+    print(table(("", "blocks", "mount, CPU s (wall)", *actions, "RSS, KB a block"), rows))
+    ours, log, static, markdown = seen.values()
+    print(f"To put one block more takes {ours['put'] * 1e6:.0f} us; the frame that shows it follows within a 30th of a")
+    print(f"second. Beside its text, a block that is not on the screen keeps {kept:.0f} bytes (tracemalloc, from")
+    print("{:,} to {:,} blocks told of by events, transcript included).\n".format(*MEMORY["ours"]))
+    few, fewer = f"{KINDS['static'].most:,}", f"{KINDS['markdown'].most:,}"
+    judge(
+        Budget(
+            "100,000 blocks mounted",
+            f"< {MOUNT} s",
+            f"{ours['mount, wall']:.2f} s",
+            ours["mount, wall"] < MOUNT,
+            f"{log['mount, wall']:.2f} s as `Log` lines; {static['mount, wall']:.1f} s for {few} `Static`",
+            f"{markdown['mount, wall']:.1f} s for {fewer}",
+        ),
+        Budget(
+            "one more block, put",
+            f"< {APPEND * 1000:.0f} ms",
+            f"{ours['put'] * 1000:.3f} ms",
+            ours["put"] < APPEND,
+            f"{static['append, drawn'] * 1000:.0f} ms drawn, after {few} `Static`",
+            f"{markdown['append, drawn'] * 1000:.0f} ms drawn, after {fewer}",
+        ),
+        Budget(
+            "memory of a block off the screen, without its text",
+            f"< {BYTES} bytes",
+            f"{kept:.0f} bytes",
+            kept < BYTES,
+            f"{rss['static'] / 1024:.0f} KB for a `Static`, with it",
+            f"{rss['markdown'] / 1024:.0f} KB, with it",
+        ),
     )
-    timeline.reset([])
-    start = time.process_time()
-    for version in versions:
-        timeline.put(0, CodeBlock(id="c", language="python", source=version))
-        await frame(timeline)
-    row("code of 2,000 lines, streamed", f"{time.process_time() - start:.2f} s CPU", "")
-
-
-async def many_blocks(timeline: Timeline) -> None:
-    """100,000 blocks."""
-    blocks: list[Block] = [ProseBlock(id=str(number), text=PARAGRAPH, state="complete") for number in range(100_000)]
-    start = time.process_time()
-    timeline.reset(blocks)
-    await frame(timeline)
-    row("100,000 blocks, mount", f"{time.process_time() - start:.2f} s CPU", rss())
-    await timed("  append one, draw", timeline, lambda number: timeline.put(100_000 + number, blocks[number]))
-    await timed("  wheel up, draw", timeline, lambda _: timeline._move(-3))
-    await timed("  jump anywhere, draw", timeline, lambda number: timeline._view.jump(number * 7_919 % 100_000))
-    start = time.process_time()
-    for width in (100, 60, 120):
-        timeline._view.resize(width, 40)
-        await frame(timeline)
-    row("  resize, draw", f"{(time.process_time() - start) / 3 * 1000:.1f} ms CPU", "")
-    timeline.reset([])
-
-
-async def long_list(timeline: Timeline) -> None:
-    """One list of 500 items: a single Markdown element."""
-    text = "".join(f"{number}. item number {number} of a long list\n" for number in range(500))
-    timeline.reset([])
-    start = time.process_time()
-    for version in tokens(text):
-        timeline.put(0, ProseBlock(id="p", text=version))
-        await frame(timeline)
-    row("list of 500 items, streamed", f"{time.process_time() - start:.2f} s CPU", f"{len(text) // TOKEN:,} tokens")
-
-
-async def flood(timeline: Timeline) -> None:
-    """2 MB of output, coalesced to 30 pieces a second."""
-    line = "\x1b[32mstep\x1b[0m something happened at a place of some name\n"
-    text = line * (2_000_000 // len(line))
-    timeline.reset([])
-    start = time.process_time()
-    for end in range(50_000, len(text), 50_000):
-        output = StreamOutput(name="stdout", text=text[:end])
-        timeline.put(0, CodeBlock(id="c", language="python", source="go()", state="running", outputs=(output,)))
-        await frame(timeline)
-    row("2 MB of coloured output", f"{time.process_time() - start:.2f} s CPU", f"{text.count(chr(10)):,} lines")
-
-
-async def timed(name: str, timeline: Timeline, act: Callable[[int], object], times: int = 200) -> None:
-    """CPU of an action and the frame after it."""
-    start = time.process_time()
-    for number in range(times):
-        act(number)
-        await frame(timeline)
-    row(name, f"{(time.process_time() - start) / times * 1000:.2f} ms CPU", "")
-
-
-def row(name: str, cost: str, note: str) -> None:
-    """A row of the table."""
-    print(f"{name:<34}{cost:>16}   {note}")
-
-
-def rss() -> str:
-    """Largest memory of this process so far."""
-    return f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB"
-
-
-async def main() -> None:
-    """All rows."""
-    benches: tuple[Callable[[Timeline], Awaitable[None]], ...] = (
-        prose_stream,
-        fence_stream,
-        long_list,
-        flood,
-        many_blocks,
-    )
-    for bench in benches:
-        app = Bench()
-        async with app.run_test(size=Size(120, 40)):
-            await bench(app.query_one(Timeline))
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    match sys.argv[1:]:
+        case ["loaded", name]:
+            print(json.dumps(asyncio.run(loaded(KINDS[name]()))))
+        case ["memory" | "traced" as part, name]:
+            print(json.dumps(asyncio.run(memory(name, traced=part == "traced"))))
+        case _:
+            main()

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from figures import ROUNDS, spread, table
+from figures import ROUNDS, Budget, judge, spread, table
 from jupyter_client.asynchronous.client import AsyncKernelClient
 from jupyter_client.manager import start_new_async_kernel
 
@@ -118,6 +118,9 @@ def main() -> None:
     print(f"{RUNS} runs of each by turns, each in a kernel of its own that has been warmed up.")
     print(f"Budget: {BUDGET * 1000:.0f} ms more than the bare round trip.\n")
     print(table(("ms", "p50", "p90", "p99", "max", "more than bare"), rows))
+    most = max(added.values())
+    limit = f"<= {BUDGET * 1000:.0f} ms over bare Jupyter"
+    judge(Budget(f"warm `{SOURCE}`", limit, f"{most * 1000:.1f} ms over it", most <= BUDGET, f"{rows[0][1]} ms"))
 
 
 if __name__ == "__main__":
