@@ -100,7 +100,7 @@ class FakeKernel:
         self.tells = True
         """Unset it to have questions about variables not answered."""
         self.asked: list[str] = []
-        """What was asked about variables: "*" for all of them, else a name."""
+        """What was asked about variables: "*" for all of them, "* again" if nothing ran since, else a name."""
         self._released = asyncio.Event()
         self._interrupted = False
 
@@ -165,7 +165,7 @@ class FakeKernel:
 
     def variables(self, known: tuple[str, ...], *, again: bool) -> Awaitable[Listing | None]:
         """What it holds at this moment."""
-        self.asked.append("*")
+        self.asked.append("* again" if again else "*")
         rows = tuple(Row(name=name, type="str", peek=value, mark=value) for name, value in self.holds.items())
         gone = tuple(name for name in known if name not in self.holds)
         return self._answer(Listing(variables=rows, gone=gone))

@@ -194,6 +194,7 @@ async def test_what_the_last_run_added_changed_and_removed_is_told() -> None:
         assert (second.added, second.changed, second.removed) == (("w",), ("x",), ("z",))
         await front.send(Inspect(on=True))
         assert await front.found() == second
+    assert kernel.asked == ["*", "*", "* again"]
 
 
 async def test_several_runs_that_nobody_watched_are_not_told_as_one() -> None:
