@@ -1,4 +1,4 @@
-"""Draws one Markdown element: headings, paragraphs, lists, quotes, tables, fences inside lists.
+"""Draws one Markdown element: headings, paragraphs, lists, quotes, tables, formulas, fences inside lists.
 
 The text is safe already (`prose.py` cleans it before it is parsed). Raw HTML is shown as it is
 written, pictures are never fetched, and a link always shows where it leads.
@@ -6,28 +6,27 @@ written, pictures are never fetched, and a link always shows where it leads.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 
-from oi_tui.app.engine.text import safe_text
+from oi_tui.widgets.timeline.definitions import Asked
 from oi_tui.widgets.timeline.ink import Ink
+from oi_tui.widgets.timeline.inline import HREF, boxed, clean, inline, note_mark, one_line
 from oi_tui.widgets.timeline.lexing import lex_whole
-from oi_tui.widgets.timeline.pieces import PROSE_WIDTH, Canvas
-from oi_tui.widgets.timeline.wrap import Continuation, Line, Run, cells, crop, fold_runs, wrap
+from oi_tui.widgets.timeline.math import readable_math
+from oi_tui.widgets.timeline.pieces import PROSE_WIDTH, Canvas, Display
+from oi_tui.widgets.timeline.source import number_width
+from oi_tui.widgets.timeline.table import Needs, laid_out, needs_of, rows_of
+from oi_tui.widgets.timeline.wrap import Continuation, Line, Run, cells, crop, fold_runs, window, wrap
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-HREF = "href"
-"""Key of a style's meta data that holds the target of a link."""
+__all__ = ["HREF", "MarkdownLines", "clean", "one_line"]
 
-LONGEST_TARGET = 80
-"""Cells of a link's target that are shown."""
-
-TAB = 4
 _NARROWEST = 4
 
 
@@ -44,20 +43,36 @@ class _Indent:
 class MarkdownLines:
     """Turns the tokens of an element into lines; used once.
 
-    With `number` an ordered list at the top level counts from there, whatever is written.
+    With `number` an ordered list at the top level counts from there, whatever is written. `asked` knows
+    the footnotes of a document of which the tokens are only a part.
     """
 
-    def __init__(self, canvas: Canvas, number: int | None = None) -> None:
+    def __init__(
+        self,
+        canvas: Canvas,
+        number: int | None = None,
+        *,
+        display: Display | None = None,
+        asked: Asked | None = None,
+    ) -> None:
         self._first_number = number
+        self._display = display or Display()
+        self._asked = asked or Asked()
         self._ink: Ink = canvas.ink
         self._room = canvas.room
         self._lines: list[Line] = []
         self._indents: list[_Indent] = []
         self._numbers: list[int | None] = []
         self._quotes = 0
+        self._starts_item = False
+        self.beyond = 0
+        """Cells by which the widest line is too wide; it is moved sideways by `display.shift`."""
+        self.has_code = False
+        """Whether lines change with `display.numbers`."""
 
     def draw(self, tokens: "Sequence[Token]") -> list[Line]:
         """The lines of all `tokens`."""
+        self._asked.add_notes(tokens)
         index = 0
         while index < len(tokens):
             token = tokens[index]
@@ -83,7 +98,9 @@ class MarkdownLines:
     def _block(self, token: "Token") -> None:
         match token.type:
             case "inline":
-                self._emit(wrap(inline(token, self._base, self._ink), self._width(PROSE_WIDTH)))
+                runs = inline(token, self._base, self._ink, self._asked)
+                self._emit(wrap(boxed(runs) if self._starts_item else runs, self._width(PROSE_WIDTH)))
+                self._starts_item = False
             case "paragraph_open":
                 if not token.hidden:
                     self._gap(token)
@@ -99,8 +116,12 @@ class MarkdownLines:
                 self._numbers.pop()
             case "list_item_open":
                 self._item()
-            case "list_item_close":
+            case "list_item_close" | "footnote_reference_close":
                 self._close_indent()
+            case "footnote_reference_open":
+                self._gap(token)
+                mark = note_mark(str(token.meta["label"])) + " "
+                self._indents.append(_Indent(mark, " " * cell_len(mark), self._ink.dim))
             case "blockquote_open":
                 self._gap(token)
                 self._quotes += 1
@@ -108,9 +129,17 @@ class MarkdownLines:
             case "blockquote_close":
                 self._quotes -= 1
                 self._indents.pop()
+            case _:
+                self._leaf(token)
+
+    def _leaf(self, token: "Token") -> None:
+        match token.type:
             case "fence" | "code_block":
                 self._gap(token)
                 self._code(token)
+            case "math_block":
+                self._gap(token)
+                self._math(token)
             case "hr":
                 self._gap(token)
                 self._emit([[Segment("─" * self._width(PROSE_WIDTH), self._ink.faint)]])
@@ -125,6 +154,9 @@ class MarkdownLines:
         return max(_NARROWEST, room - sum(len(indent.rest) for indent in self._indents))
 
     def _emit(self, lines: Iterable[Line]) -> None:
+        if not self._indents:
+            self._lines += lines
+            return
         for line in lines:
             before: Line = []
             for indent in self._indents:
@@ -132,7 +164,7 @@ class MarkdownLines:
                 indent.used = True
             whole = before + line
             if isinstance(line, Continuation):
-                whole = Continuation(whole, line.joint, cells(before) + line.lead)
+                whole = Continuation(whole, line.joint, cells(before) + line.lead, line.fill)
             self._lines.append(whole)
 
     def _gap(self, token: "Token") -> None:
@@ -145,7 +177,7 @@ class MarkdownLines:
     def _heading(self, content: "Token", level: int) -> None:
         ink = self._ink
         style = ink.strong if level < 3 else ink.page + Style(bold=True)
-        lines = wrap(inline(content, style, ink), self._width(PROSE_WIDTH))
+        lines = wrap(inline(content, style, ink, self._asked), self._width(PROSE_WIDTH))
         self._emit(lines)
         if level == 1:
             self._emit([[Segment("─" * max(map(cells, lines)), ink.faint)]])
@@ -157,119 +189,76 @@ class MarkdownLines:
         else:
             first = f"{number}."
             self._numbers[-1] = number + 1
+        self._starts_item = True
         self._indents.append(_Indent(first + " ", " " * (len(first) + 1), self._ink.dim))
 
     def _close_indent(self) -> None:
         if not self._indents[-1].used:
             self._emit([[]])
+        self._starts_item = False
         self._indents.pop()
 
     def _code(self, token: "Token") -> None:
+        """Lines on the ground of code, behind their numbers where these are asked for."""
+        ink = self._ink
+        self.has_code = True
         content = token.content.rstrip("\n")
+        language = token.info.split(" ")[0].strip()
+        if language:
+            self._emit([crop([(clean(language), ink.dim)], self._width())])
+        lexed = lex_whole(language, content)[: content.count("\n") + 1]
+        margin = number_width(len(lexed), self._width()) if self._display.numbers else 0
+        width = self._width() - margin
+        for number, line in enumerate(lexed, 1):
+            runs = [(text, ink.token(kind)) for kind, text in line]
+            for part, row in enumerate(fold_runs(runs, width)):
+                fill = width - cells(row)
+                label = f"{'' if part else number:>{margin - 1}} " if margin else ""
+                whole = [Segment(label, ink.code_faint), *row, Segment(" " * fill, ink.code)]
+                joint = row.joint if isinstance(row, Continuation) else "\n"
+                self._emit([Continuation(whole, joint, margin, fill)])
+
+    def _math(self, token: "Token") -> None:
+        if not token.meta["closed"]:
+            self._emit(wrap([(clean(token.content), self._base)], self._width(PROSE_WIDTH)))
+            return
+        nested = bool(self._indents)
+        self._indents.append(_Indent("  ", "  ", self._ink.page))
         width = self._width()
-        for line in lex_whole(token.info.split(" ")[0].strip(), content)[: content.count("\n") + 1]:
-            runs = [(text, self._ink.token(kind)) for kind, text in line]
-            self._emit([*row, Segment(" " * (width - cells(row)), self._ink.code)] for row in fold_runs(runs, width))
+        lines = clean(readable_math(token.content)).split("\n")
+        widest = max(cells([Segment(line)]) for line in lines)
+        if widest <= width:
+            self._emit([[Segment(line, self._base)] for line in lines])
+        elif len(lines) > 1 and not nested:
+            self._slide([[(line, self._base)] for line in lines], widest, width)
+        else:
+            self._emit(wrap([(clean(readable_math(token.content, rows=False)), self._base)], width))
+        self._indents.pop()
+
+    def _slide(self, lines: Iterable[Sequence[Run]], widest: int, width: int) -> None:
+        """Lines that are too wide, moved sideways."""
+        self.beyond = max(self.beyond, widest - width)
+        self._emit(window(line, self._display.shift, width) if line else [] for line in lines)
 
     def _table(self, tokens: "Sequence[Token]") -> None:
-        table: list[list[list[Run]]] = []
-        aligned: list[str] = []
-        for token, following in pairwise(tokens):
-            match token.type:
-                case "tr_open":
-                    table.append([])
-                case "th_open" | "td_open":
-                    base = self._ink.page + Style(bold=True) if len(table) == 1 else self._ink.page
-                    table[-1].append(inline(following, base, self._ink))
-                    if len(table) == 1:
-                        aligned.append(str(token.attrs.get("style", "")).removeprefix("text-align:"))
-                case _:
-                    pass
-        widths = _fitted(_natural(table, len(aligned)), self._width() - 3 * (len(aligned) - 1))
-        for number, row in enumerate(table):
-            self._emit(self._row(row, widths, aligned))
-            if number == 0:
-                self._emit([crop([("─┼─".join("─" * width for width in widths), self._ink.faint)], self._width())])
-
-    def _row(self, row: list[list[Run]], widths: list[int], aligned: list[str]) -> Iterable[Line]:
-        columns = [wrap(runs, width) for runs, width in zip(row, widths, strict=False)]
-        for number in range(max(map(len, columns), default=0)):
-            line: Line = []
-            for column, (lines, width) in enumerate(zip(columns, widths, strict=False)):
-                content = lines[number] if number < len(lines) else []
-                spare = max(0, width - cells(content))
-                left = {"right": spare, "center": spare // 2}.get(aligned[column], 0)
-                if column:
-                    line.append(Segment(" │ ", self._ink.faint))
-                line += [Segment(" " * left, self._ink.page), *content, Segment(" " * (spare - left), self._ink.page)]
-            yield line
+        rows, aligned = rows_of(tokens, self._ink, self._asked)
+        width = self._width()
+        needs = needs_of(rows, [Needs()] * len(aligned))
+        layout = laid_out(needs, aligned, width, self._ink, slides=not self._indents)
+        lines = layout.row(rows[0])
+        lines.append(layout.rule())
+        for row in rows[1:]:
+            lines += layout.row(row)
+        if layout.width <= width:
+            self._emit(lines)
+        elif self._indents:
+            self._emit(crop(_runs(line), width) for line in lines)
+        else:
+            self._slide(map(_runs, lines), layout.width, width)
 
 
-def clean(text: str) -> str:
-    """Text that is safe and has no tabs. Needed again after parsing, since `&#x202e;` is plain text before."""
-    return safe_text(text).expandtabs(TAB)
-
-
-def one_line(text: str) -> str:
-    """Safe text for a place that has only one line."""
-    return clean(text).replace("\n", " ")
-
-
-def inline(token: "Token", base: Style, ink: Ink) -> list[Run]:
-    """Inline tokens as runs in `base` and what is added to it."""
-    runs: list[Run] = []
-    styles = [base]
-    targets: list[tuple[str, int]] = []
-    for child in token.children or ():
-        match child.type:
-            case "text" | "html_inline":
-                runs.append((clean(child.content), styles[-1]))
-            case "code_inline":
-                runs.append((clean(child.content), ink.inline_code))
-            case "softbreak":
-                runs.append((" ", styles[-1]))
-            case "hardbreak":
-                runs.append(("\n", styles[-1]))
-            case "em_open":
-                styles.append(styles[-1] + Style(italic=True))
-            case "strong_open":
-                styles.append(styles[-1] + Style(bold=True))
-            case "s_open":
-                styles.append(styles[-1] + Style(strike=True))
-            case "link_open":
-                target = str(child.attrs.get("href", ""))
-                targets.append((target, len(runs)))
-                styles.append(styles[-1] + ink.link + Style(meta={HREF: target}))
-            case "link_close":
-                styles.pop()
-                runs += _target(*targets.pop(), runs, ink)
-            case "image":
-                target = str(child.attrs.get("src", ""))
-                runs += [(f"[picture: {clean(child.content)}]", styles[-1]), *_shown(target, ink)]
-            case "em_close" | "strong_close" | "s_close":
-                styles.pop()
-            case _:
-                pass
-    return _task(runs)
-
-
-def _target(target: str, start: int, runs: list[Run], ink: Ink) -> list[Run]:
-    text = "".join(text for text, _ in runs[start:])
-    return [] if text in (target, target.removeprefix("mailto:")) else _shown(target, ink)
-
-
-def _shown(target: str, ink: Ink) -> list[Run]:
-    if not target:
-        return []
-    target = clean(target)
-    return [(f" ({target if len(target) <= LONGEST_TARGET else target[: LONGEST_TARGET - 1] + '…'})", ink.dim)]
-
-
-def _task(runs: list[Run]) -> list[Run]:
-    if not runs or runs[0][0][:4].lower() not in ("[ ] ", "[x] "):
-        return runs
-    text, style = runs[0]
-    return [("☐ " if text[1] == " " else "☑ ", style), (text[4:], style), *runs[1:]]
+def _runs(line: Line) -> list[Run]:
+    return [(segment.text, segment.style or Style()) for segment in line]
 
 
 def _closing(tokens: "Sequence[Token]", start: int) -> int:
@@ -279,27 +268,3 @@ def _closing(tokens: "Sequence[Token]", start: int) -> int:
         for index in range(start, len(tokens))
         if tokens[index].type == "table_close" and tokens[index].level == level
     )
-
-
-def _natural(table: list[list[list[Run]]], columns: int) -> list[int]:
-    widths = [1] * columns
-    for row in table:
-        for column, runs in enumerate(row[:columns]):
-            text = "".join(text for text, _ in runs)
-            widths[column] = max(widths[column], *(cells([Segment(part)]) for part in text.split("\n")))
-    return widths
-
-
-def _fitted(widths: list[int], room: int) -> list[int]:
-    """The widest columns give way until all fit."""
-    widths = widths.copy()
-    over = sum(widths) - room
-    while over > 0 and max(widths) > _NARROWEST:
-        widest = max(widths)
-        next_widest = max((width for width in widths if width < widest), default=_NARROWEST)
-        same = [column for column, width in enumerate(widths) if width == widest]
-        less = min(widest - max(next_widest, _NARROWEST), -(-over // len(same)))
-        for column in same:
-            widths[column] -= max(1, less)
-        over = sum(widths) - room
-    return widths

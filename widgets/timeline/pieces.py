@@ -14,6 +14,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from oi_tui.widgets.timeline.grammar import parser
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.wrap import Continuation, Line, cells
 
@@ -94,10 +95,8 @@ class Canvas:
 
     @cached_property
     def markdown(self) -> "MarkdownIt":
-        """The parser. Tables and strike-through, nothing that a model does not write."""
-        from markdown_it import MarkdownIt  # heavy: after the first frame, which rarely needs it
-
-        return MarkdownIt("commonmark").enable(["table", "strikethrough"])
+        """The parser; made when it is first needed."""
+        return parser()
 
     def strip(
         self, line: Line, base: Style, mark: str = " ", mark_style: Style | None = None, *, lead: int = 0
@@ -106,15 +105,16 @@ class Canvas:
 
         The first `lead` cells of it are no text: a line number, a mark.
         """
-        joint = "\n"
+        joint, fill = "\n", 0
         if isinstance(line, Continuation):
-            joint, lead = line.joint, lead + line.lead
+            joint, lead, fill = line.joint, lead + line.lead, line.fill
         segments = [Segment(f" {mark} ", mark_style or base), *line]
         reach = GUTTER + cells(line)
         if reach > self.width:
             segments, reach = list(Strip(segments).adjust_cell_length(self.width, base)), self.width
         elif reach < self.width:
             segments.append(Segment(" " * (self.width - reach), base))
+        reach -= fill
         return RowStrip(segments, self.width, joint, min(GUTTER + lead, reach), reach)
 
     @cached_property

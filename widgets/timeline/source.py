@@ -6,11 +6,12 @@ Only what is painted is lexed and drawn. Text that continues what was there cost
 from bisect import bisect_right
 
 from pygments.token import Token
+from rich.segment import Segment
 
 from oi_tui.app.engine.text import safe_text
 from oi_tui.widgets.timeline.lexing import LexedLine, LineLexer, lex_whole
 from oi_tui.widgets.timeline.pieces import Canvas, RowStrip
-from oi_tui.widgets.timeline.wrap import fold, fold_runs
+from oi_tui.widgets.timeline.wrap import Continuation, fold, fold_runs
 
 TAB = 4
 WHOLE_LIMIT = 200
@@ -71,12 +72,25 @@ class Source:
             self._lexed.append(self._lexer.line(self.lines[len(self._lexed)]))
 
 
-class SourceRows:
-    """A source at one width; long lines go on in the next row behind a mark."""
+def number_width(lines: int, room: int) -> int:
+    """Cells that the numbers of so many lines take, with the space behind them; 0 where there is no room."""
+    width = len(str(max(lines, 99))) + 1
+    return width if width * 3 <= room else 0
 
-    def __init__(self, source: Source, canvas: Canvas, active_line: int | None = None) -> None:
+
+class SourceRows:
+    """A source at one width; long lines go on in the next row behind a mark.
+
+    With `numbers`, each line has its own before it.
+    """
+
+    def __init__(
+        self, source: Source, canvas: Canvas, active_line: int | None = None, *, numbers: bool = False
+    ) -> None:
         self._source = source
         self._canvas = canvas
+        self._numbers = numbers
+        self._margin = 0
         self._starts: list[int] = []
         self._height = 0
         self._drawn: dict[int, list[RowStrip]] = {}
@@ -91,13 +105,17 @@ class SourceRows:
 
     def changed(self, first: int) -> None:
         """The source has other lines from the line `first` on."""
+        margin = number_width(len(self._source.lines), self._canvas.room) if self._numbers else 0
+        if margin != self._margin:
+            self._margin, first = margin, 0
+        room = self._canvas.room - margin
         if first < len(self._starts):
             self._height = self._starts[first]
             del self._starts[first:]
             self._drawn = {number: drawn for number, drawn in self._drawn.items() if number < first}
         for line in self._source.lines[len(self._starts) :]:
             self._starts.append(self._height)
-            self._height += len(fold(line, self._canvas.room))
+            self._height += len(fold(line, room))
 
     def activate(self, line: int | None) -> None:
         """Another line runs now."""
@@ -117,11 +135,14 @@ class SourceRows:
         return drawn[index - self._starts[number]]
 
     def _draw(self, number: int) -> list[RowStrip]:
-        canvas, ink = self._canvas, self._canvas.ink
+        canvas, ink, margin = self._canvas, self._canvas.ink, self._margin
         runs = [(text, ink.token(kind)) for kind, text in self._source.tokens(number)]
         active = number + 1 == self.active_line
         strips = []
-        for part, line in enumerate(fold_runs(runs, canvas.room)):
+        for part, line in enumerate(fold_runs(runs, canvas.room - margin)):
             mark, style = ("▸", ink.code_active) if active and not part else ("↪" if part else " ", ink.code_faint)
+            if margin:
+                label = Segment(f"{'' if part else number + 1:>{margin - 1}} ", ink.code_faint)
+                line = Continuation([label, *line], line.joint if isinstance(line, Continuation) else "\n", margin)
             strips.append(canvas.strip(line, ink.code, mark, style))
         return strips

@@ -20,16 +20,33 @@ class Continuation(list[Segment]):
     """A `Line` that goes on with the text of the row above it.
 
     Copying and searching undo the break: they drop the first `lead` cells, which only indent, and put
-    `joint` in its place: the spaces that the break swallowed.
+    `joint` in its place: the spaces that the break swallowed. The last `fill` cells are no text either:
+    they only give the row its ground.
     """
 
-    def __init__(self, line: Iterable[Segment], joint: str = "", lead: int = 0) -> None:
+    def __init__(self, line: Iterable[Segment], joint: str = "", lead: int = 0, fill: int = 0) -> None:
         super().__init__(line)
         self.joint = joint
         self.lead = lead
+        self.fill = fill
 
 
 _WORD = re.compile(r"[^ ]+ *| +")
+
+_WIDE = "\u2e80-\u2fff\u3000-\u312f\u3190-\u9fff\uf900-\ufaff\uff01-\uff9f\U00020000-\U0003ffff"
+"""Chinese and Japanese, written without spaces; Korean has spaces."""
+
+_OPENS = "〈《「『【〔〖〘〚〝（［｛｟｢"
+_CLOSES = "、。々〉》」』】〕〗〙〛〞〟〻ぁぃぅぇぉっゃゅょゎゕゖ゛゜ゝゞァィゥェォッャュョヮヵヶ・ーヽヾㇰ-ㇿ！％），．：；？］｝｠｡｣､･ｧ-ｰﾞﾟ"
+"""What no line starts with: closing punctuation, small kana, marks of repetition."""
+
+_MARKS = "\u0300-\u036f\u3099\u309a\u200d\ufe0f"
+_HAS_WIDE = re.compile(f"[{_WIDE}]")
+_UNIT = re.compile(
+    rf"(?:[{_OPENS}([{{]*(?![{_OPENS}{_CLOSES}])[{_WIDE}][{_MARKS}]*[{_CLOSES}{_MARKS},.!?;:)\]}}'\"…]*"  # one
+    rf"|[{_OPENS}]*[^ {_WIDE}]+[{_CLOSES}{_MARKS}]*|[{_OPENS}{_CLOSES}]+) *| +"
+)
+"""What stays together: an ideograph with its punctuation, a word of other scripts."""
 
 
 def wrap(runs: Sequence[Run], width: int) -> list[Line]:
@@ -113,7 +130,7 @@ def _spans(plain: str, width: int) -> Iterator[tuple[int, int]]:
 
 def _paragraph(text: str, width: int) -> Iterator[tuple[int, int]]:
     start = used = 0
-    for match in _WORD.finditer(text):
+    for match in (_UNIT if _HAS_WIDE.search(text) else _WORD).finditer(text):
         word = match.group().rstrip(" ")
         wide = cell_len(word)
         if used and used + wide > width:
