@@ -14,7 +14,9 @@ from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.drivers.linux_driver import LinuxDriver
 from textual.events import Event, Key
+from textual.geometry import Offset
 from textual.screen import Screen
+from textual.widgets import Input, TextArea
 
 from oi_tui.app.client import Connect
 from oi_tui.app.commands import COMMANDS, Command, Typed, bindings
@@ -74,6 +76,20 @@ class OiTui(App[None]):
         if isinstance(event, Key) and not event.is_forwarded:
             self.chat.note_key()
         await super().on_event(event)
+
+    @property
+    def cursor_position(self) -> Offset:
+        """Where the terminal's own cursor stands: at the caret, for input methods and magnifiers.
+
+        Textual's text areas set it when their text changes, also those that nobody types into, and not when a
+        layout moves them. So it is asked for instead, with every frame.
+        """
+        focused = self.screen.focused if self._screen_stack else None
+        return focused.cursor_screen_offset if isinstance(focused, TextArea | Input) else Offset(0, 0)
+
+    @cursor_position.setter
+    def cursor_position(self, _: Offset) -> None:
+        pass
 
     def on_unmount(self) -> None:
         """Signals are nobody's again."""
