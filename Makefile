@@ -2,6 +2,7 @@
 # make test               set up .venv and run the whole check
 # make bench              measure; writes tests/benchmarks/RESULTS.md
 # make pictures           redraw screenshots/
+# make gallery [THEME=... IMAGES=kitty|sixel|half|none]   every kind of block, to look at
 # make clean              remove .venv and what tools left
 
 PYTHON ?= python3
@@ -10,7 +11,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check
 export TASK
 
-.PHONY: run test check bench pictures clean
+.PHONY: run test check bench pictures gallery clean
 
 run: $(VENV)/.run
 	@if [ -z "$$TASK" ] && [ -t 0 ] && [ -t 1 ]; then \
@@ -37,6 +38,9 @@ bench: $(VENV)/.dev
 
 pictures: $(VENV)/.dev
 	$(BIN)/python screenshots/take.py
+
+gallery: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python screenshots/gallery.py --theme $(or $(THEME),harbour) --images $(or $(IMAGES),half)
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("oi-tui needs Python 3.11 or newer: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
