@@ -1,35 +1,39 @@
-"""Pictures in half blocks: two pixels in every cell, in any terminal with colours.
+"""Pictures as rows: as sharp as the terminal can show them, over a caption that says what can be done with them.
 
-Nothing is decoded before it is on the screen, and nothing large is decoded at all: a picture is a
-file from a stranger.
+Nothing is decoded before it is on the screen, nothing large is decoded at all, and never where it would hold up
+the screen: a picture is a file from a stranger.
 """
 
-import base64
-import binascii
-from io import BytesIO
-from typing import Any
-
-from rich.color import Color
-from rich.segment import Segment
-from rich.style import Style
-
 from oi_tui.app.engine.outputs import RichOutput
-from oi_tui.widgets.timeline.pieces import Canvas, Display, Piece, RowStrip, rows
-from oi_tui.widgets.timeline.wrap import crop
+from oi_tui.widgets.timeline.drawing import Drawn, Order, draw
+from oi_tui.widgets.timeline.graphics_kitty import MOST_CELLS
+from oi_tui.widgets.timeline.overlay import PictureStrip
+from oi_tui.widgets.timeline.pieces import GUTTER, HALF_BLOCKS, Canvas, Display, Piece, RowStrip, rows
+from oi_tui.widgets.timeline.pixels import Box, Source, Unreadable, fitted
+from oi_tui.widgets.timeline.wrap import Line, crop
 
 PICTURE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
-_FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
-_MOST_PIXELS = 40_000_000
-_MOST_BYTES = 30_000_000
-_MOST_ROWS = 20
+
+_FEW_ROWS = 20
+_MOST_ROWS = 120
+"""Rows of a picture that was opened: no screen is higher."""
 
 
 class Picture:
     """One picture and its caption."""
 
     def __init__(self, output: RichOutput) -> None:
-        self._data = _decoded(output)
-        self._size = _size(self._data)
+        mime = picture_type(output)
+        self._source = Source(output.data[mime] if mime else b"")
+        self._words = "figure"
+        self._is_small = False
+
+    @classmethod
+    def of(cls, data: bytes, caption: str) -> "Picture":
+        """A picture that we drew ourselves, of an SVG for example; `caption` begins the line below it."""
+        picture = cls(RichOutput(data={}))
+        picture._source, picture._words = Source(data), caption
+        return picture
 
     @property
     def line_count(self) -> int:
@@ -38,8 +42,8 @@ class Picture:
 
     @property
     def has_more(self) -> bool:
-        """Nothing is hidden."""
-        return False
+        """Whether it could be larger; as of the last layout."""
+        return self._is_small
 
     @property
     def beyond(self) -> int:
@@ -48,58 +52,87 @@ class Picture:
 
     def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
         """The picture, if it can be shown, over its caption."""
-        if self._size is None:
-            return [self._caption(canvas, "figure · this picture cannot be read")]
-        width, height = self._size
-        caption = self._caption(canvas, f"figure · {width}×{height}")
-        return (
-            [HalfBlocks(self._data, self._size, canvas), caption] if canvas.graphics.protocol != "none" else [caption]
-        )
+        size = self._source.size
+        if size is None:
+            return [self._caption(canvas, [self._words, "this picture cannot be read"])]
+        facts = [self._words, f"{size[0]}×{size[1]}"]
+        if canvas.graphics.protocol == "none":
+            return [self._caption(canvas, [*facts, "s save"])]
+        caption = self._caption(canvas, [*facts, "z zoom", "s save"])
+        room = canvas.room, _FEW_ROWS
+        whole = ordered(self._source, size, (canvas.room, _MOST_ROWS), canvas)
+        order = whole if display.fold == "open" else ordered(self._source, size, room, canvas)
+        self._is_small = whole.rows > _FEW_ROWS
+        return [PictureRows(order, canvas), caption]
 
-    def _caption(self, canvas: Canvas, text: str) -> Piece:
+    def _caption(self, canvas: Canvas, words: list[str]) -> Piece:
         ink = canvas.ink
+        text = " · ".join(words)
         return rows(canvas, [crop([(text, ink.console_dim)], canvas.room)], ink.console, "│", ink.console_faint)
 
 
-class HalfBlocks:
-    """The rows of a picture, decoded when the first of them is painted."""
+class PictureRows:
+    """The rows of a picture, drawn when one of them comes into view; empty ones until that is done."""
 
-    def __init__(self, data: bytes, size: tuple[int, int], canvas: Canvas) -> None:
-        self._data = data
+    def __init__(self, order: Order, canvas: Canvas) -> None:
+        self._order = order
         self._canvas = canvas
-        self._columns, self._height = _fitted(size, canvas.room)
-        self._strips: list[RowStrip] | None = None
+        self._drawn: Drawn | None = None
+        self._strips: list[RowStrip] = []
 
     @property
     def height(self) -> int:
         """Number of rows."""
-        return self._height
+        return self._order.rows
 
     def row(self, index: int) -> RowStrip:
         """The row at `index`."""
-        if self._strips is None:
-            self._strips = self._draw()
+        drawn = self._look()
+        if drawn is not self._drawn or not self._strips:
+            self._drawn = drawn
+            self._strips = [self._strip(number, drawn) for number in range(self._order.rows)]
         return self._strips[index]
 
-    def _draw(self) -> list[RowStrip]:
-        canvas, ink = self._canvas, self._canvas.ink
-        pixels = _pixels(self._data, (self._columns, self._height * 2), canvas.ink.palette.surfaces.surface_console)
-        styles: dict[tuple[Any, Any], Style] = {}
-        strips = []
-        for row in range(self._height):
-            line: list[Segment] = []
-            for column in range(self._columns):
-                upper, lower = (pixels[(row * 2 + half) * self._columns + column] for half in (0, 1))
-                style = styles.get((upper, lower))
-                if style is None:
-                    style = Style(color=Color.from_rgb(*upper), bgcolor=Color.from_rgb(*lower))
-                    styles[upper, lower] = style
-                if line and line[-1].style is style:
-                    line[-1] = Segment(line[-1].text + "▀", style)
-                else:
-                    line.append(Segment("▀", style))
-            strips.append(canvas.strip(line, ink.console, "│", ink.console_faint))
-        return strips
+    def _look(self) -> Drawn | None:
+        gallery = self._canvas.gallery
+        try:
+            if gallery is not None:
+                return gallery.look(self._order)
+            return self._drawn or draw(self._order, HALF_BLOCKS, 0)
+        except Unreadable:
+            return self._drawn if self._drawn is not None else self._complaint()
+
+    def _complaint(self) -> Drawn:
+        """Its head could be read; what follows is broken."""
+        words = crop([("this picture is broken", self._canvas.ink.console_dim)], self._canvas.room)
+        return Drawn([words, *([] for _ in range(self._order.rows - 1))])
+
+    def _strip(self, number: int, drawn: Drawn | None) -> RowStrip:
+        ink = self._canvas.ink
+        line: Line = drawn.lines[number] if drawn is not None else []
+        # No cell of it is text: what is copied is what stands around it.
+        lead = sum(segment.cell_length for segment in line)
+        strip = self._canvas.strip(line, ink.console, "│", ink.console_faint, lead=lead)
+        return strip if drawn is None or drawn.sheet is None else PictureStrip(strip, drawn.sheet, number, GUTTER)
+
+
+def ordered(
+    source: Source, size: tuple[int, int], room: tuple[int, int], canvas: Canvas, box: Box | None = None
+) -> Order:
+    """How a picture (or a part of it, of `size` pixels) is to be drawn in so many columns and rows."""
+    room = min(room[0], MOST_CELLS), min(room[1], MOST_CELLS)
+    ground = canvas.ink.palette.surfaces.surface_console
+    across, down = canvas.graphics.cell
+    if canvas.graphics.protocol == "half":
+        # Two pixels in a cell: no part of a cell can stay empty, so it is rounded to whole ones.
+        fit = fitted(size, room, (1.0, down / across))
+        columns, rows = (
+            round(pixels * fit.scale / unit) for pixels, unit in zip(size, (1, down / across), strict=True)
+        )
+        return Order(source, max(1, columns), max(1, rows), (columns, 2 * rows), ground, box)
+    fit = fitted(size, room, canvas.graphics.cell)
+    shown = tuple(max(1, round(pixels * fit.scale)) for pixels in size)
+    return Order(source, fit.columns, fit.rows, (shown[0], shown[1]), ground, box)
 
 
 def picture_type(output: RichOutput) -> str | None:
@@ -107,47 +140,8 @@ def picture_type(output: RichOutput) -> str | None:
     return next((mime for mime in PICTURE_TYPES if isinstance(output.data.get(mime), str)), None)
 
 
-def _decoded(output: RichOutput) -> bytes:
+def original_of(output: RichOutput) -> tuple[bytes, str] | None:
+    """The bytes of the picture in a result, as they came, and their mime type; None where it holds none."""
     mime = picture_type(output)
-    encoded = output.data[mime] if mime else ""
-    if len(encoded) > _MOST_BYTES:
-        return b""
-    try:
-        return base64.b64decode(encoded)
-    except (binascii.Error, ValueError):
-        return b""
-
-
-def _size(data: bytes) -> tuple[int, int] | None:
-    from PIL import Image  # heavy, and many sessions never see a picture
-
-    try:
-        with Image.open(BytesIO(data), formats=_FORMATS) as image:
-            width, height = image.size
-    except Exception:
-        # The boundary to a decoder fed by strangers: it raises OSError, ValueError, SyntaxError, struct.error ...
-        return None
-    return (width, height) if 0 < width * height <= _MOST_PIXELS else None
-
-
-def _fitted(size: tuple[int, int], room: int) -> tuple[int, int]:
-    """Columns and rows; a cell is about twice as high as wide, and nothing is enlarged."""
-    width, height = size
-    scale = min(1.0, room / width, _MOST_ROWS * 2 / height)
-    return max(1, round(width * scale)), max(1, round(height * scale / 2))
-
-
-def _pixels(data: bytes, size: tuple[int, int], background: str) -> list[tuple[int, int, int]]:
-    from PIL import Image  # heavy, and many sessions never see a picture
-
-    try:
-        with Image.open(BytesIO(data), formats=_FORMATS) as image:
-            image.draft("RGB", (size[0] * 2, size[1] * 2))
-            picture = image.convert("RGBA").resize(size, Image.Resampling.BOX)
-    except Exception:
-        # As above: a picture that breaks in the middle is drawn as nothing.
-        picture = Image.new("RGBA", size)
-    ground = Image.new("RGBA", size, background)
-    ground.alpha_composite(picture)
-    raw = ground.convert("RGB").tobytes()
-    return list(zip(raw[0::3], raw[1::3], raw[2::3], strict=True))
+    data = Source(output.data[mime]).data if mime else b""
+    return (data, mime) if mime and data else None

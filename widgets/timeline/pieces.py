@@ -21,6 +21,8 @@ from oi_tui.widgets.timeline.wrap import Continuation, Line, cells
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
+    from oi_tui.widgets.timeline.gallery import Gallery
+
 GUTTER = 3
 """Cells left of the content: the cursor, the mark, a space."""
 
@@ -74,6 +76,10 @@ class Graphics(NamedTuple):
     """`half`: two pixels in a cell, in any terminal with colours; `none`: only their captions."""
     cell: tuple[int, int] = (10, 20)
     """Width and height of a cell in pixels, where the terminal told it; else a common one."""
+    colours: int = 256
+    """Colours that a sixel picture can have."""
+    largest: tuple[int, int] = (1000, 1000)
+    """Width and height in pixels of one sixel picture, at most."""
 
 
 HALF_BLOCKS = Graphics()
@@ -87,6 +93,8 @@ class Canvas:
     """Cells of a row, gutter included."""
     ink: Ink
     graphics: Graphics = HALF_BLOCKS
+    gallery: "Gallery | None" = None
+    """Who draws pictures when they come into view; without one they are drawn at once."""
 
     @property
     def room(self) -> int:

@@ -6,6 +6,7 @@ pass. What the rows mean, and what keys do to them, is the timeline's business.
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from textual import events
@@ -17,8 +18,10 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
+from oi_tui.widgets.timeline.gallery import Gallery
+from oi_tui.widgets.timeline.graphics_kitty import filtered
 from oi_tui.widgets.timeline.painting import framed, marked, selected, selected_text, thumb_rows, with_pill
-from oi_tui.widgets.timeline.pieces import Canvas
+from oi_tui.widgets.timeline.pieces import Canvas, Graphics
 from oi_tui.widgets.timeline.viewport import Row, Viewport
 
 FRAME = 1 / 30
@@ -67,7 +70,8 @@ class Surface(ScrollView):
         self, canvas: Canvas, *, clock: Callable[[], float] = time.monotonic, id: str | None, classes: str | None
     ) -> None:
         super().__init__(id=id, classes=classes)
-        self._view = Viewport(canvas)
+        self._gallery = Gallery(self, canvas.graphics, self._want_frame)
+        self._view = Viewport(replace(canvas, gallery=self._gallery))
         self._clock = clock
         self._rows: list[Row] = []
         self._marks: list[Marks] = []
@@ -79,6 +83,24 @@ class Surface(ScrollView):
     def allow_vertical_scroll(self) -> bool:
         """Always: the scroll bar is drawn here, so Textual knows of none."""
         return True
+
+    # Pictures
+
+    def on_mount(self) -> None:
+        """Another program may have had the terminal, and with it went what the terminal knew."""
+        self.app.app_resume_signal.subscribe(self, lambda _: self._gallery.forget())
+
+    def on_unmount(self) -> None:
+        """The terminal need not remember pictures."""
+        self._gallery.close()
+
+    def set_graphics(self, graphics: Graphics) -> None:
+        """Another way to show pictures, or cells of another size, from now on."""
+        if graphics != self._gallery.graphics:
+            self._gallery.use(graphics)
+            self._view.redraw(replace(self._view.canvas, graphics=graphics))
+            self._rows = []
+            self._want_frame()
 
     # Frames
 
@@ -187,13 +209,13 @@ class Surface(ScrollView):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Rows for the compositor; by-passes the box model, which has nothing to add here."""
-        filters, background = self.get_line_filters(), self.background_colors[1]
+        filters, background, overlay = self.get_line_filters(), self.background_colors[1], self._gallery.overlay
         strips = []
         for y in crop.line_range:
-            strip = self._painted(y)
-            for line_filter in filters:
-                strip = strip.apply_filter(line_filter, background)
+            strip = filtered(self._painted(y), filters, background)
             strips.append(strip.crop(crop.x, crop.x + crop.width))
+            if overlay is not None:
+                overlay.painted(y, self._rows[y].strip if y < len(self._rows) else None)
         return strips
 
     def render_line(self, y: int) -> Strip:
