@@ -1,23 +1,38 @@
 """What a terminal would show of a program's output, as lines of styled text.
 
-Colours are kept; carriage return, backspace, erase-line and moving up (progress bars) are obeyed
-within the output; everything else that a terminal obeys is dropped. Text that continues what was
-there costs only what is new.
+Colours are kept; carriage return, backspace, erase-line and moving the cursor (progress bars) are obeyed
+within the output; everything else that a terminal obeys is dropped. Columns are cells, as in a terminal.
+
+Lines in which nothing moves the cursor are kept as they came and read when they are drawn: a flood costs little more
+than finding its line ends. Text that continues what was there costs only what is new, and no more in one go than
+the caller's budget.
 """
 
 import re
-from collections.abc import Iterable
-from itertools import groupby
+from collections.abc import Iterable, Iterator
+from itertools import groupby, repeat
 from operator import itemgetter
+
+from rich.cells import cell_len, split_graphemes
 
 from oi_tui.app.engine.text import safe_text
 from oi_tui.widgets.timeline.ink import Sgr
+from oi_tui.widgets.timeline.sgr import SGR, coloured
 
 Cell = tuple[str, Sgr]
 TextLine = list[Cell]
 """Pieces of text with their colours."""
 
 TAB = 8
+LONGEST_ROW = 10_000
+"""Cells of a line in which the cursor moves; a terminal would end it at its right edge."""
+
+SLICE = 65_536
+"""Characters that are looked at in one go."""
+
+CHEAP = 100
+"""Characters of text in which nothing moves that cost a unit of work; a token costs one, about a microsecond."""
+
 _FARTHEST = 1_000
 """Rows or columns that one sequence may move."""
 
@@ -30,36 +45,101 @@ _TOKEN = re.compile(
     r"|\x1b[ -/]*[0-Z\\^-~]"
     r"|\x1b"
 )
-_UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\n\x07\x18\x1a\x1b]*|[ -/]*)?$")
+_MOVES = re.compile(r"[\r\b\x1b](?:(?<=\x08)|(?<=\r)(?!\n)|(?<=\x1b)(?!\[[0-9;:]*m))")
+"""What moves the cursor, or may: everything but text, line ends and colours."""
+
+_UNFINISHED = re.compile(r"\r\Z|\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\n\x07\x18\x1a\x1b]*|[ -/]*)?\Z")
 _LONGEST_UNFINISHED = 4_096
 
-_ATTRIBUTES = {1: "bold", 2: "dim", 3: "italic", 4: "underline", 7: "reverse", 9: "strike"}
-_ENDS = {21: ("bold",), 22: ("bold", "dim"), 23: ("italic",), 24: ("underline",), 27: ("reverse",), 29: ("strike",)}
+
+class Row:
+    """A line in which the cursor moved."""
+
+    __slots__ = ("cells", "parts")
+
+    def __init__(self, parts: Iterable[Cell] = ()) -> None:
+        self.parts: TextLine = []
+        self.cells = 0
+        for text, sgr in parts:
+            if self.cells < LONGEST_ROW:
+                self.write(self.cells, text, sgr)
+
+    def write(self, column: int, text: str, sgr: Sgr) -> int:
+        """Put text over what is there; returns the column behind it."""
+        if column >= LONGEST_ROW:
+            return column
+        text, width = _cropped(_expanded(text, column), LONGEST_ROW - column)
+        if column == 0 and width >= self.cells:
+            self.parts = [(text, sgr)]
+        elif column >= self.cells:
+            if column > self.cells:
+                self.parts.append((" " * (column - self.cells), Sgr()))
+            if self.parts and self.parts[-1][1] == sgr:
+                self.parts[-1] = self.parts[-1][0] + text, sgr
+            else:
+                self.parts.append((text, sgr))
+        else:
+            after = _part(self.parts, column + width, self.cells)
+            self.parts = [*_part(self.parts, 0, column), (text, sgr), *after]
+        self.cells = max(self.cells, column + width)
+        return column + width
+
+    def erase(self, column: int, how: int) -> None:
+        """To the end, from the start to the cursor, or all of it."""
+        match how:
+            case 0:
+                self.parts, self.cells = _part(self.parts, 0, column), min(column, self.cells)
+            case 1:
+                blank = min(column + 1, self.cells)
+                self.parts = [(" " * blank, Sgr()), *_part(self.parts, blank, self.cells)]
+            case 2:
+                self.parts, self.cells = [], 0
+            case _:
+                pass
 
 
 class TerminalText:
     """The lines of a growing output."""
 
     def __init__(self) -> None:
-        self._clear("")
+        self._clear()
 
-    def update(self, text: str) -> int:
-        """Take a newer text; returns the first line that is not as it was."""
-        if not text.startswith(self._taken):
-            self._clear("")
+    def update(self, text: str, budget: int | None = None) -> int:
+        """Take a newer text; returns the first line that is not as it was.
+
+        With a `budget`, in units of about a microsecond, the rest is left for `advance`.
+        """
+        grown = text.startswith(self._text)
+        if not grown:
+            self._clear()
+        self._text = text
+        self._end = self._safe_end(self._taken, len(text))
+        changed = self.advance(budget)
+        return changed if grown else 0
+
+    def advance(self, budget: int | None = None) -> int:
+        """Take more of the text that is there; returns the first line that is not as it was."""
         self._first_changed = len(self._lines) - 1
-        fresh = text[len(self._taken) :]
-        open_sequence = _UNFINISHED.search(fresh, max(0, len(fresh) - _LONGEST_UNFINISHED))
-        if open_sequence is not None:
-            fresh = fresh[: open_sequence.start()]
-        self._feed(fresh)
-        self._taken += fresh
+        self._work = 0
+        self._budget = budget
+        while self.behind and not self._is_spent:
+            end = min(self._end, self._taken + SLICE)
+            end = end if end == self._end else self._safe_end(self._taken, end)
+            while self._taken < end and not self._is_spent:
+                self._taken = self._take(self._taken, end)
         return self._first_changed
+
+    @property
+    def behind(self) -> bool:
+        """Whether a part of the text is still to be taken."""
+        return self._taken < self._end
 
     @property
     def count(self) -> int:
         """Number of lines; an empty one at the end does not count."""
-        return len(self._lines) if self._lines[-1] else len(self._lines) - 1
+        last = self._lines[-1]
+        shows = last.parts if isinstance(last, Row) else SGR.sub("", last[:_LONGEST_UNFINISHED])
+        return len(self._lines) if shows else len(self._lines) - 1
 
     def line(self, number: int, limit: int | None = None) -> TextLine:
         """A line, safe to show, with `…` in the place of what is beyond `limit` characters.
@@ -67,10 +147,18 @@ class TerminalText:
         It is cleaned here and not when it came, since a character may come in two pieces.
         """
         line = self._lines[number]
-        if limit is not None and sum(len(text) for text, _ in line) > limit:
-            line = [*_part(line, 0, limit), ("…", Sgr())]
-        runs = groupby(line, key=itemgetter(1))
+        parts = line.parts if isinstance(line, Row) else _read(line, self._states[number])
+        runs = groupby(parts if limit is None else _limited(parts, limit), key=itemgetter(1))
         return [(safe_text("".join(text for text, _ in run)), sgr) for sgr, run in runs]
+
+    def plain_line(self, number: int, limit: int | None = None) -> str:
+        """The text of `line`."""
+        line = self._lines[number]
+        if isinstance(line, str):
+            raw = SGR.sub("", line) if "\x1b" in line else line
+            if (limit is None or len(raw) <= limit) and raw.isascii() and raw.isprintable():
+                return raw
+        return "".join(text for text, _ in self.line(number, limit))
 
     def all_lines(self) -> list[TextLine]:
         """All lines, safe to show."""
@@ -78,28 +166,124 @@ class TerminalText:
 
     def plain(self) -> str:
         """The text without colours."""
-        return "\n".join("".join(text for text, _ in line) for line in self.all_lines())
+        return "\n".join(self.plain_line(number) for number in range(self.count))
 
-    def _clear(self, taken: str) -> None:
-        self._lines: list[TextLine] = [[]]
-        self._taken = taken
-        self._row = self._column = 0
+    def _clear(self) -> None:
+        self._lines: list[str | Row] = [""]
+        self._states: list[Sgr] = [Sgr()]  # what is set where a line begins
+        self._text = ""
+        self._taken = self._end = 0
+        self._row = 0
+        self._column: int | None = None  # None: behind the last line, which is text
         self._sgr = Sgr()
         self._first_changed = 0
+        self._work = 0
+        self._budget: int | None = None
         self.widest = 0
-        """Characters of the longest line so far."""
+        """Characters of the longest line so far, exact where it matters: up to `LONGEST_ROW`."""
 
-    def _feed(self, text: str) -> None:
-        for token in _TOKEN.finditer(text):
+    @property
+    def _is_spent(self) -> bool:
+        return self._budget is not None and self._work >= self._budget
+
+    def _safe_end(self, start: int, end: int) -> int:
+        """Where to stop at the latest so that no sequence is cut in two."""
+        unfinished = _UNFINISHED.search(self._text, max(start, end - _LONGEST_UNFINISHED), end)
+        return end if unfinished is None else unfinished.start()
+
+    def _take(self, start: int, end: int) -> int:
+        """Take text from `start`, to `end` at most; returns where it stopped."""
+        if self._column is None:
+            self._work += 1
+            moves = _MOVES.search(self._text, start, end)
+            calm = end if moves is None else self._text.rfind("\n", start, moves.start()) + 1
+            if calm > start:
+                self._append(self._text[start:calm])
+                return calm
+            start_of_rest = start if moves is None else moves.start()
+        else:
+            start_of_rest = start
+        return self._walk(start, self._text.find("\n", start_of_rest, end) + 1 or end)
+
+    # Text in which nothing moves
+
+    def _append(self, text: str) -> None:
+        """Lines behind the last one."""
+        if "\r" in text:
+            text = text.replace("\r\n", "\n")
+        first, *more = text.split("\n")
+        last = self._lines[-1]
+        assert isinstance(last, str)
+        self._lines[-1] = last + first
+        self._note_width(max((self._lines[-1], *more), key=len))
+        self._lines += more
+        self._row = len(self._lines) - 1
+        self._work += len(text) // CHEAP + len(more) // 8
+        if "\x1b" not in text:
+            self._states += repeat(self._sgr, len(more))
+            return
+        self._work += len(more)
+        self._sgr = self._after(first)
+        for line in more:
+            self._states.append(self._sgr)
+            self._sgr = self._after(line)
+
+    def _after(self, line: str) -> Sgr:
+        """What is set behind the line."""
+        if "\x1b" not in line:
+            return self._sgr
+        if line.endswith("\x1b[0m"):
+            return Sgr()
+        sgr = self._sgr
+        for sequence in SGR.finditer(line):
+            self._work += 1
+            sgr = coloured(sgr, sequence[1])
+        return sgr
+
+    def _note_width(self, longest: str) -> None:
+        if len(longest) > self.widest and self.widest < LONGEST_ROW:
+            self.widest = max(self.widest, len(SGR.sub("", longest[: 4 * LONGEST_ROW])))
+
+    # A cursor that moves
+
+    def _walk(self, start: int, end: int) -> int:
+        """Obey the text token by token; returns where the budget or the text ended."""
+        for token in _TOKEN.finditer(self._text, start, end):
+            self._work += 1
             match token.lastgroup:
                 case "text":
-                    self._write(token.group())
+                    row, column = self._touch(), self._place()
+                    if 0 < column < row.cells:
+                        self._work += len(row.parts) // 8 + row.cells // 200
+                    self._column = row.write(column, token.group(), self._sgr)
+                    self.widest = max(self.widest, row.cells)
                 case "control":
                     self._control(token.group())
                 case "final":
                     self._sequence(token["final"], token["numbers"])
                 case _:
                     pass
+            if self._is_spent:
+                return token.end()
+        return end
+
+    def _place(self) -> int:
+        """The column, known from now on."""
+        if self._column is None:
+            self._column = self._touch().cells
+        return self._column
+
+    def _touch(self) -> Row:
+        """The line with the cursor, which is about to change."""
+        self._first_changed = min(self._first_changed, self._row)
+        line = self._lines[self._row]
+        if isinstance(line, Row):
+            return line
+        row = Row(_read(line, self._states[self._row]))
+        if self._column is None:
+            self._column = row.cells
+        self._lines[self._row] = row
+        return row
 
     def _control(self, character: str) -> None:
         match character:
@@ -107,126 +291,118 @@ class TerminalText:
                 self._row += 1
                 self._column = 0
                 if self._row == len(self._lines):
-                    self._lines.append([])
+                    self._lines.append("")
+                    self._states.append(self._sgr)
+                    self._column = None
             case "\r":
                 self._column = 0
             case _:
-                self._column = max(0, self._column - 1)
+                self._column = max(0, self._place() - 1)
 
     def _sequence(self, final: str, numbers: str) -> None:
         if final == "m":
-            self._sgr = _colours(self._sgr, numbers)
+            self._sgr = coloured(self._sgr, numbers)
+            return
+        if final not in "ABCDEFGJK" or numbers.startswith("?"):
             return
         first = numbers.partition(";")[0]
-        count = min(int(first), _FARTHEST) if first.isdecimal() and first.isascii() and len(first) < 6 else 0
+        count = min(int(first), _FARTHEST) if first.isdecimal() and len(first) < 6 else 0
+        column = self._place()
         match final:
             case "A" | "F":
                 self._row = max(0, self._row - max(1, count))
-                self._column = 0 if final == "F" else self._column
+                self._column = 0 if final == "F" else column
             case "B" | "E":
                 self._row = min(len(self._lines) - 1, self._row + max(1, count))
-                self._column = 0 if final == "E" else self._column
+                self._column = 0 if final == "E" else column
             case "C":
-                self._column += max(1, count)
+                self._column = min(LONGEST_ROW, column + max(1, count))
             case "D":
-                self._column = max(0, self._column - max(1, count))
+                self._column = max(0, column - max(1, count))
             case "G":
                 self._column = max(0, count - 1)
             case "K":
-                self._erase(count)
+                self._touch().erase(column, count)
             case "J" if count == 0:
-                self._touch()
-                del self._lines[self._row + 1 :]
-                self._erase(0)
-            case _:
-                pass
-
-    def _touch(self) -> TextLine:
-        self._first_changed = min(self._first_changed, self._row)
-        return self._lines[self._row]
-
-    def _write(self, text: str) -> None:
-        line = self._touch()
-        length = sum(len(part) for part, _ in line)
-        if "\t" in text:
-            text = (" " * min(self._column, length) + text).expandtabs(TAB)[min(self._column, length) :]
-        if self._column == 0 and len(text) >= length:
-            line[:] = [(text, self._sgr)]
-        elif self._column >= length:
-            if self._column > length:
-                line.append((" " * (self._column - length), Sgr()))
-            if line and line[-1][1] == self._sgr:
-                line[-1] = line[-1][0] + text, self._sgr
-            else:
-                line.append((text, self._sgr))
-        else:
-            after = _part(line, self._column + len(text), length)
-            line[:] = [*_part(line, 0, self._column), (text, self._sgr), *after]
-        self._column += len(text)
-        self.widest = max(self.widest, self._column)
-
-    def _erase(self, how: int) -> None:
-        line = self._touch()
-        length = sum(len(part) for part, _ in line)
-        match how:
-            case 0:
-                line[:] = _part(line, 0, self._column)
-            case 1:
-                line[:] = [(" " * min(self._column, length), Sgr()), *_part(line, self._column, length)]
-            case 2:
-                line.clear()
+                self._touch().erase(column, 0)
+                del self._lines[self._row + 1 :], self._states[self._row + 1 :]
             case _:
                 pass
 
 
-def _part(line: Iterable[Cell], start: int, end: int) -> TextLine:
-    part: TextLine = []
+def _read(raw: str, sgr: Sgr) -> Iterator[Cell]:
+    """The pieces of a line in which nothing moves."""
+    start = column = 0
+    for sequence in SGR.finditer(raw) if "\x1b" in raw else ():
+        if text := _expanded(raw[start : sequence.start()], column):
+            column += _width(text)
+            yield text, sgr
+        sgr, start = coloured(sgr, sequence[1]), sequence.end()
+    if text := _expanded(raw[start:], column):
+        yield text, sgr
+
+
+def _limited(parts: Iterable[Cell], limit: int) -> Iterator[Cell]:
+    for text, sgr in parts:
+        yield text[:limit], sgr
+        limit -= len(text)
+        if limit < 0:
+            yield "…", Sgr()
+            return
+
+
+def _part(parts: Iterable[Cell], start: int, end: int) -> TextLine:
+    """What stands in these columns."""
+    kept: TextLine = []
     offset = 0
-    for text, sgr in line:
-        if piece := text[max(0, start - offset) : max(0, end - offset)]:
-            part.append((piece, sgr))
-        offset += len(text)
-    return part
+    for text, sgr in parts:
+        width = _width(text)
+        if offset < end and offset + width > start and (piece := _cut(text, width, start - offset, end - offset)):
+            kept.append((piece, sgr))
+        offset += width
+    return kept
 
 
-def _colours(state: Sgr, numbers: str) -> Sgr:
-    codes = [
-        int(code) if code.isdecimal() and code.isascii() and len(code) < 5 else 0 for code in re.split("[;:]", numbers)
-    ]
-    while codes:
-        code = codes.pop(0)
-        match code:
-            case 0:
-                state = Sgr()
-            case 1 | 2 | 3 | 4 | 7 | 9:
-                state = state._replace(attributes=state.attributes | {_ATTRIBUTES[code]})
-            case 21 | 22 | 23 | 24 | 27 | 29:
-                state = state._replace(attributes=state.attributes.difference(_ENDS[code]))
-            case 38:
-                state = state._replace(foreground=_extended(codes))
-            case 48:
-                state = state._replace(background=_extended(codes))
-            case 39:
-                state = state._replace(foreground=None)
-            case 49:
-                state = state._replace(background=None)
-            case _ if 30 <= code <= 37 or 90 <= code <= 97:
-                state = state._replace(foreground=code - 30 if code < 40 else code - 82)
-            case _ if 40 <= code <= 47 or 100 <= code <= 107:
-                state = state._replace(background=code - 40 if code < 50 else code - 92)
-            case _:
-                pass
-    return state
+def _cut(text: str, width: int, start: int, end: int) -> str:
+    """The cells from `start` to `end`; of a wide character that is cut in two, a blank is left."""
+    if start <= 0 and end >= width:
+        return text
+    if width == len(text) and text.isascii():
+        return text[max(0, start) : end]
+    kept: list[str] = []
+    offset = 0
+    for first, last, cells in split_graphemes(text)[0]:
+        inside = min(offset + cells, end) - max(offset, start)
+        if inside >= cells and (cells or start < offset < end):
+            kept.append(text[first:last])
+        elif inside > 0:
+            kept.append(" " * inside)
+        offset += cells
+    return "".join(kept)
 
 
-def _extended(codes: list[int]) -> int | str | None:
-    match codes:
-        case [5, number, *_] if number < 256:
-            del codes[:2]
-            return number
-        case [2, red, green, blue, *_] if max(red, green, blue) < 256:
-            del codes[:4]
-            return f"#{red:02x}{green:02x}{blue:02x}"
-        case _:
-            codes.clear()
-            return None
+def _cropped(text: str, room: int) -> tuple[str, int]:
+    """As much of the text as fits in so many cells, and its width."""
+    text = text[: 4 * room]  # more only if hardly anything of it can be seen
+    width = _width(text)
+    if width <= room:
+        return text, width
+    text = _cut(text, width, 0, room)
+    return text, _width(text)
+
+
+def _width(text: str) -> int:
+    return len(text) if text.isascii() and text.isprintable() else cell_len(text)
+
+
+def _expanded(text: str, column: int) -> str:
+    """With spaces for tabs, where the text begins in this column."""
+    if "\t" not in text:
+        return text
+    *before, last = text.split("\t")
+    expanded: list[str] = []
+    for piece in before:
+        column += _width(piece)
+        expanded += [piece, " " * (TAB - column % TAB)]
+        column += TAB - column % TAB
+    return "".join((*expanded, last))

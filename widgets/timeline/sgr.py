@@ -1,0 +1,84 @@
+"""Colour codes of a terminal (SGR), as far as a person sees something of them.
+
+Concealed text is shown all the same, and nothing blinks.
+"""
+
+import re
+from functools import lru_cache
+
+from oi_tui.widgets.timeline.ink import Sgr
+
+SGR = re.compile(r"\x1b\[([0-9;:]*)m")
+
+_ATTRIBUTES = {1: "bold", 2: "dim", 3: "italic", 4: "underline", 7: "reverse", 9: "strike", 21: "underline"}
+_ENDS = {22: ("bold", "dim"), 23: ("italic",), 24: ("underline",), 27: ("reverse",), 29: ("strike",)}
+_CODE = re.compile(r"[0-9]{1,4}")
+
+
+@lru_cache(maxsize=4_096)
+def coloured(state: Sgr, numbers: str) -> Sgr:
+    """What is set after the sequence with these `numbers`, as they stand between `\\x1b[` and `m`."""
+    parameters = [[_number(code) for code in group.split(":")] for group in numbers.split(";")]
+    while parameters:
+        code, *details = parameters.pop(0)
+        match code:
+            case 0:
+                state = Sgr()
+            case 4 if details[:1] == [0]:
+                state = state._replace(attributes=state.attributes - {"underline"})
+            case 1 | 2 | 3 | 4 | 7 | 9 | 21:
+                state = state._replace(attributes=state.attributes | {_ATTRIBUTES[code]})
+            case 22 | 23 | 24 | 27 | 29:
+                state = state._replace(attributes=state.attributes.difference(_ENDS[code]))
+            case 38 | 48 | 58:
+                colour = _grouped(details) if details else _listed(parameters)
+                if code != 58:  # the colour of an underline alone
+                    state = state._replace(**{"foreground" if code == 38 else "background": colour})
+            case 39:
+                state = state._replace(foreground=None)
+            case 49:
+                state = state._replace(background=None)
+            case _ if 30 <= code <= 37 or 90 <= code <= 97:
+                state = state._replace(foreground=code - 30 if code < 40 else code - 82)
+            case _ if 40 <= code <= 47 or 100 <= code <= 107:
+                state = state._replace(background=code - 40 if code < 50 else code - 92)
+            case _:
+                pass
+    return state
+
+
+def _number(code: str) -> int:
+    return int(code) if _CODE.fullmatch(code) else 0
+
+
+def _grouped(details: list[int]) -> int | str | None:
+    """The colour in `38:5:n`, `38:2:r:g:b` or `38:2:space:r:g:b`."""
+    match details:
+        case [5, number, *_]:
+            return _indexed(number)
+        case [2, red, green, blue] | [2, _, red, green, blue, *_]:
+            return _true(red, green, blue)
+        case _:
+            return None
+
+
+def _listed(parameters: list[list[int]]) -> int | str | None:
+    """The colour in `38;5;n` or `38;2;r;g;b`, of which the rest is taken here; nothing can follow a broken one."""
+    match parameters:
+        case [[5], [number], *_]:
+            del parameters[:2]
+            return _indexed(number)
+        case [[2], [red], [green], [blue], *_]:
+            del parameters[:4]
+            return _true(red, green, blue)
+        case _:
+            parameters.clear()
+            return None
+
+
+def _indexed(number: int) -> int | None:
+    return number if number < 256 else None
+
+
+def _true(red: int, green: int, blue: int) -> str | None:
+    return f"#{red:02x}{green:02x}{blue:02x}" if max(red, green, blue) < 256 else None
