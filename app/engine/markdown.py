@@ -14,8 +14,8 @@ from typing import Any
 from urllib.parse import quote
 
 from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
-from oi_tui.app.engine.mime import plain_text, without_escapes
-from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput
+from oi_tui.app.engine.mime import overwritten, plain_text, without_escapes
+from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
 from oi_tui.app.engine.text import safe_text
 
 PlacePicture = Callable[[str, bytes], str]
@@ -118,8 +118,11 @@ def _end(block: CodeBlock) -> str:
 
 def _output(output: Output, place: PlacePicture) -> str:
     match output:
-        case StreamOutput():
+        case StreamOutput(tail=None):
             return _text(plain_text(output))
+        case StreamOutput(tail=Tail() as tail):
+            parts = [_text(plain_text(output)), f"*… {tail.left_out_characters:,} characters …*"]
+            return "\n\n".join([*parts, _text(overwritten(without_escapes(tail.text)))])
         case ErrorOutput():
             return _text(without_escapes("\n".join(output.traceback) or f"{output.name}: {output.value}"))
         case RichOutput():

@@ -8,7 +8,7 @@ from markdown_it import MarkdownIt
 
 from oi_tui.app.engine.blocks import CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.markdown import as_markdown, fenced, transcript_markdown
-from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput
+from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
 from oi_tui.app.engine.text import safe_text
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(24)
@@ -55,6 +55,11 @@ def test_a_fence_is_longer_than_any_run_of_backticks_inside():
 def test_printed_text_is_what_a_terminal_leaves_without_colours():
     text = "\x1b[31m10 %\x1b[0m\r100 %\nok\u202e\n"
     assert shown(StreamOutput(name="stdout", text=text)) == "```text\n100 %\nok\n```"
+
+
+def test_of_a_long_output_head_and_tail_are_kept_apart():
+    output = StreamOutput(name="stdout", text="head\n", tail=Tail(text="tail\n", left_out_characters=1234))
+    assert shown(output) == "```text\nhead\n```\n\n*… 1,234 characters …*\n\n```text\ntail\n```"
 
 
 def test_an_error_is_its_whole_traceback_without_colours():

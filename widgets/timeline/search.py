@@ -14,10 +14,10 @@ from typing import NamedTuple
 from rich.cells import split_graphemes
 
 from oi_tui.app.engine.blocks import Block, CodeBlock
+from oi_tui.app.engine.forms import readable
 from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput
 from oi_tui.app.engine.text import safe_text
 from oi_tui.widgets.timeline.logical import logical_text
-from oi_tui.widgets.timeline.outputs.plain import readable
 from oi_tui.widgets.timeline.pieces import RowStrip
 from oi_tui.widgets.timeline.terminal import TAB, TerminalText
 
@@ -31,6 +31,7 @@ LINES = 500
 """Lines of an output that are taken from a terminal at once."""
 
 _COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
+_NOT_A_CELL = re.compile(r"[^\r\n\t -~]")
 
 
 class _Character(NamedTuple):
@@ -159,6 +160,8 @@ def _portions(block: Block) -> Iterator[str]:
     if isinstance(block, CodeBlock):
         for output in block.outputs:
             yield from _printed(_written(output))
+            if isinstance(output, StreamOutput) and output.tail is not None:
+                yield from _printed(output.tail.text)
 
 
 def _written(output: Output) -> str:
@@ -187,10 +190,9 @@ def _moves(text: str) -> bool:
     """Whether it holds what a terminal obeys, beyond colours and the ends of lines."""
     if "\b" in text or ("\r" in text and text.count("\r") != text.count("\r\n")):
         return True
-    if "\x1b" not in text:
-        return False
-    # A colour takes no cell, but the count of characters before a tab would not know that.
-    return "\t" in text or "\x1b" in _COLOURS.sub("", text)
+    if "\t" in text and _NOT_A_CELL.search(text):
+        return True  # a tab reaches to a cell, and these are no cell, or two
+    return "\x1b" in text and "\x1b" in _COLOURS.sub("", text)
 
 
 def _overprinted(text: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rich.segment import Segment
 
 from oi_tui.app.engine.blocks import CodeBlock, NoticeBlock, ProseBlock, UserBlock
-from oi_tui.app.engine.outputs import ErrorOutput, RichOutput, StreamOutput
+from oi_tui.app.engine.outputs import ErrorOutput, RichOutput, StreamOutput, Tail
 from oi_tui.themes.loader import load_palette
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.logical import logical_text, output_text
@@ -97,6 +97,11 @@ def test_every_kind_of_block_is_searched_in_what_a_person_can_copy():
         NoticeBlock(id="n", level="info", title="t", details="needle"),
     ]
     assert [Search("needle").matches_in(block) for block in blocks] == [1] * 7
+
+
+def test_the_end_of_a_long_output_is_searched_too():
+    output = StreamOutput(name="stdout", text="x\n", tail=Tail(text="needle\n", left_out_characters=9))
+    assert Search("needle").matches_in(CodeBlock(id="c", language="python", outputs=(output,))) == 1
 
 
 def test_colours_and_hidden_characters_do_not_hide_a_match():
