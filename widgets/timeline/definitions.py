@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 Definition = Mapping[str, Any]
 """`href` and `title` of a link; of a footnote nothing."""
 
-_NOTE = "^"
-"""Before the label of a footnote, to part it from links."""
+_NOTE = "\n"
+"""Before the label of a footnote, to part it from those of links, in which there is no newline."""
 
 
 class Definitions:

@@ -2,95 +2,23 @@
 
 Every finished top-level element is drawn once and never parsed again; only the last one is. An
 open fence does not even go through the Markdown parser: its lines go to a lexer that keeps its
-state. Whether text arrives in pieces or at once gives the same rows.
+state. An element is drawn anew only when something gets defined that it refers to. Whether text
+arrives in pieces or at once gives the same rows.
 """
 
-import re
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
 
 from rich.segment import Segment
 
 from oi_tui.app.engine.blocks import ProseBlock
-from oi_tui.widgets.timeline.markdown import MarkdownLines, clean
+from oi_tui.widgets.timeline.definitions import Definitions, defined
+from oi_tui.widgets.timeline.elements import OPENING, Column, Element, Fence, Start, finished, parted, starts_of
+from oi_tui.widgets.timeline.grammar import outline
+from oi_tui.widgets.timeline.inline import clean
 from oi_tui.widgets.timeline.pieces import Canvas, Display, Piece, Rows, Stack, rows
-from oi_tui.widgets.timeline.source import Source, SourceRows
 from oi_tui.widgets.timeline.wrap import crop
-
-if TYPE_CHECKING:
-    from markdown_it.token import Token
-
-_OPENING = re.compile(r"( {0,3})(`{3,}(?=[^`]*$)|~{3,})(.*)")
-
-
-class Fence:
-    """A fenced code block at the top level, open until its closing line has come."""
-
-    def __init__(self, opening: re.Match[str]) -> None:
-        indent, fence, info = opening.groups()
-        self.label = info.strip().split(" ")[0]
-        self.source = Source(self.label.lower())
-        self._indent = re.compile(rf" {{0,{len(indent)}}}")
-        self._closing = re.compile(rf" {{0,3}}{re.escape(fence)}{fence[0]}*[ \t]*")
-        self._beginning = re.compile(rf" {{0,3}}{fence[0]}+[ \t]*")
-        self._text = ""
-        self._rows: SourceRows | None = None
-        self._canvas: Canvas | None = None
-
-    def closes(self, line: str) -> bool:
-        """Whether `line` ends the fence."""
-        return self._closing.fullmatch(line) is not None
-
-    def may_close(self, line: str) -> bool:
-        """Whether `line` could become the end of the fence when more of it comes."""
-        return self._beginning.fullmatch(line) is not None
-
-    def take(self, lines: list[str]) -> None:
-        """Further complete lines."""
-        self._text += "".join(self._content(line) + "\n" for line in lines)
-
-    def show(self, unfinished: str = "", *, complete: bool) -> None:
-        """Let the rows show what was taken, and a last line that may still grow."""
-        changed = self.source.update(self._text + self._content(unfinished), complete=complete)
-        if self._rows is not None:
-            self._rows.changed(changed)
-
-    def pieces(self, canvas: Canvas) -> list[Piece]:
-        """Label and lines."""
-        if self._rows is None or self._canvas is not canvas:
-            self._canvas, self._rows = canvas, SourceRows(self.source, canvas)
-        if not self.label:
-            return [self._rows]
-        label = crop([(self.label, canvas.ink.dim)], canvas.room)
-        return [rows(canvas, [label], canvas.ink.page), self._rows]
-
-    def _content(self, line: str) -> str:
-        found = self._indent.match(line)
-        return line[found.end() :] if found else line
-
-
-class Element:
-    """A Markdown element at the top level, or an item of a list there."""
-
-    def __init__(self, text: str, start: "Start") -> None:
-        self._text = text
-        self._start = start
-
-    def pieces(self, canvas: Canvas) -> list[Piece]:
-        """Its rows."""
-        tokens = canvas.markdown.parse(self._text)
-        return [rows(canvas, MarkdownLines(canvas, self._start.number).draw(tokens), canvas.ink.page)]
-
-
-class Start(NamedTuple):
-    """Where an element starts."""
-
-    line: int = 0
-    close: bool = False
-    """Whether no empty row parts it from the element before: an item of a list."""
-    number: int | None = None
-    """Of an item of an ordered list."""
 
 
 class Prose:
@@ -98,11 +26,10 @@ class Prose:
 
     def __init__(self, block: ProseBlock) -> None:
         self._block = block
-        self._canvas: Canvas | None = None
-        self._stack = Stack()
-        self._stacked = 0  # elements of `_done` that are in the stack
         self.parses = 0
         """Times that Markdown was parsed to find elements, for tests of the cost."""
+        self.draws = 0
+        """Times that a finished element was drawn, for tests of the cost."""
         self._restart()
 
     def update(self, block: ProseBlock) -> None:
@@ -111,16 +38,12 @@ class Prose:
 
     def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
         """What is drawn now."""
-        self._advance(canvas)
+        self._advance()
         if display.fold == "closed":
             return [_closed(self._block.text, canvas)]
-        if canvas is not self._canvas:
-            self._canvas, self._stack, self._stacked = canvas, Stack(), 0
-        for start, element in self._done[self._stacked :]:
-            for piece in _parted(start, element, canvas, first=not self._stack.height):
-                self._stack.append(piece)
-        self._stacked = len(self._done)
-        pieces: list[Piece] = [self._stack, *self._tail(canvas)]
+        starts, lines = self._tail_starts()
+        self._draw(canvas, display)
+        pieces: list[Piece] = [self._column, *self._tail(starts, lines, canvas, display)]
         if self._block.state == "cut":
             pieces.append(rows(canvas, [[Segment("… broken off", canvas.ink.dim)]], canvas.ink.page))
         return pieces
@@ -132,8 +55,8 @@ class Prose:
 
     @property
     def beyond(self) -> int:
-        """Nothing is too wide: all is wrapped."""
-        return 0
+        """Cells by which its widest table or formula is too wide; as of the last layout."""
+        return max(self._tail_beyond, *self._wide.values()) if self._wide else self._tail_beyond
 
     def _restart(self) -> None:
         self._text = ""
@@ -141,9 +64,21 @@ class Prose:
         self._taken = 0  # characters of the text that `_done` and the open fence hold
         self._lead = Start()  # what is known of the element that starts there
         self._fence: Fence | None = None
-        self._canvas = None
+        self._definitions = Definitions()
+        self._redefined: set[str] = set()  # labels for which finished elements may have to be drawn anew
+        self._tail_beyond = 0
+        self._drawn_for: tuple[Canvas, Display] | None = None
+        self._clear()
 
-    def _advance(self, canvas: Canvas) -> None:
+    def _clear(self) -> None:
+        self._column = Column()
+        self._askers: defaultdict[str, set[int]] = defaultdict(set)
+        self._wide: dict[int, int] = {}
+        self._numbered: set[int] = set()
+
+    # Taking the text apart
+
+    def _advance(self) -> None:
         text = self._block.text
         if not text.startswith(self._text):
             self._restart()
@@ -151,7 +86,7 @@ class Prose:
         fresh = end > self._text.rfind("\n") + 1
         self._text = text
         while fresh and self._taken < end:
-            fresh = self._take_fence(end) if self._fence else self._take_elements(end, canvas)
+            fresh = self._take_fence(end) if self._fence else self._take_elements(end)
 
     def _take_fence(self, end: int) -> bool:
         """Give complete lines to the open fence; whether it was closed and there is more to look at."""
@@ -169,19 +104,23 @@ class Prose:
         self._taken = end
         return False
 
-    def _take_elements(self, end: int, canvas: Canvas) -> bool:
+    def _take_elements(self, end: int) -> bool:
         """Finish all elements of the complete lines but the last; whether that one is an open fence."""
         self.parses += 1
         text = clean(self._text[self._taken : end])
         lines = text.split("\n")
-        starts = _starts(canvas.markdown.parse(text), lines, self._lead)
+        tokens = outline().parse(text)
+        starts = starts_of(tokens, lines, self._lead)
         for start, following in pairwise(starts):
-            self._done.append((start, _finished(lines[start.line : following.line], start)))
+            self._done.append((start, finished(lines[start.line : following.line], start)))
         if not starts:
             return False
-        self._lead = starts[-1]
-        self._taken = _skip(self._text, self._taken, self._lead.line)
-        opening = _OPENING.fullmatch(lines[self._lead.line])
+        self._lead = lead = starts[-1]
+        self._redefined |= self._definitions.keep(
+            (label, found) for label, found, to in defined(tokens) if to <= lead.line
+        )
+        self._taken = _skip(self._text, self._taken, lead.line)
+        opening = OPENING.fullmatch(lines[lead.line])
         if opening is None:
             return False
         self._taken = _skip(self._text, self._taken, 1)
@@ -189,63 +128,69 @@ class Prose:
         self._fence = Fence(opening)
         return True
 
-    def _tail(self, canvas: Canvas) -> Iterator[Piece]:
-        """The elements that may still change."""
-        rest = clean(self._text[self._taken :])
-        first = not self._stack.height
+    # Drawing
+
+    def _draw(self, canvas: Canvas, display: Display) -> None:
+        """Bring the rows of finished elements up to date."""
+        stale: set[int] = set()
+        if self._drawn_for is None or self._drawn_for[0] is not canvas:
+            self._clear()
+        else:
+            stale.update(*(self._askers[label] for label in self._redefined if label in self._askers))
+            if self._drawn_for[1].shift != display.shift:
+                stale.update(self._wide)
+            if self._drawn_for[1].numbers != display.numbers:
+                stale |= self._numbered
+        self._drawn_for = canvas, display
+        self._redefined = set()
+        for index in sorted(stale):
+            self._column.replace(index, self._drawn(index, canvas, display, first=not self._column.start(index)))
+        for index in range(len(self._column), len(self._done)):
+            self._column.append(self._drawn(index, canvas, display, first=not self._column.height))
+
+    def _drawn(self, index: int, canvas: Canvas, display: Display, *, first: bool) -> Stack:
+        self.draws += 1
+        start, element = self._done[index]
+        stack = Stack(parted(start, element, canvas, display, self._definitions, first=first))
+        for label in element.open:
+            self._askers[label].add(index)
+        if element.has_code:
+            self._numbered.add(index)
+        self._wide.pop(index, None)
+        if element.beyond:
+            self._wide[index] = element.beyond
+        return stack
+
+    def _tail_starts(self) -> tuple[list[Start], list[str]]:
+        """Where the elements start that may still change; what they define is known from now on."""
         if self._fence is not None:
+            self._redefined |= self._definitions.propose(())
+            return [], []
+        rest = clean(self._text[self._taken :])
+        lines = rest.split("\n")
+        tokens = outline().parse(rest)
+        complete = len(lines) - (self._block.state == "streaming")  # the last line may still grow
+        found = ((label, definition) for label, definition, end in defined(tokens) if end <= complete)
+        self._redefined |= self._definitions.propose(found)
+        return starts_of(tokens, lines, self._lead), lines
+
+    def _tail(self, starts: list[Start], lines: list[str], canvas: Canvas, display: Display) -> Iterator[Piece]:
+        """The elements that may still change."""
+        self._tail_beyond = 0
+        first = not self._column.height
+        if self._fence is not None:
+            rest = clean(self._text[self._taken :])
             streaming = self._block.state == "streaming"
             hidden = self._fence.closes(rest) or (streaming and self._fence.may_close(rest))
             self._fence.show("" if hidden else rest, complete=False)
-            yield from _parted(Start(), self._fence, canvas, first=first)
+            yield from parted(Start(), self._fence, canvas, display, self._definitions, first=first)
             return
-        lines = rest.split("\n")
-        starts = _starts(canvas.markdown.parse(rest), lines, self._lead)
         for start, following in pairwise([*starts, Start(len(lines))]):
-            yield from _parted(start, _finished(lines[start.line : following.line], start), canvas, first=first)
-            first = False
-
-
-def _parted(start: Start, element: Element | Fence, canvas: Canvas, *, first: bool) -> Iterator[Piece]:
-    pieces = [piece for piece in element.pieces(canvas) if piece.height]
-    if pieces and not first and not start.close:
-        yield Rows([canvas.blank])
-    yield from pieces
-
-
-def _finished(lines: list[str], start: Start) -> Element | Fence:
-    opening = _OPENING.fullmatch(lines[0])
-    if opening is None:
-        return Element("\n".join(lines), start)
-    fence = Fence(opening)
-    content = lines[1:]
-    fence.take(content[: next((number for number, line in enumerate(content) if fence.closes(line)), len(content))])
-    fence.show(complete=True)
-    return fence
-
-
-def _starts(tokens: "Sequence[Token]", lines: Sequence[str], lead: Start) -> list[Start]:
-    """Where elements start; lists are taken apart into their items, so that a long one is not one element."""
-    starts: list[Start] = []
-    number: int | None = None
-    first_of_list = True
-    for token in tokens:
-        if token.map is None or token.nesting < 0 or token.level > 1:
-            continue
-        line = token.map[0]
-        if token.level == 0 and token.type == "ordered_list_open":
-            number = lead.number if not starts and lead.number is not None else int(token.attrs.get("start", 1))
-            first_of_list = True
-        elif token.level == 0 and token.type == "bullet_list_open":
-            number, first_of_list = None, True
-        elif token.level == 0:
-            starts.append(Start(line))
-        elif token.type == "list_item_open":
-            close = not first_of_list and bool(lines[line - 1].strip())
-            starts.append(Start(line, close if starts else lead.close, number))
-            first_of_list = False
-            number = None if number is None else number + 1
-    return starts
+            element = finished(lines[start.line : following.line], start)
+            for piece in parted(start, element, canvas, display, self._definitions, first=first):
+                first = False
+                yield piece
+            self._tail_beyond = max(self._tail_beyond, element.beyond)
 
 
 def _skip(text: str, start: int, lines: int) -> int:

@@ -1,0 +1,145 @@
+"""Any Markdown in any pieces: the same rows as at once, never wider than the screen, nothing a terminal obeys."""
+
+import re
+from collections.abc import Callable
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from oi_tui.app.engine.blocks import ProseBlock
+from oi_tui.widgets.timeline.cells import Cell
+from oi_tui.widgets.timeline.pieces import Canvas, Display
+from oi_tui.widgets.timeline.prose import Prose
+
+LINES = st.sampled_from(
+    r"""
+# heading with `code`
+Setext :tada: at 12:30:45
+===
+---
+
+a paragraph of words that is long enough to be wrapped on a narrow screen, with **bold** and *emphasis* and ~~struck~~
+- item
+- [ ] task
+  - [x] nested task
+    more of it
+3. three
+   ```python
+   x = '''
+   ```
+> quote with [a] and [^1]
+> > deeper $x_1^2$
+```python
+def f(x): return x  # 日本語
+'''
+```
+~~~
+[a]: https://example.org/a "title"
+[a]: /other
+[b]:
+https://example.org/b
+"a title
+of two lines"
+see [a], [b][a], [text][b] and [^1] and [^note]
+[^1]: The first note with [a].
+[^note]: Another one.
+
+    with a second paragraph
+| a | b | c |
+|---|:-:|--:|
+| 1 | two words<br>here | https://example.org/x_y |
+| 日本語の文章 | | `a \| b` |
+| a column | of a table | that | is | too wide for most of the screens that | people | have got |
+|---|---|---|---|---|---|---|
+$$
+\frac{a}{b} = \begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix}
+$$
+$$ x^2 $$
+\[ \sum_{i=1}^n i
+\]
+\begin{align} a &= b \\ c &= d \end{align}
+costs $5 and $10, or $x^2 + y^2$ and \(z\) and $$w$$ here
+\$5 `$x$` \\(a)
+https://example.org/a_(b). <https://example.org> mailto:a@b.c [x](javascript:alert(1)) [y](ftp://e.org)
+line with a hard break\
+and &amp; &#x202e; entity<br>
+<div>html</div>
+![picture](https://example.org/p.png)
+日本語の文章は、単語の間に空白がありません。「括弧」も（使います）。
+👩‍💻 👨‍👩‍👧 é café שלום עולם مرحبا
+***
+    indented code
+\
+""".splitlines()
+)
+ODD = st.sampled_from(
+    ["\tx = 1", "\x1b[31mred", "\u202eabc", "a\u200db", "\ud800", "x\r", "\x9b2J", "a hard break  ", ":", "[", "$"]
+)
+MARKDOWN = st.lists(st.one_of(LINES, LINES, LINES, ODD, st.text(max_size=8)), max_size=16).map("\n".join)
+DISPLAYS = st.builds(Display, shift=st.sampled_from([0, 0, 7, 60]), numbers=st.booleans())
+
+
+def strips(cell: Cell) -> list[list[object]]:
+    return [[*cell.row(y)] for y in range(cell.height)]
+
+
+@settings(max_examples=300)
+@given(MARKDOWN, st.lists(st.integers(0, 400), max_size=8), st.integers(20, 140), st.lists(DISPLAYS, max_size=3))
+def test_any_chunking_gives_the_same_strips(
+    canvas_of: Callable[[int], Canvas], text: str, cuts: list[int], width: int, displays: list[Display]
+) -> None:
+    canvas = canvas_of(width)
+    displays.append(Display())
+    streamed = Cell(ProseBlock(id="p"))
+    for number, cut in enumerate(sorted(cut for cut in cuts if cut < len(text))):
+        streamed.layout(ProseBlock(id="p", text=text[:cut]), canvas, displays[number % len(displays)])
+    whole = ProseBlock(id="p", text=text, state="complete")
+    streamed.layout(whole, canvas, displays[-1])
+    at_once = Cell(whole)
+    at_once.layout(whole, canvas, displays[-1])
+
+    assert strips(streamed) == strips(at_once)
+    assert streamed.beyond == at_once.beyond
+
+
+@settings(max_examples=300)
+@given(MARKDOWN, st.integers(20, 140), DISPLAYS)
+def test_V8_every_strip_is_as_wide_as_the_screen_and_safe(
+    canvas_of: Callable[[int], Canvas], text: str, width: int, display: Display
+) -> None:
+    block = ProseBlock(id="p", text=text, state="streaming")
+    cell = Cell(block)
+    for y in range(cell.layout(block, canvas_of(width), display)):
+        row = cell.row(y)
+        assert row.cell_length == width
+        assert sum(cell_len(segment.text) for segment in row) == width
+        assert not re.search("[\x00-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]", row.text)
+        assert 0 <= row.lead <= row.reach <= width
+
+
+def test_a_definition_redraws_only_what_refers_to_it(canvas_of: Callable[[int], Canvas]) -> None:
+    canvas = canvas_of(80)
+    content = Prose(ProseBlock(id="p"))
+    text = "".join(f"Paragraph {number} with [a{number % 50}] and [^{number % 50}].\n\n" for number in range(500))
+    content.update(ProseBlock(id="p", text=text))
+    content.pieces(canvas, Display())
+    before = content.draws
+    for number in range(50):
+        text += f"[a{number}]: https://example.org/{number}\n[^{number}]: A note.\n"
+        content.update(ProseBlock(id="p", text=text))
+        content.pieces(canvas, Display())
+
+    assert content.draws - before <= 500 * 2 + 100 + 2
+
+
+def test_moving_sideways_redraws_only_what_is_too_wide(canvas_of: Callable[[int], Canvas]) -> None:
+    canvas = canvas_of(40)
+    table = "|" + "a column of words|" * 8 + "\n|" + "---|" * 8 + "\n|" + "x|" * 8 + "\n\n"
+    content = Prose(ProseBlock(id="p", text="A paragraph.\n\n" * 50 + table + "The end.\n\nReally."))
+    content.pieces(canvas, Display())
+    before = content.draws
+    content.pieces(canvas, Display(shift=8))
+
+    assert content.draws == before + 1
+    assert content.beyond == 8 * 17 + 7 * 3 - canvas.room
