@@ -8,13 +8,10 @@ import logging
 import os
 import secrets
 import shutil
-import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
-
-import msgspec
 
 from oi_tui.app.engine.errors import KernelError
 from oi_tui.app.engine.kernels.base import InterruptMeans, RunFinished
@@ -23,12 +20,13 @@ from oi_tui.app.engine.kernels.inspection import Listing, Seen, listing, names_i
 from oi_tui.app.engine.kernels.jupyter_run import JupyterRun
 from oi_tui.app.engine.kernels.preparation import PRELOAD, at_start, for_inspection
 from oi_tui.app.engine.kernels.processes import LoggedProcess, cancelled, cause_of_end
+from oi_tui.app.engine.kernels.spec import KernelSpec, own_python
 from oi_tui.app.engine.kernels.worker import OnEnd, WorkerKernel
 from oi_tui.app.engine.paths import socket_dir
 from oi_tui.app.engine.sandbox.entrance import Entrance
 from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.settings import KernelSection
-from oi_tui.app.engine.values import Language, Value
+from oi_tui.app.engine.values import Language
 
 _log = logging.getLogger(__name__)
 
@@ -45,23 +43,6 @@ LAST_WORDS = 0.1
 
 POLITE_END = 0.7
 """Seconds that an idle kernel has to end by itself, so that `atexit` handlers run."""
-
-
-class KernelSpec(Value, frozen=True, kw_only=True):
-    """How a kernel is started."""
-
-    name: str
-    argv: tuple[str, ...]
-    """`{connection_file}` stands for the file with the addresses."""
-    env: dict[str, str] = msgspec.field(default_factory=dict)
-    signals: bool = True
-    """Whether it is interrupted by SIGINT; otherwise only by a message."""
-
-
-def own_python() -> KernelSpec:
-    """The Python that we run in: needs no installed kernelspec, so it works in a venv and under pipx."""
-    launch = (sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}")
-    return KernelSpec(name="python3", argv=(*launch, "--HistoryManager.enabled=False"))
 
 
 def installed_kernelspecs() -> dict[str, str]:

@@ -214,7 +214,7 @@ class ShellWorker:
         fds: tuple[int, ...] = ()
         if self._sandbox is not None and self._sandbox.encloses:
             self._entrance = entrance = await Entrance.open(
-                self._sandbox, argv, self._environ, private=directory, extra={"TERM": "dumb"}
+                self._sandbox, argv, self._environ, private=directory, shared=False, extra={"TERM": "dumb"}
             )
             argv, env, fds = entrance.argv, entrance.env, entrance.pass_fds
         self._terminal, inner = os.openpty()

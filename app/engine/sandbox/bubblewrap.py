@@ -69,14 +69,23 @@ class Plan:
     """What must be visible, and unchangeable."""
 
 
-def find_bubblewrap() -> str | None:
-    """The program, None if it is not installed."""
-    return shutil.which("bwrap")
+def find_bubblewrap(profile: Profile, path: str = "") -> str | None:
+    """The program, None if it is not installed. One that code in the sandbox could have put there is none.
+
+    `path` is looked through instead of our own search path.
+    """
+    for folder in (path or os.environ.get("PATH", os.defpath)).split(os.pathsep):
+        found = shutil.which("bwrap", path=folder) if os.path.isabs(folder) else None
+        if found is not None and not places.covered(Path(os.path.realpath(found)), _changeable(profile)):
+            return found
+    return None
 
 
 def check(profile: Profile) -> None:
     """KernelError in plain words if this profile cannot keep what it says."""
-    for folder in (profile.workspace, *profile.writable):
+    for folder in _changeable(profile):
+        if not folder.is_dir():
+            raise KernelError(f"There is no folder {folder} to work in.", hint="Check that it is there.")
         if any(Path(place).is_relative_to(folder) for place in places.NO_WORKSPACE):
             raise KernelError(
                 f"{folder} cannot be worked in with a sandbox: it belongs to the whole machine.",
@@ -102,7 +111,7 @@ def missing(profile: Profile) -> tuple[Path, ...]:
     return tuple(path for path in paths if not os.path.lexists(path) or is_placeholder(str(path)))
 
 
-def plan(profile: Profile, private: Path, readable: Sequence[Path] = ()) -> Plan:
+def plan(profile: Profile, private: Mount, readable: Sequence[Path] = ()) -> Plan:
     """What the sandbox is made of, once stand-ins for what is missing are there. `private` is the folder of sockets
     between us and what runs, `readable` is what the program needs beside the system's."""
     mounts: dict[Path, Kind] = {}
@@ -127,13 +136,14 @@ def plan(profile: Profile, private: Path, readable: Sequence[Path] = ()) -> Plan
         if path.exists() and path.is_symlink() and not places.covered(path, _shown(mounts)):
             put(path, Kind.READABLE)
     put(profile.workspace, Kind.WRITABLE if profile.writes else Kind.READABLE)
-    for path in (*profile.writes, private):
+    for path in profile.writes:
         put(path, Kind.WRITABLE)
+    put(private.path, private.kind)
     guarded = [path for folder in profile.writes for path in _guarded(profile, folder)]
     for path in guarded:
         put(path, Kind.GUARDED)
     secrets = {*places.secrets(profile)}
-    secrets |= {path for folder in (profile.workspace, *profile.writable) for path in places.environment_files(folder)}
+    secrets |= {path for folder in _changeable(profile) for path in places.environment_files(folder)}
     shown = _shown(mounts)
     for path in secrets:
         if places.covered(path, shown):
@@ -164,6 +174,11 @@ def arguments(profile: Profile, mounts: Sequence[Mount], *, inside: Path, seccom
 
 INSIDE = "/run/oi-tui.py"
 """Where our first program is in the sandbox."""
+
+
+def _changeable(profile: Profile) -> tuple[Path, ...]:
+    """The folders of the person's work, be they writable in this mode or not."""
+    return (profile.workspace, *profile.writable)
 
 
 def _guarded(profile: Profile, folder: Path) -> tuple[Path, ...]:

@@ -10,6 +10,7 @@ await entrance.close()                              # after the process has ende
 
 import asyncio
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -72,11 +73,17 @@ class Entrance:
         environ: Mapping[str, str],
         *,
         private: Path,
+        shared: bool = True,
         extra: Mapping[str, str] | None = None,
     ) -> Self:
-        """Get everything ready. `private` is a folder of ours that both sides may write, `extra` are variables that
-        are passed on as they are. KernelError if there can be no such sandbox here."""
-        program = bubblewrap.find_bubblewrap()
+        """Get everything ready. KernelError if there can be no such sandbox here.
+
+        `private` is a folder of ours, which code in there may change where it is `shared`: we must not write in it
+        then, for there may be links. Pipes and sockets in it can be used by both sides in any case. `extra` are
+        variables that are passed on as they are.
+        """
+        bubblewrap.check(profile)
+        program = bubblewrap.find_bubblewrap(profile)
         if program is None:
             raise KernelError(
                 "There is no sandbox here: bubblewrap is not installed.",
@@ -84,10 +91,12 @@ class Entrance:
             )
         if not seccomp.supported():
             raise KernelError("There is no sandbox for this processor.", hint=NO_FALLBACK)
-        bubblewrap.check(profile)
+        if shutil.which(argv[0], path=environ.get("PATH", os.defpath)) is None:
+            raise KernelError(f"The kernel could not be started: there is no program {argv[0]}.")
         entrance = cls(profile)
+        kind = bubblewrap.Kind.WRITABLE if shared else bubblewrap.Kind.READABLE
         try:
-            await entrance._prepare(program, argv, environ, private, extra or {})
+            await entrance._prepare(program, argv, environ, bubblewrap.Mount(private, kind), extra or {})
         except BaseException:
             await entrance.close()
             raise
@@ -121,12 +130,17 @@ class Entrance:
                     await self._keeper.wait()
 
     async def _prepare(
-        self, program: str, argv: Sequence[str], environ: Mapping[str, str], private: Path, extra: Mapping[str, str]
+        self,
+        program: str,
+        argv: Sequence[str],
+        environ: Mapping[str, str],
+        private: bubblewrap.Mount,
+        extra: Mapping[str, str],
     ) -> None:
         profile = self._profile
         sync = await self._keep_placeholders()
         plan = bubblewrap.plan(profile, private, places.program_places(argv[0]))
-        socket = private / "proxy" if profile.network == "hosts" else None
+        socket = private.path / "proxy" if profile.network == "hosts" else None
         if socket is not None:
             self._proxy = await Proxy(profile.hosts).open(socket)
         usual = enclosed_environment(environ, profile.environment, profile.home, proxy=socket is not None)
@@ -204,7 +218,7 @@ async def unavailable(profile: Profile) -> str:
     """Why there can be no such sandbox here, in plain words; "" if there can. Starts one to find out."""
     with tempfile.TemporaryDirectory(prefix="oi-") as private:
         try:
-            entrance = await Entrance.open(profile, ["true"], os.environ, private=Path(private))
+            entrance = await Entrance.open(profile, [sys.executable, "-c", ""], os.environ, private=Path(private))
         except KernelError as error:
             return error.title
         try:

@@ -24,6 +24,12 @@ from typing import Any
 BROKEN = 125
 """Exit code where a promise does not hold."""
 
+CREATE_RULESET, RESTRICT_SELF = 444, 446
+"""System calls of Landlock."""
+
+SCOPED_SOCKETS = 6
+"""The version of Landlock since which sockets without a path can be kept apart."""
+
 NEW_USER_NAMESPACE = 0x10000000
 PATIENCE = 0.2
 """Seconds that a connection may take which must not come about."""
@@ -42,6 +48,7 @@ def main() -> None:
         os.setsid()  # so that signals can reach the command and its children, and nobody else
     if promised["proxy"]:
         forward(promised["proxy"], promised["proxy_port"])
+    promised["apart"] = keep_sockets_apart()
     set_limits(promised["limits"])
     broken = [f"{name}: {wrong}" for name, check in CHECKS.items() for wrong in check(promised)]
     with os.fdopen(int(said), "w") as report:
@@ -65,6 +72,21 @@ def set_limits(limits: dict[str, int]) -> None:
         # Processor time: a warning first (SIGXCPU), the end a second later.
         ceiling = wanted + 1 if name == "RLIMIT_CPU" and hard == resource.RLIM_INFINITY else wanted
         resource.setrlimit(number, (wanted, ceiling))
+
+
+def keep_sockets_apart() -> bool:
+    """Whether abstract sockets of other programs are out of reach from now on, be the network shared or not: the
+    screen's, for one, through which everything can be typed."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.syscall(CREATE_RULESET, None, 0, 1) < SCOPED_SOCKETS:
+        return False
+    handled = (ctypes.c_uint64 * 3)(0, 0, 1)  # neither files nor ports, but the scope of abstract sockets
+    rules = libc.syscall(CREATE_RULESET, handled, ctypes.sizeof(handled), 0)
+    if rules < 0:
+        return False
+    done: bool = libc.syscall(RESTRICT_SELF, rules, 0) == 0
+    os.close(rules)
+    return done
 
 
 # -- promises ------------------------------------------------------------------------------------------
@@ -156,6 +178,8 @@ def check_environment(promised: Promised) -> Findings:
 
 def check_network(promised: Promised) -> Findings:
     """Without a network there is none: neither an interface nor a socket of this machine."""
+    if (promised["apart"] or not promised["network"]) and reaches(socket.AF_UNIX, "\0" + promised["bait"][2]):
+        yield "a socket of this machine could be reached"
     if promised["network"]:
         return
     interfaces = {name for _, name in socket.if_nameindex()} - {"lo"}
@@ -163,8 +187,6 @@ def check_network(promised: Promised) -> Findings:
         yield f"there are network interfaces: {', '.join(sorted(interfaces))}"
     if reaches(socket.AF_INET, tuple(promised["bait"][:2])):
         yield "a port of this machine could be reached"
-    if reaches(socket.AF_UNIX, "\0" + promised["bait"][2]):
-        yield "a socket of this machine could be reached"
 
 
 def check_limits(promised: Promised) -> Findings:

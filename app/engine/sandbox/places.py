@@ -9,6 +9,8 @@ from pathlib import Path
 
 from oi_tui.app.engine.sandbox.profile import Profile
 
+OURS = Path(__file__).parents[2]
+
 SYSTEM = ("/usr", "/opt", "/nix/store", "/gnu/store", "/sys/devices/system/cpu", "/sys/devices/system/node")
 """Where programs are, and how many processors there are."""
 
@@ -97,14 +99,14 @@ def environment_files(folder: Path) -> tuple[Path, ...]:
         for entry in (entry for place in level for entry in _entries(place)):
             seen += 1
             if seen > ENTRIES:
-                return tuple(found)
+                break
             name = entry.name
             if name == ENVIRONMENT_FILE or (name.startswith(".env.") and not name.endswith(HARMLESS_ENDINGS)):
-                found.append(_real(Path(entry.path)))
+                found.append(_real(Path(entry.path)))  # what a link leads to, if that is in here
             elif name not in SKIPPED and entry.is_dir(follow_symlinks=False):
                 deeper.append(Path(entry.path))
-        level = deeper
-    return tuple(found)
+        level = deeper if seen <= ENTRIES else []
+    return tuple(path for path in found if path.is_relative_to(folder))
 
 
 def guarded(folder: Path, *, is_home: bool) -> tuple[Path, ...]:
@@ -120,9 +122,10 @@ def guarded(folder: Path, *, is_home: bool) -> tuple[Path, ...]:
 
 
 def python_places() -> tuple[Path, ...]:
-    """All that the Python we run in is made of: prefixes, packages, and the links that lead to it."""
+    """All that the Python we run in is made of: prefixes, packages, and the links that lead to it; and our own code,
+    for that would be run outside if somebody changed it in a workspace."""
     packages = [*site.getsitepackages(), *([site.getusersitepackages()] if site.ENABLE_USER_SITE else [])]
-    places = [sys.prefix, sys.base_prefix, sys.exec_prefix, *packages]
+    places = [sys.prefix, sys.base_prefix, sys.exec_prefix, *packages, str(OURS)]
     return tuple(Path(place) for place in dict.fromkeys((*places, *map(str, _hops(Path(sys.executable))))))
 
 

@@ -65,25 +65,31 @@ class Proxy:
 
     async def close(self) -> None:
         """Stop listening and cut what goes on; idempotent."""
-        if self._server is not None:
-            self._server.close()
+        server, self._server = self._server, None
+        if server is not None:
+            server.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._server is None:
+            writer.close()  # closed between the call and the answer
+            return
         task = asyncio.create_task(self._serve(reader, writer))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+
+        def end(task: asyncio.Task[None]) -> None:
+            self._tasks.discard(task)
+            writer.close()  # here, because a task that is cancelled early never comes to its own end
+
+        task.add_done_callback(end)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
+        # One of both ends may go away: the other one sees its end.
+        with suppress(OSError, TimeoutError):
             async with self._room:
                 await self._answer(reader, writer)
-        except (OSError, TimeoutError):
-            pass  # one of both ends went away: the other one sees its end
-        finally:
-            writer.close()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

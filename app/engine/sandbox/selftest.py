@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from oi_tui.app.engine.sandbox.bubblewrap import Plan
+from oi_tui.app.engine.sandbox.bubblewrap import Kind, Plan
 from oi_tui.app.engine.sandbox.environment import PROXY_PORT
 from oi_tui.app.engine.sandbox.limits import rlimits
 from oi_tui.app.engine.sandbox.profile import Profile
@@ -70,14 +70,14 @@ class Bait:
 
 def promised(profile: Profile, plan: Plan, environment: Iterable[str], *, bait: Bait, proxy: Path | None) -> bytes:
     """The promises of a profile, for `inside.py`."""
-    hidden_home = [] if profile.holds_home else [_identity(profile.home)]
+    replaced = [_identity(mount.path) for mount in plan.mounts if mount.kind == Kind.SCRATCH]
     return json.dumps(
         {
             "outside": [folder for folder in OUTSIDE if _is_outside(Path(folder), profile)],
             "unchangeable": [str(path) for path in plan.guarded],
             "changeable": [str(folder) for folder in profile.writes if os.access(folder, os.W_OK)],
             "secrets": [str(path) for path in plan.secrets],
-            "replaced": [entry for entry in (*hidden_home, _identity(Path("/tmp"))) if entry is not None],
+            "replaced": [entry for entry in replaced if entry is not None],
             "environment": sorted(environment),
             "network": profile.network == "full",
             "bait": bait.told,

@@ -1,0 +1,84 @@
+"""Real sandboxes with real kernels. Where there can be none, every test that needs one is skipped, and says so."""
+
+import os
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from oi_tui.app.engine.kernels.base import Kernel
+from oi_tui.app.engine.kernels.jupyter import JupyterKernel
+from oi_tui.app.engine.kernels.shell import ShellKernel
+from oi_tui.app.engine.sandbox.profile import Profile
+from oi_tui.app.engine.settings import KernelSection
+from support.enclosure import make_home, make_project, profile, why_not
+
+QUICK = KernelSection(interrupt_step=1.0, output_cap=100_000)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests marked `bubblewrap` are skipped loudly where there is none."""
+    concerned = [item for item in items if item.get_closest_marker("bubblewrap")]
+    if concerned and (reason := why_not()):
+        for item in concerned:
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(scope="session")
+def kernel_environ() -> dict[str, str]:
+    """What kernels are started with; some of it must not get through."""
+    given = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+    return given | {"OPENAI_API_KEY": "a-key", "INNOCENT": "a-value"}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home folder with secrets."""
+    return make_home(tmp_path_factory.mktemp("home").resolve())
+
+
+@pytest.fixture(scope="module")
+def project(home: Path) -> Path:
+    """A project in the home folder."""
+    return make_project(home / "project")
+
+
+@pytest.fixture(scope="module")
+def usual(project: Path, home: Path) -> Profile:
+    """The sandbox that most tests look at."""
+    return profile(project, home)
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def python(usual: Profile, kernel_environ: dict[str, str]) -> AsyncIterator[Kernel]:
+    """A Python kernel in it that the tests of a module share."""
+    kernel = JupyterKernel(QUICK, cwd=usual.workspace, environ=kernel_environ, sandbox=usual)
+    await kernel.start()
+    yield kernel
+    await kernel.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def shell(usual: Profile, kernel_environ: dict[str, str]) -> AsyncIterator[Kernel]:
+    """A shell in it."""
+    kernel = ShellKernel(QUICK, cwd=usual.workspace, environ=kernel_environ, sandbox=usual)
+    await kernel.start()
+    yield kernel
+    await kernel.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def enclosed(kernel_environ: dict[str, str]) -> AsyncIterator[Callable[..., Kernel]]:
+    """Makes kernels ("python" or "shell") in a sandbox of their own, which end with the test."""
+    made: list[Kernel] = []
+
+    def make(chosen: Profile, language: str = "python", **options: Any) -> Kernel:
+        kind = JupyterKernel if language == "python" else ShellKernel
+        made.append(kind(QUICK, **{"cwd": chosen.workspace, "environ": kernel_environ, "sandbox": chosen, **options}))
+        return made[-1]
+
+    yield make
+    for kernel in made:
+        await kernel.close()

@@ -1,0 +1,219 @@
+"""Row S20 and row S6: a sandbox that cannot be had or does not hold is never pretended, and leaves nothing behind."""
+
+import asyncio
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from oi_tui.app.engine.errors import KernelError
+from oi_tui.app.engine.kernels.base import Kernel
+from oi_tui.app.engine.sandbox import entrance
+from oi_tui.app.engine.sandbox.bubblewrap import find_bubblewrap
+from oi_tui.app.engine.sandbox.entrance import unavailable
+from oi_tui.app.engine.sandbox.profile import Profile
+from support.enclosure import attempt, make_home, nothing_changes, profile, snapshot
+from support.runs import collect
+
+pytestmark = [pytest.mark.kernel, pytest.mark.asyncio(loop_scope="module")]
+
+Enclosed = Callable[..., Kernel]
+
+GUARDED = (".envrc", ".git", ".mcp.json", ".oi", ".vscode")
+LIMIT = 10.0
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Profile:
+    """A sandbox around a folder in which there is nothing yet."""
+    (tmp_path / "work").mkdir()
+    return profile(tmp_path / "work", make_home(tmp_path / "home"))
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that is the whole search path."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    for name in ("bash", "sleep"):
+        (folder / name).symlink_to(shutil.which(name) or name)
+    monkeypatch.setenv("PATH", str(folder))
+    return folder
+
+
+def program(path: Path, text: str) -> None:
+    """An executable script."""
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+async def gone(*paths: Path) -> None:
+    """Wait until none of these is there."""
+    async with asyncio.timeout(LIMIT):
+        while any(map(os.path.lexists, paths)):  # noqa: ASYNC110  # a process of its own removes them
+            await asyncio.sleep(0.01)
+
+
+# -- no sandbox ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("language", ["python", "shell"])
+async def test_S20_without_bubblewrap_nothing_runs(
+    enclosed: Enclosed, empty: Profile, programs: Path, language: str
+) -> None:
+    kernel = enclosed(empty, language)
+    with pytest.raises(KernelError, match="bubblewrap is not installed") as raised:
+        await collect(kernel, "1" if language == "python" else f"echo ran >{empty.workspace}/ran")
+    assert "danger-full-access" in raised.value.hint
+    assert kernel.generation == 0
+    assert list(empty.workspace.iterdir()) == []
+    assert "not installed" in await unavailable(empty)
+
+
+@pytest.mark.parametrize("language", ["python", "shell"])
+async def test_S20_where_namespaces_are_forbidden_nothing_runs(
+    enclosed: Enclosed, empty: Profile, programs: Path, language: str
+) -> None:
+    program(programs / "bwrap", "#!/bin/sh\necho 'bwrap: Creating new namespace failed: ENOSPC' >&2\nexit 1\n")
+    kernel = enclosed(empty, language)
+    with pytest.raises(KernelError, match="could not be set up") as raised:
+        await kernel.start()
+    assert "Creating new namespace failed" in raised.value.details
+    assert "Creating new namespace failed" in await unavailable(empty)
+    await kernel.close()
+    await gone(*(empty.workspace / name for name in GUARDED))
+
+
+@pytest.mark.parametrize("language", ["python", "shell"])
+async def test_S20_a_bubblewrap_that_encloses_nothing_is_found_out(
+    enclosed: Enclosed, empty: Profile, programs: Path, language: str
+) -> None:
+    # It runs our first program as it stands on this machine, without any sandbox.
+    source = str(entrance.INSIDE)
+    text = f'#!/bin/bash\nwhile [ "$1" != -- ]; do shift; done; shift\nexec "${{@:1:3}}" {source} "${{@:5}}"\n'
+    program(programs / "bwrap", text)
+    kernel = enclosed(empty, language)
+    with pytest.raises(KernelError, match="does not keep what it promises") as raised:
+        await kernel.start()
+    for broken in ("rights: ", "processes: ", "files: ", "secrets: ", "network: "):
+        assert broken in raised.value.details
+    assert kernel.state == "dead"
+    assert not list(Path("/usr").glob(".oi-tui-*"))
+
+
+async def test_S20_a_bubblewrap_in_the_workspace_is_not_taken(empty: Profile, monkeypatch: pytest.MonkeyPatch) -> None:
+    planted = empty.workspace / "bin"
+    planted.mkdir()
+    program(planted / "bwrap", "#!/bin/sh\n")
+    assert find_bubblewrap(empty, str(planted)) is None
+    monkeypatch.chdir(planted)
+    assert find_bubblewrap(empty, os.pathsep.join(("", ".", "bin"))) is None
+
+
+@pytest.mark.bubblewrap
+async def test_S20_an_older_or_broken_bubblewrap_says_why(enclosed: Enclosed, empty: Profile, programs: Path) -> None:
+    program(programs / "bwrap", "#!/bin/sh\necho 'bwrap: Unknown option --disable-userns' >&2\nexit 1\n")
+    with pytest.raises(KernelError) as raised:
+        await enclosed(empty).start()
+    assert "Unknown option" in raised.value.details
+
+
+@pytest.mark.bubblewrap
+async def test_S20_where_there_is_a_sandbox_nothing_is_missing(empty: Profile) -> None:
+    with nothing_changes(empty.workspace):
+        assert await unavailable(empty) == ""
+
+
+# -- stand-ins -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize("name", GUARDED)
+async def test_S6_what_is_missing_cannot_be_made(enclosed: Enclosed, empty: Profile, name: str) -> None:
+    kernel = enclosed(empty)
+    for how in (f"os.mkdir({name!r})", f"open({name!r}, 'w')", f"os.symlink('x', {name!r})", f"os.rmdir({name!r})"):
+        assert await attempt(kernel, how) != "done"
+    assert await attempt(kernel, f"os.makedirs('{name}/hooks')") == "EROFS"
+    assert await attempt(kernel, f"os.chmod({name!r}, 0o777)") == "EROFS"
+    assert await attempt(kernel, f"os.mkdir('x'); os.rename('x', {name!r})") != "done"
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize("language", ["python", "shell"])
+async def test_S6_nothing_is_left_where_something_was_missing(
+    enclosed: Enclosed, empty: Profile, language: str
+) -> None:
+    kernel = enclosed(empty, language)
+    await kernel.start()
+    assert {path.name for path in empty.workspace.iterdir()} == set(GUARDED)
+    await kernel.restart()
+    await collect(kernel, "open('made', 'w').close()" if language == "python" else "touch made")
+    await kernel.close()
+    assert [path.name for path in empty.workspace.iterdir()] == ["made"]
+
+
+@pytest.mark.bubblewrap
+async def test_S6_git_does_not_mind_the_stand_ins(enclosed: Enclosed, empty: Profile, tmp_path: Path) -> None:
+    if shutil.which("git") is None:
+        pytest.skip("there is no git")
+    await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(tmp_path)], check=True)
+    kernel = enclosed(empty)
+    await kernel.start()
+    look = ["git", "-C", str(empty.workspace), "status", "--porcelain", "-uall"]
+    said = await asyncio.to_thread(subprocess.check_output, look, text=True)
+    assert not any(name in said for name in GUARDED)
+
+
+@pytest.mark.bubblewrap
+async def test_S6_two_sandboxes_share_the_stand_ins_of_a_workspace(enclosed: Enclosed, empty: Profile) -> None:
+    first, second = enclosed(empty), enclosed(empty, "shell")
+    await first.start()
+    await second.start()
+    await first.close()
+    assert {path.name for path in empty.workspace.iterdir()} == set(GUARDED)
+    run = await collect(second, "mkdir -p .git/hooks; rmdir .oi; mv .vscode x; ls -A")
+    assert run.text().split() == sorted(GUARDED)
+    await second.close()
+    assert list(empty.workspace.iterdir()) == []
+
+
+@pytest.mark.bubblewrap
+async def test_S6_nothing_is_left_after_the_program_was_killed(empty: Profile) -> None:
+    source = (
+        "import asyncio, sys\nfrom pathlib import Path\n"
+        "from oi_tui.app.engine.kernels.shell import ShellKernel\n"
+        "from oi_tui.app.engine.sandbox.profile import Profile\n"
+        "from oi_tui.app.engine.settings import KernelSection\n"
+        "async def main(work, home):\n"
+        "    sandbox = Profile(mode='workspace-write', workspace=Path(work), home=Path(home))\n"
+        "    kernel = ShellKernel(KernelSection(), cwd=Path(work), sandbox=sandbox)\n"
+        "    async for event in kernel.run('touch ready; sleep 600'): pass\n"
+        "asyncio.run(main(*sys.argv[1:]))\n"
+    )
+    victim = await asyncio.create_subprocess_exec(sys.executable, "-c", source, str(empty.workspace), str(empty.home))
+    try:
+        async with asyncio.timeout(LIMIT):
+            while not (empty.workspace / "ready").exists():  # noqa: ASYNC110  # nobody else tells
+                await asyncio.sleep(0.01)
+        assert (empty.workspace / ".git").is_dir()
+    finally:
+        victim.send_signal(signal.SIGKILL)
+        await victim.wait()
+    await gone(*(empty.workspace / name for name in GUARDED))
+
+
+@pytest.mark.bubblewrap
+async def test_S6_folders_of_the_person_are_never_taken_for_stand_ins(enclosed: Enclosed, empty: Profile) -> None:
+    (empty.workspace / ".git").mkdir()
+    (empty.workspace / ".vscode").mkdir(mode=0o700)
+    (empty.workspace / ".envrc").touch()
+    before = snapshot(empty.workspace)
+    kernel = enclosed(empty)
+    assert await attempt(kernel, "os.mkdir('.git/hooks')") == "EROFS"
+    await kernel.close()
+    assert snapshot(empty.workspace) == before

@@ -1,0 +1,120 @@
+"""Sandboxes in tests: a small machine with a home full of secrets, and what code in there can and cannot do."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+from oi_tui.app.engine.kernels.base import Kernel
+from oi_tui.app.engine.sandbox.profile import Limits, Profile
+from support.runs import collect
+
+SECRET = "do-not-read-me"
+
+SECRETS = (
+    ".ssh/id_rsa",
+    ".aws/credentials",
+    ".netrc",
+    ".config/gh/hosts.yml",
+    ".mozilla/firefox/profile/logins.json",
+    ".config/google-chrome/Default/Cookies",
+    ".config/oi-tui/settings.toml",
+    ".local/share/oi-tui/sessions.db",
+)
+"""Beneath the home folder that `make_home` makes."""
+
+
+def why_not() -> str:
+    """Why there can be no sandbox on this machine; "" if there can."""
+    if shutil.which("bwrap") is None:
+        return "bubblewrap is not installed: NOTHING OF THE SANDBOX IS TESTED"
+    command = ["bwrap", "--unshare-all", "--unshare-user", "--ro-bind", "/", "/", "true"]
+    tried = subprocess.run(command, capture_output=True, text=True, timeout=20)
+    return (
+        f"bubblewrap does not work here, NOTHING OF THE SANDBOX IS TESTED: {tried.stderr}" if tried.returncode else ""
+    )
+
+
+def make_home(home: Path) -> Path:
+    """A home folder with secrets in the usual places."""
+    for name in SECRETS:
+        path = home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(SECRET)
+    return home
+
+
+def make_project(folder: Path) -> Path:
+    """A project with what must not be changed, what must not be read, and links that lead out."""
+    for name in (".git/hooks", ".git/objects", ".oi", ".vscode", "sub", ".venv/lib"):
+        (folder / name).mkdir(parents=True)
+    for name in (
+        ".git/config",
+        ".git/hooks/pre-commit",
+        ".mcp.json",
+        ".envrc",
+        ".oi/permissions.toml",
+        ".venv/pyvenv.cfg",
+    ):
+        (folder / name).write_text("as it was")
+    for name in (".env", ".env.local", "sub/.env"):
+        (folder / name).write_text(f"KEY={SECRET}")
+    (folder / ".env.example").write_text("KEY=")
+    (folder / "to-etc").symlink_to("/etc")
+    (folder / "to-key").symlink_to(folder.parent / ".ssh" / "id_rsa")
+    return folder
+
+
+def profile(workspace: Path, home: Path, **options: object) -> Profile:
+    """One that writes in the workspace, with our own folders hidden."""
+    own = (home / ".config" / "oi-tui", home / ".local" / "share" / "oi-tui")
+    chosen: dict[str, object] = {
+        "mode": "workspace-write",
+        "limits": Limits(scratch=20_000_000),
+        "hidden": own,
+        **options,
+    }
+    return Profile(workspace=workspace, home=home, **chosen)  # type: ignore[arg-type]  # the caller knows the fields
+
+
+async def attempt(kernel: Kernel, statement: str) -> str:
+    """What comes of a Python statement: "done", or the name of the error."""
+    source = (
+        "import errno, os, socket\n"
+        f"try:\n    {statement}\n    print('done')\n"
+        "except OSError as error:\n    print(errno.errorcode.get(error.errno, repr(error)))"
+    )
+    run = await collect(kernel, source)
+    assert run.finished.status == "ok", run.events
+    return run.text().strip()
+
+
+def snapshot(folder: Path) -> dict[str, str]:
+    """Everything beneath the folder: kind, mode and content."""
+    found: dict[str, str] = {}
+    for path in sorted(folder.rglob("*")):
+        mode = oct(path.lstat().st_mode)
+        content = os.readlink(path) if path.is_symlink() else path.read_text() if path.is_file() else ""
+        found[str(path.relative_to(folder))] = f"{mode} {content}"
+    return found
+
+
+@contextmanager
+def nothing_changes(folder: Path) -> Iterator[None]:
+    """AssertionError if anything beneath the folder is another than before."""
+    before = snapshot(folder)
+    yield
+    assert snapshot(folder) == before
+
+
+def processes_with(mark: str) -> list[int]:
+    """Ids of the processes that have the mark on their command line, as the whole machine sees them."""
+    found = []
+    for process in psutil.process_iter(["cmdline"]):
+        if any(mark in argument for argument in process.info["cmdline"] or ()):
+            found.append(process.pid)
+    return found
