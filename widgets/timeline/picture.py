@@ -6,9 +6,10 @@ the screen: a picture is a file from a stranger.
 
 from oi_tui.app.engine.outputs import RichOutput
 from oi_tui.widgets.timeline.drawing import Drawn, Order, draw
+from oi_tui.widgets.timeline.graphics import HALF_BLOCKS
 from oi_tui.widgets.timeline.graphics_kitty import MOST_CELLS
 from oi_tui.widgets.timeline.overlay import PictureStrip
-from oi_tui.widgets.timeline.pieces import GUTTER, HALF_BLOCKS, Canvas, Display, Piece, RowStrip, rows
+from oi_tui.widgets.timeline.pieces import GUTTER, Canvas, Display, Piece, RowStrip, rows
 from oi_tui.widgets.timeline.pixels import Box, Source, Unreadable, fitted
 from oi_tui.widgets.timeline.wrap import Line, crop
 
@@ -29,10 +30,10 @@ class Picture:
         self._is_small = False
 
     @classmethod
-    def of(cls, data: bytes, caption: str) -> "Picture":
+    def of(cls, data: bytes | Source, caption: str) -> "Picture":
         """A picture that we drew ourselves, of an SVG for example; `caption` begins the line below it."""
         picture = cls(RichOutput(data={}))
-        picture._source, picture._words = Source(data), caption
+        picture._source, picture._words = data if isinstance(data, Source) else Source(data), caption
         return picture
 
     @property

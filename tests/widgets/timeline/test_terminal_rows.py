@@ -137,7 +137,7 @@ def test_a_line_without_end_is_cut_until_it_is_opened(drawn: Draw) -> None:
 
     assert len(drawn(block, 103)) == 2 + 21
     assert drawn(block, 103)[-1].endswith("…")
-    assert len(drawn(block, 103, "open")) == 2 + -(-100_000 // 99)
+    assert len(drawn(block, 103, "open")) == 2 + -(-20_001 // 99)
 
 
 def test_R5_a_table_keeps_its_columns(drawn: Draw) -> None:
@@ -149,48 +149,10 @@ def test_R5_a_table_keeps_its_columns(drawn: Draw) -> None:
     ]
 
 
-def test_a_traceback_shows_its_last_frame_and_the_message(drawn: Draw) -> None:
-    error = ErrorOutput(
-        name="KeyError",
-        value="'x'",
-        traceback=(
-            "-----",
-            "KeyError   Traceback (most recent call last)",
-            "first\nframe",
-            "last\nframe",
-            "KeyError: 'x'",
-        ),
-    )
-
-    assert drawn(code(error))[2:] == [
-        " ┃ … 4 lines of traceback before · enter to show",
-        " ┃ last",
-        " ┃ frame",
-        " ┃ KeyError: 'x'",
-    ]
-    assert len(drawn(code(error), fold="open")) == 2 + 7
-
-
 def test_what_was_not_kept_is_counted(drawn: Draw) -> None:
     block = CodeBlock(id="c", language="python", source="1", state="ok", outputs=(stdout("x\n"),), dropped=1234)
 
     assert drawn(block)[-1] == " │ … 1,234 more characters were not kept"
-
-
-@pytest.mark.parametrize(
-    ("data", "rows"),
-    [
-        ({"text/markdown": "**bold**"}, [" │ bold"]),
-        ({"application/json": {"a": [1]}}, [" │ {", ' │   "a": [', " │     1", " │   ]", " │ }"]),
-        ({"text/latex": "$x^2$"}, [" │ $x^2$"]),
-        ({"text/html": "<b>x</b>", "text/plain": "x"}, [" │ x"]),
-        ({"image/svg+xml": "<svg/>"}, [" │ <svg/>"]),
-        ({"application/x-other": "1"}, [" │ (application/x-other)"]),
-        ({"image/png": "not base64!"}, [" │ figure · this picture cannot be read"]),
-    ],
-)
-def test_R9_every_result_has_a_readable_form(drawn: Draw, data: dict[str, object], rows: list[str]) -> None:
-    assert drawn(code(RichOutput(data=data)))[2:] == rows
 
 
 def test_streamed_output_draws_only_what_is_new(canvas_of: Callable[[int], Canvas]) -> None:

@@ -1,12 +1,44 @@
-"""Which renderer draws a rich result: the first one that can, of those registered for its mime types."""
+'''Which renderer draws a rich result: plugins first, then ours, by preference; the first one that can.
 
-from collections.abc import Callable
-from typing import Protocol
+A renderer gets the `RichOutput` and returns what is drawn of it (see `OutputContent`), or another `RichOutput` that
+is drawn in its place (the easy way: turn what nobody knows into `text/markdown`, `image/png` or a table), or None
+where this one is not in a form that it can draw. It is imported when the first result of its type is drawn. One that
+raises is reported in the log, the next one takes its place, and a dim row says so.
 
+A package adds one through an entry point of the group `oi_tui.renderers`, whose name is the mime type:
+
+    # pyproject.toml
+    [project.entry-points."oi_tui.renderers"]
+    "application/vnd.vegalite.v5+json" = "oi_tui_vega:render"
+
+    # oi_tui_vega.py
+    from oi_tui.app.engine.outputs import RichOutput
+
+    def render(output: RichOutput) -> RichOutput | None:
+        """A Vega-Lite chart as a picture."""
+        spec = output.data["application/vnd.vegalite.v5+json"]
+        return RichOutput(data={"image/png": base64.b64encode(drawn(spec)).decode()})
+
+Whatever text it makes rows of comes from a kernel: it has to go through `safe_text` first.
+'''
+
+import logging
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from pkgutil import resolve_name
+from typing import Any, NamedTuple, Protocol
+
+from oi_tui.app.engine.forms import says_something
 from oi_tui.app.engine.outputs import RichOutput
+from oi_tui.plugins.host import Plugin, plugins
+from oi_tui.widgets.timeline.console import note
+from oi_tui.widgets.timeline.outputs.careful import Careful
 from oi_tui.widgets.timeline.outputs.plain import PlainText
-from oi_tui.widgets.timeline.picture import PICTURE_TYPES, Picture
 from oi_tui.widgets.timeline.pieces import Canvas, Display, Piece
+
+GROUP = "oi_tui.renderers"
+
+_log = logging.getLogger(__name__)
 
 
 class OutputContent(Protocol):
@@ -28,20 +60,137 @@ class OutputContent(Protocol):
         """Its rows."""
 
 
-Renderer = Callable[[RichOutput], OutputContent | None]
-"""Makes the content of a result; None where this one is not in a form that it can draw."""
+Renderer = Callable[[RichOutput], OutputContent | RichOutput | None]
+"""Makes the content of a result, or another result to be drawn in its place; None if it cannot."""
 
-_renderers: list[tuple[str, Renderer]] = [(mime, Picture) for mime in PICTURE_TYPES]
+_HERE = "oi_tui.widgets.timeline.outputs"
+
+_BUILT_IN = (
+    ("application/vnd.oi-tui.table+json", f"{_HERE}.frame:Frame.of"),
+    ("application/vnd.dataresource+json", f"{_HERE}.frame:Frame.of"),
+    ("image/png", "oi_tui.widgets.timeline.picture:Picture"),
+    ("image/jpeg", "oi_tui.widgets.timeline.picture:Picture"),
+    ("image/gif", "oi_tui.widgets.timeline.picture:Picture"),
+    ("image/webp", "oi_tui.widgets.timeline.picture:Picture"),
+    ("image/svg+xml", f"{_HERE}.svg:of"),
+    ("application/vnd.plotly.v1+json", f"{_HERE}.plotly:PlotlySummary.of"),
+    ("text/markdown", f"{_HERE}.markdown:MarkdownText.of"),
+    ("text/latex", f"{_HERE}.latex:Formula.of"),
+    ("application/json", f"{_HERE}.json:JsonTree.of"),
+    ("text/plain", f"{_HERE}.plain:PlainText"),
+    ("text/html", f"{_HERE}.html:HtmlText.of"),
+    ("*+json", f"{_HERE}.json:JsonTree.of"),
+)
+"""Mime type (or how it ends) and renderer, best first. Each is imported when it is first needed."""
+
+_REPLACED = 3
+"""How often a result may be replaced by another one before it is drawn as text."""
 
 
-def register(mime: str, renderer: Renderer) -> None:
-    """Draw results that have this mime type with `renderer`, before all that were registered earlier."""
-    _renderers.insert(0, (mime, renderer))
+class Choice(NamedTuple):
+    """A renderer that may draw a result."""
+
+    name: str
+    """Who it is, for a remark."""
+    mime: str
+    load: Callable[[], Any]
+    is_ours: bool
+
+
+def choices(output: RichOutput) -> Iterator[Choice]:
+    """The renderers of the types that a result has, best first."""
+    for plugin in found():
+        if plugin.name in output.data:
+            yield Choice(plugin.maker, plugin.name, partial(_loaded, plugin), False)
+    for pattern, reference in _BUILT_IN:
+        if pattern == "text/plain" and not says_something(output.data.get(pattern)):
+            continue
+        ending = pattern[1:] if pattern.startswith("*") else ""
+        mime = next((mime for mime in output.data if ending and mime.endswith(ending)), pattern)
+        if mime in output.data:
+            yield Choice(pattern, mime, partial(resolve_name, reference), True)
 
 
 def content_of(output: RichOutput) -> OutputContent:
     """The content of a result; text where nothing better can be drawn."""
-    for mime, renderer in _renderers:
-        if mime in output.data and (content := renderer(output)) is not None:
-            return content
-    return PlainText(output)
+    return Drawing(output)
+
+
+class Drawing:
+    """The content that the first renderer makes which does not fail."""
+
+    def __init__(self, output: RichOutput) -> None:
+        self._output = output
+        self._choices = choices(output)
+        self._replaced = 0
+        self._failed: list[str] = []
+        self._content = self._next()
+
+    @property
+    def line_count(self) -> int:
+        """See `OutputContent`."""
+        return self._content.line_count
+
+    @property
+    def has_more(self) -> bool:
+        """See `OutputContent`."""
+        return self._content.has_more
+
+    @property
+    def beyond(self) -> int:
+        """See `OutputContent`."""
+        return self._content.beyond
+
+    def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
+        """See `OutputContent`."""
+        while True:
+            try:
+                drawn = self._content.pieces(canvas, display)
+                break
+            except Exception:
+                # The boundary to renderers, some of which are not ours: the next one draws it.
+                if isinstance(self._content, PlainText):
+                    raise
+                self._report(self._name)
+                self._content = self._next()
+        remarks = [note(canvas, f"{name} could not draw this") for name in self._failed]
+        return [*drawn, *remarks]
+
+    def _next(self) -> OutputContent:
+        for choice in self._choices:
+            self._name = choice.name
+            try:
+                made = self._made(choice)
+            except Exception:
+                # As above.
+                self._report(choice.name)
+                continue
+            if made is not None:
+                return made
+        self._name = ""
+        return PlainText(self._output)
+
+    def _made(self, choice: Choice) -> OutputContent | None:
+        renderer = choice.load()
+        made = renderer(self._output) if renderer is not None else None
+        if isinstance(made, RichOutput):
+            if self._replaced == _REPLACED:
+                return None
+            self._replaced += 1
+            self._output, self._choices = made, choices(made)
+            return self._next()
+        return made if made is None or choice.is_ours else Careful(made)
+
+    def _report(self, name: str) -> None:
+        _log.warning("%s cannot draw a result of the types %s", name, ", ".join(self._output.data), exc_info=True)
+        self._failed.append(name)
+
+
+def _loaded(plugin: Plugin) -> object | None:
+    return plugin.loaded
+
+
+@cache
+def found() -> tuple[Plugin, ...]:
+    """Looked for once, when the first rich result is drawn."""
+    return tuple(plugins(GROUP))

@@ -1,0 +1,322 @@
+"""Rich results as rows: which form is drawn, how each looks, and that nobody's content can break the drawing."""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from oi_tui.app.engine.blocks import CodeBlock
+from oi_tui.app.engine.outputs import RichOutput
+from oi_tui.widgets.timeline.cells import Cell
+from oi_tui.widgets.timeline.outputs import registry
+from oi_tui.widgets.timeline.pieces import Canvas, Display
+
+Rows = Callable[..., list[str]]
+
+NAMELESS = "<IPython.core.display.HTML object>"
+
+
+def block(*outputs: RichOutput) -> CodeBlock:
+    return CodeBlock(id="c", language="python", source="x", state="ok", outputs=outputs)
+
+
+@pytest.fixture
+def drawn(canvas_of: Callable[[int], Canvas]) -> Rows:
+    """Draws a result and gives its rows as text, without the block's own."""
+
+    def draw(output: RichOutput, width: int = 80, display: Display = Display()) -> list[str]:  # noqa: B008  a value
+        cell = Cell(block(output))
+        height = cell.layout(block(output), canvas_of(width), display)
+        return [cell.row(number).text.rstrip() for number in range(2, height - 1)]
+
+    return draw
+
+
+# Which form
+
+
+@pytest.mark.parametrize(
+    ("data", "rows"),
+    [
+        ({"text/plain": "1"}, [" │ 1"]),
+        ({"text/markdown": "**bold**", "text/plain": NAMELESS}, [" │ bold"]),
+        ({"application/json": {"a": [1]}}, [" │ {", ' │   "a": [1]', " │ }"]),
+        ({"application/json": {"a": 1}}, [' │ {"a": 1}']),
+        ({"application/json": {"a": {"b": 1}}}, [" │ {", ' │   "a": {"b": 1}', " │ }"]),
+        ({"text/latex": "$x^2$", "text/plain": "x**2"}, [" │ x²"]),
+        ({"text/latex": "$\\unknown{x}$", "text/plain": "x"}, [" │ x"]),
+        ({"text/html": "<b>x</b>", "text/plain": "y"}, [" │ y"]),
+        ({"text/html": "<b>x</b>", "text/plain": NAMELESS}, [" │ x"]),
+        ({"text/html": "<script>go()</script>"}, [" │ an interactive page: only a browser can show it"]),
+        ({"image/svg+xml": "no drawing", "text/plain": "z"}, [" │ z"]),
+        ({"application/vnd.jupyter.widget-view+json": {"model_id": "1"}, "text/plain": "Slider(1)"}, [" │ Slider(1)"]),
+        ({"application/vnd.other+json": [1, 2]}, [" │ [1, 2]"]),
+        ({"application/x-other": "1"}, [" │ (application/x-other)"]),
+        ({"image/png": "not base64!"}, [" │ figure · this picture cannot be read"]),
+    ],
+)
+def test_R9_every_result_has_a_readable_form(drawn: Rows, data: dict[str, object], rows: list[str]) -> None:
+    assert drawn(RichOutput(data=data)) == rows
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"application/vnd.oi-tui.table+json": 5, "text/plain": "text"},
+        {"application/vnd.oi-tui.table+json": {"index": [], "columns": []}, "text/plain": "text"},
+        {"application/vnd.plotly.v1+json": "x", "text/plain": "text"},
+        {"text/markdown": 5, "text/plain": "text"},
+        {"text/latex": ["x"], "text/plain": "text"},
+        {"text/html": {"a": 1}, "text/plain": "text"},
+        {"image/svg+xml": None, "text/plain": "text"},
+    ],
+)
+def test_a_form_of_the_wrong_shape_gives_way_to_the_next(drawn: Rows, data: dict[str, object]) -> None:
+    assert drawn(RichOutput(data=data)) == [" │ text"]
+
+
+# Plugins
+
+PLUGIN = """
+from oi_tui.app.engine.outputs import RichOutput
+
+def translate(output):
+    return RichOutput(data={"text/markdown": "**" + output.data["application/x-tale"] + "**"})
+
+def decline(output):
+    return None
+
+def fail(output):
+    raise RuntimeError("no")
+
+class FailsLater:
+    line_count = has_more = beyond = 0
+    def __init__(self, output):
+        pass
+    def pieces(self, canvas, display):
+        raise RuntimeError("later")
+
+class TooWide(FailsLater):
+    def pieces(self, canvas, display):
+        from oi_tui.widgets.timeline.pieces import Rows, RowStrip
+        from rich.segment import Segment
+        return [Rows([RowStrip([Segment("x" * 999)], 999, "", 0, 0)])]
+
+class Own(FailsLater):
+    def pieces(self, canvas, display):
+        from rich.segment import Segment
+        from oi_tui.widgets.timeline.pieces import rows
+        return [rows(canvas, [[Segment("drawn by a plugin", canvas.ink.console)]], canvas.ink.console)]
+
+def endless(output):
+    return output
+"""
+
+POINTS = """
+[oi_tui.renderers]
+application/x-tale = oi_tui_tale:translate
+application/x-declined = oi_tui_tale:decline
+application/x-fails = oi_tui_tale:fail
+application/x-later = oi_tui_tale:FailsLater
+application/x-wide = oi_tui_tale:TooWide
+application/x-own = oi_tui_tale:Own
+application/x-endless = oi_tui_tale:endless
+application/x-absent = oi_tui_no_such_module:render
+"""
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A package with renderers, as pip would have installed it."""
+    info = tmp_path / "oi_tui_tale-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: oi-tui-tale\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(POINTS)
+    (tmp_path / "oi_tui_tale.py").write_text(PLUGIN)
+    monkeypatch.syspath_prepend(tmp_path)
+    registry.found.cache_clear()
+    yield
+    registry.found.cache_clear()
+    sys.modules.pop("oi_tui_tale", None)
+
+
+@pytest.mark.usefixtures("plugin")
+@pytest.mark.parametrize(
+    ("mime", "rows"),
+    [
+        ("application/x-tale", [" │ once"]),
+        ("application/x-own", ["   drawn by a plugin"]),
+        ("application/x-declined", [" │ text"]),
+        ("application/x-endless", [" │ text"]),
+        ("application/x-absent", [" │ text"]),
+        ("application/x-fails", [" │ text", " │ oi-tui-tale could not draw this"]),
+        ("application/x-later", [" │ text", " │ oi-tui-tale could not draw this"]),
+        ("application/x-wide", [" │ text", " │ oi-tui-tale could not draw this"]),
+    ],
+)
+def test_a_plugin_draws_its_type_and_what_fails_in_it_is_said(drawn: Rows, mime: str, rows: list[str]) -> None:
+    assert drawn(RichOutput(data={mime: "once", "text/plain": "text"})) == rows
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_plugin_that_cannot_be_imported_is_reported_once(drawn: Rows, caplog: pytest.LogCaptureFixture) -> None:
+    output = RichOutput(data={"application/x-absent": "1", "text/plain": "text"})
+    for _ in range(3):
+        drawn(output)
+
+    reported = [record.getMessage() for record in caplog.records]
+    assert reported == ["the plugin oi_tui_no_such_module:render of oi-tui-tale cannot be loaded"]
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_plugin_is_imported_when_its_type_is_drawn_and_not_before(drawn: Rows) -> None:
+    drawn(RichOutput(data={"text/plain": "text"}))
+    assert "oi_tui_tale" not in sys.modules
+    drawn(RichOutput(data={"application/x-tale": "once"}))
+    assert "oi_tui_tale" in sys.modules
+
+
+# JSON
+
+DEEP = {"name": "x", "many": list(range(300)), "meta": {"inner": {str(key): {"k": key} for key in range(12)}}}
+
+
+def test_a_tree_shows_two_levels_and_says_what_it_folds(drawn: Rows) -> None:
+    rows = drawn(RichOutput(data={"application/json": DEEP}))
+
+    assert rows[:3] == [" │ {", ' │   "name": "x",', ' │   "many": [']
+    assert rows[-7:] == [
+        " │     4,",
+        " │     … 295 more items",
+        " │   ],",
+        ' │   "meta": {',
+        ' │     "inner": {… 12 keys}',
+        " │   }",
+        " │ }",
+    ]
+    assert len(rows) <= 21
+
+
+def test_an_opened_tree_shows_all_within_a_bound(drawn: Rows) -> None:
+    rows = drawn(RichOutput(data={"application/json": DEEP}), display=Display("open"))
+    assert " │     299" in rows
+    assert ' │       "11": {"k": 11}' in rows
+    endless = drawn(RichOutput(data={"application/json": list(range(1_000_000))}), display=Display("open"))
+    assert 5_000 <= len(endless) <= 5_002
+    assert "more" in endless[-1] + endless[-2]
+
+
+def test_what_ipython_says_of_json_is_heeded(drawn: Rows) -> None:
+    wanted = {"application/json": {"root": "config", "expanded": True}}
+    value = {"a": {"b": {"c": [{"d": None}, {}, []]}}}
+
+    assert drawn(RichOutput(data={"application/json": value}, metadata=wanted)) == [
+        *(" │ config: {", ' │   "a": {', ' │     "b": {', ' │       "c": [', ' │         {"d": null},'),
+        *(" │         {},", " │         []", " │       ]", " │     }", " │   }", " │ }"),
+    ]
+    assert ' │     "b": {… 1 key}' in drawn(RichOutput(data={"application/json": value}))
+
+
+def test_wide_json_moves_sideways(drawn: Rows) -> None:
+    output = RichOutput(data={"application/json": {"text": "0123456789" * 20}})
+
+    assert drawn(output, 24)[1] == ' │   "text": "01234567›'
+    assert drawn(output, 24, Display(shift=10))[1] == " │ ‹012345678901234567›"
+
+
+# Markdown, LaTeX, plotly
+
+
+def test_markdown_is_drawn_as_prose_is(drawn: Rows) -> None:
+    text = "# Title\n\nSome *words*.\n\n- one\n\n| a | b |\n|---|--:|\n| x | 1 |\n"
+
+    rows = drawn(RichOutput(data={"text/markdown": text}))
+
+    assert rows[:5] == [" │ Title", " │ ─────", " │", " │ Some words.", " │"]
+    assert " │ x │ 1" in rows
+
+
+def test_long_markdown_shows_its_head_and_tail(drawn: Rows) -> None:
+    output = RichOutput(data={"text/markdown": "\n".join(f"- item {number}" for number in range(100))})
+
+    assert drawn(output)[10] == " │ … 80 more lines · enter to show"
+    assert len(drawn(output, display=Display("open"))) == 100
+
+
+def test_a_formula_is_readable(drawn: Rows) -> None:
+    assert drawn(RichOutput(data={"text/latex": "$$\\begin{pmatrix} 1 & 2 \\\\ 3 & 4 \\end{pmatrix}$$"})) == [
+        " │ ⎛1  2⎞",
+        " │ ⎝3  4⎠",
+    ]
+
+
+FIGURE = {
+    "data": [
+        {"type": "scatter", "mode": "lines", "name": "mean", "x": [1, 2, 3], "y": [4.5, None, 6]},
+        {"type": "bar", "x": ["Oslo", "Bergen"], "y": {"dtype": "f8", "bdata": "AAAAAAAA8D8AAAAAAAAAQA=="}},
+    ],
+    "layout": {"title": {"text": "Scores<br>2026"}, "xaxis": {"title": {"text": "month"}}},
+}
+
+
+def test_a_plotly_figure_is_told_in_words_and_how_to_see_it(drawn: Rows) -> None:
+    rows = drawn(RichOutput(data={"application/vnd.plotly.v1+json": FIGURE, "text/html": "<script></script>"}), 100)
+
+    assert rows[:4] == [
+        " │ Scores 2026",
+        " │ x: month",
+        " │ scatter (lines) “mean” · 3 points · x 1 to 3 · y 4.5 to 6",
+        " │ bar · 2 points · x Oslo to Bergen · y 1 to 2",
+    ]
+    assert "pip install kaleido" in " ".join(rows[4:])
+
+
+# HTML
+
+PAGE = dedent("""\
+    <!doctype html><html><head><title>no</title><style>p { color: red }</style></head><body>
+    <h1>Report &amp; more</h1>
+    <p>Some <b>bold</b> text
+       with <a href="https://example.org/a?b=1&amp;c">a link</a> and <a href="javascript:alert(1)">none</a>.</p>
+    <ul><li>one<li>two<ol start=3><li>deep</ol></ul>
+    <pre>
+      kept   as it is
+    </pre>
+    <p hidden>no</p><div style="display: none">no</div><script>if (a < b) no()</script>
+    <img src="http://example.org/x.png" alt="a cat">
+    <table><caption>Scores</caption><tr><th>shop<th>score</tr><tr><td>Oslo<td>12.5</tr><tr><td>東京<td>7</table>
+    </body></html>
+""")
+
+
+def test_R9_html_is_read_without_a_browser(drawn: Rows) -> None:
+    assert drawn(RichOutput(data={"text/html": PAGE}), 70, Display("open")) == [
+        " │ Report & more",
+        " │ ─────────────",
+        " │",
+        " │ Some bold text with a link (https://example.org/a?b=1&c) and none.",
+        " │",
+        " │ • one",
+        " │ • two",
+        " │   3. deep",
+        " │",
+        " │   kept   as it is",
+        " │",
+        " │ [picture: a cat]",
+        " │",
+        " │ Scores",
+        " │",
+        " │ shop  score",
+        " │ Oslo   12.5",
+        " │ 東京      7",
+    ]
+
+
+def test_a_html_table_alone_is_a_table(drawn: Rows) -> None:
+    body = "".join(f"<tr><th>{number}<td>{number * 2}</tr>" for number in range(100))
+    output = RichOutput(data={"text/html": f"<table><thead><tr><th><th>value</thead>{body}</table>"})
+
+    assert drawn(output)[:3] == [" │     value", " │  0      0", " │  1      2"]
+    assert drawn(output)[-3:] == [" │ … 90 more rows · enter to show", " │ 98    196", " │ 99    198"]

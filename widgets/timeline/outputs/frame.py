@@ -1,0 +1,40 @@
+"""Data frames and other tables that come as tables."""
+
+from oi_tui.app.engine.outputs import RichOutput
+from oi_tui.widgets.timeline.outputs.table import Table, table_of
+from oi_tui.widgets.timeline.outputs.table_lines import has_more, table_lines
+from oi_tui.widgets.timeline.pieces import Canvas, Display, Piece, rows
+
+
+class Frame:
+    """The first rows of a table and its last ones; all that are here when it is opened."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._beyond = 0
+
+    @classmethod
+    def of(cls, output: RichOutput) -> "Frame | None":
+        """The table that a result is."""
+        table = table_of(output)
+        return None if table is None else cls(table)
+
+    @property
+    def line_count(self) -> int:
+        """Rows that can be shown."""
+        return len(self._table.rows)
+
+    @property
+    def has_more(self) -> bool:
+        """Whether rows are hidden that can be shown."""
+        return has_more(self._table)
+
+    @property
+    def beyond(self) -> int:
+        """Cells by which it is too wide."""
+        return self._beyond
+
+    def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
+        """Its lines."""
+        lines, self._beyond = table_lines(self._table, canvas.ink, canvas.room, display)
+        return [rows(canvas, lines, canvas.ink.console, "│", canvas.ink.console_faint)]

@@ -1,0 +1,181 @@
+"""JSON as a tree: two levels at first, and what is folded says how much it holds."""
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from pygments.token import Token, _TokenType
+from rich.style import Style
+
+from oi_tui.app.engine.outputs import RichOutput
+from oi_tui.widgets.timeline.console import HEAD, LONGEST, LONGEST_LINE, TAIL
+from oi_tui.widgets.timeline.ink import Ink
+from oi_tui.widgets.timeline.markdown import one_line
+from oi_tui.widgets.timeline.outputs.layout import sideways
+from oi_tui.widgets.timeline.pieces import Canvas, Display, Piece, rows
+
+AT_ONCE = HEAD + TAIL + 1
+"""Lines of a folded tree."""
+
+LEVELS = 2
+"""Levels of a folded tree that are looked into."""
+
+MOST = AT_ONCE - 3
+"""Items of a container that such a tree has room for, with its brackets and a remark."""
+
+DEEPEST = 60
+"""Levels of an opened one."""
+
+SHORT = 60
+"""Cells of a container that is written on one line."""
+
+INDENT = "  "
+
+Row = list[tuple[str, _TokenType | None]]
+"""Texts and what they are; None is a remark."""
+
+
+class JsonTree:
+    """A value, folded or open."""
+
+    def __init__(self, value: object, root: str = "", levels: int = LEVELS) -> None:
+        self._value = value
+        self._root = root
+        self._folded, self._has_more = _fitting(value, root, levels)
+        self._beyond = 0
+
+    @classmethod
+    def of(cls, output: RichOutput) -> "JsonTree | None":
+        """The first JSON form of a result, with what `IPython.display.JSON` wants of it."""
+        mimes = sorted(output.data, key=lambda mime: mime != "application/json")
+        mime = next((mime for mime in mimes if mime == "application/json" or mime.endswith("+json")), None)
+        if mime is None:
+            return None
+        match output.metadata.get(mime):
+            case dict() as wanted:
+                pass
+            case _:
+                wanted = {}
+        root = wanted.get("root")
+        expanded = wanted.get("expanded") is True
+        label = root if isinstance(root, str) and root != "root" else ""  # "root" is what IPython says by itself
+        return cls(output.data[mime], label, DEEPEST if expanded else LEVELS)
+
+    @property
+    def line_count(self) -> int:
+        """It has no lines of its own."""
+        return 0
+
+    @property
+    def has_more(self) -> bool:
+        """Whether something is folded."""
+        return self._has_more
+
+    @property
+    def beyond(self) -> int:
+        """Cells by which it is too wide."""
+        return self._beyond
+
+    def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
+        """The tree."""
+        ink = canvas.ink
+        drawn = self._folded
+        if display.fold == "open":
+            drawn = list(islice(_tree(self._value, self._root, DEEPEST, LONGEST), LONGEST))
+            if len(drawn) == LONGEST:
+                drawn.append([("… more lines are left out here", None)])
+        runs = [[(text, _style(kind, ink)) for text, kind in row] for row in drawn]
+        lines, self._beyond = sideways(runs, display.shift, canvas.room)
+        return [rows(canvas, lines, ink.code, "│", ink.code_faint)]
+
+
+def _style(kind: _TokenType | None, ink: Ink) -> Style:
+    return ink.code + Style(color=ink.palette.inks.dim) if kind is None else ink.token(kind)
+
+
+def _fitting(value: object, root: str, levels: int) -> tuple[list[Row], bool]:
+    """As many levels as fit at once, and whether something is folded."""
+    for depth, items in ((levels, MOST), (LEVELS, MOST), (LEVELS, 5), (LEVELS, 2), (1, 1)):
+        drawn = list(islice(_tree(value, root, depth, items), AT_ONCE + 1))
+        if len(drawn) <= AT_ONCE:
+            break
+    return drawn[:AT_ONCE], any(kind is None for row in drawn for _, kind in row)
+
+
+def _tree(value: object, root: str, levels: int, items: int) -> Iterator[Row]:
+    """Lines of a value. Containers below `levels` are folded; each inside the first shows so many `items` at most."""
+    first: Row = [(one_line(root[:LONGEST_LINE]), Token.Name.Attribute), (": ", Token.Text)] if root else []
+    yield from _lines(first, value, "", "", levels, items, max(items, MOST))
+
+
+def _lines(
+    before: Row, value: object, indent: str, after: str, levels: int, items: int, first: int = 0
+) -> Iterator[Row]:
+    """`first` is how many items this container shows, where it is another number than for those in it."""
+    if not isinstance(value, dict | list) or not value:
+        yield [*before, *_scalar(value), (after, Token.Punctuation)]
+        return
+    opening, closing, noun = ("{", "}", "key") if isinstance(value, dict) else ("[", "]", "item")
+    if (short := _on_one_line(value)) is not None:
+        yield [*before, *short, (after, Token.Punctuation)]
+        return
+    if not levels:
+        count = f"… {len(value):,} {noun}{'' if len(value) == 1 else 's'}"
+        yield [*before, (opening, Token.Punctuation), (count, None), (closing + after, Token.Punctuation)]
+        return
+    yield [*before, (opening, Token.Punctuation)]
+    deeper = indent + INDENT
+    most = first or items
+    shown = len(value) if len(value) <= most + 1 else most
+    for number, (key, inner) in enumerate(islice(_pairs(value), shown), 1):
+        start: Row = [(deeper, Token.Text)]
+        if key is not None:
+            start += [(_quoted(key), Token.Name.Attribute), (": ", Token.Punctuation)]
+        yield from _lines(start, inner, deeper, "," if number < len(value) else "", levels - 1, items)
+    if shown < len(value):
+        yield [(deeper, Token.Text), (f"… {len(value) - shown:,} more {noun}s", None)]
+    yield [(indent, Token.Text), (closing + after, Token.Punctuation)]
+
+
+def _pairs(value: dict[str, Any] | list[Any]) -> Iterable[tuple[str | None, Any]]:
+    return value.items() if isinstance(value, dict) else ((None, inner) for inner in value)
+
+
+def _on_one_line(value: dict[str, Any] | list[Any]) -> Row | None:
+    """A list of a few short scalars; a dict of more than two is read better below each other."""
+    if len(value) > (SHORT // 3 if isinstance(value, list) else 2):
+        return None
+    opening, closing = ("{", "}") if isinstance(value, dict) else ("[", "]")
+    row: Row = [(opening, Token.Punctuation)]
+    for number, (key, inner) in enumerate(_pairs(value)):
+        if (isinstance(inner, dict | list) and inner) or (isinstance(inner, str) and len(inner) > SHORT):
+            return None
+        if number:
+            row.append((", ", Token.Punctuation))
+        if key is not None:
+            row += [(_quoted(key), Token.Name.Attribute), (": ", Token.Punctuation)]
+        row += _scalar(inner)
+    row.append((closing, Token.Punctuation))
+    return row if sum(len(text) for text, _ in row) <= SHORT else None
+
+
+def _scalar(value: object) -> Row:
+    match value:
+        case str():
+            return [(_quoted(value), Token.Literal.String)]
+        case bool() | None:
+            return [(json.dumps(value), Token.Keyword.Constant)]
+        case int() | float():
+            return [(str(value), Token.Literal.Number)]
+        case dict():
+            return [("{}", Token.Punctuation)]
+        case list():
+            return [("[]", Token.Punctuation)]
+        case _:
+            return [(one_line(str(value)[:LONGEST_LINE]), Token.Text)]
+
+
+def _quoted(text: str) -> str:
+    cut = one_line(json.dumps(text[:LONGEST_LINE], ensure_ascii=False))
+    return cut if len(text) <= LONGEST_LINE else cut[:-1] + '…"'

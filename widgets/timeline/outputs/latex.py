@@ -1,0 +1,50 @@
+"""LaTeX results: formulas as Unicode."""
+
+from oi_tui.app.engine.forms import says_something
+from oi_tui.app.engine.outputs import RichOutput
+from oi_tui.widgets.timeline.markdown import clean
+from oi_tui.widgets.timeline.math import readable_math
+from oi_tui.widgets.timeline.outputs.layout import folded, is_folded, sideways
+from oi_tui.widgets.timeline.pieces import Canvas, Display, Piece, rows
+from oi_tui.widgets.timeline.wrap import Run
+
+
+class Formula:
+    """A `text/latex` form. What is in lines stays in lines: fractions and matrices are pictures of text."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.split("\n")
+        self._beyond = 0
+
+    @classmethod
+    def of(cls, output: RichOutput) -> "Formula | None":
+        """The formula, unless it cannot be read and there is a text that says more."""
+        latex = output.data.get("text/latex")
+        if not isinstance(latex, str) or not latex.strip():
+            return None
+        text = clean(readable_math(latex)).strip("\n")
+        if not text or ("\\" in text and says_something(output.data.get("text/plain"))):
+            return None
+        return cls(text)
+
+    @property
+    def line_count(self) -> int:
+        """Lines of it."""
+        return len(self._lines)
+
+    @property
+    def has_more(self) -> bool:
+        """Whether lines are hidden."""
+        return is_folded(len(self._lines))
+
+    @property
+    def beyond(self) -> int:
+        """Cells by which it is too wide."""
+        return self._beyond
+
+    def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
+        """The lines, moved sideways where they are wider than the room."""
+        ink = canvas.ink
+        runs: list[list[Run]] = [[(line, ink.console)] for line in self._lines]
+        lines, self._beyond = sideways(runs, display.shift, canvas.room)
+        return [rows(canvas, folded(lines, display.fold, ink.console_dim), ink.console, "│", ink.console_faint)]

@@ -1,0 +1,33 @@
+"""What several renderers do with their lines: show the first and last ones, and move wide ones sideways."""
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+
+from oi_tui.widgets.timeline.console import HEAD, TAIL, hidden, shown
+from oi_tui.widgets.timeline.pieces import Fold
+from oi_tui.widgets.timeline.wrap import Line, Run, window
+
+
+def folded(lines: Sequence[Line], fold: Fold, dim: Style) -> list[Line]:
+    """All lines, or the first and last of them with a remark between."""
+    remark: Line = [Segment(hidden(len(lines) - HEAD - TAIL, fold), dim)]
+    return [remark if number is None else lines[number] for number in shown(len(lines), fold)]
+
+
+def is_folded(count: int) -> bool:
+    """Whether so many lines are not all shown at once."""
+    return count > HEAD + TAIL + 1
+
+
+def width_of(runs: Sequence[Run]) -> int:
+    """Cells of one row."""
+    return sum(cell_len(text) for text, _ in runs)
+
+
+def sideways(rows: Sequence[Sequence[Run]], shift: int, room: int) -> tuple[list[Line], int]:
+    """The rows within their room, and the cells by which the widest of them is too wide."""
+    beyond = max((width_of(row) for row in rows), default=0) - room
+    return [window(row, shift, room) if row else [] for row in rows], max(0, beyond)

@@ -1,0 +1,47 @@
+"""Plotly figures without a browser: what they are about, and how to get pictures of them."""
+
+from oi_tui.app.engine.figures import PLOTLY_TYPE, plotly_summary
+from oi_tui.app.engine.outputs import RichOutput
+from oi_tui.widgets.timeline.markdown import one_line
+from oi_tui.widgets.timeline.pieces import Canvas, Display, Piece, rows
+from oi_tui.widgets.timeline.wrap import Line, wrap
+
+ADVICE = (
+    "interactive figure · for pictures of such figures: pip install kaleido, "
+    "then plotly.io.renderers.default = 'plotly_mimetype+png'"
+)
+
+
+class PlotlySummary:
+    """Title, axes, and a line about each trace."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self._lines = [one_line(line) for line in lines]
+
+    @classmethod
+    def of(cls, output: RichOutput) -> "PlotlySummary | None":
+        """What a figure shows. (Where the kernel made a picture as well, that one is drawn, by `picture.py`.)"""
+        lines = plotly_summary(output.data.get(PLOTLY_TYPE))
+        return cls(lines) if lines else None
+
+    @property
+    def line_count(self) -> int:
+        """It has none of its own."""
+        return 0
+
+    @property
+    def has_more(self) -> bool:
+        """Nothing is hidden."""
+        return False
+
+    @property
+    def beyond(self) -> int:
+        """It is wrapped."""
+        return 0
+
+    def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
+        """The lines, and a remark."""
+        ink = canvas.ink
+        lines: list[Line] = [row for line in self._lines for row in wrap([(line, ink.console)], canvas.room)]
+        lines += wrap([(ADVICE, ink.console_dim)], canvas.room)
+        return [rows(canvas, lines, ink.console, "│", ink.console_faint)]

@@ -1,0 +1,106 @@
+"""SVG drawings: as pictures where cairosvg is installed (the extra `svg`), else as a line about them."""
+
+import os
+import subprocess
+import sys
+from functools import cached_property
+from importlib.util import find_spec
+
+from oi_tui.app.engine.figures import SVG_TYPE, Drawing, drawing_of
+from oi_tui.app.engine.outputs import RichOutput
+from oi_tui.widgets.timeline.console import note
+from oi_tui.widgets.timeline.outputs import svg_worker
+from oi_tui.widgets.timeline.picture import Picture
+from oi_tui.widgets.timeline.pieces import Canvas, Display, Piece
+from oi_tui.widgets.timeline.pixels import Source
+
+MOST_CHARACTERS = 8_000_000
+LARGEST = 1600
+"""Pixels of the longer side that are drawn; a drawing has no pixels of its own."""
+USUAL = (640, 480)
+"""Pixels of a drawing that does not say how large it is."""
+SMALLEST = 200
+"""Pixels of the longer side: what is smaller is an icon, and it is drawn larger, for it does not get coarse."""
+
+_ENVIRON = ("PATH", "HOME", "LANG", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
+"""What it takes to find the library and fonts; no keys."""
+
+
+class SvgSource(Source):
+    """The picture of an SVG. It is drawn when its pixels are wanted, which is in a worker and may take a while."""
+
+    def __init__(self, svg: str) -> None:
+        self._svg = svg
+        self._pixels = fitted(drawing_of(svg).size or USUAL)
+        super().__init__(b"")
+
+    @cached_property
+    def data(self) -> bytes:
+        """A PNG; empty where it cannot be drawn."""
+        return png_of(self._svg, self._pixels)
+
+    def _measure(self) -> tuple[int, int] | None:
+        return self._pixels
+
+
+class SvgLine:
+    """What is said of a drawing that cannot be shown."""
+
+    def __init__(self, drawing: Drawing, why: str) -> None:
+        self._text = f"{drawing.text} · {why}"
+
+    @property
+    def line_count(self) -> int:
+        """None of its own."""
+        return 0
+
+    @property
+    def has_more(self) -> bool:
+        """Nothing is hidden."""
+        return False
+
+    @property
+    def beyond(self) -> int:
+        """It fits."""
+        return 0
+
+    def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
+        """The line."""
+        return [note(canvas, self._text)]
+
+
+def of(output: RichOutput) -> Picture | SvgLine | None:
+    """What is drawn of a result that is an SVG."""
+    svg = output.data.get(SVG_TYPE)
+    if not isinstance(svg, str) or "<" not in svg:
+        return None
+    drawing = drawing_of(svg)
+    if len(svg) > MOST_CHARACTERS:
+        return SvgLine(drawing, "too long to be drawn here")
+    if find_spec("cairosvg") is None:
+        return SvgLine(drawing, "to see such drawings here: pip install 'oi-tui[svg]'")
+    return Picture.of(SvgSource(svg), drawing.text if drawing.title else "drawing")
+
+
+def png_of(svg: str, size: tuple[int, int]) -> bytes:
+    """The drawing in so many pixels, made in a process of its own; empty if it cannot be made."""
+    environ = {name: value for name, value in os.environ.items() if name in _ENVIRON}
+    command = [sys.executable, "-I", "-m", svg_worker.__name__, *map(str, size)]
+    try:
+        finished = subprocess.run(
+            command,
+            input=svg.encode("utf-8", "replace"),
+            capture_output=True,
+            timeout=2 * svg_worker.SECONDS,
+            env=environ,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return b""
+    return finished.stdout if finished.returncode == 0 else b""
+
+
+def fitted(size: tuple[int, int]) -> tuple[int, int]:
+    """Pixels to draw: of its own size, where that is neither tiny nor huge."""
+    longest = max(size)
+    scale = min(LARGEST, max(SMALLEST, longest)) / longest
+    return max(1, round(size[0] * scale)), max(1, round(size[1] * scale))

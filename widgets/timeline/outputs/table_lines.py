@@ -1,0 +1,155 @@
+"""A table as lines: columns as wide as what is shown of them; labels stay while the rest moves sideways."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from rich.style import Style
+
+from oi_tui.widgets.timeline.console import LONGEST
+from oi_tui.widgets.timeline.ink import Ink
+from oi_tui.widgets.timeline.outputs.table import Table
+from oi_tui.widgets.timeline.pieces import Display, Fold
+from oi_tui.widgets.timeline.wrap import Line, Run, crop, fold, window
+
+HEAD, TAIL = 8, 2
+"""Rows of a long table that are shown at once."""
+
+WIDEST, WIDEST_OPEN = 40, 120
+"""Cells of a column."""
+
+GAP = 2
+"""Cells between two columns."""
+
+_MISSING = frozenset(("NaN", "NaT", "None", "<NA>", "null", ""))
+
+
+class Drawn(NamedTuple):
+    """The lines of a table."""
+
+    lines: list[Line]
+    beyond: int
+    """Cells by which they are too wide."""
+
+
+def has_more(table: Table) -> bool:
+    """Whether rows are here that are not shown at once."""
+    return len(table.rows) > HEAD + TAIL + 1
+
+
+def table_lines(table: Table, ink: Ink, room: int, display: Display) -> Drawn:
+    """Names, types and rows, and a remark where rows or columns are left out.
+
+    The type of an index without a name says nothing that anybody wants to know.
+    """
+    numbers = list(_shown(table, display.fold))
+    widest = WIDEST_OPEN if display.fold == "open" else WIDEST
+    kinds = [column.kind if column.name or at >= table.index else "" for at, column in enumerate(table.columns)]
+    widths = _widths(table, kinds, [number for number in numbers if number is not None], widest)
+    bold, dim = ink.console + Style(bold=True), ink.console_dim
+    rows: list[tuple[list[Run], list[Run]] | str] = []
+    if any(column.name for column in table.columns):
+        rows.append(_row(table, (column.name for column in table.columns), widths, [bold] * len(widths)))
+    if any(kinds):
+        rows.append(_row(table, kinds, widths, [dim] * len(widths)))
+    for number in numbers:
+        if number is None:
+            rows.append(_left_out(table, display.fold))
+            continue
+        cells = table.rows[number]
+        styles = [dim if at < table.index or cell in _MISSING else ink.console for at, cell in enumerate(cells)]
+        rows.append(_row(table, cells, widths, styles))
+    return _placed(table, rows, widths, ink, room, display.shift)
+
+
+def _placed(
+    table: Table, rows: list[tuple[list[Run], list[Run]] | str], widths: list[int], ink: Ink, room: int, shift: int
+) -> Drawn:
+    """Labels at their place, the other columns as far as they are moved."""
+    labels = sum(widths[: table.index]) + GAP * table.index
+    if labels > room // 2:
+        labels = 0  # they would leave no room for what they are the labels of, so they move too
+    inner = max(1, room - labels)
+    whole = sum(widths) + GAP * (len(widths) - 1)
+    beyond = max(0, whole - labels - inner)
+    lines: list[Line] = []
+    for row in rows:
+        if isinstance(row, str):
+            lines.append(crop([(row, ink.console_dim)], room))
+        elif labels:
+            fixed: Line = [Segment(text, style) for text, style in row[0]]
+            lines.append([*fixed, *(window(row[1], shift, inner) if row[1] else [])])
+        else:
+            lines.append(window([*row[0], *row[1]], shift, inner))
+    if beyond or table.hidden_columns or table.hidden_rows:
+        lines.append(crop([(_size(table, beyond), ink.console_dim)], room))
+    return Drawn(lines, beyond)
+
+
+def _size(table: Table, beyond: int) -> str:
+    """How large the whole is, and how to see what is beyond the edge."""
+    here = len(table.columns) - table.index
+    said = f"{table.total_rows:,} {_plural('row', table.total_rows)} × "
+    said += f"{table.total_columns:,} {_plural('column', table.total_columns)}"
+    if table.hidden_columns:
+        said += f", the first {here:,} are here"
+    return said + " · → for more columns" if beyond else said
+
+
+def _plural(noun: str, count: int) -> str:
+    return noun if count == 1 else noun + "s"
+
+
+def _shown(table: Table, fold: Fold) -> Iterator[int | None]:
+    """Numbers of rows; None where some are left out."""
+    count = len(table.rows)
+    if fold != "open" and count > HEAD + TAIL + 1:
+        yield from (*range(HEAD), None, *range(count - TAIL, count))
+        return
+    for number in range(min(count, LONGEST)):
+        if number == table.head and table.hidden_rows:
+            yield None
+        yield number
+    if (table.hidden_rows and table.head >= count) or count > LONGEST:
+        yield None
+
+
+def _left_out(table: Table, fold: Fold) -> str:
+    if fold != "open" and has_more(table):
+        return f"… {table.total_rows - HEAD - TAIL:,} more rows · enter to show"
+    missing = table.total_rows - min(len(table.rows), LONGEST)
+    return f"… {missing:,} more {_plural('row', missing)} are not kept here"
+
+
+def _widths(table: Table, kinds: Iterable[str], numbers: Iterable[int], widest: int) -> list[int]:
+    widths = [max(_cells(column.name), _cells(kind)) for column, kind in zip(table.columns, kinds, strict=True)]
+    for number in numbers:
+        for at, cell in enumerate(table.rows[number]):
+            if len(cell) > widths[at] or not cell.isascii():
+                widths[at] = max(widths[at], _cells(cell))
+    return [max(1, min(width, widest)) for width in widths]
+
+
+def _row(table: Table, cells: Iterable[str], widths: list[int], styles: list[Style]) -> tuple[list[Run], list[Run]]:
+    """Labels and the other cells, each with its gap at the right."""
+    runs = []
+    last = len(widths) - 1
+    for at, (cell, width, style) in enumerate(zip(cells, widths, styles, strict=True)):
+        text = _fitted(cell, width)
+        padding = " " * (width - _cells(text))
+        text = padding + text if table.columns[at].is_number else text + padding
+        runs.append((text if at == last else text + " " * GAP, style))
+    return runs[: table.index], runs[table.index :]
+
+
+def _fitted(text: str, width: int) -> str:
+    if len(text) <= width and text.isascii():
+        return text
+    if cell_len(text) <= width:
+        return text
+    return text[: fold(text, width - 1)[1]] + "…" if width > 2 else set_cell_size(text, width)
+
+
+def _cells(text: str) -> int:
+    return len(text) if text.isascii() else cell_len(text)
