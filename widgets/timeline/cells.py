@@ -43,13 +43,18 @@ class Cell:
     @property
     def error_row(self) -> int | None:
         """Row of the line of source that raised the error, None where there is none to see."""
-        return None
+        return self._content.error_row if isinstance(self._content, Code) else None
+
+    @property
+    def behind(self) -> bool:
+        """Whether another layout has more to show, although nothing changed."""
+        return isinstance(self._content, Code) and self._content.behind
 
     def layout(self, block: Block, canvas: Canvas, display: Display) -> int:
         """Bring the rows up to date; returns the height."""
         if block is not self._block:
             self._take(block)
-        elif canvas is self._canvas and display == self._display and not self._stale:
+        elif canvas is self._canvas and display == self._display and not self._stale and not self.behind:
             return self.height
         self._canvas, self._display, self._stale = canvas, display, False
         self._stack = Stack(self._content.pieces(canvas, display))

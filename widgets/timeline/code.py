@@ -3,14 +3,18 @@
 from rich.style import Style
 
 from oi_tui.app.engine.blocks import CodeBlock
-from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput
-from oi_tui.widgets.timeline.console import Stream, Traceback, note
+from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput, WholeOutput
+from oi_tui.widgets.timeline.console import Stream, note
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.markdown import one_line
 from oi_tui.widgets.timeline.outputs.registry import OutputContent, content_of
 from oi_tui.widgets.timeline.pieces import Canvas, Display, Piece, rows
 from oi_tui.widgets.timeline.source import Source, SourceRows
+from oi_tui.widgets.timeline.tracebacks import Traceback, line_of_group
 from oi_tui.widgets.timeline.wrap import Run, crop
+
+HEADER = 1
+"""Rows above the source."""
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
@@ -18,15 +22,21 @@ SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 class Shown:
     """An output and the pieces that were drawn of it."""
 
-    def __init__(self, output: Output, content: OutputContent) -> None:
+    def __init__(self, output: Output, content: OutputContent, whole: WholeOutput | None = None) -> None:
         self.output = output
         self.content = content
+        self.whole = whole
         self._drawn_for: tuple[Canvas, Display] | None = None
         self._pieces: list[Piece] = []
 
+    @property
+    def behind(self) -> bool:
+        """Whether there was more to read than a frame has time for."""
+        return isinstance(self.content, Stream) and self.content.behind
+
     def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
         """The rows, drawn once: a spinner that turns above them costs nothing here."""
-        if self._drawn_for != (canvas, display):
+        if self._drawn_for != (canvas, display) or self.behind:
             self._drawn_for = canvas, display
             self._pieces = self.content.pieces(canvas, display)
         return self._pieces
@@ -47,6 +57,8 @@ class Code:
         """Seconds since it was first seen running, None before the first frame of the spinner."""
         self.tick = 0
         """Frame of the spinner."""
+        self.behind = False
+        """Whether the next layout goes on to read output that this one had no time for."""
 
     def update(self, block: CodeBlock) -> None:
         """A newer version of the block."""
@@ -57,6 +69,8 @@ class Code:
             if self._rows.active_line != self._active_line:
                 self._rows.activate(self._active_line)
         self._take_outputs()
+        if self._rows is not None:
+            self._rows.blame(self.error_line)
 
     @property
     def language(self) -> str:
@@ -74,6 +88,24 @@ class Code:
         return max((shown.content.beyond for shown in self._outputs), default=0)
 
     @property
+    def error_line(self) -> int | None:
+        """1-based line of the source that raised the error, None if there is none or it is not known."""
+        for shown in reversed(self._outputs):
+            if isinstance(shown.content, Traceback):
+                return self._in_source(shown.content.line_of_own_code)
+        if self._block.state == "error" and self._block.language == "python":
+            for shown in reversed(self._outputs):
+                if isinstance(shown.output, StreamOutput) and shown.output.name == "stderr":
+                    return self._in_source(line_of_group(shown.output.text))
+        return None
+
+    @property
+    def error_row(self) -> int | None:
+        """Row of that line, as of the last layout; None where the source is not shown."""
+        line = self.error_line
+        return HEADER + self._rows.first_row(line) if line is not None and self._rows is not None else None
+
+    @property
     def _is_asked_about(self) -> bool:
         """The question below shows the source; twice on one small screen it would only push the answer away."""
         return self._block.state == "waiting"
@@ -82,12 +114,15 @@ class Code:
         """Header, source, outputs."""
         header = self._header(canvas)
         if display.fold == "closed" or (display.fold == "short" and self._is_asked_about):
+            self.behind, self._rows = False, None
             return [header]
         if self._rows is None or self._canvas is not canvas:
             self._canvas, self._rows = canvas, SourceRows(self._source, canvas, self._active_line)
+            self._rows.blame(self.error_line)
         pieces: list[Piece] = [header, self._rows]
         for shown in self._outputs:
             pieces += shown.pieces(canvas, display)
+        self.behind = any(shown.behind for shown in self._outputs)
         if self._block.dropped:
             pieces.append(note(canvas, f"… {self._block.dropped:,} more characters were not kept"))
         return pieces
@@ -99,9 +134,12 @@ class Code:
     def _take_outputs(self) -> None:
         kept = self._outputs
         self._outputs = [
-            _renewed(kept[number] if number < len(kept) else None, output)
+            _renewed(kept[number] if number < len(kept) else None, output, self._block.whole)
             for number, output in enumerate(self._block.outputs)
         ]
+
+    def _in_source(self, line: int | None) -> int | None:
+        return line if line is not None and 1 <= line <= len(self._source.lines) else None
 
     def _header(self, canvas: Canvas) -> Piece:
         ink, block = canvas.ink, self._block
@@ -178,16 +216,20 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _renewed(before: Shown | None, output: Output) -> Shown:
-    if before is not None and before.output is output:
+def _renewed(before: Shown | None, output: Output, whole: WholeOutput | None) -> Shown:
+    if before is not None and before.output is output and (before.whole == whole or not _is_stream(output)):
         return before
     match output, before:
         case StreamOutput(), Shown(output=StreamOutput(name=name), content=Stream() as stream) if name == output.name:
-            stream.update(output)
-            return Shown(output, stream)
+            stream.update(output, whole)
+            return Shown(output, stream, whole)
         case StreamOutput(), _:
-            return Shown(output, Stream(output))
+            return Shown(output, Stream(output, whole), whole)
         case ErrorOutput(), _:
             return Shown(output, Traceback(output))
         case RichOutput(), _:
             return Shown(output, content_of(output))
+
+
+def _is_stream(output: Output) -> bool:
+    return isinstance(output, StreamOutput)

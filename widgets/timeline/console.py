@@ -1,20 +1,18 @@
-"""What running code printed, as rows: streams and tracebacks.
+"""What running code printed, as rows.
 
 Long output shows its head and its tail; the rest is a key away. stderr stands on a tinted ground
 behind a heavier mark, so that it is told apart without colour too.
 """
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from rich.segment import Segment
-from rich.style import Style
-
-from oi_tui.app.engine.outputs import ErrorOutput, StreamOutput
+from oi_tui.app.engine.outputs import StreamOutput, Tail, WholeOutput
 from oi_tui.app.engine.text import safe_text
-from oi_tui.widgets.timeline.markdown import clean
+from oi_tui.widgets.timeline.lines import Brush, LineRows, Lines
 from oi_tui.widgets.timeline.pieces import Canvas, Display, Fold, Piece, Rows, RowStrip, rows
 from oi_tui.widgets.timeline.terminal import TerminalText, TextLine
-from oi_tui.widgets.timeline.wrap import Line, Run, crop, fold_runs
+from oi_tui.widgets.timeline.wrap import cells, crop
 
 HEAD = 10
 TAIL = 10
@@ -26,103 +24,133 @@ LONGEST_LINE = 2_000
 LONGEST = 5_000
 """Lines drawn of an opened output; more than a person reads in one go."""
 
+OPEN_TAIL = 1_000
+"""Of those, lines of the end of an output that is not here as a whole."""
+
+LONGEST_OPEN_LINE = 20_000
+"""Characters of a line that are shown of an opened output."""
+
+BUDGET = 3_000
+"""Units of about a microsecond that one output may take of a frame to read what is new; the next one goes on."""
+
+
+class Extent(NamedTuple):
+    """What is drawn of a stream: so many lines from its start and from its end, and what is between."""
+
+    first: int
+    last: int
+    lines: int
+    """Not shown."""
+    characters: int = 0
+    """Not shown, of those that are not here."""
+
 
 class Stream:
-    """stdout or stderr."""
+    """stdout or stderr: all that is here of it, or its beginning and its newest end."""
 
-    def __init__(self, output: StreamOutput) -> None:
+    def __init__(self, output: StreamOutput, whole: WholeOutput | None = None) -> None:
         self._error = output.name == "stderr"
-        self._terminal = TerminalText()
-        self._terminal.update(output.text)
+        self._head = TerminalText()
+        self._tail = TerminalText()
+        self._gap: Tail | None = None
+        self._whole = whole
         self._drawn_for: tuple[Canvas, Fold] | None = None
-        self._drawn: dict[int, list[RowStrip]] = {}
+        self._lines: tuple[Lines, Lines] | None = None
+        self._gap_row: tuple[str, RowStrip] | None = None
+        self.update(output, whole)
 
-    def update(self, output: StreamOutput) -> None:
-        """A newer version of the output."""
-        changed = self._terminal.update(output.text)
-        self._drawn = {number: lines for number, lines in self._drawn.items() if number < changed}
+    def update(self, output: StreamOutput, whole: WholeOutput | None = None) -> None:
+        """A newer version of the output; `whole` is the file with all of it."""
+        tail, self._whole = output.tail, whole
+        if tail is not None and tail.left_out_characters:
+            text, end, self._gap = output.text, tail.text, tail
+        else:
+            text, end, self._gap = output.text + (tail.text if tail is not None else ""), "", None
+        changes = self._head.update(text, BUDGET), self._tail.update(end, BUDGET)
+        self._redraw(changes)
 
     @property
     def line_count(self) -> int:
         """Lines that the program wrote."""
-        return self._terminal.count
+        if self._gap is None:
+            return self._head.count
+        return self._head.count + self._gap.left_out_lines + self._tail.count
 
     @property
     def has_more(self) -> bool:
         """Whether lines are hidden until asked for."""
-        return self.line_count > HEAD + TAIL + 1 or self._terminal.widest > LONGEST_LINE
+        return (
+            self._gap is not None
+            or self.line_count > HEAD + TAIL + 1
+            or max(self._head.widest, self._tail.widest) > LONGEST_LINE
+        )
 
     @property
     def beyond(self) -> int:
         """Long lines go on in the next row."""
         return 0
+
+    @property
+    def behind(self) -> bool:
+        """Whether the next layout goes on to read what is here."""
+        return self._head.behind or self._tail.behind
 
     def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
         """The lines, or the first and last of them."""
         fold = display.fold
-        if self._drawn_for != (canvas, fold):
-            self._drawn_for, self._drawn = (canvas, fold), {}
-        base = canvas.ink.stderr if self._error else canvas.ink.console
-        dim = canvas.ink.stderr_dim if self._error else canvas.ink.console_dim
-        mark, mark_style = ("┃", canvas.ink.stderr_mark) if self._error else ("│", canvas.ink.console_faint)
-        strips: list[RowStrip] = []
-        for number in shown(self.line_count, fold):
-            if number is None:
-                gap = [Segment(hidden(self.line_count - HEAD - TAIL, fold), dim)]
-                strips.append(canvas.strip(gap, base, mark, mark_style))
-                continue
-            if number not in self._drawn:
-                cells = self._terminal.line(number, None if fold == "open" else LONGEST_LINE)
-                runs = [(text, canvas.ink.sgr(sgr, base)) for text, sgr in cells]
-                folded = fold_runs(runs, canvas.room)
-                self._drawn[number] = [canvas.strip(line, base, mark, mark_style) for line in folded]
-            strips += self._drawn[number]
-        return [Rows(strips)]
+        if self.behind:
+            self._redraw((self._head.advance(BUDGET), self._tail.advance(BUDGET)))
+        brush = Brush(canvas, error=self._error)
+        if self._lines is None or self._drawn_for != (canvas, fold):
+            limit = LONGEST_OPEN_LINE if fold == "open" else LONGEST_LINE
+            self._drawn_for, self._gap_row = (canvas, fold), None
+            self._lines = Lines(self._head, brush, limit), Lines(self._tail, brush, limit)
+        head, end = self._lines
+        extent = self._extent(fold)
+        if self._gap is None:
+            end = head
+        pieces: list[Piece] = [LineRows(head, 0, extent.first)]
+        if extent.lines or extent.characters:
+            pieces.append(Rows([self._gap_strip(left_out(extent, fold, self._whole), brush)]))
+        return [*pieces, LineRows(end, end.text.count - extent.last, end.text.count)]
+
+    def _extent(self, fold: Fold) -> Extent:
+        count = self._head.count
+        if self._gap is None:
+            most, end = (LONGEST, TAIL) if fold == "open" else (HEAD + TAIL + 1, TAIL)
+            if count <= most:
+                return Extent(count, 0, 0)
+            first = LONGEST - TAIL if fold == "open" else HEAD
+            return Extent(first, end, count - first - end)
+        first = min(count, LONGEST - OPEN_TAIL if fold == "open" else HEAD)
+        last = min(self._tail.count, OPEN_TAIL if fold == "open" else TAIL)
+        hidden = self.line_count - first - last
+        return Extent(first, last, hidden, self._gap.left_out_characters)
+
+    def _gap_strip(self, text: str, brush: Brush) -> RowStrip:
+        if self._gap_row is None or self._gap_row[0] != text:
+            canvas = brush.canvas
+            line = crop([(text, brush.dim)], canvas.room)
+            strip = canvas.strip(line, brush.base, brush.mark, brush.mark_style, lead=cells(line))
+            self._gap_row = text, strip
+        return self._gap_row[1]
+
+    def _redraw(self, changes: tuple[int, int]) -> None:
+        for lines, first in zip(self._lines or (), changes, strict=False):
+            lines.changed(first)
 
 
-class Traceback:
-    """An exception: the message and where it was raised; the way there on demand."""
-
-    def __init__(self, output: ErrorOutput) -> None:
-        self._output = output
-        self._whole = terminal_lines("\n".join(output.traceback))
-        self._last = terminal_lines(output.traceback[-2]) if len(output.traceback) > 2 else []
-
-    @property
-    def line_count(self) -> int:
-        """Lines when all is shown."""
-        return len(self._whole) or 1
-
-    @property
-    def has_more(self) -> bool:
-        """Whether frames are hidden."""
-        return len(self._whole) > len(self._last) + 2
-
-    @property
-    def beyond(self) -> int:
-        """Long lines go on in the next row."""
-        return 0
-
-    def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
-        """The last frame and the message, or all."""
-        ink, fold = canvas.ink, display.fold
-        lines: list[Line] = []
-        if fold == "open" and self._whole:
-            lines = [row for line in self._whole for row in self._row(line, canvas)]
-            return [rows(canvas, lines, ink.stderr, "┃", ink.stderr_mark)]
-        if self.has_more:
-            count = len(self._whole) - len(self._last) - 1
-            lines.append([Segment(f"… {count} lines of traceback before · enter to show", ink.stderr_dim)])
-        lines += [row for line in self._last for row in self._row(line, canvas)]
-        message = clean(f"{self._output.name}: {self._output.value}" if self._output.value else self._output.name)
-        bold = ink.stderr_mark + Style(bold=True)
-        for line in message.split("\n")[: HEAD if fold != "open" else None]:
-            lines += fold_runs([(line, bold)], canvas.room)
-        return [rows(canvas, lines, ink.stderr, "┃", ink.stderr_mark)]
-
-    def _row(self, line: TextLine, canvas: Canvas) -> list[Line]:
-        runs: list[Run] = [(text, canvas.ink.sgr(sgr, canvas.ink.stderr)) for text, sgr in line]
-        return fold_runs(runs, canvas.room)
+def left_out(extent: Extent, fold: Fold, whole: WholeOutput | None) -> str:
+    """What stands in the place of lines that are not drawn, and the key that shows them."""
+    count = f"{extent.lines:,} more lines" if extent.lines else f"{extent.characters:,} more characters"
+    if fold != "open":
+        return f"… {count} · enter to show"
+    if whole is None:
+        return f"… {count} · v shows all" if not extent.characters else f"… {count} were not kept"
+    if not whole.path:
+        return f"… {count} were not kept: {safe_text(whole.missing)}"
+    missing = f" · {safe_text(whole.missing)}" if whole.missing else ""
+    return f"… {count} in the file · v shows all{missing}"
 
 
 def shown(count: int, fold: Fold) -> Iterable[int | None]:

@@ -32,8 +32,10 @@ def coloured(state: Sgr, numbers: str) -> Sgr:
                 state = state._replace(attributes=state.attributes.difference(_ENDS[code]))
             case 38 | 48 | 58:
                 colour = _grouped(details) if details else _listed(parameters)
-                if code != 58:  # the colour of an underline alone
-                    state = state._replace(**{"foreground" if code == 38 else "background": colour})
+                if code == 38:
+                    state = state._replace(foreground=colour)
+                elif code == 48:
+                    state = state._replace(background=colour)  # 58 colours an underline alone
             case 39:
                 state = state._replace(foreground=None)
             case 49:

@@ -7,6 +7,7 @@ from bisect import bisect_right
 
 from pygments.token import Token
 from rich.segment import Segment
+from rich.style import Style
 
 from oi_tui.app.engine.text import safe_text
 from oi_tui.widgets.timeline.lexing import LexedLine, LineLexer, lex_whole
@@ -96,6 +97,7 @@ class SourceRows:
         self._drawn: dict[int, list[RowStrip]] = {}
         self.active_line = active_line
         """1-based line that runs now."""
+        self._error_line: int | None = None
         self.changed(0)
 
     @property
@@ -124,6 +126,17 @@ class SourceRows:
                 self._drawn.pop(number - 1, None)
         self.active_line = line
 
+    def blame(self, line: int | None) -> None:
+        """Mark the line that raised an error."""
+        for number in (self._error_line, line):
+            if number is not None and self._error_line != line:
+                self._drawn.pop(number - 1, None)
+        self._error_line = line
+
+    def first_row(self, line: int) -> int:
+        """The row in which the line (1-based) begins."""
+        return self._starts[line - 1]
+
     def row(self, index: int) -> RowStrip:
         """The row at `index`."""
         number = bisect_right(self._starts, index) - 1
@@ -137,12 +150,19 @@ class SourceRows:
     def _draw(self, number: int) -> list[RowStrip]:
         canvas, ink, margin = self._canvas, self._canvas.ink, self._margin
         runs = [(text, ink.token(kind)) for kind, text in self._source.tokens(number)]
-        active = number + 1 == self.active_line
         strips = []
         for part, line in enumerate(fold_runs(runs, canvas.room - margin)):
-            mark, style = ("▸", ink.code_active) if active and not part else ("↪" if part else " ", ink.code_faint)
+            mark, style = self._mark(number + 1) if not part else ("↪", ink.code_faint)
             if margin:
                 label = Segment(f"{'' if part else number + 1:>{margin - 1}} ", ink.code_faint)
                 line = Continuation([label, *line], line.joint if isinstance(line, Continuation) else "\n", margin)
             strips.append(canvas.strip(line, ink.code, mark, style))
         return strips
+
+    def _mark(self, line: int) -> tuple[str, Style]:
+        ink = self._canvas.ink
+        if line == self.active_line:
+            return "▸", ink.code_active
+        if line == self._error_line:
+            return "✗", ink.code + Style(color=ink.error.color, bold=True)
+        return " ", ink.code_faint

@@ -104,6 +104,23 @@ class TerminalText:
     def __init__(self) -> None:
         self._clear()
 
+    def _clear(self) -> None:
+        self._text = ""
+        self._taken = self._end = 0
+        """Characters of it that are in the lines, and that can be: a sequence may not be complete."""
+        self._lines: list[str | Row] = [""]
+        self._states: list[Sgr] = [Sgr()]
+        """What is set where a line begins."""
+        self._row = 0
+        self._column: int | None = None
+        """None behind the last line, where that is text."""
+        self._sgr = Sgr()
+        self._first_changed = 0
+        self._work = 0
+        self._budget: int | None = None
+        self.widest = 0
+        """Characters of the longest line so far, exact where it matters: up to `LONGEST_ROW`."""
+
     def update(self, text: str, budget: int | None = None) -> int:
         """Take a newer text; returns the first line that is not as it was.
 
@@ -168,20 +185,6 @@ class TerminalText:
         """The text without colours."""
         return "\n".join(self.plain_line(number) for number in range(self.count))
 
-    def _clear(self) -> None:
-        self._lines: list[str | Row] = [""]
-        self._states: list[Sgr] = [Sgr()]  # what is set where a line begins
-        self._text = ""
-        self._taken = self._end = 0
-        self._row = 0
-        self._column: int | None = None  # None: behind the last line, which is text
-        self._sgr = Sgr()
-        self._first_changed = 0
-        self._work = 0
-        self._budget: int | None = None
-        self.widest = 0
-        """Characters of the longest line so far, exact where it matters: up to `LONGEST_ROW`."""
-
     @property
     def _is_spent(self) -> bool:
         return self._budget is not None and self._work >= self._budget
@@ -214,16 +217,16 @@ class TerminalText:
         first, *more = text.split("\n")
         last = self._lines[-1]
         assert isinstance(last, str)
-        self._lines[-1] = last + first
-        self._note_width(max((self._lines[-1], *more), key=len))
-        self._lines += more
+        first = last + first
+        self._note_width(max((first, *more), key=len))
+        self._lines[-1:] = first, *more
         self._row = len(self._lines) - 1
         self._work += len(text) // CHEAP + len(more) // 8
         if "\x1b" not in text:
             self._states += repeat(self._sgr, len(more))
             return
         self._work += len(more)
-        self._sgr = self._after(first)
+        self._sgr = self._after(first[len(last) :])
         for line in more:
             self._states.append(self._sgr)
             self._sgr = self._after(line)

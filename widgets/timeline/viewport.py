@@ -45,6 +45,8 @@ class Viewport:
         self.blocks: list[Block] = []
         self.top = (0, 0)
         """Block at the upper edge and the row inside it."""
+        self.behind = False
+        """Whether something in the window had more to show than there was time for; another look goes on."""
         self._heights = Heights()
         self._cells = Cells()
         self._displays: dict[str, Display] = {}
@@ -123,9 +125,11 @@ class Viewport:
     def rows(self) -> list[Row]:
         """The rows in the window, fewer than its height only where the blocks end."""
         rows: list[Row] = []
+        self.behind = False
         index, inside = self.top
         while index < len(self.blocks) and len(rows) < self.height:
             cell = self.cell(index)
+            self.behind = self.behind or cell.behind
             if not rows:
                 inside = min(inside, cell.height - 1)
                 self.top = (index, inside)
