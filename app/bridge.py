@@ -41,7 +41,7 @@ from oi_tui.app.engine.protocol import (
 )
 from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.values import Level
-from oi_tui.app.engine.verbs import AnyVerb, FindModels, Open, Submit
+from oi_tui.app.engine.verbs import AnyVerb, FindModels, Inspect, Open, Submit
 from oi_tui.widgets.status import Status
 
 
@@ -66,6 +66,10 @@ class View(Protocol):
 
     def show_models(self, reply: ModelsFound | FetchProgressed | FetchEnded) -> None:
         """Something about the choice of a model."""
+        ...
+
+    def show_variables(self, reply: VariablesFound | VariableSeen) -> None:
+        """What a kernel holds, or one thing of it."""
         ...
 
 
@@ -93,6 +97,7 @@ class Bridge:
         self._notices = 0
         self._first_prompt: Submit | None = None
         self._asked_for_model = False
+        self._inspecting = False
 
     # -- what the screen calls -----------------------------------------------------------------------------
 
@@ -110,6 +115,12 @@ class Bridge:
             self._queued = self._queued + 1 if self.transcript.turn_open else 0
             self._show_status()
         self._verbs.put_nowait(verb)
+
+    def inspect(self, on: bool) -> None:
+        """Have the variables told from now on, or no more; the next engine is told as well."""
+        self._inspecting = on
+        if not self.stopped:
+            self._verbs.put_nowait(Inspect(on=on))
 
     def submit_first(self, prompt: Submit) -> None:
         """Send this prompt as soon as there is a session with a model."""
@@ -151,6 +162,8 @@ class Bridge:
         sender: asyncio.Task[None] | None = None
         try:
             await client.send(Open(session_id=self._session_id))
+            if self._inspecting:
+                await client.send(Inspect(on=True))
             sender = asyncio.create_task(self._send_all(client))
             async for reply in client.replies():
                 self._route(reply)
@@ -198,7 +211,7 @@ class Bridge:
             case ModelsFound() | FetchProgressed() | FetchEnded():
                 self._view.show_models(reply)
             case VariablesFound() | VariableSeen():
-                pass  # nothing that is shown asks for them
+                self._view.show_variables(reply)
             case Hello():
                 pass
             case _:

@@ -77,6 +77,10 @@ COMMANDS: tuple[Command, ...] = (
         action="screen.restart_engine",
     ),
     Command(
+        "variables", "Variables", "What the kernel holds, beside the timeline; again: into it; again: away", key="f2",
+        slash="variables", action="screen.variables",
+    ),
+    Command(
         "mouse", "Mouse on or off", "Off, the terminal selects text by itself", key="f4", slash="mouse",
         action="app.toggle_mouse",
     ),

@@ -8,6 +8,7 @@ from oi_tui.app.commands import COMMANDS
 from oi_tui.widgets.approval import ApprovalPanel
 from oi_tui.widgets.composer import PromptArea
 from oi_tui.widgets.editor import SourceEditor
+from oi_tui.widgets.inspector import Inspector
 from oi_tui.widgets.timeline.view import Timeline
 
 
@@ -46,6 +47,7 @@ def sections() -> tuple[Section, ...]:
         Section("When code wants to run", _rows(ApprovalPanel.BINDINGS)),
         Section("Editing that code", _rows(SourceEditor.BINDINGS)),
         Section("The timeline", _rows(Timeline.BINDINGS)),
+        Section("The variables", _rows(Inspector.BINDINGS)),
     )
 
 

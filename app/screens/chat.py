@@ -11,32 +11,34 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical
+from textual.containers import Horizontal
 from textual.events import Resize
 from textual.screen import Screen
-from textual.widgets import Input
 
 from oi_tui.app.bridge import Bridge
 from oi_tui.app.client import Connect
 from oi_tui.app.commands import Typed, WrongArgument, bindings, meaning, slash_command
-from oi_tui.app.engine.blocks import Block, CodeBlock, UserBlock
+from oi_tui.app.engine.blocks import Block, UserBlock
 from oi_tui.app.engine.events import DecisionRequested, InputRequested
-from oi_tui.app.engine.protocol import FetchEnded, FetchProgressed, ModelsFound
+from oi_tui.app.engine.protocol import FetchEnded, FetchProgressed, ModelsFound, VariableSeen, VariablesFound
 from oi_tui.app.engine.settings import Settings
 from oi_tui.app.engine.text import safe_text
-from oi_tui.app.engine.verbs import Answer, Decide, Interrupt
+from oi_tui.app.engine.verbs import Interrupt
+from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.external_editor import EditorFailed, edit_text
 from oi_tui.app.screens.setup import SetupScreen
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import Arming, Clock
 from oi_tui.widgets.composer import Composer, PromptArea
 from oi_tui.widgets.status import Status, StatusBar
+from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.welcome import Welcome
 
 if TYPE_CHECKING:  # these take their time to load, and the first frame does without them
     from oi_tui.app.screens.parts import Parts
-    from oi_tui.widgets.approval import ApprovalPanel
-    from oi_tui.widgets.question import QuestionPanel
+
+WIDE = 100
+"""Columns from which on the variables stand beside the timeline; on a narrower screen they lie over it."""
 
 SECOND_ESCAPE = 1.0
 """Seconds within which another Escape stops the whole turn."""
@@ -66,12 +68,13 @@ class ChatScreen(Screen[None]):
         self._queued = 0
         self._setup: SetupScreen | None = None
         self._parts: Parts | None = None
+        self._graphics = Graphics("none" if settings.screen.images == "off" else "half")
 
     def compose(self) -> ComposeResult:
         """The welcome, one of several in the bottom region, then the status."""
-        yield Welcome(id="welcome")
-        with Vertical(id="bottom"):
-            yield Composer(id="composer")
+        with Horizontal(id="upper"):
+            yield Welcome(id="welcome")
+        yield Bottom(self.bridge, id="bottom")
         yield StatusBar(id="status")
 
     def on_mount(self) -> None:
@@ -84,12 +87,12 @@ class ChatScreen(Screen[None]):
         """What the first frame does without, then the engine that has something to show."""
         from oi_tui.app.screens.parts import Parts  # with it come the timeline and the panels
 
-        parts = Parts.make(self.bridge, self._settings.screen, self.palette, self._arming, self._clock)
-        await self.mount(parts.pane, before="#bottom")
-        await self.query_one("#bottom").mount(parts.approval, parts.question)
+        parts = Parts.make(self.bridge, self._settings.screen, self._graphics, self.palette, self._arming, self._clock)
+        await self.query_one("#upper").mount(parts.pane, parts.variables)
+        await self.query_one(Bottom).add(parts.approval, parts.question)
         self._parts = parts
+        self.set_graphics(self._graphics)  # the terminal may have answered meanwhile
         parts.set_palette(self.palette)
-        self._fit(self.size.height)
         self.run_worker(self.bridge.run(), name="engine", exclusive=True)
 
     @property
@@ -103,6 +106,12 @@ class ChatScreen(Screen[None]):
         self.palette = palette
         if self._parts is not None:
             self._parts.set_palette(palette)
+
+    def set_graphics(self, graphics: Graphics) -> None:
+        """Another way to show pictures, or cells of another size."""
+        self._graphics = graphics
+        if self._parts is not None:
+            self._parts.timeline.set_graphics(graphics)
 
     def note_key(self) -> None:
         """The app tells of every key, on whatever screen: no question may take one that was meant for another thing."""
@@ -154,18 +163,7 @@ class ChatScreen(Screen[None]):
 
     def ask(self, decision: DecisionRequested | None, question: InputRequested | None) -> None:
         """Bring up what waits for the person, or the composer."""
-        approval, panel = self.parts.approval, self.parts.question
-        if decision is not None:
-            if decision.request_id != approval.asked_id:
-                self._bring_up("approval")
-                approval.ask(decision)
-        elif question is not None:
-            if question.request_id != panel.asked_id:
-                self._bring_up("question")
-                panel.ask(question, _origin(self.bridge.transcript.block(question.block_id)))
-        elif not self.query_one(Composer).display:
-            approval.request = panel.request = None
-            self._bring_up("composer")
+        self.query_one(Bottom).ask(decision, question)
 
     def show_models(self, reply: ModelsFound | FetchProgressed | FetchEnded) -> None:
         """The choice of a model, and how a download goes."""
@@ -174,6 +172,10 @@ class ChatScreen(Screen[None]):
         elif isinstance(reply, ModelsFound):
             self._setup = SetupScreen(reply, self.bridge.send, first=not self.bridge.transcript.model)
             self.app.push_screen(self._setup)
+
+    def show_variables(self, reply: VariablesFound | VariableSeen) -> None:
+        """What the kernel holds."""
+        self.parts.variables.take(reply)
 
     # -- messages of widgets -----------------------------------------------------------------------------
 
@@ -211,36 +213,17 @@ class ChatScreen(Screen[None]):
         area.fill(event.prompt)
         area.focus()
 
-    def on_approval_panel_decided(self, event: "ApprovalPanel.Decided") -> None:
-        """The answer to the question about code."""
-        event.stop()
-        self.bridge.send(
-            Decide(request_id=event.request_id, verdict=event.verdict, source=event.source, reason=event.reason)
-        )
-        self._bring_up("composer")
-
-    def on_approval_panel_full_toggled(self, event: "ApprovalPanel.FullToggled") -> None:
-        """The panel gets the room of the timeline, or gives it back."""
-        event.stop()
-        self.set_class(event.full, "-approval-full")
-        self._fit(self.size.height)
-
-    def on_question_panel_answered(self, event: "QuestionPanel.Answered") -> None:
-        """The answer to running code."""
-        event.stop()
-        self.bridge.send(Answer(request_id=event.request_id, text=event.text))
-        self._bring_up("composer")
-
     def on_resize(self, event: Resize) -> None:
-        """The panel keeps its keys on the screen."""
-        self._fit(event.size.height)
+        """Some things have another place on a narrow screen."""
+        self.set_class(event.size.width < WIDE, "-narrow")
+        self.query_one(Bottom).fit()
 
     # -- actions ---------------------------------------------------------------------------------------------
 
     def action_step_back(self) -> None:
         """Stop what runs, harder the second time; with nothing running, one level back."""
         if self._parts is not None:
-            on_top = (self._parts.approval, self._parts.pane)
+            on_top = (self.query_one(Bottom), self._parts.pane)
             if any(part.step_back() for part in (on_top if self.focused is not self._parts.timeline else on_top[::-1])):
                 return
         if not self.bridge.busy:
@@ -259,16 +242,22 @@ class ChatScreen(Screen[None]):
 
     def action_switch_focus(self) -> None:
         """Between the timeline and what is at the bottom."""
-        parts = self._parts
-        upper = self.query_one("#welcome OptionList") if parts is None or self.has_class("-welcome") else parts.timeline
-        if not upper.has_focus:
-            upper.focus()
-        elif parts is not None and parts.approval.display:
-            parts.approval.focus_stage()
-        elif parts is not None and parts.question.display:
-            parts.question.query_one(Input).focus()
+        hidden = self._parts is None or self.has_class("-welcome")
+        upper = self.query_one("#welcome OptionList") if hidden else self.parts.timeline
+        if upper.has_focus:
+            self.query_one(Bottom).focus_shown()
         else:
-            self.query_one(PromptArea).focus()
+            upper.focus()
+
+    def action_variables(self) -> None:
+        """The variables beside the timeline; again: into them; again: away."""
+        if self._parts is not None:
+            self._parts.variables.toggle()
+
+    def on_inspector_closed(self) -> None:
+        """Back to what one did before."""
+        self.parts.variables.close()
+        self.query_one(PromptArea).focus()
 
     def action_restart_engine(self) -> None:
         """A new engine for the same session."""
@@ -288,24 +277,3 @@ class ChatScreen(Screen[None]):
         self.set_class(not shown, "-welcome")
         if not shown:
             self.query_one(Welcome).look_at(Path(self.bridge.transcript.cwd or "."))
-
-    def _bring_up(self, name: str) -> None:
-        self.remove_class("-approval-full")
-        for child in self.query_one("#bottom").children:
-            child.display = child.id == name
-        self._fit(self.size.height)
-        if name == "composer":
-            self.query_one(PromptArea).focus()
-
-    def _fit(self, height: int) -> None:
-        full = self.has_class("-approval-full")
-        if self._parts is not None:
-            self._parts.approval.fit(height - 1 if full else max(6, height * 6 // 10))
-
-
-def _origin(block: Block) -> str:
-    """Which code asks."""
-    if not isinstance(block, CodeBlock):
-        return ""
-    first = next((line.strip() for line in block.source.splitlines() if line.strip()), "")
-    return f"{block.language} · {first[:40]}"

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from oi_tui.app.bridge import Bridge
 from oi_tui.app.engine.settings import ScreenSection
 from oi_tui.app.screens.timeline_pane import TimelinePane
+from oi_tui.app.screens.variables import VariablesPanel
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.approval import ApprovalPanel
 from oi_tui.widgets.arming import Arming, Clock
 from oi_tui.widgets.question import QuestionPanel
-from oi_tui.widgets.timeline.pieces import Graphics
+from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.view import Timeline
 
 
@@ -20,19 +21,20 @@ class Parts:
     pane: TimelinePane
     approval: ApprovalPanel
     question: QuestionPanel
+    variables: VariablesPanel
 
     @classmethod
-    def make(cls, bridge: Bridge, settings: ScreenSection, palette: Palette, arming: Arming, clock: Clock) -> "Parts":
-        """All of them, those that ask hidden."""
-        graphics = Graphics("none" if settings.images == "off" else "half")
+    def make(
+        cls, bridge: Bridge, settings: ScreenSection, graphics: Graphics, palette: Palette, arming: Arming, clock: Clock
+    ) -> "Parts":
+        """All of them."""
         timeline = Timeline(palette=palette, graphics=graphics, clock=clock, id="timeline")
-        parts = cls(
+        return cls(
             TimelinePane(timeline, bridge, editor=settings.editor, id="pane"),
             ApprovalPanel(arming=arming, id="approval"),
             QuestionPanel(arming=arming, id="question"),
+            VariablesPanel(bridge, id="variables"),
         )
-        parts.approval.display = parts.question.display = False
-        return parts
 
     @property
     def timeline(self) -> Timeline:

@@ -6,7 +6,6 @@ from textual.widgets import Input
 from oi_tui.app.engine.events import DecisionMade, OutputAdded, TurnEnded, TurnStarted
 from oi_tui.app.engine.outputs import StreamOutput
 from oi_tui.app.engine.verbs import Decide, Interrupt
-from oi_tui.app.screens.timeline_pane import TimelinePane
 from oi_tui.widgets.approval import ApprovalPanel
 from oi_tui.widgets.approval_face import changed_lines
 from oi_tui.widgets.composer import Composer, PromptArea
@@ -295,7 +294,7 @@ async def test_the_panel_can_have_the_whole_screen(play):
         await stage.pilot.press("v")
         await stage.settle()
         assert stage.app.chat.query_one(SourceView).size.height > before
-        assert not stage.app.chat.query_one(TimelinePane).display
+        assert not stage.app.chat.query_one("#upper").display
         assert stage.app.chat.query_one("#approval-keys").region.bottom == 23
         await stage.pilot.press("escape")
         await stage.settle()

@@ -1,0 +1,112 @@
+"""The region above the status line: the composer, or in its place what waits for the person's answer."""
+
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.widgets import Input
+
+from oi_tui.app.bridge import Bridge
+from oi_tui.app.engine.blocks import Block, CodeBlock
+from oi_tui.app.engine.events import DecisionRequested, InputRequested
+from oi_tui.app.engine.verbs import Answer, Decide
+from oi_tui.widgets.composer import Composer, PromptArea
+
+if TYPE_CHECKING:  # these take their time to load, and the first frame does without them
+    from oi_tui.widgets.approval import ApprovalPanel
+    from oi_tui.widgets.question import QuestionPanel
+
+FULL = "-approval-full"
+"""Class of the screen while the question has the room of the timeline as well."""
+
+
+class Bottom(Vertical):
+    """One of three is shown: the composer, the question about code, the question of running code."""
+
+    def __init__(self, bridge: Bridge, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._bridge = bridge
+        self._approval: ApprovalPanel | None = None
+        self._question: QuestionPanel | None = None
+
+    def compose(self) -> ComposeResult:
+        """At first there is nothing to ask."""
+        yield Composer(id="composer")
+
+    async def add(self, approval: "ApprovalPanel", question: "QuestionPanel") -> None:
+        """The two that ask."""
+        approval.display = question.display = False
+        await self.mount(approval, question)
+        self._approval, self._question = approval, question
+        self.fit()
+
+    def ask(self, decision: DecisionRequested | None, question: InputRequested | None) -> None:
+        """Bring up what waits for the person, or the composer."""
+        assert self._approval is not None
+        assert self._question is not None
+        if decision is not None:
+            if decision.request_id != self._approval.asked_id:
+                self._bring_up("approval")
+                self._approval.ask(decision)
+        elif question is not None:
+            if question.request_id != self._question.asked_id:
+                self._bring_up("question")
+                self._question.ask(question, _origin(self._bridge.transcript.block(question.block_id)))
+        elif not self.query_one(Composer).display:
+            self._approval.request = self._question.request = None
+            self._bring_up("composer")
+
+    def fit(self) -> None:
+        """The panel keeps its keys on the screen, and leaves the timeline some rows."""
+        height = self.screen.size.height
+        if self._approval is not None:
+            self._approval.fit(height - 1 if self.screen.has_class(FULL) else max(6, height * 6 // 10))
+
+    def focus_shown(self) -> None:
+        """The focus to what is shown."""
+        if self._approval is not None and self._approval.display:
+            self._approval.focus_stage()
+        elif self._question is not None and self._question.display:
+            self._question.query_one(Input).focus()
+        else:
+            self.query_one(PromptArea).focus()
+
+    def step_back(self) -> bool:
+        """One level back inside the question about code; False if it is at its first."""
+        return self._approval is not None and self._approval.step_back()
+
+    def on_approval_panel_decided(self, event: "ApprovalPanel.Decided") -> None:
+        """The answer to the question about code."""
+        event.stop()
+        self._bridge.send(
+            Decide(request_id=event.request_id, verdict=event.verdict, source=event.source, reason=event.reason)
+        )
+        self._bring_up("composer")
+
+    def on_approval_panel_full_toggled(self, event: "ApprovalPanel.FullToggled") -> None:
+        """The panel gets the room of the timeline, or gives it back."""
+        event.stop()
+        self.screen.set_class(event.full, FULL)
+        self.fit()
+
+    def on_question_panel_answered(self, event: "QuestionPanel.Answered") -> None:
+        """The answer to running code."""
+        event.stop()
+        self._bridge.send(Answer(request_id=event.request_id, text=event.text))
+        self._bring_up("composer")
+
+    def _bring_up(self, name: str) -> None:
+        self.screen.remove_class(FULL)
+        for child in self.children:
+            child.display = child.id == name
+        self.fit()
+        if name == "composer":
+            self.query_one(PromptArea).focus()
+
+
+def _origin(block: Block) -> str:
+    """Which code asks."""
+    if not isinstance(block, CodeBlock):
+        return ""
+    first = next((line.strip() for line in block.source.splitlines() if line.strip()), "")
+    return f"{block.language} · {first[:40]}"
