@@ -396,6 +396,16 @@ async def test_a_run_right_after_the_question_is_not_in_the_answer_and_can_be_in
 
 
 @real
+async def test_no_answer_is_missed_where_something_is_sent_the_moment_it_comes(python: Kernel) -> None:
+    await fresh(python)
+    assert isinstance(python, JupyterKernel)
+    for _ in range(150):
+        question = asyncio.ensure_future(python.variables((), again=False))
+        await collect(python, "1 + 1")
+        assert await question is not None
+
+
+@real
 async def test_a_kernel_that_ends_meanwhile_answers_nothing(make_python: Callable[..., JupyterKernel]) -> None:
     kernel = make_python()
     assert await kernel.variables((), again=False) is None  # cold

@@ -25,7 +25,7 @@ SOURCE = 50_000
 """Characters of a source that are searched for names."""
 
 Answer = Awaitable[dict[str, Any] | None]
-"""Content of a reply that may come; None if the process ended instead, or could not be asked."""
+"""Content of a reply that may come; None if the process ended instead."""
 
 _WORD = re.compile(r"\b[^\W\d]\w{0,99}")
 
@@ -85,8 +85,10 @@ class Inspectable(Protocol):
         ...
 
 
-async def listing(answer: Answer, *, within: float = ANSWER) -> Listing | None:
-    """The answer, if it is one and comes in time."""
+async def listing(answer: Answer | None, *, within: float = ANSWER) -> Listing | None:
+    """The answer, if there is one to come, comes in time and can be believed."""
+    if answer is None:
+        return None
     try:
         async with asyncio.timeout(within):
             found = msgspec.convert(await answer, Listing)
@@ -96,8 +98,10 @@ async def listing(answer: Answer, *, within: float = ANSWER) -> Listing | None:
     return msgspec.structs.replace(found, variables=tuple(rows.values()))
 
 
-async def seen(answer: Answer, *, within: float = ANSWER) -> Seen | None:
-    """The answer, if it is one and comes in time, within its bounds."""
+async def seen(answer: Answer | None, *, within: float = ANSWER) -> Seen | None:
+    """The answer, if there is one to come, comes in time and can be believed; within its bounds."""
+    if answer is None:
+        return None
     try:
         async with asyncio.timeout(within):
             found = msgspec.convert(await answer, Seen)

@@ -109,11 +109,11 @@ class JupyterKernel(WorkerKernel):
         """See `Inspectable`."""
         return seen(self._ask("oi_tui_peek", {"name": name}))
 
-    def _ask(self, kind: str, question: dict[str, Any]) -> Answer:
+    def _ask(self, kind: str, question: dict[str, Any]) -> Answer | None:
         """Never while something runs."""
         if self._state == "idle" and isinstance(self._worker, JupyterWorker):
             return self._worker.inspect(kind, question)
-        return _unasked()
+        return None
 
 
 class JupyterWorker:
@@ -196,10 +196,10 @@ class JupyterWorker:
         send()
         return self._run
 
-    def inspect(self, kind: str, content: dict[str, Any]) -> Answer:
-        """Ask about the variables, now."""
+    def inspect(self, kind: str, content: dict[str, Any]) -> Answer | None:
+        """Ask about the variables, now; None if it cannot be asked."""
         if not self._is_python or self._process is None or self._process.ended:
-            return _unasked()
+            return None
         if not self._looked_into:
             self._looked_into = True
             self._prepare("shell", "oi_tui_part", {"source": for_inspection()})[1]()
@@ -321,9 +321,18 @@ class JupyterWorker:
 
     def _prepare(self, channel: Channel, kind: str, content: dict[str, Any]) -> tuple[str, Callable[[], None]]:
         """A message's id, and what sends it: the id has to be known before an answer can come."""
-        message = self._client.session.msg(kind, content)
-        target = getattr(self._client, f"{channel}_channel")
-        return message["header"]["msg_id"], lambda: target.send(message)
+        session = self._client.session
+        message = session.msg(kind, content)
+        socket = getattr(self._client, f"{channel}_channel").socket
+
+        def send() -> None:
+            # Not by the channel: it sends past the asyncio socket, which then may miss, for good, that an answer
+            # came at this moment.
+            sent = socket.send_multipart(session.serialize(message))
+            if sent.done():
+                sent.result()
+
+        return message["header"]["msg_id"], send
 
     async def _pump(self, channel: Channel, socket: Any) -> None:
         while True:
@@ -384,9 +393,3 @@ class JupyterWorker:
             return
         self._run.finish(RunFinished(status="died", detail=f"The kernel {how}; its state is lost."))
         self._on_end("")
-
-
-def _unasked() -> Answer:
-    answer: Answer = asyncio.get_running_loop().create_future()
-    answer.set_result(None)
-    return answer
