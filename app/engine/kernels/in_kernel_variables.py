@@ -112,7 +112,7 @@ class Variables:
 
 def install() -> None:
     """Answer from now on."""
-    from IPython import get_ipython
+    from IPython import get_ipython  # there is one only in a kernel
 
     shell = get_ipython()
     kernel = shell.kernel
