@@ -13,6 +13,7 @@ from oi_tui.widgets.timeline.definitions import Asked, Definitions
 from oi_tui.widgets.timeline.markdown import MarkdownLines
 from oi_tui.widgets.timeline.pieces import Canvas, Display, Piece, Rows, RowStrip, Stack, rows
 from oi_tui.widgets.timeline.source import Source, SourceRows
+from oi_tui.widgets.timeline.table_rows import Table
 from oi_tui.widgets.timeline.wrap import crop
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 OPENING = re.compile(r"( {0,3})(`{3,}(?=[^`]*$)|~{3,})(.*)")
 """The first line of a fence."""
+
+TABLE_HEAD = 2
+"""Lines of a table before its rows."""
 
 
 class Start(NamedTuple):
@@ -30,6 +34,8 @@ class Start(NamedTuple):
     """Whether no empty row parts it from the element before: an item of a list."""
     number: int | None = None
     """Of an item of an ordered list."""
+    table: bool = False
+    """Whether it is a table."""
 
 
 class Fence:
@@ -142,7 +148,13 @@ class Column:
 
 
 def parted(
-    start: Start, element: Element | Fence, canvas: Canvas, display: Display, definitions: Definitions, *, first: bool
+    start: Start,
+    element: Element | Fence | Table,
+    canvas: Canvas,
+    display: Display,
+    definitions: Definitions,
+    *,
+    first: bool,
 ) -> Iterator[Piece]:
     """What is drawn of an element, behind the empty row that parts it from what is above."""
     pieces = [piece for piece in element.pieces(canvas, display, definitions) if piece.height]
@@ -151,8 +163,12 @@ def parted(
     yield from pieces
 
 
-def finished(lines: list[str], start: Start) -> Element | Fence:
+def finished(lines: list[str], start: Start) -> Element | Fence | Table:
     """The element that these lines make."""
+    if start.table:
+        table = Table(lines[:TABLE_HEAD])
+        table.take([line for line in lines[TABLE_HEAD:] if line.strip()])
+        return table
     opening = OPENING.fullmatch(lines[0])
     if opening is None:
         return Element("\n".join(lines), start)
@@ -193,7 +209,7 @@ def starts_of(tokens: "Iterable[Token]", lines: Sequence[str], lead: Start) -> l
                 starts.append(_next(starts, line, lines, lead, None, close=before == "note"))
                 before = "note"
             case _:
-                starts.append(Start(line))
+                starts.append(Start(line, table=token.type == "table_open"))
                 before = token.type
                 if token.type == "definition":
                     defined_to = token.map[1]

@@ -19,7 +19,7 @@ from oi_tui.widgets.timeline.lexing import lex_whole
 from oi_tui.widgets.timeline.math import readable_math
 from oi_tui.widgets.timeline.pieces import PROSE_WIDTH, Canvas, Display
 from oi_tui.widgets.timeline.source import number_width
-from oi_tui.widgets.timeline.table import Needs, laid_out, needs_of, rows_of
+from oi_tui.widgets.timeline.table import Needs, laid_out, needs_of, rows_of, runs_of
 from oi_tui.widgets.timeline.wrap import Continuation, Line, Run, cells, crop, fold_runs, window, wrap
 
 if TYPE_CHECKING:
@@ -252,13 +252,9 @@ class MarkdownLines:
         if layout.width <= width:
             self._emit(lines)
         elif self._indents:
-            self._emit(crop(_runs(line), width) for line in lines)
+            self._emit(crop(runs_of(line), width) for line in lines)
         else:
-            self._slide(map(_runs, lines), layout.width, width)
-
-
-def _runs(line: Line) -> list[Run]:
-    return [(segment.text, segment.style or Style()) for segment in line]
+            self._slide(map(runs_of, lines), layout.width, width)
 
 
 def _closing(tokens: "Sequence[Token]", start: int) -> int:

@@ -14,10 +14,21 @@ from rich.segment import Segment
 
 from oi_tui.app.engine.blocks import ProseBlock
 from oi_tui.widgets.timeline.definitions import Definitions, defined
-from oi_tui.widgets.timeline.elements import OPENING, Column, Element, Fence, Start, finished, parted, starts_of
+from oi_tui.widgets.timeline.elements import (
+    OPENING,
+    TABLE_HEAD,
+    Column,
+    Element,
+    Fence,
+    Start,
+    finished,
+    parted,
+    starts_of,
+)
 from oi_tui.widgets.timeline.grammar import outline
 from oi_tui.widgets.timeline.inline import clean
 from oi_tui.widgets.timeline.pieces import Canvas, Display, Piece, Rows, Stack, rows
+from oi_tui.widgets.timeline.table_rows import Table
 from oi_tui.widgets.timeline.wrap import crop
 
 
@@ -43,7 +54,14 @@ class Prose:
             return [_closed(self._block.text, canvas)]
         starts, lines = self._tail_starts()
         self._draw(canvas, display)
-        pieces: list[Piece] = [self._column, *self._tail(starts, lines, canvas, display)]
+        pieces: list[Piece] = [self._column]
+        first = not self._column.height
+        self._tail_beyond = 0
+        for start, element in self._tail(starts, lines):
+            drawn = list(parted(start, element, canvas, display, self._definitions, first=first))
+            first = first and not drawn
+            pieces += drawn
+            self._tail_beyond = max(self._tail_beyond, element.beyond)
         if self._block.state == "cut":
             pieces.append(rows(canvas, [[Segment("… broken off", canvas.ink.dim)]], canvas.ink.page))
         return pieces
@@ -60,10 +78,11 @@ class Prose:
 
     def _restart(self) -> None:
         self._text = ""
-        self._done: list[tuple[Start, Element | Fence]] = []
+        self._done: list[tuple[Start, Element | Fence | Table]] = []
         self._taken = 0  # characters of the text that `_done` and the open fence hold
         self._lead = Start()  # what is known of the element that starts there
         self._fence: Fence | None = None
+        self._table: Table | None = None
         self._definitions = Definitions()
         self._redefined: set[str] = set()  # labels for which finished elements may have to be drawn anew
         self._tail_beyond = 0
@@ -86,23 +105,41 @@ class Prose:
         fresh = end > self._text.rfind("\n") + 1
         self._text = text
         while fresh and self._taken < end:
-            fresh = self._take_fence(end) if self._fence else self._take_elements(end)
+            if self._fence is not None:
+                fresh = self._take_fence(self._fence, end)
+            elif self._table is not None:
+                fresh = self._take_rows(self._table, end)
+            else:
+                fresh = self._take_elements(end)
 
-    def _take_fence(self, end: int) -> bool:
+    def _take_fence(self, fence: Fence, end: int) -> bool:
         """Give complete lines to the open fence; whether it was closed and there is more to look at."""
-        assert self._fence is not None
         lines = clean(self._text[self._taken : end]).split("\n")[:-1]
         for number, line in enumerate(lines):
-            if self._fence.closes(line):
-                self._fence.take(lines[:number])
-                self._fence.show(complete=True)
-                self._done.append((Start(), self._fence))
+            if fence.closes(line):
+                fence.take(lines[:number])
+                fence.show(complete=True)
+                self._done.append((Start(), fence))
                 self._fence = None
                 self._taken = _skip(self._text, self._taken, number + 1)
                 return True
-        self._fence.take(lines)
+        fence.take(lines)
         self._taken = end
         return False
+
+    def _take_rows(self, table: Table, end: int) -> bool:
+        """Give complete lines to the open table; whether it ended and there is more to look at."""
+        self.parses += 1
+        lines = clean(self._text[self._taken : end]).split("\n")[:-1]
+        length = table.length(lines)
+        table.take(lines[:length])
+        self._taken = _skip(self._text, self._taken, length)
+        if length == len(lines):
+            return False
+        table.show()
+        self._done.append((Start(), table))
+        self._table = None
+        return True
 
     def _take_elements(self, end: int) -> bool:
         """Finish all elements of the complete lines but the last; whether that one is an open fence."""
@@ -120,6 +157,11 @@ class Prose:
             (label, found) for label, found, to in defined(tokens) if to <= lead.line
         )
         self._taken = _skip(self._text, self._taken, lead.line)
+        if lead.table:
+            self._taken = _skip(self._text, self._taken, TABLE_HEAD)
+            self._lead = Start()
+            self._table = Table(lines[lead.line : lead.line + TABLE_HEAD])
+            return True
         opening = OPENING.fullmatch(lines[lead.line])
         if opening is None:
             return False
@@ -163,10 +205,14 @@ class Prose:
 
     def _tail_starts(self) -> tuple[list[Start], list[str]]:
         """Where the elements start that may still change; what they define is known from now on."""
-        if self._fence is not None:
+        rest = clean(self._text[self._taken :])
+        if self._table is not None:
+            goes_on = bool(rest) and self._table.length([rest]) == 1
+            self._table.show(rest if goes_on else "")
+            rest = "" if goes_on else rest
+        if self._fence is not None or not rest:
             self._redefined |= self._definitions.propose(())
             return [], []
-        rest = clean(self._text[self._taken :])
         lines = rest.split("\n")
         tokens = outline().parse(rest)
         complete = len(lines) - (self._block.state == "streaming")  # the last line may still grow
@@ -174,23 +220,18 @@ class Prose:
         self._redefined |= self._definitions.propose(found)
         return starts_of(tokens, lines, self._lead), lines
 
-    def _tail(self, starts: list[Start], lines: list[str], canvas: Canvas, display: Display) -> Iterator[Piece]:
+    def _tail(self, starts: list[Start], lines: list[str]) -> Iterator[tuple[Start, Element | Fence | Table]]:
         """The elements that may still change."""
-        self._tail_beyond = 0
-        first = not self._column.height
         if self._fence is not None:
             rest = clean(self._text[self._taken :])
             streaming = self._block.state == "streaming"
             hidden = self._fence.closes(rest) or (streaming and self._fence.may_close(rest))
             self._fence.show("" if hidden else rest, complete=False)
-            yield from parted(Start(), self._fence, canvas, display, self._definitions, first=first)
-            return
+            yield Start(), self._fence
+        if self._table is not None:
+            yield Start(), self._table
         for start, following in pairwise([*starts, Start(len(lines))]):
-            element = finished(lines[start.line : following.line], start)
-            for piece in parted(start, element, canvas, display, self._definitions, first=first):
-                first = False
-                yield piece
-            self._tail_beyond = max(self._tail_beyond, element.beyond)
+            yield start, finished(lines[start.line : following.line], start)
 
 
 def _skip(text: str, start: int, lines: int) -> int:

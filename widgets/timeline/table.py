@@ -73,6 +73,15 @@ class Layout(NamedTuple):
             for number in range(max(map(len, columns), default=0))
         ]
 
+    def height(self, row: Cells) -> int:
+        """The number of lines of a row."""
+        height = 1
+        for runs, width in zip(row, self.widths, strict=False):
+            # no character is wider than two cells: most texts need no closer look
+            if sum(len(text) for text, _ in runs) * 2 > width or any("\n" in text for text, _ in runs):
+                height = max(height, len(wrap(runs, width)))
+        return height
+
     def rule(self) -> Line:
         """What stands under the header."""
         return [Segment("─┼─".join("─" * width for width in self.widths), self.ink.faint)]
@@ -87,7 +96,7 @@ class Layout(NamedTuple):
             if left:
                 line.append(Segment(" " * left, self.ink.page))
             line += content
-            if spare > left:
+            if spare > left and number < len(self.widths) - 1:
                 line.append(Segment(" " * (spare - left), self.ink.page))
         return line
 
@@ -128,6 +137,11 @@ def needs_of(rows: Iterable[Cells], needs: Sequence[Needs]) -> list[Needs]:
         for column, runs in enumerate(row[: len(needs)]):
             needs[column] = needs[column].and_of(runs)
     return needs
+
+
+def runs_of(line: Line) -> list[Run]:
+    """A line as runs."""
+    return [(segment.text, segment.style or Style()) for segment in line]
 
 
 def _shrunk(widths: Sequence[int], least: Sequence[int], room: int) -> list[int]:

@@ -143,3 +143,18 @@ def test_moving_sideways_redraws_only_what_is_too_wide(canvas_of: Callable[[int]
 
     assert content.draws == before + 1
     assert content.beyond == 8 * 17 + 7 * 3 - canvas.room
+
+
+def test_a_long_table_streams_row_by_row(canvas_of: Callable[[int], Canvas]) -> None:
+    canvas = canvas_of(80)
+    content = Prose(ProseBlock(id="p"))
+    text = "| name | number |\n|---|--:|\n"
+    rows = []
+    for number in range(200):
+        text += f"| row {number:>4} | {number:>6} |\n"
+        content.update(ProseBlock(id="p", text=text))
+        _, table = content.pieces(canvas, Display())
+        rows.append(table.row(0))
+
+    assert all(row is rows[-1] for row in rows[1:])
+    assert table.height == 202
