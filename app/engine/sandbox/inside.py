@@ -18,6 +18,7 @@ import signal
 import socket
 import sys
 import termios
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -33,6 +34,8 @@ SCOPED_SOCKETS = 6
 NEW_USER_NAMESPACE = 0x10000000
 PATIENCE = 0.2
 """Seconds that a connection may take which must not come about."""
+
+PIECE = 65_536
 
 Promised = dict[str, Any]
 Findings = Iterator[str]
@@ -235,29 +238,27 @@ def forward(path: str, port: int) -> None:
         if number != listener.fileno():
             with contextlib.suppress(OSError):
                 os.close(number)
+    while True:
+        caller, _ = listener.accept()
+        threading.Thread(target=carry_both_ways, args=(caller, path), daemon=True).start()
 
-    import asyncio  # only this process needs it, and it would make every start slower
 
-    async def carry(reader: Any, writer: Any) -> None:
-        with contextlib.suppress(OSError):
-            while data := await reader.read(65_536):
-                writer.write(data)
-                await writer.drain()
-            writer.write_eof()
+def carry_both_ways(caller: socket.socket, path: str) -> None:
+    """Between one caller and the proxy, until both have said all."""
+    with contextlib.suppress(OSError), caller, socket.socket(socket.AF_UNIX) as proxy:
+        proxy.connect(path)
+        back = threading.Thread(target=carry, args=(proxy, caller), daemon=True)
+        back.start()
+        carry(caller, proxy)
+        back.join()
 
-    async def accept(reader: Any, writer: Any) -> None:
-        with contextlib.suppress(OSError):
-            other_reader, other_writer = await asyncio.open_unix_connection(path)
-            await asyncio.gather(carry(reader, other_writer), carry(other_reader, writer))
-            other_writer.close()
-        writer.close()
 
-    async def serve() -> None:
-        async with await asyncio.start_server(accept, sock=listener) as server:
-            await server.serve_forever()
-
-    asyncio.run(serve())
-    os._exit(0)
+def carry(source: socket.socket, target: socket.socket) -> None:
+    """Hand on what comes until its end, and then the end."""
+    with contextlib.suppress(OSError):
+        while data := source.recv(PIECE):
+            target.sendall(data)
+        target.shutdown(socket.SHUT_WR)
 
 
 if __name__ == "__main__":

@@ -125,6 +125,8 @@ def python_places() -> tuple[Path, ...]:
     """All that the Python we run in is made of: prefixes, packages, and the links that lead to it; and our own code,
     for that would be run outside if somebody changed it in a workspace."""
     packages = [*site.getsitepackages(), *([site.getusersitepackages()] if site.ENABLE_USER_SITE else [])]
+    # What `.pth` files lead to, and what PYTHONPATH names; but nobody's whole home folder.
+    packages += [entry for entry in sys.path if os.path.isabs(entry) and not Path.home().is_relative_to(entry)]
     places = [sys.prefix, sys.base_prefix, sys.exec_prefix, *packages, str(OURS)]
     return tuple(Path(place) for place in dict.fromkeys((*places, *map(str, _hops(Path(sys.executable))))))
 
@@ -134,11 +136,9 @@ def program_places(name: str) -> tuple[Path, ...]:
     found = shutil.which(name)
     if found is None:
         return ()
-    real = _real(Path(found))
-    hops = [*_hops(Path(found)), real]
-    prefix = real.parent.parent
-    beside = real.parent.name == "bin" and not Path.home().is_relative_to(prefix) and prefix.name != ".local"
-    return (prefix, *hops) if beside else tuple(hops)
+    hops = [*_hops(Path(found)), _real(Path(found))]
+    prefixes = [hop.parent.parent for hop in hops if hop.parent.name == "bin" and hop.parent.parent.name != ".local"]
+    return (*(prefix for prefix in prefixes if not Path.home().is_relative_to(prefix)), *hops)
 
 
 def fonts(home: Path) -> tuple[Path, ...]:

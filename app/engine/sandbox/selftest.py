@@ -14,8 +14,8 @@ from oi_tui.app.engine.sandbox.environment import PROXY_PORT
 from oi_tui.app.engine.sandbox.limits import rlimits
 from oi_tui.app.engine.sandbox.profile import Profile
 
-OUTSIDE = ("/", "/usr", "/etc", "/dev", "/run", "/proc", "/home")
-"""Where a file must not come to be."""
+OUTSIDE = tuple(map(Path, ("/", "/usr", "/etc", "/dev", "/run", "/proc", "/home")))
+"""Where a file must not come to be, beside what is above the workspace."""
 
 PROMISES = frozenset(
     {"rights", "system calls", "processes", "files", "secrets", "environment", "network", "limits"},
@@ -73,7 +73,7 @@ def promised(profile: Profile, plan: Plan, environment: Iterable[str], *, bait: 
     replaced = [_identity(mount.path) for mount in plan.mounts if mount.kind == Kind.SCRATCH]
     return json.dumps(
         {
-            "outside": [folder for folder in OUTSIDE if _is_outside(Path(folder), profile)],
+            "outside": [str(folder) for folder in (*OUTSIDE, *profile.workspace.parents) if _is_outside(folder, plan)],
             "unchangeable": [str(path) for path in plan.guarded],
             "changeable": [str(folder) for folder in profile.writes if os.access(folder, os.W_OK)],
             "secrets": [str(path) for path in plan.secrets],
@@ -88,8 +88,11 @@ def promised(profile: Profile, plan: Plan, environment: Iterable[str], *, bait: 
     ).encode()
 
 
-def _is_outside(folder: Path, profile: Profile) -> bool:
-    return folder not in (profile.home, *profile.writes)
+def _is_outside(folder: Path, plan: Plan) -> bool:
+    """Whether nothing may be written there, neither here nor into memory."""
+    kinds = {mount.path: mount.kind for mount in plan.mounts}
+    around = next((kinds[path] for path in (folder, *folder.parents) if path in kinds), Kind.READABLE)
+    return around == Kind.READABLE
 
 
 def _identity(path: Path) -> tuple[str, int, int] | None:

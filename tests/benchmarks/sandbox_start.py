@@ -1,0 +1,72 @@
+"""What the sandbox adds to the start of a kernel: from nothing to a kernel that answers, with its proof."""
+
+import asyncio
+import os
+import statistics
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from figures import ROUNDS, middle, table
+
+from oi_tui.app.engine.kernels.pool import Kernels
+from oi_tui.app.engine.sandbox.choice import chosen_profile
+from oi_tui.app.engine.sandbox.profile import Profile
+from oi_tui.app.engine.settings import KernelSection, SandboxSection
+from support.terminal import clean_env
+
+BUDGET = 0.2
+LANGUAGES = ("python", "shell")
+
+
+async def start(language: str, folder: Path, sandbox: Profile | None) -> tuple[float, float]:
+    """Seconds of a start, and of the end after it."""
+    kernels = Kernels(KernelSection(), cwd=folder, sandbox=sandbox)
+    begun = time.perf_counter()
+    async with asyncio.timeout(60):
+        await kernels.get(language).start()
+    started = time.perf_counter()
+    await kernels.close()
+    return started - begun, time.perf_counter() - started
+
+
+async def measured(folder: Path) -> dict[tuple[str, str], list[tuple[float, float]]]:
+    """Of every kernel without and with, by turns, after a warm-up."""
+    network = SandboxSection(mode="workspace-write", network="hosts", hosts=("example.org",))
+    kinds = {
+        "no sandbox": None,
+        "sandbox": chosen_profile(SandboxSection(mode="workspace-write"), folder),
+        "sandbox with allowed hosts": chosen_profile(network, folder),
+    }
+    seconds: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for number in range(ROUNDS + 1):
+        for language in LANGUAGES:
+            for name, sandbox in kinds.items():
+                taken = await start(language, folder, sandbox)
+                if number:
+                    seconds.setdefault((language, name), []).append(taken)
+    return seconds
+
+
+def main() -> None:
+    """Measure in a home of its own and print the section."""
+    with TemporaryDirectory() as home:
+        os.environ.clear()
+        os.environ.update(clean_env(Path(home)))
+        work = Path(home, "work")
+        work.mkdir()
+        seconds = asyncio.run(measured(work))
+    rows = []
+    for (language, name), taken in seconds.items():
+        starts, ends = zip(*taken, strict=True)
+        bare = statistics.median(start for start, _ in seconds[language, "no sandbox"])
+        more = f"{(statistics.median(starts) - bare) * 1000:+.0f}"
+        rows.append((language, name, middle(starts), more, middle(ends)))
+    print("## Start of a kernel in the sandbox\n")
+    print(f"{ROUNDS} starts of each by turns: median and (minimum). The proof of every promise is part of it.")
+    print(f"Budget: {BUDGET * 1000:.0f} ms more than without.\n")
+    print(table(("kernel", "", "start, ms", "more", "end, ms"), rows))
+
+
+if __name__ == "__main__":
+    main()
