@@ -24,7 +24,7 @@ _PACKED = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "f4
 
 _TAGS = re.compile(r"<[^<>]*>")
 _SVG = re.compile(r"<(?:[\w.-]{1,20}:)?svg\b([^>]*)>", re.IGNORECASE)
-_SVG_TITLE = re.compile(r"<(?:[\w.-]{1,20}:)?title\b[^>]*>([^<]*)<", re.IGNORECASE)
+_SVG_TITLE = re.compile(r"<(?:svg:)?title\b[^>]*>([^<]*)<", re.IGNORECASE)
 _SVG_HEAD = 20_000
 """Characters of a drawing in which its size and title are looked for."""
 _LENGTH = re.compile(r"\s*([0-9]{1,6}(?:\.[0-9]{1,6})?)\s*(px|pt|pc|mm|cm|in)?\s*")

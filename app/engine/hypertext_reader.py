@@ -309,7 +309,7 @@ class _Reader:
         if not table.is_name and table.names[-1] < 0:
             table.names[-1] = len(row)
         start = len(row)
-        row += [text, *[""] * (table.wide - 1)]
+        row += [text, *[text if table.is_name else ""] * (table.wide - 1)]  # a name is that of all columns below it
         if table.high > 1:
             table.taken |= dict.fromkeys(range(start, len(row)), table.high - 1)
         self._cells += table.wide

@@ -11,13 +11,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from oi_tui.app.engine.blocks import CodeBlock
+from oi_tui.app.engine.forms import readable
 from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput
 
 IMAGE_TYPES = ("image/png", "image/jpeg")
 """Pictures that a model can be sent."""
-
-TEXT_TYPES = ("text/plain", "text/markdown", "text/latex", "text/html", "image/svg+xml", "application/json")
-"""Readable forms, best first."""
 
 WIDE = 8
 """How many times the limit is looked at of the head and of the tail of a long output: escapes and progress bars go."""
@@ -49,13 +47,18 @@ def plain_text(output: Output) -> str:
             return _rich_text(output.data)
 
 
+_HEADER = "Traceback (most recent call last)"
+
+_INSIDE = re.compile(r"\s*(?:File \S|-{20,}\s*$)")
+"""A part of a traceback that tells of a library's inside, or the rule above it all."""
+
+
 def _traceback(output: ErrorOutput) -> str:
-    """The error and the lines of the person's own code that led to it; a library's inside only costs tokens."""
+    """The errors and the lines of the person's own code that led to them; a library's inside only costs tokens."""
     parts = [without_escapes(part) for part in output.traceback]
     if len(parts) < 4:
         return "\n".join(parts) or f"{output.name}: {output.value}"
-    own = [part for part in parts[:-1] if part.lstrip().startswith("Cell In[")]
-    return "\n".join([*own, parts[-1]])
+    return "\n".join(part for part in parts if not (_INSIDE.match(part) or part.rstrip().endswith(_HEADER)))
 
 
 def _rich_text(data: dict[str, Any]) -> str:
@@ -64,11 +67,7 @@ def _rich_text(data: dict[str, Any]) -> str:
             size = image_size(str(data[mime]))
             what = f"a picture of {size[0]}×{size[1]} pixels" if size else "a picture"
             return f"[{what} was shown to the user]\n"
-    for mime in TEXT_TYPES:
-        if mime in data:
-            content = data[mime]
-            return content if isinstance(content, str) else str(content)
-    return f"[output of type {', '.join(data)}]\n" if data else ""
+    return readable(data)
 
 
 class Gap(NamedTuple):

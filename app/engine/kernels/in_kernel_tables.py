@@ -122,7 +122,7 @@ def polars_table(frame: Any) -> dict[str, Any]:
     parts = [frame[:head], frame[rows - tail :]]
     kinds = [frame.schema[name] for name in names]
     columns = [
-        texts(itertools.chain(*(part[name] for part in parts)), str(kind).lower())
+        texts(known(itertools.chain(*(part[name] for part in parts))), str(kind))
         for name, kind in zip(names, kinds, strict=True)
     ]
     described = [[name[:TEXT], str(kind)[:TEXT], kind.is_numeric()] for name, kind in zip(names, kinds, strict=True)]
@@ -139,7 +139,7 @@ def arrow_table(frame: Any) -> dict[str, Any]:
         kind = str(field.type)
         column = frame.column(at)
         values = itertools.chain(column.slice(0, head).to_pylist(), column.slice(rows - tail).to_pylist())
-        columns.append(texts(values, "float" if kind in ("double", "halffloat") else kind))
+        columns.append(texts(known(values), "float" if kind in ("double", "halffloat") else kind))
         is_numeric = kind.startswith(("int", "uint", "float", "double", "halffloat", "decimal"))
         described.append([field.name[:TEXT], kind[:TEXT], is_numeric])
     return table([], described, columns, head, (rows, width))
@@ -189,6 +189,11 @@ def texts(
     if kind.startswith("datetime") and all(cell.endswith(MIDNIGHT) or cell == "NaT" for cell in cells):
         return [cell.removesuffix(MIDNIGHT) for cell in cells]
     return cells
+
+
+def known(values: Iterable[Any]) -> Iterable[Any]:
+    """Values of a library in which nothing else is absent, with the word that it has for that."""
+    return ("null" if value is None else value for value in values)
 
 
 def floats(column: list[Any], digits: int, form: Callable[[float], str] | None) -> list[str]:

@@ -79,7 +79,7 @@ def of(output: RichOutput) -> Picture | SvgLine | None:
         return SvgLine(drawing, "too long to be drawn here")
     if find_spec("cairosvg") is None:
         return SvgLine(drawing, "to see such drawings here: pip install 'oi-tui[svg]'")
-    return Picture.of(SvgSource(svg), drawing.text if drawing.title else "drawing")
+    return Picture.of(SvgSource(svg), f"drawing · {drawing.title}" if drawing.title else "drawing")
 
 
 def png_of(svg: str, size: tuple[int, int]) -> bytes:
