@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 import time
 import traceback
@@ -24,8 +25,10 @@ from oi_tui.app.engine.paths import log_dir, private_dir
 from oi_tui.app.engine.settings import Settings
 from oi_tui.app.engine.text import safe_text
 from oi_tui.app.engine.verbs import Submit
+from oi_tui.app.probing_driver import ProbingDriver, TerminalKnown
 from oi_tui.app.screens.chat import ChatScreen
 from oi_tui.app.screens.confirm import ConfirmScreen
+from oi_tui.app.terminal_probe import Known, Window, graphics, window_size
 from oi_tui.themes.loader import ThemeError, choose_palette, load_palette, textual_theme, theme_names
 from oi_tui.widgets.arming import Clock
 
@@ -50,7 +53,9 @@ class OiTui(App[None]):
         session_id: str | None = None,
         clock: Clock = time.monotonic,
     ) -> None:
-        super().__init__()
+        super().__init__(driver_class=ProbingDriver if settings.screen.images == "auto" else None)
+        self._images = settings.screen.images
+        self._known = Known()
         palette, self._complaint = choose_palette(settings.screen.theme)
         for name in theme_names():
             self.register_theme(textual_theme(load_palette(name)))
@@ -70,6 +75,20 @@ class OiTui(App[None]):
         self.app_resume_signal.subscribe(self, self._repaint)
         if self._complaint:
             self.notify(self._complaint, severity="warning", markup=False)
+
+    def on_terminal_known(self, message: TerminalKnown) -> None:
+        """The terminal told what it can show."""
+        self._known = message.known
+        self._use_graphics()
+
+    def on_resize(self) -> None:
+        """Another font may have come with the size."""
+        self._use_graphics()
+
+    def _use_graphics(self) -> None:
+        if not self.is_headless:
+            window = window_size(sys.__stdin__.fileno()) if sys.__stdin__ is not None else Window()
+            self.chat.set_graphics(graphics(self._images, self._known, window, os.environ))
 
     async def on_event(self, event: Event) -> None:
         """Every key passes here first, whatever screen or widget it is for."""

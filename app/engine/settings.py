@@ -95,7 +95,8 @@ class ScreenSection(Section, frozen=True, kw_only=True):
 
     theme: str = "harbour"
     mouse: bool = True
-    images: Literal["auto", "half", "off"] = "auto"
+    images: Literal["auto", "kitty", "sixel", "half", "off"] = "auto"
+    """How pictures are shown: `auto` asks the terminal; `off` only names them."""
     editor: str = ""
     """Command for `$EDITOR`; empty takes VISUAL, EDITOR, then vi."""
 

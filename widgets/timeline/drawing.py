@@ -8,9 +8,9 @@ from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
 
+from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.graphics_kitty import placeholders, transmission
 from oi_tui.widgets.timeline.graphics_sixel import Sheet
-from oi_tui.widgets.timeline.pieces import Graphics
 from oi_tui.widgets.timeline.pixels import Box, Source
 from oi_tui.widgets.timeline.wrap import Line
 

@@ -7,15 +7,16 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from functools import partial
 from typing import TypeVar
 
 from textual.widget import Widget
 
 from oi_tui.widgets.timeline.drawing import Drawn, Order, draw
+from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.graphics_kitty import deletion, numbers
 from oi_tui.widgets.timeline.overlay import Overlay, write
-from oi_tui.widgets.timeline.pieces import Graphics
 from oi_tui.widgets.timeline.pixels import Unreadable
 
 MOST_DRAWN = 32
@@ -114,11 +115,11 @@ class Gallery:
         """Do it in the one thread, then call `done` here, unless it was cancelled."""
         if self._worker is None:
             self._worker = ThreadPoolExecutor(1, thread_name_prefix="pictures")
-        loop = asyncio.get_running_loop()
+        loop, here = asyncio.get_running_loop(), copy_context()  # without it nobody knows whose app this is
 
         def back(future: Future[Result]) -> None:
             if not future.cancelled() and not loop.is_closed():
-                loop.call_soon_threadsafe(self._unless_closed, done, future)
+                loop.call_soon_threadsafe(self._unless_closed, done, future, context=here)
 
         future = self._worker.submit(task)
         future.add_done_callback(back)

@@ -15,6 +15,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from oi_tui.widgets.timeline.grammar import parser
+from oi_tui.widgets.timeline.graphics import HALF_BLOCKS, Graphics
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.wrap import Continuation, Line, cells
 
@@ -67,22 +68,6 @@ class Piece(Protocol):
 
     def row(self, index: int) -> RowStrip:
         """The row at `index`, counted from 0."""
-
-
-class Graphics(NamedTuple):
-    """How the terminal can be given pictures."""
-
-    protocol: Literal["kitty", "sixel", "half", "none"] = "half"
-    """`half`: two pixels in a cell, in any terminal with colours; `none`: only their captions."""
-    cell: tuple[int, int] = (10, 20)
-    """Width and height of a cell in pixels, where the terminal told it; else a common one."""
-    colours: int = 256
-    """Colours that a sixel picture can have."""
-    largest: tuple[int, int] = (1000, 1000)
-    """Width and height in pixels of one sixel picture, at most."""
-
-
-HALF_BLOCKS = Graphics()
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,9 +19,10 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from oi_tui.widgets.timeline.gallery import Gallery
+from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.graphics_kitty import filtered
 from oi_tui.widgets.timeline.painting import framed, marked, selected, selected_text, thumb_rows, with_pill
-from oi_tui.widgets.timeline.pieces import Canvas, Graphics
+from oi_tui.widgets.timeline.pieces import Canvas
 from oi_tui.widgets.timeline.viewport import Row, Viewport
 
 FRAME = 1 / 30

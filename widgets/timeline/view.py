@@ -17,11 +17,12 @@ from textual.timer import Timer
 from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, UserBlock
 from oi_tui.themes.loader import load_palette
 from oi_tui.themes.palette import Palette
+from oi_tui.widgets.timeline.graphics import HALF_BLOCKS, Graphics
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.logical import has_picture
 from oi_tui.widgets.timeline.markdown import HREF
 from oi_tui.widgets.timeline.painting import PILL_REACH
-from oi_tui.widgets.timeline.pieces import HALF_BLOCKS, Canvas, Fold, Graphics
+from oi_tui.widgets.timeline.pieces import Canvas, Fold
 from oi_tui.widgets.timeline.runs import SPIN, Runs
 from oi_tui.widgets.timeline.searching import Searchable
 

@@ -1,0 +1,193 @@
+"""What the terminal can show, asked of it once: by what it answers, not by what it calls itself in TERM.
+
+The questions go out in one piece, and the last of them is one that every terminal answers. Nobody waits: the answers
+come through the same line as the keys, so they are picked out of what is read there, however late they come. See
+`ProbingDriver`, which does that.
+"""
+
+import fcntl
+import re
+import struct
+import termios
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+from oi_tui.widgets.timeline.graphics import HALF_BLOCKS, Graphics, Protocol
+
+Choice = Literal["auto", "kitty", "sixel", "half", "off"]
+"""The setting `screen.images`."""
+
+_NAME = "\x1b[>0q"
+_KITTY = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"
+_SIXEL = "\x1b[?1;1;0S\x1b[?2;1;0S"
+_CELL = "\x1b[16t\x1b[14t"
+_ATTRIBUTES = "\x1b[c"
+
+_ANSWER = re.compile(
+    r"\x1b\[\?(?P<attributes>\d+(?:;\d+)*)c"
+    r"|\x1bP>\|(?P<name>[^\x1b\x07]{0,100})(?:\x1b\\|\x07)"
+    r"|\x1b_G(?P<kitty>[^\x1b\x07]{0,200})(?:\x1b\\|\x07)"
+    r"|\x1b\[\?(?P<sixel>[12];\d+(?:;\d+)*)S"
+    r"|\x1b\[6;(?P<cell>\d+;\d+)t"
+    r"|\x1b\[4;(?P<window>\d+;\d+)t"
+)
+_BEGUN = re.compile(
+    r"\x1b(?:\[(?:\?[\d;]*|[46]?|[46];[\d;]*)?|P(?:>(?:\|[^\x1b\x07]{0,100}\x1b?)?)?|_(?:G[^\x1b\x07]{0,200}\x1b?)?)?\Z"
+)
+"""The end of what was read may be the beginning of an answer."""
+
+_WITH_PLACEHOLDERS = (("kitty", (0, 28)), ("ghostty", (0, 0)))
+"""Terminals, and the version since which they know Unicode placeholders. To be asked about is new and known to few;
+others that speak Kitty's protocol (Konsole, WezTerm) say OK and would show the placeholders as letters."""
+
+_VERSION = re.compile(r"(\d+)\.(\d+)")
+
+
+class Window(NamedTuple):
+    """The size of a terminal's window."""
+
+    columns: int = 0
+    rows: int = 0
+    width: int = 0
+    height: int = 0
+    """Pixels; many terminals, and all connections that do not pass it on, leave it 0."""
+
+
+class Known(NamedTuple):
+    """What a terminal said of itself."""
+
+    name: str = ""
+    kitty: bool = False
+    """Whether it took a picture by Kitty's protocol."""
+    sixel: bool = False
+    colours: int = 0
+    largest: tuple[int, int] = (0, 0)
+    """Width and height of a sixel picture; zeros where it did not say."""
+    cell: tuple[int, int] = (0, 0)
+    window: tuple[int, int] = (0, 0)
+    """Width and height in pixels."""
+
+
+def questions(environ: Mapping[str, str]) -> str:
+    """What to write to the terminal; nothing where it would do harm."""
+    term = environ.get("TERM", "")
+    if term in ("", "dumb", "unknown", "linux"):
+        return ""
+    # tmux and screen would make Kitty's question a title, Apple's terminal shows it.
+    inside = "TMUX" in environ or "STY" in environ or term.startswith(("tmux", "screen"))
+    kitty = "" if inside or environ.get("TERM_PROGRAM") == "Apple_Terminal" else _KITTY
+    return _NAME + kitty + _SIXEL + _CELL + _ATTRIBUTES
+
+
+class Answers:
+    """Picks the answers out of what is read from the terminal; the rest are keys."""
+
+    def __init__(self) -> None:
+        self.known = Known()
+        self.complete = False
+        """Whether the last question was answered."""
+        self._held = ""
+
+    def feed(self, text: str) -> str:
+        """Take what was read; returns what is no answer. An unfinished one is held back until `rest`."""
+        if self.complete:
+            return text
+        text = self._held + text
+        self._held = ""
+        text = _ANSWER.sub(self._take, text)
+        if not self.complete and (begun := _BEGUN.search(text)):
+            text, self._held = text[: begun.start()], begun[0]
+        return text
+
+    def rest(self) -> str:
+        """What was held back: nothing followed, so it was a key."""
+        held, self._held = self._held, ""
+        return held
+
+    def _take(self, answer: re.Match[str]) -> str:
+        known, text = self.known, answer[answer.lastgroup or 0]
+        match answer.lastgroup:
+            case "attributes":
+                self.complete = True
+                known = known._replace(sixel="4" in text.split(";")[1:])
+            case "name":
+                known = known._replace(name=text)
+            case "kitty":
+                known = known._replace(kitty=text.endswith(";OK"))
+            case "sixel":
+                known = _with_sixel(known, [int(part) for part in text.split(";")])
+            case "cell":
+                known = known._replace(cell=_size(text))
+            case _:
+                known = known._replace(window=_size(text))
+        self.known = known
+        return ""
+
+
+def window_size(descriptor: int) -> Window:
+    """What the system knows of the window of a terminal; zeros where it knows nothing."""
+    try:
+        rows, columns, width, height = struct.unpack("HHHH", fcntl.ioctl(descriptor, termios.TIOCGWINSZ, bytes(8)))
+    except OSError:
+        return Window()
+    return Window(columns, rows, width, height)
+
+
+def graphics(choice: Choice, known: Known, window: Window, environ: Mapping[str, str]) -> Graphics:
+    """The best way to show pictures, or the chosen one, with what the terminal told of itself."""
+    return Graphics(
+        _best(known, environ) if choice == "auto" else "none" if choice == "off" else choice,
+        cell_size(known, window) or HALF_BLOCKS.cell,
+        known.colours or HALF_BLOCKS.colours,
+        known.largest if all(known.largest) else HALF_BLOCKS.largest,
+    )
+
+
+def cell_size(known: Known, window: Window) -> tuple[int, int] | None:
+    """Width and height of a cell in pixels, None where nobody knows.
+
+    The system is asked first: what it says follows every change of the window and its font.
+    """
+    columns, rows = max(1, window.columns), max(1, window.rows)
+    sizes = (
+        (window.width // columns, window.height // rows),
+        known.cell,
+        (known.window[0] // columns, known.window[1] // rows),
+    )
+    return next((size for size in sizes if all(2 <= pixels <= 200 for pixels in size)), None)
+
+
+def _best(known: Known, environ: Mapping[str, str]) -> Protocol:
+    if known.kitty and _has_placeholders(known.name) and _counts_to_256(environ):
+        return "kitty"
+    return "sixel" if known.sixel else "half"
+
+
+def _has_placeholders(name: str) -> bool:
+    found = _VERSION.search(name)
+    version = (int(found[1]), int(found[2])) if found else (0, 0)
+    return any(name.lower().startswith(terminal) and version >= since for terminal, since in _WITH_PLACEHOLDERS)
+
+
+def _counts_to_256(environ: Mapping[str, str]) -> bool:
+    """Whether colours reach the terminal that are numbers of pictures: Rich reduces them to 16 where TERM says so."""
+    if environ.get("COLORTERM", "").lower() in ("truecolor", "24bit"):
+        return True
+    return environ.get("TERM", "").rpartition("-")[2] in ("256color", "kitty", "direct")
+
+
+def _with_sixel(known: Known, numbers: list[int]) -> Known:
+    """The answer to what a sixel picture may be: item, status (0: well), values."""
+    match numbers:
+        case [1, 0, colours, *_]:
+            return known._replace(colours=colours)
+        case [2, 0, width, height, *_]:
+            return known._replace(largest=(width, height))
+        case _:
+            return known
+
+
+def _size(text: str) -> tuple[int, int]:
+    """Height and width, as terminals say it, the other way round."""
+    height, width = text.split(";")
+    return int(width), int(height)
