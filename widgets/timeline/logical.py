@@ -4,9 +4,11 @@ What is copied is what can be seen, so everything goes through `safe_text`: hidd
 control sequences must not travel from a model into someone's shell.
 """
 
+from pathlib import Path
+
 from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.forms import readable
-from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput
+from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
 from oi_tui.app.engine.text import safe_text
 from oi_tui.widgets.timeline.terminal import TerminalText
 
@@ -37,10 +39,19 @@ def output_text(block: Block) -> str:
     return "\n".join(text for text in map(_output, block.outputs) if text)
 
 
+def whole_output(block: Block) -> Path | None:
+    """The file with all that a run wrote, where that is long and there is one; it may be gone by now."""
+    if isinstance(block, CodeBlock) and block.whole is not None and block.whole.path:
+        return Path(block.whole.path)
+    return None
+
+
 def _output(output: Output) -> str:
     match output:
-        case StreamOutput():
-            return _plain(output.text)
+        case StreamOutput(text=text, tail=Tail(left_out_characters=characters) as tail) if characters:
+            return f"{_plain(text)}\n[… {characters:,} characters left out …]\n{_plain(tail.text)}"
+        case StreamOutput(text=text, tail=tail):
+            return _plain(text if tail is None else text + tail.text)
         case ErrorOutput():
             return _plain("\n".join(output.traceback) or f"{output.name}: {output.value}")
         case RichOutput():

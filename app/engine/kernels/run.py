@@ -5,7 +5,7 @@ What arrives comes from a process that is not trusted: anything may be claimed, 
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,10 @@ NAME_LIMIT = 1_000
 
 ERROR_LIMIT = 20_000
 """Characters of an error's message, and of its traceback; not taken from the cap, for it says what went wrong."""
+
+
+PARTS_LIMIT = 200
+"""Parts of a traceback: frames, for the most part."""
 
 
 @dataclass
@@ -319,8 +323,20 @@ def _size(value: Any) -> int:
 
 
 def _shortened(traceback: tuple[str, ...]) -> tuple[str, ...]:
-    """Its beginning and, more telling, its end."""
-    text = "\n".join(traceback)
-    if len(text) <= ERROR_LIMIT:
-        return traceback
-    return (text[: ERROR_LIMIT // 4], "…", text[-ERROR_LIMIT // 4 * 3 :])
+    """Its beginning and, more telling, its end: whole parts, as far as they are not huge themselves."""
+    parts = [part if len(part) <= ERROR_LIMIT // 4 else part[: ERROR_LIMIT // 4] + "…" for part in traceback]
+    if sum(map(len, parts)) <= ERROR_LIMIT and len(parts) <= PARTS_LIMIT:
+        return tuple(parts)
+    head = _fitting_parts(parts[: PARTS_LIMIT // 4], ERROR_LIMIT // 4)
+    tail = _fitting_parts(reversed(parts[-PARTS_LIMIT // 4 * 3 :]), ERROR_LIMIT // 4 * 3)
+    return (*head, "…", *reversed(tail))
+
+
+def _fitting_parts(parts: Iterable[str], room: int) -> list[str]:
+    fitting: list[str] = []
+    for part in parts:
+        room -= len(part)
+        if room < 0:
+            break
+        fitting.append(part)
+    return fitting
