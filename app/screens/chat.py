@@ -87,17 +87,9 @@ class ChatScreen(Screen[None]):
         """What the first frame does without, then the engine that has something to show."""
         from oi_tui.app.screens.parts import Parts  # with it come the timeline and the panels
 
-<<<<<<< HEAD
         parts = Parts.make(self.bridge, self._settings.screen, self._graphics, self.palette, self._arming, self._clock)
         await self.query_one("#upper").mount(parts.pane, parts.variables)
         await self.query_one(Bottom).add(parts.approval, parts.question)
-=======
-        parts = Parts.make(
-            self.bridge, self._settings.screen, self._graphics, self.palette, self._arming, self._clock
-        )
-        await self.mount(parts.pane, before="#bottom")
-        await self.query_one("#bottom").mount(parts.approval, parts.question)
->>>>>>> 5381f48 (wip)
         self._parts = parts
         self.set_graphics(self._graphics)  # the terminal may have answered meanwhile
         parts.set_palette(self.palette)

@@ -27,11 +27,7 @@ class Parts:
     def make(
         cls, bridge: Bridge, settings: ScreenSection, graphics: Graphics, palette: Palette, arming: Arming, clock: Clock
     ) -> "Parts":
-<<<<<<< HEAD
         """All of them."""
-=======
-        """All of them, those that ask hidden."""
->>>>>>> 5381f48 (wip)
         timeline = Timeline(palette=palette, graphics=graphics, clock=clock, id="timeline")
         return cls(
             TimelinePane(timeline, bridge, editor=settings.editor, id="pane"),
