@@ -118,15 +118,17 @@ def _end(block: CodeBlock) -> str:
 
 def _output(output: Output, place: PlacePicture) -> str:
     match output:
-        case StreamOutput(tail=None):
-            return _text(plain_text(output))
-        case StreamOutput(tail=Tail() as tail):
-            parts = [_text(plain_text(output)), f"*… {tail.left_out_characters:,} characters …*"]
-            return "\n\n".join([*parts, _text(overwritten(without_escapes(tail.text)))])
+        case StreamOutput(tail=tail):
+            return "\n\n".join([_text(plain_text(output)), *(_tail(tail) if tail is not None else ())])
         case ErrorOutput():
             return _text(without_escapes("\n".join(output.traceback) or f"{output.name}: {output.value}"))
         case RichOutput():
             return _rich(output, place)
+
+
+def _tail(tail: Tail) -> tuple[str, str]:
+    """What stands between head and tail of a long output, and the tail."""
+    return f"*… {tail.left_out_characters:,} characters …*", _text(overwritten(without_escapes(tail.text)))
 
 
 def _text(text: str, info: str = "text") -> str:

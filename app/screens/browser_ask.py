@@ -1,0 +1,165 @@
+"""Opening a link in the browser: never before the person has seen where it leads and said yes.
+
+The links come from a model or from what code printed. Only web addresses are opened, exactly as they are written
+here; one that a browser would read otherwise than a person is refused.
+"""
+
+import asyncio
+import os
+import subprocess
+import sys
+import webbrowser
+from collections.abc import Mapping
+from typing import ClassVar, Literal, NamedTuple
+from urllib.parse import urlsplit
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from oi_tui.app.engine.text import visible_text
+from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+
+Answer = Literal["open", "copy"]
+
+_TEXT_BROWSERS = frozenset({"lynx", "w3m", "links", "elinks", "www-browser"})
+"""They want the terminal, which is ours."""
+
+
+class NoBrowser(Exception):
+    """A link could not be opened; the text says why."""
+
+
+class Link(NamedTuple):
+    """A link as a person should see it."""
+
+    shown: str
+    """In full, with everything visible that hides or deceives."""
+    host: str
+    """Where it leads, as it is looked up."""
+    hints: tuple[str, ...]
+    """What is unusual about it."""
+    refusal: str = ""
+    """Why it is not opened, "" if it may be."""
+
+
+def judged(href: str) -> Link:
+    """What a person should know of a link."""
+    shown, hidden = visible_text(href.replace("\n", "<U+000A>").replace("\t", "<U+0009>"))
+    hints: list[str] = []
+    try:
+        parts = urlsplit(href)
+        written = parts.hostname or ""
+        host = written.encode("idna").decode("ascii") if written else ""
+        odd_port = parts.port not in (None, 80, 443)
+    except ValueError:
+        return Link(shown, "", (), "This is not a web address.")
+    if parts.scheme not in ("http", "https") or not host:
+        return Link(shown, "", (), "Only links to http and https are opened.")
+    if not href.isprintable() or " " in href or "\\" in href:
+        return Link(shown, host, (), "It holds characters that no web address has.")
+    if host != written.lower():
+        hints.append(f"The name has letters that are not ASCII; it is looked up as {host}.")
+    elif any(label.startswith("xn--") for label in host.split(".")):
+        hints.append(f"The name stands for other letters: {visible_text(_unicode(host)).text}.")
+    if hidden:
+        hints.append("Letters of other alphabets in it look like Latin ones.")
+    if "@" in parts.netloc:
+        hints.append("What stands before the @ is a user name and not where it leads.")
+    if odd_port:
+        hints.append(f"It leads to the port {parts.port}.")
+    return Link(shown, host, tuple(hints))
+
+
+def can_open(environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether a browser would come up in front of the person: not over SSH, and not without a desktop."""
+    if environ.get("BROWSER"):
+        return True
+    if "SSH_CONNECTION" in environ or "SSH_TTY" in environ:
+        return False
+    return sys.platform == "darwin" or bool(environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"))
+
+
+async def open_in_browser(url: str) -> None:
+    """Open a link that `judged` has not refused and the person has said yes to; `NoBrowser` where that fails."""
+    if link_refusal := judged(url).refusal:
+        raise NoBrowser(link_refusal)
+    await asyncio.to_thread(_open, url)
+
+
+def _open(url: str) -> None:
+    try:
+        browser = webbrowser.get()
+        if os.path.basename(getattr(browser, "name", "")) in _TEXT_BROWSERS:
+            raise NoBrowser("There is only a browser for the terminal.")
+        if isinstance(browser, webbrowser.GenericBrowser):
+            # A program that the person named: it must neither write on our screen nor keep us waiting.
+            words = [browser.name, *(word.replace("%s", url) for word in browser.args)]
+            quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+            subprocess.Popen(words, start_new_session=True, **quiet)
+        elif not browser.open(url):
+            raise NoBrowser("The browser could not be started.")
+    except webbrowser.Error as error:
+        raise NoBrowser("No browser was found.") from error
+    except OSError as error:
+        raise NoBrowser(f"The browser could not be started: {error.strerror}.") from error
+
+
+def _unicode(host: str) -> str:
+    try:
+        return host.encode("ascii").decode("idna")
+    except UnicodeError:
+        return host
+
+
+class BrowserAskScreen(ModalScreen[Answer | None]):
+    """Dismissed with what to do with the link, None for nothing."""
+
+    CSS_PATH = "browser_ask.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "open", "Open"),
+        Binding("c", "dismiss('copy')", "Copy"),
+        Binding("n,escape", "dismiss(None)", "No"),
+    ]
+
+    def __init__(self, href: str, *, can_open: bool) -> None:
+        super().__init__()
+        self._link = judged(href)
+        self._opens = can_open and not self._link.refusal
+
+    def compose(self) -> ComposeResult:
+        """A small box in the middle: where it leads first, then the link in full."""
+        link = self._link
+        title = f"Open {link.host} in the browser?" if self._opens else "A link"
+        hints = [link.refusal] if link.refusal else list(link.hints)
+        if not self._opens and not link.refusal:
+            hints.append("No browser can be opened from here; copy the link to where there is one.")
+        with Vertical(id="browser-box"):
+            yield Static(title, id="browser-title", markup=False)
+            with VerticalScroll(id="browser-page"):
+                yield Static(link.shown, id="browser-target", markup=False)
+            yield Static("\n".join(hints), id="browser-hints", markup=False)
+            yield KeyRow(id="browser-keys")
+
+    def on_mount(self) -> None:
+        """The answers that there are."""
+        self.query_one("#browser-hints").display = bool(self._link.hints) or not self._opens
+        opens = (KeyLabel("y", "open", "open"),) if self._opens else ()
+        self.query_one(KeyRow).labels = (*opens, KeyLabel("c", "copy it", "copy"), KeyLabel("n", "neither", "no"))
+
+    def action_open(self) -> None:
+        """Yes, where there is something to say yes to."""
+        if self._opens:
+            self.dismiss("open")
+
+    def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
+        """A click on a label is that key."""
+        match event.key:
+            case "y":
+                self.action_open()
+            case "c":
+                self.dismiss("copy")
+            case _:
+                self.dismiss(None)

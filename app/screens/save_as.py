@@ -1,0 +1,202 @@
+"""Where to save something: a path is asked for, nothing is overwritten or created unasked."""
+
+import errno
+import os
+import secrets
+import shutil
+import stat
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from oi_tui.app.engine.text import safe_text
+from oi_tui.app.screens.confirm import ConfirmScreen
+from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+
+MOST_NAMES = 6
+"""Names that are shown where more than one fits."""
+
+_KEYS = (KeyLabel("enter", "save", "save"), KeyLabel("tab", "complete", "complete"), KeyLabel("esc", "back", "back"))
+
+
+class SaveFailed(Exception):
+    """A file cannot be written there; the text says why."""
+
+
+class SaveAsScreen(ModalScreen[Path | None]):
+    """Dismissed with the path, once it is one that can be written and may be."""
+
+    CSS_PATH = "save_as.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss(None)", "Back"),
+        Binding("tab", "complete", "Complete the name", priority=True),
+    ]
+
+    def __init__(self, name: str, folder: Path, *, what: str = "") -> None:
+        super().__init__()
+        self._proposed = name
+        self._folder = folder
+        self._what = what
+
+    def compose(self) -> ComposeResult:
+        """A small box in the middle."""
+        with Vertical(id="save-box"):
+            yield Static(f"Save {self._what}".rstrip() + " as", id="save-title", markup=False)
+            yield Input(self._proposed, id="save-path", select_on_focus=False)
+            yield Static(f"in {safe_text(str(self._folder))}", id="save-text", markup=False)
+            yield KeyRow(id="save-keys")
+
+    def on_mount(self) -> None:
+        """The keys; the name without its ending is what is most likely to be changed."""
+        self.query_one(KeyRow).labels = _KEYS
+        self.query_one(Input).cursor_position = len(self._proposed) - len(Path(self._proposed).suffix)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """What was said about another path is over."""
+        event.stop()
+        self._say(f"in {self._folder}")
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Go with the path if it can be written; ask where there is a file already."""
+        event.stop()
+        try:
+            path = written_path(event.value, self._folder)
+        except SaveFailed as failed:
+            self._say(str(failed), wrong=True)
+            return
+        if not path.exists():
+            self.dismiss(path)
+            return
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self.dismiss(path)
+
+        question = ConfirmScreen("Replace this file?", safe_text(str(path)), yes="replace it", no="keep it")
+        self.app.push_screen(question, answered)
+
+    def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
+        """A click on a label is that key; Enter is pressed, not clicked."""
+        match event.key:
+            case "tab":
+                self.action_complete()
+            case "esc":
+                self.dismiss(None)
+            case _:
+                pass
+
+    def action_complete(self) -> None:
+        """As much of the name as all files have in common that begin like it."""
+        field = self.query_one(Input)
+        typed, names = completed(field.value, self._folder)
+        with self.prevent(Input.Changed):
+            field.value = typed
+        field.cursor_position = len(typed)
+        if not names:
+            self._say("Nothing begins like this.")
+        elif len(names) > 1:
+            more = f"  … {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+            self._say("  ".join(names[:MOST_NAMES]) + more)
+
+    def _say(self, text: str, *, wrong: bool = False) -> None:
+        line = self.query_one("#save-text", Static)
+        line.set_class(wrong, "-wrong")
+        line.update(safe_text(text))
+
+
+def written_path(typed: str, folder: Path) -> Path:
+    """The path that was meant, relative ones in `folder`; `SaveFailed` where nothing can be written."""
+    if not typed.strip():
+        raise SaveFailed("Type a file name.")
+    if "\0" in typed:
+        raise SaveFailed("No file can have this name.")
+    try:
+        path = folder / Path(typed.strip()).expanduser()
+        if path.is_dir() or typed.strip().endswith("/"):
+            raise SaveFailed(
+                f"{path} is a folder. Add a file name." if path.is_dir() else f"There is no folder {path}."
+            )
+        if not path.parent.is_dir():
+            raise SaveFailed(f"There is no folder {path.parent}.")
+        if path.exists() and not path.is_file():
+            raise SaveFailed(f"{path} is not a regular file.")
+        if not os.access(path.parent, os.W_OK | os.X_OK):
+            raise SaveFailed(f"The folder {path.parent} cannot be written.")
+    except RuntimeError as error:
+        raise SaveFailed("There is no such home folder.") from error
+    except OSError as error:
+        raise SaveFailed("No file can have this name.") from error
+    return path
+
+
+def completed(typed: str, folder: Path) -> tuple[str, list[str]]:
+    """The text with what all fitting names have in common, and those names; folders end with a slash.
+
+    Names with characters that cannot be seen are not offered, hidden files only after a dot.
+    """
+    head, slash, begun = typed.rpartition("/")
+    try:
+        place = folder / Path(head + slash).expanduser() if slash else folder
+        entries = list(os.scandir(place))
+    except (OSError, ValueError, RuntimeError):
+        return typed, []
+    names = sorted(
+        entry.name + ("/" if entry.is_dir() else "")
+        for entry in entries
+        if entry.name.startswith(begun) and (begun or not entry.name.startswith(".")) and _can_be_seen(entry.name)
+    )
+    common = os.path.commonprefix(names)  # noqa: RUF071 # characters are what is completed
+    return (head + slash + common if names else typed), names
+
+
+def save(path: Path, data: bytes | Path) -> None:
+    """Write all of it or nothing: a file beside it takes its place when it is complete.
+
+    `data` may be another file, which is copied. A new file gets the permissions that the umask leaves, one that was
+    there keeps its own, and a link stays a link. `SaveFailed` where it cannot be done.
+    """
+    try:
+        target = path.resolve()
+        kept = _mode_of(target)
+        beside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}")
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        try:
+            with open(handle, "wb") as file:
+                if isinstance(data, Path):
+                    with data.open("rb") as source:
+                        shutil.copyfileobj(source, file, 1 << 20)
+                else:
+                    file.write(data)
+                if kept is not None:
+                    os.fchmod(file.fileno(), kept)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(beside, target)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
+    except (OSError, ValueError, RuntimeError) as error:
+        raise SaveFailed(f"{path.name} was not saved: {_reason(error)}.") from error
+
+
+def _mode_of(target: Path) -> int | None:
+    try:
+        status = target.stat()
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file")
+    return stat.S_IMODE(status.st_mode)
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror or str(error)) if isinstance(error, OSError) else "no file can have this name"
+
+
+def _can_be_seen(name: str) -> bool:
+    return safe_text(name) == name and "\n" not in name

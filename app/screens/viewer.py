@@ -1,0 +1,356 @@
+"""Something big on the whole screen: a text of any size, a table, a tree of JSON.
+
+What is shown comes as a value; what moves in it is a widget of `widgets/viewer`. Here is what all of them have in
+common: the line about it, searching, copying, saving, the editor.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Static
+from textual.worker import Worker
+
+from oi_tui.app.clipboard import copy
+from oi_tui.app.engine.text import safe_text
+from oi_tui.app.screens.external_editor import EditorFailed, view_in_editor
+from oi_tui.app.screens.save_as import SaveAsScreen, SaveFailed, save
+from oi_tui.themes.palette import Palette
+from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.search_bar import SearchBar
+from oi_tui.widgets.timeline.outputs.table import Table
+from oi_tui.widgets.timeline.search import Search
+from oi_tui.widgets.viewer.json_tree import JsonTree, written
+from oi_tui.widgets.viewer.lines import Lines, Step
+from oi_tui.widgets.viewer.pane import TextPane
+from oi_tui.widgets.viewer.table_pane import TablePane, as_csv
+
+MOST_EDITED = 20_000_000
+"""Bytes of a file of which the editor gets a copy."""
+
+
+class TextContent(NamedTuple):
+    """A text, or the file that holds it."""
+
+    title: str
+    text: str | Path
+    suffix: str = ".txt"
+    """How a file with it ends."""
+
+
+class TableContent(NamedTuple):
+    """A table, as far as it is known."""
+
+    title: str
+    table: Table
+
+
+class JsonContent(NamedTuple):
+    """Parsed JSON."""
+
+    title: str
+    value: Any
+
+
+Content = TextContent | TableContent | JsonContent
+
+
+class Body(Protocol):
+    """What the screen asks of what it shows."""
+
+    @property
+    def position(self) -> str:
+        """Where one is, in words."""
+
+    def copied(self) -> tuple[str, str] | None:
+        """What to copy where nothing is selected, and what it is."""
+
+    def find(self, search: Search, step: int) -> Iterator[Step]:
+        """The next match."""
+
+    def mark(self, search: Search | None, line: int | None = None) -> None:
+        """Mark matches; go to the one with this number."""
+
+
+class ViewerScreen(Screen[None]):
+    """Shows one thing; Escape leads back, step by step."""
+
+    CSS_PATH = "viewer.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "step_back", "End the search, or back", show=False),
+        Binding("q", "back", "Back", show=False),
+        Binding("slash", "search", "Search", show=False, key_display="/"),
+        Binding("n", "find(1)", "Next match", show=False),
+        Binding("N", "find(-1)", "Match before", show=False),
+        Binding("y,c", "copy", "Copy what is selected, or what the cursor is on", show=False),
+        Binding("s", "save", "Save as a file", show=False),
+        Binding("e", "edit", "Look at a copy in $EDITOR", show=False),
+    ]
+
+    def __init__(self, content: Content, palette: Palette, folder: Path, *, editor: str = "") -> None:
+        """Shows `content`; `CannotRead` where that is a file that cannot be read. Files are saved in `folder`."""
+        super().__init__()
+        self._content = content
+        self._folder = folder
+        self._editor = editor
+        self._search: Search | None = None
+        self._seeking: Worker[None] | None = None
+        self._body: TextPane | TablePane | JsonTree
+        match content:
+            case TextContent(text=source):
+                lines = Lines.open(source) if isinstance(source, Path) else Lines.of(source)
+                self._body = TextPane(lines, palette, id="viewer-body")
+            case TableContent():
+                self._body = TablePane(content.table, palette, id="viewer-body")
+            case JsonContent():
+                self._body = JsonTree(content.value, palette, id="viewer-body")
+
+    def compose(self) -> ComposeResult:
+        """The line about it, the thing itself, the line to search in, the keys."""
+        with Horizontal(id="viewer-head"):
+            yield Static(self._title(), id="viewer-title", markup=False)
+            yield Static(id="viewer-place", markup=False)
+        yield self._body
+        yield SearchBar(id="viewer-search")
+        yield KeyRow(id="viewer-keys")
+
+    def on_mount(self) -> None:
+        """The keys go to what is shown."""
+        self.query_one(KeyRow).labels = self._labels()
+        self._shown.focus()
+
+    def on_unmount(self) -> None:
+        """The file is given back."""
+        if isinstance(self._body, TextPane):
+            self._body.lines.close()
+
+    # -- searching -----------------------------------------------------------------------------------------------
+
+    def on_search_bar_changed(self, event: SearchBar.Changed) -> None:
+        """Mark what can be seen while it is typed."""
+        event.stop()
+        self._stop_seeking()
+        self._search = Search(event.needle) if event.needle else None
+        self._asked.mark(self._search)
+
+    def on_search_bar_accepted(self, event: SearchBar.Accepted) -> None:
+        """Go to the first match."""
+        event.stop()
+        self._shown.focus()
+        self.action_find(1)
+
+    def on_search_bar_left(self, event: SearchBar.Left) -> None:
+        """No more marks; what still looks for one stops."""
+        event.stop()
+        self.action_step_back()
+
+    async def _seek(self, search: Search, step: int) -> None:
+        bar = self.query_one(SearchBar)
+        for at in self._asked.find(search, step):
+            if at.line is not None:
+                bar.matches = ""
+                self._asked.mark(search, at.line)
+                self._tell_place()
+                return
+            bar.matches = f"searching … {at.share:.0%}"
+            await asyncio.sleep(0)
+        bar.matches = "not here"
+
+    def _stop_seeking(self) -> bool:
+        """Whether there was a search to stop."""
+        seeking, self._seeking = self._seeking, None
+        self.query_one(SearchBar).matches = ""
+        if seeking is None or seeking.is_finished:
+            return False
+        seeking.cancel()
+        return True
+
+    # -- actions -------------------------------------------------------------------------------------------------
+
+    def action_step_back(self) -> None:
+        """Stop a search that runs, else end the search, else go back."""
+        if self._stop_seeking():
+            return
+        if self.has_class("-searching"):
+            self.remove_class("-searching")
+            self._search = None
+            self._asked.mark(None)
+            self._shown.focus()
+            return
+        self.action_back()
+
+    def action_back(self) -> None:
+        """To where one came from."""
+        self.dismiss()
+
+    def action_search(self) -> None:
+        """What to look for?"""
+        self.add_class("-searching")
+        self.query_one(SearchBar).begin()
+
+    def action_find(self, step: int) -> None:
+        """To the next match, or the one before."""
+        if self._search is None:
+            self.action_search()
+            return
+        self._stop_seeking()
+        self._seeking = self.run_worker(self._seek(self._search, step), name="search", exclusive=True, group="search")
+
+    async def action_copy(self) -> None:
+        """What is selected, else what the cursor is on."""
+        if selected := self.get_selected_text():
+            await self._copy(selected, "what is selected")
+        elif (copied := self._asked.copied()) is not None:
+            await self._copy(*copied)
+        else:
+            self._say("That is too much for the clipboard. Select a part with the mouse, or save it.", warning=True)
+
+    def action_save(self) -> None:
+        """Ask where, then write it there."""
+
+        def chosen(path: Path | None) -> None:
+            if path is not None:
+                self.run_worker(self._save(path), name="save", group="save")
+
+        self.app.push_screen(SaveAsScreen(self._file_name(), self._folder), chosen)
+
+    def action_edit(self) -> None:
+        """A copy in the person's own editor."""
+        data = self._data()
+        if isinstance(data, Path):
+            path = data
+            try:
+                if path.stat().st_size > MOST_EDITED:
+                    self._say(f"Too big for a copy. The file is {path}.", warning=True)
+                    return
+                data = path.read_bytes()
+            except OSError as error:
+                self._say(f"{path.name} cannot be read: {error.strerror}.", warning=True)
+                return
+        try:
+            view_in_editor(self.app, data.decode("utf-8", errors="replace"), self._suffix(), self._editor)
+        except EditorFailed as failed:
+            self._say(str(failed), warning=True)
+
+    def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
+        """A click on a label is that key."""
+        event.stop()
+        key = {"esc": "escape", "/": "slash", "#": "number_sign"}.get(event.key, event.key)
+        self.app.simulate_key(key)
+
+    # -- inside --------------------------------------------------------------------------------------------------
+
+    def on_text_pane_moved(self, event: TextPane.Moved) -> None:
+        """The line about it says where one is."""
+        event.stop()
+        self._tell_place()
+
+    def on_table_pane_moved(self, event: TablePane.Moved) -> None:
+        """The line about it says where one is."""
+        event.stop()
+        self._tell_place()
+
+    def on_json_tree_moved(self, event: JsonTree.Moved) -> None:
+        """The line about it says where one is."""
+        event.stop()
+        self._tell_place()
+
+    @property
+    def _asked(self) -> Body:
+        return self._body
+
+    @property
+    def _shown(self) -> Widget:
+        return self._body
+
+    def _tell_place(self) -> None:
+        trouble = self._body.lines.trouble if isinstance(self._body, TextPane) else ""
+        self.query_one("#viewer-place", Static).update(trouble or self._asked.position)
+
+    def _title(self) -> str:
+        match self._content:
+            case TextContent() if isinstance(self._body, TextPane):
+                size = size_in_words(self._body.lines.size)
+            case TableContent(table=table):
+                size = f"{_count(table.total_rows, 'row')} × {_count(table.total_columns, 'column')}"
+            case _:
+                size = "JSON"
+        return safe_text(f"{self._content.title} · {size}")
+
+    def _labels(self) -> tuple[KeyLabel, ...]:
+        labels = [KeyLabel("/", "search", "find"), KeyLabel("n", "next match", "next")]
+        if isinstance(self._content, TextContent):
+            labels += [KeyLabel("w", "wrap", "wrap"), KeyLabel("#", "line numbers", "lines")]
+        return (
+            *labels,
+            KeyLabel("y", "copy", "copy"),
+            KeyLabel("s", "save", "save"),
+            KeyLabel("e", "editor", "edit"),
+            KeyLabel("esc", "back", "back"),
+        )
+
+    def _data(self) -> bytes | Path:
+        match self._content:
+            case TextContent(text=Path() as path):
+                return path
+            case TextContent(text=str(text)):
+                words = text
+            case TableContent(table=table):
+                words = as_csv(table)
+            case JsonContent(value=value):
+                words = written(value) + "\n"
+        return words.encode("utf-8", errors="replace")
+
+    def _suffix(self) -> str:
+        match self._content:
+            case TextContent(suffix=suffix):
+                return suffix
+            case TableContent():
+                return ".csv"
+            case JsonContent():
+                return ".json"
+
+    def _file_name(self) -> str:
+        match self._content:
+            case TextContent(text=Path() as path):
+                return safe_text(path.name)
+            case _:
+                words = "".join(letter if letter.isalnum() else "-" for letter in safe_text(self._content.title))
+                return "-".join(filter(None, words.split("-")))[:60] + self._suffix()
+
+    async def _save(self, path: Path) -> None:
+        try:
+            await asyncio.to_thread(save, path, self._data())
+        except SaveFailed as failed:
+            self._say(str(failed), warning=True)
+            return
+        left_out = ""
+        if isinstance(self._content, TableContent) and (hidden := self._content.table.hidden_rows) > 0:
+            left_out = f" {_count(hidden, 'row')} of the whole are not in it."
+        self._say(f"Saved: {path}.{left_out}", warning=bool(left_out))
+
+    async def _copy(self, text: str, what: str) -> None:
+        trouble = await copy(self.app, text)
+        self._say(f"Copied {what}." + (f" The desktop's clipboard: {trouble}" if trouble else ""))
+
+    def _say(self, text: str, *, warning: bool = False) -> None:
+        self.notify(safe_text(text), severity="warning" if warning else "information", timeout=4, markup=False)
+
+
+def size_in_words(count: int) -> str:
+    """Bytes in as many digits as matter: `734 bytes`, `12 kB`, `1.3 GB`."""
+    if count < 1_000:
+        return _count(count, "byte")
+    units = (("kB", 1e3), ("MB", 1e6), ("GB", 1e9))
+    unit, size = next((one for one in units if count < 999.5 * one[1]), units[-1])
+    return f"{count / size:.1f} {unit}" if count < 9.95 * size else f"{count / size:,.0f} {unit}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

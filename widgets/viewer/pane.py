@@ -1,0 +1,236 @@
+"""The widget that shows a text of any size: the keys to move in it, the mouse, and what is marked."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.widget import Widget
+
+from oi_tui.themes.palette import Palette
+from oi_tui.widgets.timeline.ink import Ink
+from oi_tui.widgets.timeline.painting import framed, marked, selected
+from oi_tui.widgets.timeline.search import Search
+from oi_tui.widgets.viewer.lines import Lines, Step
+from oi_tui.widgets.viewer.window import MOST_COPIED, TextWindow, ViewRow
+
+WHEEL = 3
+"""Rows that one notch of the wheel moves."""
+
+SCROLL_BAR = 1
+
+
+class TextPane(Widget, can_focus=True):
+    """Lines, one under the other."""
+
+    DEFAULT_CSS = """
+    TextPane { height: 1fr; background: $surface-console; }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "scroll_rows(-1)", "Up", show=False),
+        Binding("down,j,enter", "scroll_rows(1)", "Down", show=False),
+        Binding("pageup,b", "page(-1)", "Page up", show=False),
+        Binding("pagedown,space,f", "page(1)", "Page down", show=False),
+        Binding("home,g", "start", "Start", show=False),
+        Binding("end,G", "end", "End", show=False),
+        Binding("left,h", "sideways(-1)", "Left", show=False),
+        Binding("right,l", "sideways(1)", "Right", show=False),
+        Binding("w", "wrap", "Wrap lines, or not", show=False),
+        Binding("number_sign", "numbers", "Line numbers, or none", show=False, key_display="#"),
+    ]
+
+    class Moved(Message):
+        """Another part is on the screen, or more lines are counted."""
+
+    def __init__(self, lines: Lines, palette: Palette, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._window = TextWindow(lines, Ink(palette))
+        self._rows: list[ViewRow] = []
+        self._thumb = range(0)
+        self._search: Search | None = None
+        self._here: int | None = None
+        self._end_wanted = False
+
+    # What the screen asks
+
+    @property
+    def lines(self) -> Lines:
+        """The text."""
+        return self._window.lines
+
+    @property
+    def position(self) -> str:
+        """Where the window stands, in words."""
+        lines = self.lines
+        if not lines.complete and self._end_wanted:
+            return f"counting lines … {lines.share:.0%}"
+        if not self._rows:
+            return ""
+        number = next((number for row in self._rows if (number := lines.number(row.line)) is not None), None)
+        last = self._rows[-1].line
+        share = 1.0 if lines.complete and last == lines.count - 1 else lines.start(last) / max(1, lines.size)
+        return f"line {number:,} · {share:.0%}" if number else f"{share:.0%}"
+
+    def set_palette(self, palette: Palette) -> None:
+        """Other colours from now on."""
+        self._window.redraw(Ink(palette))
+        self._show()
+
+    def find(self, search: Search, step: int) -> Iterator[Step]:
+        """A search through all lines: from the match that was gone to, or from what is on the screen."""
+        if self._here is not None:
+            return self.lines.find(search, self._here + step, step)
+        edge = (self._rows[0] if step > 0 else self._rows[-1]).line if self._rows else 0
+        return self.lines.find(search, edge, step)
+
+    def mark(self, search: Search | None, line: int | None = None) -> None:
+        """Mark all matches that are seen, and go to the one in this line."""
+        self._search, self._here = search, line
+        if line is not None:
+            self._window.to(line)
+        self._show()
+
+    def copied(self) -> tuple[str, str] | None:
+        """What to copy where nothing is selected, and what it is; None where it would be too much."""
+        if self._here is not None:
+            return self._window.line_text(self._here), "the line of the match"
+        if self.lines.size > MOST_COPIED:
+            return None
+        self.lines.reach(self.lines.size)
+        parts: list[str] = []
+        for line in range(self.lines.count):
+            goes_on = not line or self.lines.number(line) is None
+            parts += ["" if goes_on else "\n", self._window.line_text(line)]
+        return "".join(parts), "everything"
+
+    # Life
+
+    def on_mount(self) -> None:
+        """Count the lines while nothing else is to be done."""
+        if not self.lines.advance():
+            self.run_worker(self._count(), name="count lines")
+
+    async def _count(self) -> None:
+        while not self.lines.advance():
+            if self._end_wanted:
+                self.post_message(self.Moved())
+            await asyncio.sleep(0)
+        if self._end_wanted:
+            self.action_end()
+        self._show()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Another size."""
+        self._window.change(size=(event.size.width - SCROLL_BAR, event.size.height))
+        self._show()
+
+    def _show(self) -> None:
+        self._rows = self._window.rows()
+        self._thumb = self._window.thumb()
+        self.refresh()
+        self.post_message(self.Moved())
+
+    # Painting
+
+    def render_line(self, y: int) -> Strip:
+        """A row with its place in the text, for Textual's selection."""
+        if y >= len(self._rows):
+            return Strip.blank(self.size.width, self._window.ink.console)
+        return self._painted(y).apply_offsets(0, self._rows[y].key)
+
+    def _painted(self, y: int) -> Strip:
+        ink, row = self._window.ink, self._rows[y]
+        strip: Strip = row.strip
+        if self._search is not None and (spans := self._window.marks(row, self._search)):
+            strip = marked(strip, spans, ink.match_here if row.line == self._here else ink.match)
+        if (selection := self.text_selection) is not None:
+            strip = selected(strip, row.strip, selection.get_span(row.key), ink)
+        return framed(strip, ink, cursor=False, thumb=y in self._thumb)
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The selected text, without line numbers."""
+        return self._window.selected_text(selection), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        """Other cells are selected."""
+        self.refresh()
+
+    # Moving
+
+    def action_scroll_rows(self, rows: int) -> None:
+        """A row up or down."""
+        self._end_wanted = False
+        self._window.scroll(rows)
+        self._show()
+
+    def action_page(self, step: int) -> None:
+        """A page, with a row in common."""
+        self.action_scroll_rows(step * max(1, self.size.height - 1))
+
+    def action_start(self) -> None:
+        """The first line."""
+        self._end_wanted = False
+        self._window.to_start()
+        self._show()
+
+    def action_end(self) -> None:
+        """The last line, as soon as it is known which one that is."""
+        self._end_wanted = not self.lines.complete
+        if self._end_wanted:
+            self.post_message(self.Moved())
+            return
+        self._window.to_end()
+        self._show()
+
+    def action_sideways(self, step: int) -> None:
+        """What is beyond the right or left edge."""
+        self._window.sideways(step)
+        self._show()
+
+    def action_wrap(self) -> None:
+        """Long lines go on in the next row, or beyond the edge."""
+        self._window.change(wraps=not self._window.wraps)
+        self._show()
+
+    def action_numbers(self) -> None:
+        """Line numbers come or go."""
+        self._window.change(numbered=not self._window.numbered)
+        self._show()
+
+    # The mouse
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """The wheel."""
+        event.stop()
+        self.action_scroll_rows(WHEEL)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """The wheel."""
+        event.stop()
+        self.action_scroll_rows(-WHEEL)
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """The scroll bar is grabbed."""
+        if event.x >= self._window.width:
+            event.stop()
+            self.capture_mouse()
+            self._drag_to(event.y)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """The scroll bar is dragged."""
+        if self.app.mouse_captured is self:
+            self._drag_to(event.y)
+
+    def on_mouse_up(self) -> None:
+        """The scroll bar is let go."""
+        if self.app.mouse_captured is self:
+            self.release_mouse()
+
+    def _drag_to(self, y: int) -> None:
+        self._window.to_share(y / max(1, self.size.height - 1))
+        self._show()
