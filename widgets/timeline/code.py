@@ -50,7 +50,7 @@ class Code:
         self._source = Source(block.language)
         self._source.update(block.source, complete=block.state != "streaming")
         self._rows: SourceRows | None = None
-        self._canvas: Canvas | None = None
+        self._rows_for: tuple[Canvas, bool] | None = None
         self._outputs: list[Shown] = []
         self._take_outputs()
         self.elapsed: float | None = None
@@ -116,8 +116,9 @@ class Code:
         if display.fold == "closed" or (display.fold == "short" and self._is_asked_about):
             self.behind, self._rows = False, None
             return [header]
-        if self._rows is None or self._canvas is not canvas:
-            self._canvas, self._rows = canvas, SourceRows(self._source, canvas, self._active_line)
+        if self._rows is None or self._rows_for != (canvas, display.numbers):
+            self._rows_for = canvas, display.numbers
+            self._rows = SourceRows(self._source, canvas, self._active_line, numbers=display.numbers)
             self._rows.blame(self.error_line)
         pieces: list[Piece] = [header, self._rows]
         for shown in self._outputs:

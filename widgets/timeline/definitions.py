@@ -60,7 +60,7 @@ class Asked(dict[str, Definition]):
 
     def __init__(self, definitions: Definitions | None = None) -> None:
         super().__init__()
-        self._known = definitions or Definitions()
+        self._known = Definitions() if definitions is None else definitions
         self.open: set[str] = set()
         """Labels that may get another meaning."""
 

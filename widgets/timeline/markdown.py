@@ -57,7 +57,7 @@ class MarkdownLines:
     ) -> None:
         self._first_number = number
         self._display = display or Display()
-        self._asked = asked or Asked()
+        self._asked = Asked() if asked is None else asked
         self._ink: Ink = canvas.ink
         self._room = canvas.room
         self._lines: list[Line] = []

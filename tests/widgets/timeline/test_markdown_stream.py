@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from oi_tui.app.engine.blocks import ProseBlock
 from oi_tui.widgets.timeline.cells import Cell
-from oi_tui.widgets.timeline.pieces import Canvas, Display
+from oi_tui.widgets.timeline.pieces import Canvas, Display, Stack
 from oi_tui.widgets.timeline.prose import Prose
 
 LINES = st.sampled_from(
@@ -126,11 +126,17 @@ def test_a_definition_redraws_only_what_refers_to_it(canvas_of: Callable[[int], 
     content.pieces(canvas, Display())
     before = content.draws
     for number in range(50):
-        text += f"[a{number}]: https://example.org/{number}\n[^{number}]: A note.\n"
+        text += f"[a{number}]: https://example.org/{number}\n[^{number}]: A note.\n\n"
         content.update(ProseBlock(id="p", text=text))
         content.pieces(canvas, Display())
 
-    assert content.draws - before <= 500 * 2 + 100 + 2
+    assert 500 <= content.draws - before <= 500 * 2 + 100 + 2
+    shown = [Stack(content.pieces(canvas, Display())).row(y).text.strip() for y in (0, 1, 2)]
+    assert shown == [
+        "Paragraph 0 with a0 (https://example.org/0) and ⁰.",
+        "",
+        "Paragraph 1 with a1 (https://example.org/1) and ¹.",
+    ]
 
 
 def test_moving_sideways_redraws_only_what_is_too_wide(canvas_of: Callable[[int], Canvas]) -> None:
