@@ -10,6 +10,7 @@ import subprocess
 import sys
 import webbrowser
 from collections.abc import Mapping
+from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple
 from urllib.parse import urlsplit
 
@@ -89,6 +90,11 @@ async def open_in_browser(url: str) -> None:
     await asyncio.to_thread(_open, url)
 
 
+async def open_page(path: Path) -> None:
+    """Open a page that we wrote and the person wants to see; `NoBrowser` where that fails."""
+    await asyncio.to_thread(_open, path.as_uri())
+
+
 def _open(url: str) -> None:
     try:
         browser = webbrowser.get()
@@ -97,8 +103,8 @@ def _open(url: str) -> None:
         if isinstance(browser, webbrowser.GenericBrowser):
             # A program that the person named: it must neither write on our screen nor keep us waiting.
             words = [browser.name, *(word.replace("%s", url) for word in browser.args)]
-            quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-            subprocess.Popen(words, start_new_session=True, **quiet)
+            null = subprocess.DEVNULL
+            subprocess.Popen(words, stdin=null, stdout=null, stderr=null, start_new_session=True)
         elif not browser.open(url):
             raise NoBrowser("The browser could not be started.")
     except webbrowser.Error as error:

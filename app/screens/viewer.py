@@ -218,11 +218,11 @@ class ViewerScreen(Screen[None]):
             if path is not None:
                 self.run_worker(self._save(path), name="save", group="save")
 
-        self.app.push_screen(SaveAsScreen(self._file_name(), self._folder), chosen)
+        self.app.push_screen(SaveAsScreen(_file_name(self._content), self._folder), chosen)
 
     def action_edit(self) -> None:
         """A copy in the person's own editor."""
-        data = self._data()
+        data = _data(self._content)
         if isinstance(data, Path):
             path = data
             try:
@@ -234,7 +234,7 @@ class ViewerScreen(Screen[None]):
                 self._say(f"{path.name} cannot be read: {error.strerror}.", warning=True)
                 return
         try:
-            view_in_editor(self.app, data.decode("utf-8", errors="replace"), self._suffix(), self._editor)
+            view_in_editor(self.app, data.decode("utf-8", errors="replace"), _suffix(self._content), self._editor)
         except EditorFailed as failed:
             self._say(str(failed), warning=True)
 
@@ -295,38 +295,9 @@ class ViewerScreen(Screen[None]):
             KeyLabel("esc", "back", "back"),
         )
 
-    def _data(self) -> bytes | Path:
-        match self._content:
-            case TextContent(text=Path() as path):
-                return path
-            case TextContent(text=str(text)):
-                words = text
-            case TableContent(table=table):
-                words = as_csv(table)
-            case JsonContent(value=value):
-                words = written(value) + "\n"
-        return words.encode("utf-8", errors="replace")
-
-    def _suffix(self) -> str:
-        match self._content:
-            case TextContent(suffix=suffix):
-                return suffix
-            case TableContent():
-                return ".csv"
-            case JsonContent():
-                return ".json"
-
-    def _file_name(self) -> str:
-        match self._content:
-            case TextContent(text=Path() as path):
-                return safe_text(path.name)
-            case _:
-                words = "".join(letter if letter.isalnum() else "-" for letter in safe_text(self._content.title))
-                return "-".join(filter(None, words.split("-")))[:60] + self._suffix()
-
     async def _save(self, path: Path) -> None:
         try:
-            await asyncio.to_thread(save, path, self._data())
+            await asyncio.to_thread(save, path, _data(self._content))
         except SaveFailed as failed:
             self._say(str(failed), warning=True)
             return
@@ -350,6 +321,38 @@ def size_in_words(count: int) -> str:
     units = (("kB", 1e3), ("MB", 1e6), ("GB", 1e9))
     unit, size = next((one for one in units if count < 999.5 * one[1]), units[-1])
     return f"{count / size:.1f} {unit}" if count < 9.95 * size else f"{count / size:,.0f} {unit}"
+
+
+def _data(content: Content) -> bytes | Path:
+    """What is saved: the file as it is, or all of it in the usual form."""
+    match content:
+        case TextContent(text=Path() as path):
+            return path
+        case TextContent(text=str(text)):
+            words = text
+        case TableContent(table=table):
+            words = as_csv(table)
+        case JsonContent(value=value):
+            words = written(value) + "\n"
+    return words.encode("utf-8", errors="replace")
+
+
+def _suffix(content: Content) -> str:
+    match content:
+        case TextContent(suffix=suffix):
+            return suffix
+        case TableContent():
+            return ".csv"
+        case JsonContent():
+            return ".json"
+
+
+def _file_name(content: Content) -> str:
+    """The name that is proposed for a file."""
+    if isinstance(content, TextContent) and isinstance(content.text, Path):
+        return safe_text(content.text.name)
+    words = "".join(letter if letter.isalnum() else " " for letter in safe_text(content.title)).split()
+    return ("-".join(words)[:60] or "unnamed") + _suffix(content)
 
 
 def _count(number: int, noun: str) -> str:
