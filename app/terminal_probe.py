@@ -24,7 +24,7 @@ _CELL = "\x1b[16t\x1b[14t"
 _ATTRIBUTES = "\x1b[c"
 
 _ANSWER = re.compile(
-    r"\x1b\[\?(?P<attributes>\d+(?:;\d+)*)c"
+    r"\x1b\[\?(?P<attributes>[\d;]+)c"
     r"|\x1bP>\|(?P<name>[^\x1b\x07]{0,100})(?:\x1b\\|\x07)"
     r"|\x1b_G(?P<kitty>[^\x1b\x07]{0,200})(?:\x1b\\|\x07)"
     r"|\x1b\[\?(?P<sixel>[12];\d+(?:;\d+)*)S"
