@@ -11,7 +11,8 @@ from oi_tui.app.engine.outputs import StreamOutput, Tail, WholeOutput
 from oi_tui.app.engine.text import safe_text
 from oi_tui.widgets.timeline.lines import Brush, LineRows, Lines
 from oi_tui.widgets.timeline.pieces import Canvas, Display, Fold, Piece, Rows, RowStrip, rows
-from oi_tui.widgets.timeline.terminal import TerminalText, TextLine
+from oi_tui.widgets.timeline.terminal import TerminalText
+from oi_tui.widgets.timeline.terminal_row import TextLine
 from oi_tui.widgets.timeline.wrap import cells, crop
 
 HEAD = 10

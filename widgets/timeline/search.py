@@ -19,7 +19,8 @@ from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOut
 from oi_tui.app.engine.text import safe_text
 from oi_tui.widgets.timeline.logical import logical_text
 from oi_tui.widgets.timeline.pieces import RowStrip
-from oi_tui.widgets.timeline.terminal import TAB, TerminalText
+from oi_tui.widgets.timeline.terminal import TerminalText
+from oi_tui.widgets.timeline.terminal_row import TAB
 
 SLICE = 0.002
 """Seconds of work after which a search lets others go on."""

@@ -13,19 +13,10 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby, repeat
 from operator import itemgetter
 
-from rich.cells import cell_len, split_graphemes
-
 from oi_tui.app.engine.text import safe_text
 from oi_tui.widgets.timeline.ink import Sgr
 from oi_tui.widgets.timeline.sgr import SGR, coloured
-
-Cell = tuple[str, Sgr]
-TextLine = list[Cell]
-"""Pieces of text with their colours."""
-
-TAB = 8
-LONGEST_ROW = 10_000
-"""Cells of a line in which the cursor moves; a terminal would end it at its right edge."""
+from oi_tui.widgets.timeline.terminal_row import LONGEST_ROW, Cell, Row, TextLine, expanded, width_of
 
 SLICE = 65_536
 """Characters that are looked at in one go."""
@@ -50,52 +41,6 @@ _MOVES = re.compile(r"[\r\b\x1b](?:(?<=\x08)|(?<=\r)(?!\n)|(?<=\x1b)(?!\[[0-9;:]
 
 _UNFINISHED = re.compile(r"\r\Z|\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\n\x07\x18\x1a\x1b]*|[ -/]*)?\Z")
 _LONGEST_UNFINISHED = 4_096
-
-
-class Row:
-    """A line in which the cursor moved."""
-
-    __slots__ = ("cells", "parts")
-
-    def __init__(self, parts: Iterable[Cell] = ()) -> None:
-        self.parts: TextLine = []
-        self.cells = 0
-        for text, sgr in parts:
-            if self.cells < LONGEST_ROW:
-                self.write(self.cells, text, sgr)
-
-    def write(self, column: int, text: str, sgr: Sgr) -> int:
-        """Put text over what is there; returns the column behind it."""
-        if column >= LONGEST_ROW:
-            return column
-        text, width = _cropped(_expanded(text, column), LONGEST_ROW - column)
-        if column == 0 and width >= self.cells:
-            self.parts = [(text, sgr)]
-        elif column >= self.cells:
-            if column > self.cells:
-                self.parts.append((" " * (column - self.cells), Sgr()))
-            if self.parts and self.parts[-1][1] == sgr:
-                self.parts[-1] = self.parts[-1][0] + text, sgr
-            else:
-                self.parts.append((text, sgr))
-        else:
-            after = _part(self.parts, column + width, self.cells)
-            self.parts = [*_part(self.parts, 0, column), (text, sgr), *after]
-        self.cells = max(self.cells, column + width)
-        return column + width
-
-    def erase(self, column: int, how: int) -> None:
-        """To the end, from the start to the cursor, or all of it."""
-        match how:
-            case 0:
-                self.parts, self.cells = _part(self.parts, 0, column), min(column, self.cells)
-            case 1:
-                blank = min(column + 1, self.cells)
-                self.parts = [(" " * blank, Sgr()), *_part(self.parts, blank, self.cells)]
-            case 2:
-                self.parts, self.cells = [], 0
-            case _:
-                pass
 
 
 class TerminalText:
@@ -337,11 +282,11 @@ def _read(raw: str, sgr: Sgr) -> Iterator[Cell]:
     """The pieces of a line in which nothing moves."""
     start = column = 0
     for sequence in SGR.finditer(raw) if "\x1b" in raw else ():
-        if text := _expanded(raw[start : sequence.start()], column):
-            column += _width(text)
+        if text := expanded(raw[start : sequence.start()], column):
+            column += width_of(text)
             yield text, sgr
         sgr, start = coloured(sgr, sequence[1]), sequence.end()
-    if text := _expanded(raw[start:], column):
+    if text := expanded(raw[start:], column):
         yield text, sgr
 
 
@@ -352,60 +297,3 @@ def _limited(parts: Iterable[Cell], limit: int) -> Iterator[Cell]:
         if limit < 0:
             yield "…", Sgr()
             return
-
-
-def _part(parts: Iterable[Cell], start: int, end: int) -> TextLine:
-    """What stands in these columns."""
-    kept: TextLine = []
-    offset = 0
-    for text, sgr in parts:
-        width = _width(text)
-        if offset < end and offset + width > start and (piece := _cut(text, width, start - offset, end - offset)):
-            kept.append((piece, sgr))
-        offset += width
-    return kept
-
-
-def _cut(text: str, width: int, start: int, end: int) -> str:
-    """The cells from `start` to `end`; of a wide character that is cut in two, a blank is left."""
-    if start <= 0 and end >= width:
-        return text
-    if width == len(text) and text.isascii():
-        return text[max(0, start) : end]
-    kept: list[str] = []
-    offset = 0
-    for first, last, cells in split_graphemes(text)[0]:
-        inside = min(offset + cells, end) - max(offset, start)
-        if inside >= cells and (cells or start < offset < end):
-            kept.append(text[first:last])
-        elif inside > 0:
-            kept.append(" " * inside)
-        offset += cells
-    return "".join(kept)
-
-
-def _cropped(text: str, room: int) -> tuple[str, int]:
-    """As much of the text as fits in so many cells, and its width."""
-    text = text[: 4 * room]  # more only if hardly anything of it can be seen
-    width = _width(text)
-    if width <= room:
-        return text, width
-    text = _cut(text, width, 0, room)
-    return text, _width(text)
-
-
-def _width(text: str) -> int:
-    return len(text) if text.isascii() and text.isprintable() else cell_len(text)
-
-
-def _expanded(text: str, column: int) -> str:
-    """With spaces for tabs, where the text begins in this column."""
-    if "\t" not in text:
-        return text
-    *before, last = text.split("\t")
-    expanded: list[str] = []
-    for piece in before:
-        column += _width(piece)
-        expanded += [piece, " " * (TAB - column % TAB)]
-        column += TAB - column % TAB
-    return "".join((*expanded, last))

@@ -17,7 +17,7 @@ from oi_tui.app.engine.outputs import ErrorOutput
 from oi_tui.widgets.timeline.console import HEAD, terminal_lines
 from oi_tui.widgets.timeline.markdown import clean
 from oi_tui.widgets.timeline.pieces import Canvas, Display, Piece, rows
-from oi_tui.widgets.timeline.terminal import TextLine
+from oi_tui.widgets.timeline.terminal_row import TextLine
 from oi_tui.widgets.timeline.wrap import Line, Run, fold_runs
 
 _OWN = re.compile(r"\s*(?:Cell In\[|Input In \[|<ipython-input-)(\d+)")

@@ -17,7 +17,8 @@ from typing import NamedTuple
 from oi_tui.app.engine.text import safe_text
 from oi_tui.widgets.timeline.ink import Sgr
 from oi_tui.widgets.timeline.search import Search
-from oi_tui.widgets.timeline.terminal import TerminalText, TextLine
+from oi_tui.widgets.timeline.terminal import TerminalText
+from oi_tui.widgets.timeline.terminal_row import TextLine
 
 CHUNK = 32 * 1024
 """Bytes; the longest line has less than two of them."""
@@ -216,7 +217,7 @@ class Lines:
             return ()
         chunk = group * SEARCHED
         if bisect_left(self._endless, chunk) != bisect_right(self._endless, chunk + SEARCHED):
-            return lines[::step]  # lines were cut: counting their ends does not tell which one it is
+            return ()
         found = dict.fromkeys(lines[0] + text.count("\n", 0, at) for at in search.in_text(text))
         return list(found)[::step]
 

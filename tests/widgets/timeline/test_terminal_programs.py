@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oi_tui.widgets.timeline.ink import Sgr
-from oi_tui.widgets.timeline.terminal import LONGEST_ROW, TerminalText
+from oi_tui.widgets.timeline.terminal import TerminalText
+from oi_tui.widgets.timeline.terminal_row import LONGEST_ROW
 
 COLUMNS, LINES = 100, 60
 

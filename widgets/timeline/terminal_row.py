@@ -1,0 +1,119 @@
+"""A line of a terminal in which the cursor moves: text over text, in columns."""
+
+from collections.abc import Iterable
+
+from rich.cells import cell_len, split_graphemes
+
+from oi_tui.widgets.timeline.ink import Sgr
+
+Cell = tuple[str, Sgr]
+TextLine = list[Cell]
+"""Pieces of text with their colours."""
+
+TAB = 8
+LONGEST_ROW = 10_000
+"""Cells of a line in which the cursor moves; a terminal would end it at its right edge."""
+
+
+class Row:
+    """A line in which the cursor moved."""
+
+    __slots__ = ("cells", "parts")
+
+    def __init__(self, parts: Iterable[Cell] = ()) -> None:
+        self.parts: TextLine = []
+        self.cells = 0
+        for text, sgr in parts:
+            if self.cells < LONGEST_ROW:
+                self.write(self.cells, text, sgr)
+
+    def write(self, column: int, text: str, sgr: Sgr) -> int:
+        """Put text over what is there; returns the column behind it."""
+        if column >= LONGEST_ROW:
+            return column
+        text, width = _cropped(expanded(text, column), LONGEST_ROW - column)
+        if column == 0 and width >= self.cells:
+            self.parts = [(text, sgr)]
+        elif column >= self.cells:
+            if column > self.cells:
+                self.parts.append((" " * (column - self.cells), Sgr()))
+            if self.parts and self.parts[-1][1] == sgr:
+                self.parts[-1] = self.parts[-1][0] + text, sgr
+            else:
+                self.parts.append((text, sgr))
+        else:
+            after = _part(self.parts, column + width, self.cells)
+            self.parts = [*_part(self.parts, 0, column), (text, sgr), *after]
+        self.cells = max(self.cells, column + width)
+        return column + width
+
+    def erase(self, column: int, how: int) -> None:
+        """To the end, from the start to the cursor, or all of it."""
+        match how:
+            case 0:
+                self.parts, self.cells = _part(self.parts, 0, column), min(column, self.cells)
+            case 1:
+                blank = min(column + 1, self.cells)
+                self.parts = [(" " * blank, Sgr()), *_part(self.parts, blank, self.cells)]
+            case 2:
+                self.parts, self.cells = [], 0
+            case _:
+                pass
+
+
+def _part(parts: Iterable[Cell], start: int, end: int) -> TextLine:
+    """What stands in these columns."""
+    kept: TextLine = []
+    offset = 0
+    for text, sgr in parts:
+        width = width_of(text)
+        if offset < end and offset + width > start and (piece := _cut(text, width, start - offset, end - offset)):
+            kept.append((piece, sgr))
+        offset += width
+    return kept
+
+
+def _cut(text: str, width: int, start: int, end: int) -> str:
+    """The cells from `start` to `end`; of a wide character that is cut in two, a blank is left."""
+    if start <= 0 and end >= width:
+        return text
+    if width == len(text) and text.isascii():
+        return text[max(0, start) : end]
+    kept: list[str] = []
+    offset = 0
+    for first, last, cells in split_graphemes(text)[0]:
+        inside = min(offset + cells, end) - max(offset, start)
+        if inside >= cells and (cells or start < offset < end):
+            kept.append(text[first:last])
+        elif inside > 0:
+            kept.append(" " * inside)
+        offset += cells
+    return "".join(kept)
+
+
+def _cropped(text: str, room: int) -> tuple[str, int]:
+    """As much of the text as fits in so many cells, and its width."""
+    text = text[: 4 * room]  # more only if hardly anything of it can be seen
+    width = width_of(text)
+    if width <= room:
+        return text, width
+    text = _cut(text, width, 0, room)
+    return text, width_of(text)
+
+
+def width_of(text: str) -> int:
+    """Cells of the text."""
+    return len(text) if text.isascii() and text.isprintable() else cell_len(text)
+
+
+def expanded(text: str, column: int) -> str:
+    """With spaces for tabs, where the text begins in this column."""
+    if "\t" not in text:
+        return text
+    *before, last = text.split("\t")
+    parts: list[str] = []
+    for piece in before:
+        column += width_of(piece)
+        parts += [piece, " " * (TAB - column % TAB)]
+        column += TAB - column % TAB
+    return "".join((*parts, last))
