@@ -265,6 +265,12 @@ def main() -> None:
             max(capped["frame"], capped["latest"]) <= FRAME,
             f"loop late by {log['latest'] * 1000:,.0f} ms in a `Log` of 21 MB",
         ),
+        Budget(
+            "longest wait of a key in the flood, the whole program",
+            f"<= {FRAME * 1000:.0f} ms",
+            f"{max(whole.echoes) * 1000:.0f} ms",
+            max(whole.echoes) <= FRAME,
+        ),
     )
 
 

@@ -130,7 +130,8 @@ def main() -> None:
     print("Paragraphs of 200 characters, every fifth block seven lines of code; each kind with as many as it bears.")
     print("A whole app on 120x40 that paints into a terminal which drops everything. CPU ms of the process with all")
     print("frames that follow: medians of 3 processes for the timeline and `Log`, by turns, of one for the others;")
-    print("RSS is what one block more adds, text and all.\n")
+    print("RSS is what one block more adds, text and all. To the timeline's resize belong new estimates of the heights")
+    print("of all blocks, made in slices between frames.\n")
     actions = ("append, drawn", "jump", "resize", "theme")
     rows = [
         (
