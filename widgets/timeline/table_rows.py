@@ -22,10 +22,18 @@ class Table:
         self._head = list(head)
         self._lines: list[str] = []
         self._unfinished = ""
+        self._has_unfinished = False
         self._asked = Asked()
         self._known: dict[str, Definition | None] = {}
         self._drawn_for: tuple[Canvas, Display] | None = None
-        self._restart()
+        self._parsed = 0  # lines of which the cells are in `_rows`
+        self._rows: list[Cells] = []
+        self._aligned: list[str] = []
+        self._needs: list[Needs] = []
+        self._layout: Layout | None = None
+        self._starts: list[int] = []
+        self._height = 0
+        self._drawn: dict[int, list[RowStrip]] = {}
 
     @property
     def open(self) -> set[str]:
@@ -56,8 +64,7 @@ class Table:
     def pieces(self, canvas: Canvas, display: Display, definitions: Definitions) -> list[Piece]:
         """Its rows."""
         if self._drawn_for is None or self._drawn_for[0] is not canvas or self._is_redefined(definitions):
-            self._restart()
-            self._asked = Asked(definitions)
+            self._restart(definitions)
         elif self._drawn_for[1] != display:
             self._drawn.clear()
         self._drawn_for = canvas, display
@@ -96,16 +103,12 @@ class Table:
 
     # Parsing and measuring
 
-    def _restart(self) -> None:
-        self._parsed = 0
-        self._rows: list[Cells] = []
-        self._aligned: list[str] = []
-        self._needs: list[Needs] = []
+    def _restart(self, definitions: Definitions) -> None:
+        """Forget all but the text."""
+        self._asked = Asked(definitions)
+        self._parsed, self._rows, self._aligned, self._needs = 0, [], [], []
         self._has_unfinished = False
-        self._layout: Layout | None = None
-        self._starts: list[int] = []
-        self._height = 0
-        self._drawn: dict[int, list[RowStrip]] = {}
+        self._layout = None
 
     def _is_redefined(self, definitions: Definitions) -> bool:
         return any(definitions.get(label) != known for label, known in self._known.items())

@@ -1,4 +1,10 @@
-"""Breaks styled text into rows of a width in cells: at spaces, inside a word only where it must."""
+"""Breaks styled text into rows of a width in cells: at spaces, inside a word only where it must.
+
+Text that is written from right to left stays in the order in which it is read, without isolates
+(U+2068, U+2069) around it. They would be right where a terminal turns such text around, but such
+terminals drop them or forget them in their cells, and others have shown them as characters that take
+a place (Windows Terminal did until 2025), so that all that stands behind them would be off.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -37,7 +43,10 @@ _WIDE = "\u2e80-\u2fff\u3000-\u312f\u3190-\u9fff\uf900-\ufaff\uff01-\uff9f\U0002
 """Chinese and Japanese, written without spaces; Korean has spaces."""
 
 _OPENS = "〈《「『【〔〖〘〚〝（［｛｟｢"
-_CLOSES = "、。々〉》」』】〕〗〙〛〞〟〻ぁぃぅぇぉっゃゅょゎゕゖ゛゜ゝゞァィゥェォッャュョヮヵヶ・ーヽヾㇰ-ㇿ！％），．：；？］｝｠｡｣､･ｧ-ｰﾞﾟ"
+_CLOSES = (
+    "、。々〉》」』】〕〗〙〛〞〟〻！％），．：；？］｝｠｡｣､･・゛゜ゝゞーヽヾﾞﾟ"
+    "ぁぃぅぇぉっゃゅょゎゕゖァィゥェォッャュョヮヵヶㇰ-ㇿｧ-ｰ"
+)
 """What no line starts with: closing punctuation, small kana, marks of repetition."""
 
 _MARKS = "\u0300-\u036f\u3099\u309a\u200d\ufe0f"
