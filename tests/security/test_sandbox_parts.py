@@ -18,7 +18,7 @@ from oi_tui.app.engine.sandbox.bubblewrap import Kind, Mount, plan
 from oi_tui.app.engine.sandbox.choice import chosen_profile
 from oi_tui.app.engine.sandbox.environment import enclosed_environment
 from oi_tui.app.engine.sandbox.hosts import AllowList, Authority, is_public, parse_authority, parse_rule
-from oi_tui.app.engine.sandbox.limits import not_enforced, rlimits
+from oi_tui.app.engine.sandbox.limits import rlimits
 from oi_tui.app.engine.sandbox.profile import Limits
 from oi_tui.app.engine.sandbox.selftest import PROMISES, Report
 from oi_tui.app.engine.settings import SandboxSection
@@ -276,8 +276,6 @@ def test_limits_are_set_where_they_were_chosen() -> None:
         "RLIMIT_CPU": 5,
         "RLIMIT_CORE": 0,
     }
-    assert not_enforced(Limits()) == ()
-    assert bool(not_enforced(Limits(processes=1))) == (os.getuid() == 0)
 
 
 def test_S13_variables_are_passed_on_by_an_allow_list(tmp_path: Path) -> None:
@@ -347,6 +345,32 @@ def test_S9_environment_files_are_looked_for_within_bounds(tmp_path: Path) -> No
     for number in range(places.ENTRIES):
         (deep / str(number)).touch()
     assert places.environment_files(deep) == () or len(places.environment_files(deep)) == 1
+
+
+def test_S4_repositories_deeper_in_the_workspace_are_guarded_too(tmp_path: Path) -> None:
+    (tmp_path / "work" / "module" / ".git").mkdir(parents=True)
+    (tmp_path / "work" / "tree").mkdir()
+    (tmp_path / "work" / "tree" / ".git").write_text("gitdir: /elsewhere")
+    found = places.guarded(tmp_path / "work", is_home=False)
+    assert set(found) == {tmp_path / "work" / "module" / ".git", tmp_path / "work" / "tree" / ".git"}
+
+
+def test_programs_of_a_kernel_are_readable_with_what_was_installed_beside_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    for name in ("home/tool/bin", "home/.local/bin", "home/bin"):
+        (tmp_path / name).mkdir(parents=True)
+    (home / "tool" / "bin" / "r").touch(mode=0o755)
+    (home / ".local" / "bin" / "r").symlink_to(home / "tool" / "bin" / "r")
+    (home / "bin" / "plain").touch(mode=0o755)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("PATH", f"{home}/.local/bin:{home}/bin")
+    found = set(places.program_places("r"))
+    assert found == {home / "tool", home / ".local" / "bin" / "r", home / "tool" / "bin" / "r"}
+    assert places.program_places("plain")[0] == home / "bin" / "plain"
+    assert home not in places.program_places("plain")
+    assert places.program_places("nothing") == ()
 
 
 # -- the proof -------------------------------------------------------------------------------------------

@@ -106,6 +106,59 @@ async def test_S20_a_bubblewrap_that_encloses_nothing_is_found_out(
     assert not list(Path("/usr").glob(".oi-tui-*"))
 
 
+WEAKENED = """\
+#!{python} -IS
+import os, sys
+given = os.read(int(sys.argv[2]), 1 << 20).split(b"\\0")[:-1]
+given = [part.decode() for part in given]
+{change}
+changed = os.memfd_create("changed", 0)
+os.write(changed, b"".join(part.encode() + b"\\0" for part in given))
+os.lseek(changed, 0, 0)
+os.execv({real!r}, ["bwrap", "--args", str(changed), *sys.argv[3:]])
+"""
+
+WEAKNESSES = {
+    "network: ": "given.insert(given.index('--unshare-all') + 1, '--share-net')",
+    "system calls: ": "at = given.index('--seccomp'); del given[at : at + 2]",
+    "processes: ": "given[0:1] = ['--unshare-net', '--unshare-ipc', '--unshare-uts']",
+    "files: / can": "at = len(given) - given[::-1].index('--remount-ro') - 1; del given[at : at + 2]",
+    "files: /dev can": "at = given.index('/dev', given.index('--remount-ro')); del given[at - 1 : at + 1]",
+    "/.vscode can be written": "at = given.index({work!r} + '/.vscode'); given[at - 1] = '--bind'",
+    "/.git can be written": "at = given.index({work!r} + '/.git'); del given[at - 1 : at + 2]",
+    "cannot be written": "at = given.index({work!r}); given[at - 1] = '--ro-bind'",
+    "/.ssh can be read": "given += ['--ro-bind', {home!r} + '/.ssh', {home!r} + '/.ssh']",
+    "secrets: {home} is visible": "at = given.index({home!r}); given[at - 5 : at + 1] = ['--bind', {home!r}, {home!r}]",
+    "environment: ": "os.environ['EXTRA'] = '1'",
+}
+"""What can go wrong with one argument, and what has to be said then."""
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize("weakness", WEAKNESSES)
+async def test_S20_a_weakness_of_any_kind_is_found_before_anything_runs(
+    enclosed: Enclosed, tmp_path: Path, programs: Path, weakness: str
+) -> None:
+    home = make_home(tmp_path / "home")
+    work = tmp_path / "work"
+    (work / ".vscode").mkdir(parents=True)
+    real = shutil.which("bwrap", path=os.defpath) or "bwrap"
+    change = WEAKNESSES[weakness].replace("{work!r}", repr(str(work))).replace("{home!r}", repr(str(home)))
+    program(programs / "bwrap", WEAKENED.format(python=sys.executable, change=change, real=real))
+    with pytest.raises(KernelError, match="does not keep what it promises") as raised:
+        await enclosed(profile(work, home)).start()
+    assert weakness.replace("{home}", str(home)) in raised.value.details
+
+
+@pytest.mark.bubblewrap
+async def test_S20_the_weaknesses_are_weaknesses_of_something_that_works(
+    enclosed: Enclosed, empty: Profile, programs: Path
+) -> None:
+    real = shutil.which("bwrap", path=os.defpath) or "bwrap"
+    program(programs / "bwrap", WEAKENED.format(python=sys.executable, change="", real=real))
+    assert (await collect(enclosed(empty), "1 + 1")).result == "2"
+
+
 async def test_S20_a_bubblewrap_in_the_workspace_is_not_taken(empty: Profile, monkeypatch: pytest.MonkeyPatch) -> None:
     planted = empty.workspace / "bin"
     planted.mkdir()

@@ -97,6 +97,9 @@ class Entrance:
         kind = bubblewrap.Kind.WRITABLE if shared else bubblewrap.Kind.READABLE
         try:
             await entrance._prepare(program, argv, environ, bubblewrap.Mount(private, kind), extra or {})
+        except OSError as error:
+            await entrance.close()
+            raise KernelError(f"The sandbox could not be prepared: {error}.", hint=NO_FALLBACK) from error
         except BaseException:
             await entrance.close()
             raise

@@ -144,8 +144,8 @@ def check_files(promised: Promised) -> Findings:
     for path in promised["unchangeable"]:
         if not os.path.lexists(path):
             yield f"{path} is not there, so it could be made"
-        elif os.access(path, os.W_OK):
-            yield f"{path} can be written"
+        elif not os.statvfs(path).f_flag & os.ST_RDONLY:
+            yield f"{path} can be written"  # or its mode be changed, so that it can
     for path in promised["changeable"]:
         if not os.access(path, os.W_OK):
             yield f"{path} cannot be written"

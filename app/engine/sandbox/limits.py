@@ -1,6 +1,5 @@
 """Limits of a profile as the system knows them. They are set inside the sandbox, right before the code starts."""
 
-import os
 from collections.abc import Mapping
 
 import psutil
@@ -30,8 +29,3 @@ def rlimits(limits: Limits) -> Mapping[str, int]:
         "RLIMIT_CPU": limits.cpu,
     }
     return {name: value for name, value in chosen.items() if value} | {"RLIMIT_CORE": 0}
-
-
-def not_enforced(limits: Limits) -> tuple[str, ...]:
-    """What was set, but has no effect here: to be said, not to be hidden."""
-    return ("the number of processes (root is not held to it)",) if limits.processes and os.getuid() == 0 else ()

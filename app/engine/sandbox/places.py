@@ -70,7 +70,7 @@ HARMLESS_ENDINGS = (".example", ".sample", ".template", ".dist", ".defaults")
 """Of files that show what an environment file looks like."""
 
 LEVELS, ENTRIES = 3, 5_000
-"""How deep in the workspace, and among how many entries, environment files are looked for."""
+"""How deep in a workspace, and among how many entries, environment files and repositories are looked for."""
 
 SKIPPED = frozenset({".git", ".hg", "node_modules", "__pycache__", ".venv", "venv", "site-packages", ".tox"})
 
@@ -91,22 +91,28 @@ def _configured(environ: os._Environ[str]) -> Iterator[Path]:
 
 
 def environment_files(folder: Path) -> tuple[Path, ...]:
-    """`.env` and its like beneath the folder, as far as it is looked; without links."""
-    found: list[Path] = []
-    level, seen = [folder], 0
+    """`.env` and its like beneath the folder, as far as it is looked; of links, what they lead to in there."""
+    found = (_real(Path(entry.path)) for entry in _beneath(folder) if _is_environment_file(entry.name))
+    return tuple(path for path in dict.fromkeys(found) if path.is_relative_to(folder))
+
+
+def _is_environment_file(name: str) -> bool:
+    return name == ENVIRONMENT_FILE or (name.startswith(f"{ENVIRONMENT_FILE}.") and not name.endswith(HARMLESS_ENDINGS))
+
+
+def _beneath(folder: Path) -> Iterator[os.DirEntry[str]]:
+    """What is in the folder, the nearest first, within the bounds."""
+    level, seen = [str(folder)], 0
     for _ in range(LEVELS):
-        deeper: list[Path] = []
+        deeper: list[str] = []
         for entry in (entry for place in level for entry in _entries(place)):
             seen += 1
             if seen > ENTRIES:
-                break
-            name = entry.name
-            if name == ENVIRONMENT_FILE or (name.startswith(".env.") and not name.endswith(HARMLESS_ENDINGS)):
-                found.append(_real(Path(entry.path)))  # what a link leads to, if that is in here
-            elif name not in SKIPPED and entry.is_dir(follow_symlinks=False):
-                deeper.append(Path(entry.path))
-        level = deeper if seen <= ENTRIES else []
-    return tuple(path for path in found if path.is_relative_to(folder))
+                return
+            yield entry
+            if entry.name not in SKIPPED and entry.is_dir(follow_symlinks=False):
+                deeper.append(entry.path)
+        level = deeper
 
 
 def guarded(folder: Path, *, is_home: bool) -> tuple[Path, ...]:
@@ -118,7 +124,8 @@ def guarded(folder: Path, *, is_home: bool) -> tuple[Path, ...]:
         for entry in _entries(folder)
         if entry.is_dir(follow_symlinks=False) and os.path.isfile(f"{entry.path}/pyvenv.cfg")
     ]
-    return tuple(path for path in dict.fromkeys((*there, *environments)) if path.is_relative_to(folder))
+    repositories = [Path(entry.path) for entry in _beneath(folder) if entry.name == ".git" and not entry.is_symlink()]
+    return tuple(path for path in dict.fromkeys((*there, *environments, *repositories)) if path.is_relative_to(folder))
 
 
 def python_places() -> tuple[Path, ...]:
@@ -160,7 +167,7 @@ def _hops(program: Path) -> Iterator[Path]:
         program = Path(os.path.normpath(program.parent / os.readlink(program)))
 
 
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
+def _entries(folder: Path | str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             return list(entries)

@@ -7,10 +7,11 @@ refuses gets a 403 that says why. It does not look into what is carried.
 
 import asyncio
 import ipaddress
+import logging
 import re
 import socket
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
@@ -18,6 +19,8 @@ from typing import Self
 import psutil
 
 from oi_tui.app.engine.sandbox.hosts import Address, AllowList, Authority, parse_authority
+
+_log = logging.getLogger(__name__)
 
 HEAD = 32_768
 """Bytes of the longest request line with headers."""
@@ -48,15 +51,13 @@ class Refused(Exception):
 class Proxy:
     """Serves one sandbox. `open` it before, `close` it after."""
 
-    def __init__(self, rules: Iterable[str], *, on_refused: Callable[[str], None] = lambda host: None) -> None:
-        """`on_refused` is told each host (and port) that was asked for in vain."""
+    def __init__(self, rules: Iterable[str]) -> None:
         self._allowed = AllowList(rules, own=own_addresses())
-        self._on_refused = on_refused
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._room = asyncio.Semaphore(CONNECTIONS)
         self.refused: Counter[str] = Counter()
-        """How often which host was refused."""
+        """How often which host was refused; the first time is logged."""
 
     async def open(self, path: Path) -> Self:
         """Listen on a new socket at this path."""
@@ -153,9 +154,11 @@ class Proxy:
         raise Refused("502 Bad Gateway", f"{wanted} cannot be reached.")
 
     def _refusal(self, wanted: Authority, reason: str) -> Refused:
-        if str(wanted) in self.refused or len(self.refused) < REMEMBERED:
-            self.refused[str(wanted)] += 1
-        self._on_refused(str(wanted))
+        name = str(wanted)
+        if name in self.refused or len(self.refused) < REMEMBERED:
+            self.refused[name] += 1
+            if self.refused[name] == 1:
+                _log.info("the sandbox refused the network: %s", reason)
         return Refused("403 Forbidden", reason)
 
 
