@@ -178,6 +178,90 @@ def test_a_plugin_is_imported_when_its_type_is_drawn_and_not_before(drawn: Rows)
     assert "oi_tui_tale" in sys.modules
 
 
+# Tables
+
+
+def frame(rows: int, columns: int, *, here: int = 550, text: str = "x") -> RichOutput:
+    """A data frame as our part inside the kernel describes it."""
+    described = [[f"column_{at}", "int64", True] for at in range(columns)] + [["shop", "str", False]]
+    cells = [[str(number), *[str(number * at) for at in range(columns)], text] for number in range(min(rows, here))]
+    content = {"index": [["", "int64", True]], "columns": described, "rows": rows, "width": columns + 1}
+    tail = 50 if rows > here else 0
+    content |= {"head": cells[: here - tail], "tail": cells[here - tail :]}
+    return RichOutput(data={"application/vnd.oi-tui.table+json": content})
+
+
+def test_R5_a_long_frame_shows_its_first_and_last_rows(drawn: Rows) -> None:
+    rows = drawn(frame(12_345, 1))
+
+    assert rows[:3] == [" │      column_0  shop", " │         int64  str", " │   0         0  x"]
+    assert rows[9:] == [
+        " │   7         0  x",
+        " │ … 12,335 more rows · enter to show",
+        " │ 548         0  x",
+        " │ 549         0  x",
+        " │ 12,345 rows × 2 columns",
+    ]
+
+
+def test_R5_an_opened_frame_shows_all_that_is_here_and_says_what_is_not(drawn: Rows) -> None:
+    rows = drawn(frame(12_345, 1), display=Display("open"))
+
+    assert len(rows) == 2 + 550 + 2
+    assert rows[2 + 500] == " │ … 11,795 more rows are not kept here"
+
+
+def test_R5_what_does_not_fit_is_reached_sideways_and_the_labels_stay(drawn: Rows) -> None:
+    assert drawn(frame(2, 5), 40) == [
+        " │    column_0  column_1  column_2    ›",
+        " │       int64     int64     int64    ›",
+        " │ 0         0         0         0    ›",
+        " │ 1         0         1         2    ›",
+        " │ 2 rows × 6 columns · → more columns",
+    ]
+    assert drawn(frame(2, 5), 40, Display(shift=16))[:4] == [
+        " │    ‹column_1  column_2  column_3   ›",
+        " │    ‹   int64     int64     int64   ›",
+        " │ 0  ‹       0         0         0   ›",
+        " │ 1  ‹       1         2         3   ›",
+    ]
+    assert drawn(frame(2, 5), 40, Display(shift=500))[3] == " │ 1  ‹x"
+
+
+def test_R5_every_column_can_be_reached(canvas_of: Callable[[int], Canvas]) -> None:
+    output = frame(2, 30)
+    cell = Cell(block(output))
+    seen: set[str] = set()
+    shift = 0
+    for _ in range(100):
+        cell.layout(block(output), canvas_of(40), Display(shift=shift))
+        seen |= set(cell.row(2).text.strip(" │").replace("‹", " ").split())
+        if shift == cell.beyond:
+            break
+        shift = min(shift + 16, cell.beyond)
+
+    assert {f"column_{at}" for at in range(30)} | {"shop"} <= seen
+
+
+def test_a_long_cell_is_cut_and_longer_when_opened(drawn: Rows) -> None:
+    output = frame(1, 0, text="0123456789" * 20)
+
+    assert drawn(output, 200)[-1] == " │ 0  " + ("0123456789" * 4)[:39] + "…"
+    assert len(drawn(output, 200, Display("open"))[-1]) == 6 + 120
+
+
+def test_a_data_resource_is_a_table(drawn: Rows) -> None:
+    fields = [{"name": "shop", "type": "string"}, {"name": "id", "type": "integer"}]
+    content = {"schema": {"fields": fields, "primaryKey": ["id"]}, "data": [{"id": 7, "shop": "東京"}, {"id": 12}]}
+
+    assert drawn(RichOutput(data={"application/vnd.dataresource+json": content})) == [
+        " │      id  shop",
+        " │ integer  string",
+        " │       7  東京",
+        " │      12",
+    ]
+
+
 # JSON
 
 DEEP = {"name": "x", "many": list(range(300)), "meta": {"inner": {str(key): {"k": key} for key in range(12)}}}

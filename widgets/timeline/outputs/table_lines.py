@@ -1,6 +1,8 @@
 """A table as lines: columns as wide as what is shown of them; labels stay while the rest moves sideways."""
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
@@ -23,6 +25,10 @@ GAP = 2
 """Cells between two columns."""
 
 _MISSING = frozenset(("NaN", "NaT", "None", "<NA>", "null", ""))
+
+
+Row = list[Run]
+"""A cell of each column, with the gap at its right."""
 
 
 class Drawn(NamedTuple):
@@ -48,7 +54,7 @@ def table_lines(table: Table, ink: Ink, room: int, display: Display) -> Drawn:
     kinds = [column.kind if column.name or at >= table.index else "" for at, column in enumerate(table.columns)]
     widths = _widths(table, kinds, [number for number in numbers if number is not None], widest)
     bold, dim = ink.console + Style(bold=True), ink.console_dim
-    rows: list[tuple[list[Run], list[Run]] | str] = []
+    rows: list[Row | str] = []
     if any(column.name for column in table.columns):
         rows.append(_row(table, (column.name for column in table.columns), widths, [bold] * len(widths)))
     if any(kinds):
@@ -63,28 +69,51 @@ def table_lines(table: Table, ink: Ink, room: int, display: Display) -> Drawn:
     return _placed(table, rows, widths, ink, room, display.shift)
 
 
-def _placed(
-    table: Table, rows: list[tuple[list[Run], list[Run]] | str], widths: list[int], ink: Ink, room: int, shift: int
-) -> Drawn:
+def _placed(table: Table, rows: list[Row | str], widths: list[int], ink: Ink, room: int, shift: int) -> Drawn:
     """Labels at their place, the other columns as far as they are moved."""
     labels = sum(widths[: table.index]) + GAP * table.index
-    if labels > room // 2:
+    if labels > room // 2 or labels == sum(widths) + GAP * len(widths):
         labels = 0  # they would leave no room for what they are the labels of, so they move too
     inner = max(1, room - labels)
-    whole = sum(widths) + GAP * (len(widths) - 1)
-    beyond = max(0, whole - labels - inner)
+    moving = widths[table.index :] if labels else widths
+    starts = [0, *accumulate(width + GAP for width in moving[:-1])]
+    is_split = max(moving) > inner - 2  # a text longer than the room is read in pieces
+    beyond = max(0, starts[-1] + moving[-1] - inner)
+    if beyond and not is_split:
+        beyond = starts[-1]
     lines: list[Line] = []
     for row in rows:
         if isinstance(row, str):
             lines.append(crop([(row, ink.console_dim)], room))
-        elif labels:
-            fixed: Line = [Segment(text, style) for text, style in row[0]]
-            lines.append([*fixed, *(window(row[1], shift, inner) if row[1] else [])])
+            continue
+        fixed = row[: table.index] if labels else []
+        free = row[table.index :] if labels else row
+        if not beyond:
+            line = [Segment(*run) for run in free]
+        elif is_split:
+            line = window(free, shift, inner)
         else:
-            lines.append(window([*row[0], *row[1]], shift, inner))
+            line = _moved(free, moving, bisect_right(starts, shift) - 1, inner, ink.console_dim)
+        lines.append([*(Segment(*run) for run in fixed), *line])
     if beyond or table.hidden_columns or table.hidden_rows:
         lines.append(crop([(_size(table, beyond), ink.console_dim)], room))
     return Drawn(lines, beyond)
+
+
+def _moved(row: Row, widths: list[int], first: int, inner: int, dim: Style) -> Line:
+    """Whole columns from the `first` on: half a number would be another number."""
+    line: Line = [Segment("‹", dim)] if first else []
+    used = len(line)
+    for at in range(first, len(widths)):
+        is_last = at == len(widths) - 1
+        if used + widths[at] + (0 if is_last else 1) > inner:
+            return [*line, Segment(" " * (inner - 1 - used), dim), Segment("›", dim)]
+        text, style = row[at]
+        gap = 0 if is_last else min(GAP, inner - 1 - used - widths[at])
+        text = text if is_last else text[: len(text) - GAP + gap]
+        line.append(Segment(text, style))
+        used += widths[at] + gap
+    return line
 
 
 def _size(table: Table, beyond: int) -> str:
@@ -94,7 +123,7 @@ def _size(table: Table, beyond: int) -> str:
     said += f"{table.total_columns:,} {_plural('column', table.total_columns)}"
     if table.hidden_columns:
         said += f", the first {here:,} are here"
-    return said + " · → for more columns" if beyond else said
+    return said + " · → more columns" if beyond else said
 
 
 def _plural(noun: str, count: int) -> str:
@@ -131,16 +160,15 @@ def _widths(table: Table, kinds: Iterable[str], numbers: Iterable[int], widest: 
     return [max(1, min(width, widest)) for width in widths]
 
 
-def _row(table: Table, cells: Iterable[str], widths: list[int], styles: list[Style]) -> tuple[list[Run], list[Run]]:
-    """Labels and the other cells, each with its gap at the right."""
-    runs = []
+def _row(table: Table, cells: Iterable[str], widths: list[int], styles: list[Style]) -> Row:
+    row = []
     last = len(widths) - 1
     for at, (cell, width, style) in enumerate(zip(cells, widths, styles, strict=True)):
         text = _fitted(cell, width)
         padding = " " * (width - _cells(text))
         text = padding + text if table.columns[at].is_number else text + padding
-        runs.append((text if at == last else text + " " * GAP, style))
-    return runs[: table.index], runs[table.index :]
+        row.append((text if at == last else text + " " * GAP, style))
+    return row
 
 
 def _fitted(text: str, width: int) -> str:
