@@ -217,7 +217,7 @@ class Lines:
             return ()
         chunk = group * SEARCHED
         if bisect_left(self._endless, chunk) != bisect_right(self._endless, chunk + SEARCHED):
-            return ()
+            return lines[::step]  # lines were cut: counting their ends does not tell which one it is
         found = dict.fromkeys(lines[0] + text.count("\n", 0, at) for at in search.in_text(text))
         return list(found)[::step]
 
