@@ -1,0 +1,107 @@
+"""One picture on the whole screen: closer, from side to side, and into a file as it came."""
+
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.widgets import Static
+
+from oi_tui.app.screens.save_as import SaveAsScreen, SaveFailed, save
+from oi_tui.themes.palette import Palette
+from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.timeline.graphics import Graphics
+from oi_tui.widgets.timeline.picture_view import PictureView
+from oi_tui.widgets.timeline.pixels import Source
+
+_KEYS = (
+    KeyLabel("+", "closer", "+"),
+    KeyLabel("-", "farther", "−"),
+    KeyLabel("0", "all of it", "all"),
+    KeyLabel("s", "save", "save"),
+    KeyLabel("esc", "back", "back"),
+)
+_ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
+
+
+class PictureScreen(Screen[None]):
+    """Arrows move, + and - zoom, s saves the bytes that came."""
+
+    CSS_PATH = "picture_screen.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,z", "dismiss", "Back"),
+        Binding("s", "save", "Save to a file"),
+    ]
+
+    def __init__(
+        self,
+        data: bytes,
+        mime: str,
+        graphics: Graphics,
+        palette: Palette,
+        *,
+        title: str = "figure",
+        name: str = "",
+        folder: Path | None = None,
+    ) -> None:
+        super().__init__()
+        self._data = data
+        self._title = title
+        self._name = name or f"figure{_ENDINGS.get(mime, '')}"
+        self._folder = folder or Path.cwd()
+        self._source = Source(data)
+        # Who wants no pictures in the timeline still asked for this one.
+        self._graphics = graphics if graphics.protocol != "none" else graphics._replace(protocol="half")
+        self._palette = palette
+
+    def compose(self) -> ComposeResult:
+        """A line of facts, the picture, the keys."""
+        yield Static(id="picture-head", markup=False)
+        yield PictureView(self._source, self._graphics, self._palette, id="picture-view")
+        yield KeyRow(id="picture-keys")
+
+    def on_mount(self) -> None:
+        """The picture has the keys."""
+        self.query_one(KeyRow).labels = _KEYS
+        self.query_one(PictureView).focus()
+
+    def on_picture_view_looked(self, event: PictureView.Looked) -> None:
+        """How close that is."""
+        event.stop()
+        width, height = self._source.size or (0, 0)
+        share = f" · {event.scale:.0%}" if self._graphics.protocol in ("kitty", "sixel") else ""
+        self.query_one("#picture-head", Static).update(f"{self._title} · {width}×{height}{share}")
+
+    def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
+        """A click on a label is that key."""
+        event.stop()
+        view = self.query_one(PictureView)
+        match event.key:
+            case "+":
+                view.action_zoom(1)
+            case "-":
+                view.action_zoom(-1)
+            case "0":
+                view.action_zoom(0)
+            case "s":
+                self.action_save()
+            case _:
+                self.dismiss()
+
+    def action_save(self) -> None:
+        """Ask where, then write it there."""
+
+        def chosen(path: Path | None) -> None:
+            if path is not None:
+                self.run_worker(lambda: self._save(path), name="save", group="save", thread=True)
+
+        self.app.push_screen(SaveAsScreen(self._name, self._folder, what=self._title), chosen)
+
+    def _save(self, path: Path) -> None:
+        try:
+            save(path, self._data)
+        except SaveFailed as failed:
+            self.app.call_from_thread(self.notify, str(failed), severity="warning", markup=False)
+        else:
+            self.app.call_from_thread(self.notify, f"Saved {path.name}.", markup=False)
