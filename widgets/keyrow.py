@@ -31,7 +31,7 @@ class KeyRow(Widget, can_focus=False):
         height: auto;
         padding: 0 1;
         & > .keyrow--key { color: $accent; text-style: bold; }
-        & > .keyrow--label { color: $text; }
+        & > .keyrow--label { color: $foreground; }
         & > .keyrow--off { color: $text-disabled; }
     }
     """

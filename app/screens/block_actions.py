@@ -3,19 +3,38 @@
 The timeline says what was asked for and of which block; here it is done, or said why it cannot be.
 """
 
+import asyncio
+from collections.abc import Awaitable
+from pathlib import Path
+
 from textual.widget import Widget
 
 from oi_tui.app.bridge import Bridge
 from oi_tui.app.clipboard import copy
 from oi_tui.app.engine.blocks import Block, CodeBlock
 from oi_tui.app.engine.markdown import as_markdown
+from oi_tui.app.engine.outputs import RichOutput
 from oi_tui.app.engine.text import safe_text, visible_text
 from oi_tui.app.engine.verbs import Run
+from oi_tui.app.screens.browser_ask import BrowserAskScreen, NoBrowser, can_open, open_in_browser, open_page
+from oi_tui.app.screens.choose import ChooseScreen
+from oi_tui.app.screens.confirm import ConfirmScreen
+from oi_tui.app.screens.external_editor import EditorFailed, suffix_of, view_in_editor, view_in_pager
+from oi_tui.app.screens.forms import Form, Picture, forms_of
+from oi_tui.app.screens.picture_screen import PictureScreen
 from oi_tui.app.screens.run_again import RunAgainScreen
+from oi_tui.app.screens.save_as import SaveAsScreen, SaveFailed, save
+from oi_tui.app.screens.viewer import ViewerScreen
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.composer import PromptArea, as_prompt
+from oi_tui.widgets.timeline.graphics import HALF_BLOCKS
 from oi_tui.widgets.timeline.logical import logical_text, output_text
+from oi_tui.widgets.timeline.outputs.browser import needs_scripts, page_of, write_page
 from oi_tui.widgets.timeline.view import Wish
+from oi_tui.widgets.viewer.lines import CannotRead
+
+_STILL = "It was written by the code that ran. The page can load nothing and run nothing."
+_PROGRAMS = "It was written by the code that ran, and it needs its own programs. They can load nothing from anywhere."
 
 _DECIDED = ("ok", "error", "interrupted", "died")
 """States of code that ran: every byte of it was decided about."""
@@ -30,6 +49,8 @@ class BlockActions:
         self._editor = editor
         self.palette: Palette | None = None
         """Colours of what is opened from here."""
+        self.graphics = HALF_BLOCKS
+        """How it shows pictures."""
 
     async def do(self, wish: Wish, block: Block) -> None:
         """Do it, or say why it cannot be done."""
@@ -44,8 +65,16 @@ class BlockActions:
                 self._reuse(block)
             case "rerun" | "edit_rerun":
                 self._run_again(block, edited=wish == "edit_rerun")
-            case _:
-                pass
+            case "view":
+                await self._view(block)
+            case "zoom":
+                self._zoom(block)
+            case "save":
+                await self._save(block)
+            case "edit" | "pager":
+                self._elsewhere(wish, block)
+            case "browser":
+                await self._browse(block)
 
     async def copy(self, text: str, what: str = "") -> None:
         """Into the clipboard, and say how much it was."""
@@ -59,8 +88,112 @@ class BlockActions:
             self._tell(f"The desktop's clipboard: {trouble}", warning=True)
 
     async def open_link(self, href: str) -> None:
-        """A link of a model is not opened, only copied: where it leads is for the person to judge."""
-        await self.copy(href, f"Link copied: {safe_text(href)}")
+        """A link of a model: where it leads is for the person to judge."""
+        app = self._place.app
+        match await app.push_screen_wait(BrowserAskScreen(href, can_open=can_open())):
+            case "open":
+                await self._told(open_in_browser(href))
+            case "copy":
+                await self.copy(href, "Link copied.")
+            case None:
+                pass
+
+    # -- looking and keeping -------------------------------------------------------------------------------------
+
+    async def _chosen(self, block: Block, title: str) -> Form | None:
+        """The form that is meant; the person is asked where there are several beside the source."""
+        forms = forms_of(block)
+        if len(forms) <= 2:
+            return forms[0]
+        number = await self._place.app.push_screen_wait(ChooseScreen(title, [form.title for form in forms]))
+        return None if number is None else forms[number]
+
+    async def _view(self, block: Block) -> None:
+        form = await self._chosen(block, "View")
+        if form is None:
+            return
+        if isinstance(form.content, Picture):
+            self._show_picture(form.content)
+            return
+        assert self.palette is not None
+        try:
+            screen = ViewerScreen(form.content, self.palette, self._folder, editor=self._editor)
+        except CannotRead as error:
+            self._tell(str(error), warning=True)
+            return
+        self._place.app.push_screen(screen)
+
+    def _zoom(self, block: Block) -> None:
+        pictures = [form.content for form in forms_of(block) if isinstance(form.content, Picture)]
+        if pictures:
+            self._show_picture(pictures[0])
+        else:
+            self._tell("There is no picture in this block.")
+
+    def _show_picture(self, picture: Picture) -> None:
+        assert self.palette is not None
+        screen = PictureScreen(picture.data, picture.mime, self.graphics, self.palette, folder=self._folder)
+        self._place.app.push_screen(screen)
+
+    async def _save(self, block: Block) -> None:
+        form = await self._chosen(block, "Save")
+        if form is None:
+            return
+        path = await self._place.app.push_screen_wait(SaveAsScreen(form.name, self._folder, what=form.title))
+        if path is None:
+            return
+        try:
+            await asyncio.to_thread(save, path, form.saved())
+        except SaveFailed as failed:
+            self._tell(str(failed), warning=True)
+        else:
+            self._tell(f"Saved {safe_text(path.name)}.")
+
+    def _elsewhere(self, wish: Wish, block: Block) -> None:
+        """In the person's own program, which has the terminal for as long."""
+        text, suffix = as_markdown(block), ".md"
+        if isinstance(block, CodeBlock) and not block.outputs:
+            text, suffix = logical_text(block), suffix_of(block.language)
+        try:
+            if wish == "pager":
+                view_in_pager(self._place.app, text)
+            else:
+                view_in_editor(self._place.app, text, suffix, self._editor)
+        except EditorFailed as failed:
+            self._tell(str(failed), warning=True)
+
+    async def _browse(self, block: Block) -> None:
+        """HTML in the browser: a page of ours around it lets nothing be loaded, and programs run only after a yes."""
+        outputs = (
+            [output for output in block.outputs if isinstance(output, RichOutput)]
+            if isinstance(block, CodeBlock)
+            else []
+        )
+        output = next((output for output in reversed(outputs) if page_of(output) is not None), None)
+        if output is None:
+            self._tell("There is nothing in this block that a browser would show better.")
+        elif not can_open():
+            self._tell("No browser can be opened from here. s saves it to a file.", warning=True)
+        else:
+            scripts = needs_scripts(output)
+            question = ConfirmScreen(
+                "Open this result in the browser?", _PROGRAMS if scripts else _STILL, yes="open", no="back"
+            )
+            if await self._place.app.push_screen_wait(question):
+                page = page_of(output, scripts=scripts)
+                assert page is not None
+                path = await asyncio.to_thread(write_page, page)
+                await self._told(open_page(path))
+
+    async def _told(self, opening: Awaitable[None]) -> None:
+        try:
+            await opening
+        except NoBrowser as error:
+            self._tell(str(error), warning=True)
+
+    @property
+    def _folder(self) -> Path:
+        return Path(self._bridge.transcript.cwd or ".")
 
     # -- code --------------------------------------------------------------------------------------------------
 

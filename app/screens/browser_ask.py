@@ -8,6 +8,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import threading
 import webbrowser
 from collections.abc import Mapping
 from pathlib import Path
@@ -104,7 +105,8 @@ def _open(url: str) -> None:
             # A program that the person named: it must neither write on our screen nor keep us waiting.
             words = [browser.name, *(word.replace("%s", url) for word in browser.args)]
             null = subprocess.DEVNULL
-            subprocess.Popen(words, stdin=null, stdout=null, stderr=null, start_new_session=True)
+            started = subprocess.Popen(words, stdin=null, stdout=null, stderr=null, start_new_session=True)
+            threading.Thread(target=started.wait, name="browser", daemon=True).start()  # it would stay a zombie
         elif not browser.open(url):
             raise NoBrowser("The browser could not be started.")
     except webbrowser.Error as error:

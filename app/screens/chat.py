@@ -111,7 +111,7 @@ class ChatScreen(Screen[None]):
         """Another way to show pictures, or cells of another size."""
         self._graphics = graphics
         if self._parts is not None:
-            self._parts.timeline.set_graphics(graphics)
+            self._parts.pane.set_graphics(graphics)
 
     def note_key(self) -> None:
         """The app tells of every key, on whatever screen: no question may take one that was meant for another thing."""

@@ -7,6 +7,7 @@ from oi_tui.app.bridge import Bridge
 from oi_tui.app.screens.block_actions import BlockActions
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.search_bar import SearchBar
+from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.view import Timeline
 
 
@@ -38,6 +39,11 @@ class TimelinePane(Vertical):
         self.timeline.set_palette(palette)
         self._actions.palette = palette
 
+    def set_graphics(self, graphics: Graphics) -> None:
+        """Another way to show pictures."""
+        self.timeline.set_graphics(graphics)
+        self._actions.graphics = graphics
+
     def step_back(self) -> bool:
         """End the search; False if there is none."""
         if not self.search.display:
@@ -49,15 +55,15 @@ class TimelinePane(Vertical):
 
     # -- messages of the timeline ------------------------------------------------------------------------------
 
-    async def on_timeline_wanted(self, event: Timeline.Wanted) -> None:
-        """Something is to be done with a block."""
+    def on_timeline_wanted(self, event: Timeline.Wanted) -> None:
+        """Something is to be done with a block; the timeline goes on meanwhile."""
         event.stop()
-        await self._actions.do(event.wish, event.block)
+        self.run_worker(self._actions.do(event.wish, event.block), group="block", exclusive=False)
 
-    async def on_timeline_link_clicked(self, event: Timeline.LinkClicked) -> None:
-        """A link of a model: where it leads is for the person to judge."""
+    def on_timeline_link_clicked(self, event: Timeline.LinkClicked) -> None:
+        """A link of a model."""
         event.stop()
-        await self._actions.open_link(event.href)
+        self.run_worker(self._actions.open_link(event.href), group="block", exclusive=False)
 
     def on_searchable_search_wanted(self) -> None:
         """What to look for?"""

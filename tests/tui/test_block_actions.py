@@ -1,8 +1,11 @@
 """What one does with a block: copies reach the clipboards, code runs again, a text becomes a prompt."""
 
 import asyncio
+import base64
 import stat
+import webbrowser
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -15,15 +18,24 @@ from oi_tui.app.engine.events import (
     ExecutionFinished,
     ExecutionStarted,
     OutputAdded,
+    OutputKept,
     TurnEnded,
     TurnStarted,
 )
-from oi_tui.app.engine.outputs import StreamOutput
+from oi_tui.app.engine.outputs import RichOutput, StreamOutput, WholeOutput
 from oi_tui.app.engine.verbs import Run
+from oi_tui.app.screens.browser_ask import BrowserAskScreen
+from oi_tui.app.screens.choose import ChooseScreen
+from oi_tui.app.screens.confirm import ConfirmScreen
+from oi_tui.app.screens.picture_screen import PictureScreen
 from oi_tui.app.screens.run_again import RunAgainScreen
+from oi_tui.app.screens.save_as import SaveAsScreen
+from oi_tui.app.screens.timeline_pane import TimelinePane
+from oi_tui.app.screens.viewer import ViewerScreen
 from oi_tui.widgets.composer import PromptArea
 from oi_tui.widgets.editor import SourceEditor
 from oi_tui.widgets.timeline.view import Timeline
+from support.gallery import picture
 
 SOURCE = "total = 1 + 1\nprint(total)"
 
@@ -173,6 +185,157 @@ async def test_what_has_no_code_or_output_says_so(play):
         await until(stage, lambda: told(stage, "no code"))
         await stage.pilot.press("o")
         await until(stage, lambda: told(stage, "nothing to copy"))
+
+
+def run_with(stage, *outputs) -> None:
+    """A finished run with these outputs."""
+    stage.engine.say(
+        TurnStarted(block_id="u1", text="show"),
+        CodeStarted(block_id="c1", language="python"),
+        CodeFinished(block_id="c1", language="python", source="show()"),
+        ExecutionStarted(block_id="c1", generation=1),
+        *(OutputAdded(block_id="c1", output=output) for output in outputs),
+        ExecutionFinished(block_id="c1", status="ok", duration=0.2),
+        TurnEnded(reason="done"),
+    )
+
+
+async def focused(stage) -> None:
+    """The cursor on the code."""
+    await stage.settle()
+    timeline = stage.app.chat.query_one(Timeline)
+    timeline.focus()
+    await until(stage, lambda: timeline.cursor == 1)
+
+
+TABLE = RichOutput(
+    data={
+        "application/vnd.dataresource+json": {
+            "schema": {"fields": [{"name": "shop", "type": "string"}, {"name": "score", "type": "number"}]},
+            "data": [{"shop": "Oslo", "score": 91.5}, {"shop": "Bergen", "score": 78.0}],
+        }
+    }
+)
+TEXT = StreamOutput(name="stdout", text="".join(f"line {number}\n" for number in range(500)))
+
+
+async def test_long_output_is_viewed_on_the_whole_screen_and_escape_leads_back(play):
+    async with play() as stage:
+        run_with(stage, TEXT)
+        await focused(stage)
+        await stage.pilot.press("v")
+        await until(stage, lambda: isinstance(stage.app.screen, ViewerScreen))
+        await stage.pilot.press("end")
+        await until(stage, lambda: "line 499" in stage.app.export_screenshot().replace("&#160;", " "))
+        await stage.pilot.press("escape")
+        await until(stage, lambda: stage.app.screen is stage.app.chat)
+
+
+async def test_the_whole_of_a_capped_output_is_viewed_from_its_file(play, tmp_path):
+    whole = tmp_path / "output.txt"
+    whole.write_text("".join(f"line {number}\n" for number in range(100_000)))
+    async with play() as stage:
+        run_with(stage, TEXT)
+        stage.engine.say(OutputKept(block_id="c1", whole=WholeOutput(path=str(whole))))
+        await focused(stage)
+        await stage.pilot.press("v")
+        await until(stage, lambda: isinstance(stage.app.screen, ViewerScreen))
+        await stage.pilot.press("end")
+        await until(stage, lambda: "line 99999" in stage.app.export_screenshot().replace("&#160;", " "))
+
+
+async def test_where_there_are_several_forms_one_is_chosen_and_saved(play, tmp_path):
+    async with play() as stage:
+        run_with(stage, TEXT, TABLE)
+        await focused(stage)
+        await stage.pilot.press("s")
+        await until(stage, lambda: isinstance(stage.app.screen, ChooseScreen))
+        await stage.pilot.press("1")
+        await until(stage, lambda: isinstance(stage.app.screen, SaveAsScreen))
+        await stage.pilot.press("enter")
+        await until(stage, lambda: told(stage, "Saved table-2.csv"))
+
+        assert (tmp_path / "table-2.csv").read_text() == "shop,score\nOslo,91.5\nBergen,78.0\n"
+
+
+async def test_a_list_of_forms_can_be_left_without_choosing(play):
+    async with play() as stage:
+        run_with(stage, TEXT, TABLE)
+        await focused(stage)
+        await stage.pilot.press("v")
+        await until(stage, lambda: isinstance(stage.app.screen, ChooseScreen))
+        await stage.pilot.press("9", "escape")
+        await until(stage, lambda: stage.app.screen is stage.app.chat)
+
+
+def a_browser(monkeypatch, tmp_path: Path) -> None:
+    """A browser that writes down what it is given; Python looks for one only once."""
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {tmp_path}/opened\n')
+    browser.chmod(0o755)
+    monkeypatch.setenv("BROWSER", f"{browser} %s")
+    monkeypatch.setattr(webbrowser, "_tryorder", None)
+    monkeypatch.setattr(webbrowser, "_browsers", {})
+
+
+async def test_T4_a_link_is_opened_only_after_its_target_was_read(play, monkeypatch, tmp_path):
+    a_browser(monkeypatch, tmp_path)
+    async with play() as stage:
+        stage.app.chat.query_one(TimelinePane).timeline.post_message(Timeline.LinkClicked("https://example.org/a"))
+        await until(stage, lambda: isinstance(stage.app.screen, BrowserAskScreen))
+        await stage.settle()
+        assert "https://example.org/a" in stage.app.export_screenshot().replace("&#160;", " ")
+        assert not (tmp_path / "opened").exists()
+        await stage.pilot.press("enter", "y")
+        await until(stage, lambda: (tmp_path / "opened").exists() and (tmp_path / "opened").read_text())
+        assert (tmp_path / "opened").read_text() == "https://example.org/a\n"
+
+
+async def test_R9_html_is_opened_in_the_browser_only_when_asked_and_confirmed(play, monkeypatch, tmp_path):
+    a_browser(monkeypatch, tmp_path)
+    async with play() as stage:
+        run_with(stage, RichOutput(data={"text/html": "<p>Hello</p>"}))
+        await focused(stage)
+        assert not (tmp_path / "opened").exists()
+        await stage.pilot.press("b")
+        await until(stage, lambda: isinstance(stage.app.screen, ConfirmScreen))
+        await stage.pilot.press("y")
+        await until(stage, lambda: (tmp_path / "opened").exists() and (tmp_path / "opened").read_text())
+        page = Path(unquote(urlsplit((tmp_path / "opened").read_text().strip()).path))
+        assert "Content-Security-Policy" in page.read_text()
+
+
+async def test_z_brings_the_picture_on_the_whole_screen_and_s_keeps_the_bytes_that_came(play, tmp_path):
+    async with play() as stage:
+        run_with(stage, RichOutput(data={"image/png": picture()}))
+        await focused(stage)
+        await stage.pilot.press("z")
+        await until(stage, lambda: isinstance(stage.app.screen, PictureScreen))
+        await stage.pilot.press("escape")
+        await until(stage, lambda: stage.app.screen is stage.app.chat)
+
+        await stage.pilot.press("s")
+        await until(stage, lambda: isinstance(stage.app.screen, SaveAsScreen))
+        await stage.pilot.press("enter")
+        await until(stage, lambda: told(stage, "Saved figure-1.png"))
+        assert (tmp_path / "figure-1.png").read_bytes() == base64.b64decode(picture())
+
+
+async def test_the_pager_and_the_editor_get_a_copy(play, monkeypatch, tmp_path):
+    program = tmp_path / "program"
+    program.write_text(f'#!/bin/sh\nfor last; do :; done\ncp "$last" {tmp_path}/seen\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PAGER", f"{program} -x")
+    monkeypatch.setenv("EDITOR", f"{program} --wait")
+    monkeypatch.delenv("VISUAL", raising=False)
+    async with play() as stage:
+        run_with(stage, StreamOutput(name="stdout", text="2\n"))
+        await focused(stage)
+        for key in ("p", "ctrl+g"):
+            await stage.pilot.press(key)
+            await until(stage, lambda: (tmp_path / "seen").exists())
+            assert (tmp_path / "seen").read_text().rstrip("\n") == "```python\nshow()\n```\n\n```text\n2\n```"
+            (tmp_path / "seen").unlink()
 
 
 async def test_a_search_is_typed_walked_and_ended_by_key(play):

@@ -1,0 +1,99 @@
+"""The forms in which a block can be taken out of the timeline: to be looked at on the whole screen, or saved."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from oi_tui.app.engine.blocks import Block, CodeBlock
+from oi_tui.app.engine.outputs import ErrorOutput, RichOutput, StreamOutput
+from oi_tui.app.engine.text import safe_text
+from oi_tui.app.screens.external_editor import suffix_of
+from oi_tui.app.screens.viewer import Content, JsonContent, TableContent, TextContent
+from oi_tui.widgets.timeline.logical import logical_text, output_text
+from oi_tui.widgets.timeline.outputs.table import Table, table_of
+from oi_tui.widgets.timeline.picture import original_of
+from oi_tui.widgets.viewer.json_tree import written
+from oi_tui.widgets.viewer.table_pane import as_csv
+
+_ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
+
+
+class Picture(NamedTuple):
+    """A picture as it came."""
+
+    data: bytes
+    mime: str
+
+
+class Form(NamedTuple):
+    """One of them."""
+
+    title: str
+    """What it is, in words for a list."""
+    name: str
+    """Of the file that it would be saved in."""
+    content: Content | Picture
+    saved: Callable[[], bytes | Path]
+    """What would stand in the file."""
+
+
+def forms_of(block: Block) -> list[Form]:
+    """The forms of a block, what is most likely meant first."""
+    if not isinstance(block, CodeBlock):
+        text = logical_text(block)
+        return [_text("the text", text, "text.md")]
+    forms = [form for number, output in enumerate(block.outputs, 1) for form in _of_output(output, number)]
+    if printed := _printed(block):
+        forms.insert(0 if not forms else len(forms), printed)
+    forms.append(_text("the source", logical_text(block), f"source{suffix_of(block.language)}"))
+    return forms
+
+
+def _printed(block: CodeBlock) -> Form | None:
+    """What it wrote: the whole, if that is in a file."""
+    title = "what it printed"
+    if block.whole is not None and block.whole.path and Path(block.whole.path).is_file():
+        path = Path(block.whole.path)
+        title += f", {block.whole.missing}" if block.whole.missing else ", all of it"
+        return Form(title, "output.txt", TextContent(title, path), lambda: path)
+    if not any(isinstance(output, StreamOutput | ErrorOutput) for output in block.outputs):
+        return None
+    return _text(title, output_text(block), "output.txt")
+
+
+def _of_output(output: object, number: int) -> list[Form]:
+    if not isinstance(output, RichOutput):
+        return []
+    if (picture := original_of(output)) is not None:
+        data, mime = picture
+        return [Form("the picture", f"figure-{number}{_ENDINGS[mime]}", Picture(data, mime), lambda: data)]
+    if (table := table_of(output)) is not None:
+        return [_table(table, number)]
+    forms: list[Form] = []
+    if "application/json" in output.data:
+        value = output.data["application/json"]
+        content = JsonContent("the JSON", value)
+        forms.append(Form("the JSON", f"result-{number}.json", content, lambda: written(value).encode()))
+    for mime, ending in (
+        ("text/html", "html"),
+        ("image/svg+xml", "svg"),
+        ("text/markdown", "md"),
+        ("text/latex", "tex"),
+    ):
+        if isinstance(text := output.data.get(mime), str):
+            forms.append(_text(f"the source of the {ending.upper()}", text, f"result-{number}.{ending}"))
+    if not forms and isinstance(text := output.data.get("text/plain"), str):
+        forms.append(_text("the result", text, f"result-{number}.txt"))
+    return forms
+
+
+def _table(table: Table, number: int) -> Form:
+    title = "the table"
+    if table.hidden_rows:
+        title += f", {len(table.rows):,} of its {table.total_rows:,} rows"
+    return Form(title, f"table-{number}.csv", TableContent(title, table), lambda: as_csv(table).encode())
+
+
+def _text(title: str, text: str, name: str) -> Form:
+    content = TextContent(title, text, Path(name).suffix)
+    return Form(title, name, content, lambda: (safe_text(text) + "\n").encode("utf-8", "replace"))
