@@ -24,7 +24,8 @@ from oi_tui.widgets.timeline.view import Timeline
 TOKEN = 4
 PACE = 1_000
 BATCH = 1 / 60
-"""Seconds between two batches: what the engine sends at most."""
+"""Seconds between two batches: what the engine sends. A way that is late gets them one after the other, as they lie
+in the socket."""
 
 FENCE_SHARE = 0.1
 """Lines of the fence for each token: 20,000 tokens have one of 2,000 lines."""
@@ -125,14 +126,12 @@ def answer(tokens: int, *, fenced: bool) -> str:
 
 async def streamed(way: Way, text: str) -> dict[str, float]:
     """CPU and wall seconds, and how late the loop was, from the first token to the last frame."""
+    size = round(PACE * BATCH) * TOKEN
     async with staged(way.widget) as stage, watched() as late:
         written, cpu, begun = stage.bytes_written, time.process_time(), time.perf_counter()
-        sent = 0
-        while sent < len(text):
-            await asyncio.sleep(BATCH)
-            due = min(len(text), int((time.perf_counter() - begun) * PACE) * TOKEN)
-            await way.write(text[sent:due])
-            sent = due
+        for number, start in enumerate(range(0, len(text), size), 1):
+            await asyncio.sleep(max(0.0, begun + number * BATCH - time.perf_counter()))
+            await way.write(text[start : start + size])
         await way.finish()
         await stage.drawn()
         return {
