@@ -25,14 +25,17 @@ LONGEST_LINE = 2_000
 LONGEST = 5_000
 """Lines drawn of an opened output; more than a person reads in one go."""
 
-OPEN_TAIL = 1_000
+OPEN_TAIL = 500
 """Of those, lines of the end of an output that is not here as a whole."""
 
 LONGEST_OPEN_LINE = 20_000
 """Characters of a line that are shown of an opened output."""
 
-BUDGET = 3_000
+BUDGET = 2_000
 """Units of about a microsecond that one output may take of a frame to read what is new; the next one goes on."""
+
+STEP = 500
+"""Lines of an opened output of which one frame may find out how high they are."""
 
 
 class Extent(NamedTuple):
@@ -58,6 +61,8 @@ class Stream:
         self._drawn_for: tuple[Canvas, Fold] | None = None
         self._lines: tuple[Lines, Lines] | None = None
         self._gap_row: tuple[str, RowStrip] | None = None
+        self._opening = False
+        """Whether more lines are to be shown than were measured yet."""
         self.update(output, whole)
 
     def update(self, output: StreamOutput, whole: WholeOutput | None = None) -> None:
@@ -94,12 +99,12 @@ class Stream:
     @property
     def behind(self) -> bool:
         """Whether the next layout goes on to read what is here."""
-        return self._head.behind or self._tail.behind
+        return self._head.behind or self._tail.behind or self._opening
 
     def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
         """The lines, or the first and last of them."""
         fold = display.fold
-        if self.behind:
+        if self._head.behind or self._tail.behind:
             self._redraw((self._head.advance(BUDGET), self._tail.advance(BUDGET)))
         brush = Brush(canvas, error=self._error)
         if self._lines is None or self._drawn_for != (canvas, fold):
@@ -108,6 +113,10 @@ class Stream:
             self._lines = Lines(self._head, brush, limit), Lines(self._tail, brush, limit)
         head, end = self._lines
         extent = self._extent(fold)
+        ready = head.measured + STEP
+        self._opening = extent.first > ready
+        if self._opening:
+            extent = extent._replace(first=ready, lines=extent.lines + extent.first - ready)
         if self._gap is None:
             end = head
         pieces: list[Piece] = [LineRows(head, 0, extent.first)]

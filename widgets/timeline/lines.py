@@ -34,6 +34,11 @@ class Lines:
         self._heights: dict[int, int] = {}
         self._drawn: dict[int, list[RowStrip]] = {}
 
+    @property
+    def measured(self) -> int:
+        """Of how many lines the height is known."""
+        return len(self._heights)
+
     def changed(self, first: int) -> None:
         """Lines from this one on are not as they were."""
         for kept in (self._heights, self._drawn):

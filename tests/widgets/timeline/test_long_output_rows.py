@@ -8,7 +8,7 @@ import pytest
 from oi_tui.app.engine.blocks import CodeBlock
 from oi_tui.app.engine.outputs import StreamOutput, Tail, WholeOutput
 from oi_tui.widgets.timeline.cells import Cell
-from oi_tui.widgets.timeline.console import LONGEST, Stream
+from oi_tui.widgets.timeline.console import LONGEST, STEP, Stream
 from oi_tui.widgets.timeline.logical import output_text, whole_output
 from oi_tui.widgets.timeline.pieces import Canvas, Display
 from oi_tui.widgets.timeline.terminal import TerminalText
@@ -174,6 +174,14 @@ def test_of_an_opened_output_only_rows_that_are_painted_are_drawn(canvas_of: Cal
     pieces[0].row(3)
     assert stream._lines is not None
     assert list(stream._lines[0]._drawn) == [3]
+
+
+def test_a_long_output_opens_in_steps(canvas_of: Callable[[int], Canvas]) -> None:
+    canvas, stream = canvas_of(60), Stream(StreamOutput(name="stdout", text="line\n" * LONGEST))
+    heights: list[int] = []
+    while not heights or stream.behind:
+        heights.append(sum(piece.height for piece in stream.pieces(canvas, Display("open"))))
+    assert heights == [*range(STEP + 1, LONGEST + 1, STEP), LONGEST]
 
 
 def test_streamed_text_measures_only_new_lines(canvas_of: Callable[[int], Canvas]) -> None:
