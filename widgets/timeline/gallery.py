@@ -9,7 +9,8 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
-from typing import TypeVar
+from random import randrange
+from typing import Literal, TypeVar
 
 from textual.widget import Widget
 
@@ -29,12 +30,18 @@ Result = TypeVar("Result")
 
 
 class Gallery:
-    """Draws and keeps pictures for one widget; `changed` is called when one is ready."""
+    """Draws and keeps pictures for one widget; `changed` is called when one is ready.
 
-    def __init__(self, host: Widget, graphics: Graphics, changed: Callable[[], None]) -> None:
+    Two that live at the same time take different realms of numbers.
+    """
+
+    def __init__(
+        self, host: Widget, graphics: Graphics, changed: Callable[[], None], *, realm: Literal[0, 1] = 0
+    ) -> None:
         self._host = host
         self._changed = changed
-        self._numbers = numbers()
+        # Another program, suspended in the same window, may have pictures there too.
+        self._numbers = numbers(realm, randrange(100))
         self._drawn: OrderedDict[Order, tuple[int, Drawn | None]] = OrderedDict()
         self._waiting: OrderedDict[Order, Future[Drawn]] = OrderedDict()
         self._worker: ThreadPoolExecutor | None = None

@@ -11,6 +11,7 @@ colour survives terminals with 256 colours, and whatever blends colours makes a 
 import base64
 from collections.abc import Iterator, Sequence
 from itertools import count
+from typing import Literal
 
 from rich.color import Color, ColorType
 from rich.segment import Segment
@@ -48,11 +49,14 @@ _COLOURS = range(16, 256)
 """Palette colours that say a number; those below are written in another way, which themes replace."""
 
 
-def numbers() -> Iterator[int]:
-    """Numbers for pictures: the colour in the lowest byte, never 0 in the highest."""
-    for high in count():
+def numbers(realm: Literal[0, 1], start: int = 0) -> Iterator[int]:
+    """Numbers for pictures: the colour in the lowest byte, never 0 in the highest.
+
+    What lives at the same time in one terminal must not share numbers: it takes another realm, or starts elsewhere.
+    """
+    for high in count(start):
         for colour in _COLOURS:
-            yield (high % 255 + 1) << 24 | colour
+            yield (high % 127 * 2 + realm + 1) << 24 | colour
 
 
 def transmission(number: int, png: bytes, columns: int, rows: int) -> str:

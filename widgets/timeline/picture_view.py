@@ -56,7 +56,7 @@ class PictureView(Widget, can_focus=True):
         super().__init__(id=id)
         self._source = source
         self._palette = palette
-        self._gallery = Gallery(self, graphics, self.refresh)
+        self._gallery = Gallery(self, graphics, self.refresh, realm=1)
         self._steps = 0
         self._centre = (0.5, 0.5)
         """In shares of the picture."""
