@@ -27,6 +27,9 @@ SETTLE = 1.0
 """Seconds between being ready and the first key: one of them loses keys that come at once."""
 
 IDLE_KEYS, KEYS = 20, 40
+PATIENCE = 10.0
+"""Seconds for one key to show, else the reply is given up."""
+
 FIRST, LAST = "The answer begins.", "END-OF-REPLY"
 SENTENCE = "The mean of the scores rises from one month to the next, as the table above shows. "
 
@@ -85,7 +88,7 @@ def answered(terminal: Terminal, family: Family, peer: Peer, seen: Seen, limit: 
         first = terminal.wait_for(FIRST, limit)
         seen.asked = first - asked
         if peer.full_screen:
-            seen.keys = echoes(terminal, KEYS, over=re.compile(LAST), patience=limit)
+            seen.keys = echoes(terminal, KEYS, over=re.compile(LAST), patience=PATIENCE)
         seen.wall = terminal.wait_for(LAST, limit) - first
     except ScreenTimeout:
         pass  # given up: `wall` says so, the rest is what it had cost by then
