@@ -118,6 +118,8 @@ class Surface(ScrollView):
         if self.follow:
             self._view.to_end()
         self._show(self._view.rows())
+        if self._view.behind:
+            self._want_frame()
 
     def _show(self, rows: list[Row]) -> None:
         """Take the rows over and ask for a repaint of those that are not as they were."""
