@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from oi_tui.widgets.timeline.definitions import Asked, Definitions
+from oi_tui.widgets.timeline.grammar import is_cut
 from oi_tui.widgets.timeline.markdown import MarkdownLines
-from oi_tui.widgets.timeline.pieces import Canvas, Display, Piece, Rows, RowStrip, Stack, rows
+from oi_tui.widgets.timeline.pieces import PROSE_WIDTH, Canvas, Display, Piece, Rows, RowStrip, Stack, rows
 from oi_tui.widgets.timeline.source import Source, SourceRows
 from oi_tui.widgets.timeline.table_rows import Table
-from oi_tui.widgets.timeline.wrap import crop
+from oi_tui.widgets.timeline.wrap import crop, wrap
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -107,7 +108,10 @@ class Element:
         asked = Asked(definitions)
         tokens = canvas.markdown.parse(self._text, {"references": asked})
         drawn = MarkdownLines(canvas, self._start.number, display=display, asked=asked)
-        lines = drawn.draw(tokens)
+        if is_cut(tokens):
+            lines = wrap([(self._text, canvas.ink.dim)], min(canvas.room, PROSE_WIDTH))
+        else:
+            lines = drawn.draw(tokens)
         self.open, self.beyond, self.has_code = frozenset(asked.open), drawn.beyond, drawn.has_code
         return [rows(canvas, lines, canvas.ink.page)]
 

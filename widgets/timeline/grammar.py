@@ -6,6 +6,7 @@ formula holds no empty line, so one that is never closed takes nothing of what c
 """
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,12 @@ if TYPE_CHECKING:
     from markdown_it.ruler import RuleOptionsType
     from markdown_it.rules_block import StateBlock
     from markdown_it.rules_inline import StateInline
+    from markdown_it.token import Token
 
+DEEPEST = 60
+"""Lists and quotes inside each other; what is deeper is not parsed."""
+
+_NESTING = frozenset(("blockquote_open", "list_item_open", "footnote_reference_open"))
 _ENVIRONMENTS = r"equation|align|aligned|alignat|gather|gathered|multline|eqnarray|cases|matrix|[pbBvV]matrix|array"
 _BEGIN = re.compile(rf"\\begin\{{((?:{_ENVIRONMENTS})\*?)\}}")
 _DISPLAYED = {"$$": "$$", "\\[": "\\]"}
@@ -35,11 +41,17 @@ def outline() -> "MarkdownIt":
     return _blocks().disable(["inline", "text_join"])
 
 
+def is_cut(tokens: "Iterable[Token]") -> bool:
+    """Whether something is nested so deep that the parser left out what is in it."""
+    return any(token.level == DEEPEST - 1 and token.type in _NESTING for token in tokens)
+
+
 def _blocks() -> "MarkdownIt":
     from markdown_it import MarkdownIt  # heavy: after the first frame, which rarely needs it
     from mdit_py_plugins.footnote import footnote_plugin
 
-    markdown = MarkdownIt("commonmark", {"inline_definitions": True}).enable(["table", "strikethrough"])
+    options = {"inline_definitions": True, "maxNesting": DEEPEST}
+    markdown = MarkdownIt("commonmark", options).enable(["table", "strikethrough"])
     footnote_plugin(markdown, inline=False, move_to_end=False, always_match_refs=True)
     markdown.block.ruler.before("fence", "math_block", _math_block, _INTERRUPTS)
     return markdown

@@ -84,7 +84,7 @@ def strips(cell: Cell) -> list[list[object]]:
     return [[*cell.row(y)] for y in range(cell.height)]
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(MARKDOWN, st.lists(st.integers(0, 400), max_size=8), st.integers(20, 140), st.lists(DISPLAYS, max_size=3))
 def test_any_chunking_gives_the_same_strips(
     canvas_of: Callable[[int], Canvas], text: str, cuts: list[int], width: int, displays: list[Display]
@@ -103,7 +103,7 @@ def test_any_chunking_gives_the_same_strips(
     assert streamed.beyond == at_once.beyond
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(MARKDOWN, st.integers(20, 140), DISPLAYS)
 def test_V8_every_strip_is_as_wide_as_the_screen_and_safe(
     canvas_of: Callable[[int], Canvas], text: str, width: int, display: Display

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len, split_graphemes
 from rich.style import Style
@@ -45,6 +45,7 @@ def copied(drawn: list[RowStrip]) -> str:
     return text.removeprefix(drawn[0].joint)
 
 
+@settings(deadline=None)
 @given(st.lists(SENTENCES, min_size=1, max_size=3), st.integers(20, 140))
 def test_V8_copying_wrapped_paragraphs_gives_their_source(
     canvas_of: CanvasOf, paragraphs: list[str], width: int
@@ -53,6 +54,7 @@ def test_V8_copying_wrapped_paragraphs_gives_their_source(
     assert copied(rows(text, canvas_of(width))) == text
 
 
+@settings(deadline=None)
 @given(
     st.lists(CODE, min_size=1, max_size=12), st.integers(20, 140), st.booleans(), st.sampled_from(["", "python", "c"])
 )
@@ -64,12 +66,14 @@ def test_copying_a_fence_gives_its_source_without_numbers(
     assert copied(drawn[bool(language) :]) == source
 
 
+@settings(deadline=None)
 @given(st.lists(SENTENCES, min_size=1, max_size=5), st.integers(20, 140))
 def test_copying_a_numbered_list_gives_its_source(canvas_of: CanvasOf, items: list[str], width: int) -> None:
     text = "\n".join(f"{number}. {item}" for number, item in enumerate(items, 1))
     assert copied(rows(text, canvas_of(width))) == text
 
 
+@settings(deadline=None)
 @given(SENTENCES, st.integers(2, 40))
 def test_V8_no_row_splits_a_character_or_starts_with_closing_punctuation(text: str, width: int) -> None:
     boundaries = {start for start, _, _ in split_graphemes(text)[0]} | {len(text)}
@@ -170,3 +174,10 @@ def test_a_box_is_one_only_at_the_start_of_an_item(drawn: Draw, marker: str) -> 
     (item,) = drawn(prose(marker + "task"))
     assert "☐" in item or "☑" in item
     assert drawn(prose("[ ] no task")) == ["   [ ] no task"]
+
+
+def test_what_is_nested_too_deep_is_shown_as_written(drawn: Draw) -> None:
+    assert "".join(drawn(prose(">" * 500 + " hidden?"))).replace(" ", "").endswith(">>hidden?")
+    deep = "\n".join("  " * level + f"- item {level}" for level in range(40))
+    assert "- item 39" in "\n".join(drawn(prose(deep)))
+    assert "item 20" in "\n".join(drawn(prose("\n".join(deep.split("\n")[:21]))))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -29,6 +29,7 @@ ODDITIES = st.sampled_from(["\tx = 1", "👩\u200d💻", "\x1b[31mred", "\u202ea
 MARKDOWN = st.lists(st.one_of(LINES, LINES, ODDITIES, st.text(max_size=8)), max_size=14).map("\n".join)
 
 
+@settings(deadline=None)
 @given(MARKDOWN, st.lists(st.integers(0, 200), max_size=6), st.integers(12, 70))
 def test_chunks_of_any_size_give_the_rows_of_the_whole(
     canvas_of: CanvasOf, text: str, cuts: list[int], width: int
@@ -47,6 +48,7 @@ def test_chunks_of_any_size_give_the_rows_of_the_whole(
     ]
 
 
+@settings(deadline=None)
 @given(MARKDOWN, st.integers(12, 70))
 def test_T1_rows_are_as_wide_as_the_screen_and_hold_no_control_characters(
     canvas_of: CanvasOf, text: str, width: int

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -65,6 +65,7 @@ def test_words_around_formulas_stay() -> None:
     assert readable_math(r"Let $x^2$ be \(y_1\).") == "Let x² be y₁."
 
 
+@settings(deadline=None)
 @given(LATEX)
 def test_anything_gives_safe_text_of_bounded_size(latex: str) -> None:
     shown = readable_math(latex)
