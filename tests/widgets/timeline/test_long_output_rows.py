@@ -1,9 +1,11 @@
 """Output of any length on the screen: what is drawn, what is left out, and that no frame has too much to do."""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from textual.app import App, ComposeResult
 
 from oi_tui.app.engine.blocks import CodeBlock
 from oi_tui.app.engine.outputs import StreamOutput, Tail, WholeOutput
@@ -12,6 +14,7 @@ from oi_tui.widgets.timeline.console import LONGEST, STEP, Stream
 from oi_tui.widgets.timeline.logical import output_text, whole_output
 from oi_tui.widgets.timeline.pieces import Canvas, Display
 from oi_tui.widgets.timeline.terminal import TerminalText
+from oi_tui.widgets.timeline.view import Timeline
 from oi_tui.widgets.timeline.viewport import Viewport
 
 Draw = Callable[..., list[str]]
@@ -192,3 +195,16 @@ def test_streamed_text_measures_only_new_lines(canvas_of: Callable[[int], Canvas
     heights.update(dict.fromkeys(range(1_000), 3))  # measured again, they would be 1
     stream.update(StreamOutput(name="stdout", text="line\n" * 1_000 + "one\ntwo\n"))
     assert sum(piece.height for piece in stream.pieces(canvas, Display("open"))) == 3_002
+
+
+async def test_a_flood_that_was_put_at_once_is_shown_to_its_end_without_further_news() -> None:
+    class OneTimeline(App[None]):
+        def compose(self) -> ComposeResult:
+            yield Timeline()
+
+    async with asyncio.timeout(30), OneTimeline().run_test(size=(60, 20)) as pilot:
+        timeline = pilot.app.query_one(Timeline)
+        timeline.put(0, code(FLOODS["coloured"] + "the end\n"))
+        while not any("the end" in row.strip.text for row in timeline._rows):
+            await pilot.pause(0.01)
+        assert not timeline._view.behind
