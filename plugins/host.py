@@ -5,7 +5,10 @@ A plugin that cannot be loaded is reported once in the log and is as if it were 
 
 import logging
 from functools import cached_property
-from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 _log = logging.getLogger(__name__)
 
@@ -13,7 +16,7 @@ _log = logging.getLogger(__name__)
 class Plugin:
     """Something that an installed package offers under a name."""
 
-    def __init__(self, point: EntryPoint) -> None:
+    def __init__(self, point: "EntryPoint") -> None:
         self._point = point
 
     @property
@@ -40,5 +43,7 @@ class Plugin:
 
 def plugins(group: str) -> list[Plugin]:
     """All plugins of a group, in the order of their packages' names; nothing of them is imported yet."""
+    from importlib.metadata import entry_points  # deferred: 15 ms that the first frame need not wait for
+
     found = [Plugin(point) for point in entry_points(group=group)]
     return sorted(found, key=lambda plugin: (plugin.maker.lower(), plugin.name))

@@ -22,12 +22,12 @@ LONGEST_TITLE = 200
 _PACKED = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "f4": "f", "f8": "d", "i8": "q", "u8": "Q"}
 """Types of plotly's packed arrays -> those of `struct`."""
 
-_TAGS = re.compile(r"<[^<>]*>")
-_SVG = re.compile(r"<(?:[\w.-]{1,20}:)?svg\b([^>]*)>", re.IGNORECASE)
-_SVG_TITLE = re.compile(r"<(?:svg:)?title\b[^>]*>([^<]*)<", re.IGNORECASE)
+_TAGS = r"<[^<>]*>"
+_SVG = r"(?i)<(?:[\w.-]{1,20}:)?svg\b([^>]*)>"
+_SVG_TITLE = r"(?i)<(?:svg:)?title\b[^>]*>([^<]*)<"
 _SVG_HEAD = 20_000
 """Characters of a drawing in which its size and title are looked for."""
-_LENGTH = re.compile(r"\s*([0-9]{1,6}(?:\.[0-9]{1,6})?)\s*(px|pt|pc|mm|cm|in)?\s*")
+_LENGTH = r"\s*([0-9]{1,6}(?:\.[0-9]{1,6})?)\s*(px|pt|pc|mm|cm|in)?\s*"
 _PIXELS = {None: 1.0, "px": 1.0, "pt": 4 / 3, "pc": 16.0, "mm": 96 / 25.4, "cm": 96 / 2.54, "in": 96.0}
 
 
@@ -48,8 +48,8 @@ class Drawing(NamedTuple):
 def drawing_of(svg: str) -> Drawing:
     """Size and title of an SVG."""
     head = svg[:_SVG_HEAD]
-    root = _SVG.search(head)
-    title = _SVG_TITLE.search(head)
+    root = re.search(_SVG, head)
+    title = re.search(_SVG_TITLE, head)
     said = " ".join(unescape(title[1]).split())[:LONGEST_TITLE] if title else ""
     return Drawing(said, _size(root[1]) if root else None)
 
@@ -58,13 +58,13 @@ def _size(attributes: str) -> tuple[int, int] | None:
     sides = []
     for name in ("width", "height"):
         found = re.search(rf"""\b{name}\s{{0,9}}=\s{{0,9}}["']([^"']*)["']""", attributes)
-        length = _LENGTH.fullmatch(found[1]) if found else None
+        length = re.fullmatch(_LENGTH, found[1]) if found else None
         if length is not None:
             sides.append(float(length[1]) * _PIXELS[length[2]])
     if len(sides) < 2:
         box = re.search(r"""\bviewBox\s{0,9}=\s{0,9}["']([^"']*)["']""", attributes)
         numbers = re.split(r"[\s,]+", box[1].strip()) if box else []
-        if len(numbers) != 4 or not all(_LENGTH.fullmatch(number) for number in numbers[2:]):
+        if len(numbers) != 4 or not all(re.fullmatch(_LENGTH, number) for number in numbers[2:]):
             return None
         sides = [float(number) for number in numbers[2:]]
     width, height = (round(side) for side in sides)
@@ -161,4 +161,4 @@ def _of(value: object, key: str) -> object:
 
 def _words(value: object, most: int = LONGEST_TITLE) -> str:
     """A text of plotly, which may hold a little HTML, on one line."""
-    return " ".join(unescape(_TAGS.sub(" ", value[: 4 * most])).split())[:most] if isinstance(value, str) else ""
+    return " ".join(unescape(re.sub(_TAGS, " ", value[: 4 * most])).split())[:most] if isinstance(value, str) else ""

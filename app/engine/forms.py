@@ -1,12 +1,14 @@
-"""The text of a rich result: one rule for the model, for copying, and for a screen that has nothing better."""
+"""The text of a rich result: one rule for the model, for copying, and for a screen that has nothing better.
+
+Every start of the program needs this module, few need to read HTML or figures: what does is loaded when one comes.
+"""
 
 import json
 import re
+from pkgutil import resolve_name
 from typing import Any
 
-from oi_tui.app.engine.figures import PLOTLY_TYPE, SVG_TYPE, drawing_of, plotly_summary
-from oi_tui.app.engine.hypertext import as_text
-from oi_tui.app.engine.hypertext_reader import read
+_HERE = "oi_tui.app.engine"
 
 _ONLY_A_NAME = re.compile(r"\s*<[\w.:]{1,200}(?: object)?(?: at 0x[0-9A-Fa-f]{1,32})?>\s*")
 
@@ -28,15 +30,26 @@ def readable(data: dict[str, Any]) -> str:
     for mime in ("text/markdown", "text/latex"):
         if isinstance(content := data.get(mime), str) and content.strip():
             return content
-    if summary := plotly_summary(data.get(PLOTLY_TYPE)):
-        return "\n".join(["[interactive figure]", *summary])
-    if isinstance(content := data.get("text/html"), str) and (text := as_text(read(content))):
+    if (figure := data.get("application/vnd.plotly.v1+json")) and (text := _figure(figure)):
         return text
-    if isinstance(content := data.get(SVG_TYPE), str):
-        return f"[{drawing_of(content).text}]"
+    if isinstance(content := data.get("text/html"), str) and (text := _hypertext(content)):
+        return text
+    if isinstance(content := data.get("image/svg+xml"), str):
+        return f"[{resolve_name(f'{_HERE}.figures:drawing_of')(content).text}]"
     for mime in sorted(data, key=lambda name: name != "application/json"):
         if is_json(mime):
             return json.dumps(data[mime], indent=2, ensure_ascii=False)
     if isinstance(plain, str) and plain.strip():
         return plain
     return f"({', '.join(sorted(data))})" if data else ""
+
+
+def _figure(figure: object) -> str:
+    lines: list[str] = resolve_name(f"{_HERE}.figures:plotly_summary")(figure)
+    return "\n".join(["[interactive figure]", *lines]) if lines else ""
+
+
+def _hypertext(markup: str) -> str:
+    document = resolve_name(f"{_HERE}.hypertext_reader:read")(markup)
+    text: str = resolve_name(f"{_HERE}.hypertext:as_text")(document)
+    return text

@@ -23,16 +23,16 @@ MOST_SPAN = 100
 DEEPEST = 100
 """Elements in each other; further ones are read as if they were not marked."""
 
-_TOKEN = re.compile(
+_TOKEN = (
     r"<!--(?P<comment>.*?)(?:-->|\Z)"
     r"|<(?P<end>/?)(?P<tag>[a-zA-Z][^\s/>]*+)"
     r"""(?P<attributes>(?:[^>=]++|=\s*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^\s>"'][^\s>]*+)?+)*+)(?:>|\Z)"""
     r"|<[!?/][^>]*+(?:>|\Z)|<\Z"
-    r"|(?P<text>(?:[^<]++|<(?![a-zA-Z!?/]))++)",
-    re.DOTALL,
+    r"|(?P<text>(?:[^<]++|<(?![a-zA-Z!?/]))++)"
 )
-_ATTRIBUTE = re.compile(r"""([^\s=/"'>]++)\s*+(?:=\s*+("[^"]*+"?|'[^']*+'?|[^\s>]*+))?+""")
-_SPACES = re.compile(r"[ \t\n\r\f\v]+")
+"""Compiled when the first document is read: no start waits for it."""
+_ATTRIBUTE = r"""([^\s=/"'>]++)\s*+(?:=\s*+("[^"]*+"?|'[^']*+'?|[^\s>]*+))?+"""
+_SPACES = r"[ \t\n\r\f\v]+"
 _LONGEST_ATTRIBUTES = 20_000
 
 _RAW = frozenset(("script", "style", "iframe", "noembed", "noframes", "xmp"))
@@ -123,13 +123,14 @@ class _Reader:
 
     def read(self, markup: str) -> Document:
         """All of it."""
+        match = re.compile(_TOKEN, re.DOTALL).match
         position, end = 0, min(len(markup), MOST_CHARACTERS)
         whole = len(markup) <= MOST_CHARACTERS
         while position < end:
             if len(self._parts) >= MOST_PARTS or self._cells >= MOST_CELLS:
                 whole = False
                 break
-            token = _TOKEN.match(markup, position, end)
+            token = match(markup, position, end)
             assert token is not None, "every character begins a token"
             position = token.end()
             if token["text"] is not None:
@@ -163,7 +164,7 @@ class _Reader:
             return
         last = self._spans[-1].text if self._spans else "\n"
         if not state.is_code:
-            text = _SPACES.sub(" ", text)
+            text = re.sub(_SPACES, " ", text)
             if last[-1] in " \n":
                 text = text.lstrip(" ")
         if text:
@@ -257,7 +258,7 @@ class _Reader:
         """What stands in the place of something that is not text; its address is only said, never asked."""
         said = attributes.get("alt") or _target({"href": attributes.get("src", "")})
         if said or tag != "img":
-            self._text(f"[{_FRAMES[tag]}: {said}]" if said else f"[{_FRAMES[tag]}]")
+            self._text(f" [{_FRAMES[tag]}: {said}] " if said else f" [{_FRAMES[tag]}] ")
 
     # Tables
 
@@ -303,7 +304,7 @@ class _Reader:
         table.in_caption = False
         if table.cell is None:
             return
-        text, table.cell = _SPACES.sub(" ", "".join(table.cell)).strip(" "), None
+        text, table.cell = re.sub(_SPACES, " ", "".join(table.cell)).strip(" "), None
         row = table.rows[-1]
         self._skip_taken(table, row)
         if not table.is_name and table.names[-1] < 0:
@@ -334,7 +335,7 @@ class _Reader:
             return
         header = next((number for number, count in enumerate(names) if count >= 0), len(rows))
         below = [count for count in names[header:] if count >= 0]
-        caption = _SPACES.sub(" ", "".join(table.caption)).strip(" ")
+        caption = re.sub(_SPACES, " ", "".join(table.caption)).strip(" ")
         self._parts.append(Grid(tuple(rows), header, min(below, default=0), caption))
 
 
@@ -342,7 +343,7 @@ def _attributes(text: str) -> dict[str, str]:
     if not text.strip("/ \n"):
         return {}
     found: dict[str, str] = {}
-    for match in _ATTRIBUTE.finditer(text):
+    for match in re.finditer(_ATTRIBUTE, text):
         value = match[2] or ""
         found.setdefault(match[1].lower(), unescape(value.strip("\"'") if value[:1] in "\"'" else value))
     return found

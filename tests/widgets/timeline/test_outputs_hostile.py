@@ -86,11 +86,13 @@ Look = Callable[[RichOutput, int], None]
 WIDTHS = st.integers(12, 90)
 
 
+@settings(deadline=None)
 @given(MARKUP, WIDTHS)
 def test_T1_html_of_any_shape_is_drawn_within_the_canvas(draw: Look, markup: str, width: int) -> None:
     draw(RichOutput(data={"text/html": markup}), width)
 
 
+@settings(deadline=None)
 @given(JSON, WIDTHS)
 def test_T1_json_of_any_shape_is_drawn_within_the_canvas(draw: Look, value: Any, width: int) -> None:
     draw(
@@ -101,29 +103,33 @@ def test_T1_json_of_any_shape_is_drawn_within_the_canvas(draw: Look, value: Any,
     )
 
 
+@settings(deadline=None)
 @given(st.one_of(TABLE, JSON), WIDTHS)
 def test_T1_tables_of_any_shape_are_drawn_within_the_canvas(draw: Look, value: Any, width: int) -> None:
     draw(RichOutput(data={TABLE_TYPE: value}), width)
 
 
+@settings(deadline=None)
 @given(st.fixed_dictionaries({"schema": JSON, "data": JSON}), WIDTHS)
 def test_T1_data_resources_of_any_shape_are_drawn_within_the_canvas(draw: Look, value: Any, width: int) -> None:
     value["schema"] = {"fields": [{"name": "a", "type": "integer"}, value["schema"]], "primaryKey": value["schema"]}
     draw(RichOutput(data={RESOURCE_TYPE: value}), width)
 
 
+@settings(deadline=None)
 @given(st.fixed_dictionaries({"data": st.lists(JSON, max_size=4), "layout": JSON}), WIDTHS)
 def test_T1_figures_of_any_shape_are_drawn_within_the_canvas(draw: Look, value: Any, width: int) -> None:
     value["data"] = [{"type": trace, "x": trace, "y": {"dtype": "f8", "bdata": trace}} for trace in value["data"]]
     draw(RichOutput(data={"application/vnd.plotly.v1+json": value}), width)
 
 
+@settings(deadline=None)
 @given(st.sampled_from(("text/markdown", "text/latex")), TEXT, WIDTHS)
 def test_T1_texts_of_any_shape_are_drawn_within_the_canvas(draw: Look, mime: str, text: str, width: int) -> None:
     draw(RichOutput(data={mime: text}), width)
 
 
-@settings(max_examples=300)
+@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(("text/plain", "text/html", "image/svg+xml", "application/json", "a/b")), JSON))
 def test_every_bundle_has_a_text(data: dict[str, Any]) -> None:
     assert isinstance(readable(data), str)
@@ -219,6 +225,7 @@ def test_a_drawing_says_how_large_it_is(svg: str, size: tuple[int, int] | None) 
     assert drawing_of(svg).size == size
 
 
+@settings(deadline=None)
 @given(st.integers(1, 10**6), st.integers(1, 10**6))
 def test_no_drawing_is_huge_or_tiny(width: int, height: int) -> None:
     drawn = fitted((width, height))

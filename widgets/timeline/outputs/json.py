@@ -87,11 +87,11 @@ class JsonTree:
                 drawn.append([("… more lines are left out here", None)])
         runs = [[(text, _style(kind, ink)) for text, kind in row] for row in drawn]
         lines, self._beyond = sideways(runs, display.shift, canvas.room)
-        return [rows(canvas, lines, ink.code, "│", ink.code_faint)]
+        return [rows(canvas, lines, ink.console, "│", ink.console_faint)]
 
 
 def _style(kind: _TokenType | None, ink: Ink) -> Style:
-    return ink.code + Style(color=ink.palette.inks.dim) if kind is None else ink.token(kind)
+    return ink.console_dim if kind is None else ink.console + Style(color=ink.token(kind).color)
 
 
 def _fitting(value: object, root: str, levels: int) -> tuple[list[Row], bool]:

@@ -1,5 +1,7 @@
 """Plotly figures without a browser: what they are about, and how to get pictures of them."""
 
+from rich.style import Style
+
 from oi_tui.app.engine.figures import PLOTLY_TYPE, plotly_summary
 from oi_tui.app.engine.outputs import RichOutput
 from oi_tui.widgets.timeline.markdown import one_line
@@ -42,6 +44,9 @@ class PlotlySummary:
     def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
         """The lines, and a remark."""
         ink = canvas.ink
-        lines: list[Line] = [row for line in self._lines for row in wrap([(line, ink.console)], canvas.room)]
+        first = ink.console + Style(bold=True)
+        lines: list[Line] = []
+        for number, line in enumerate(self._lines):
+            lines += wrap([(line, ink.console if number else first)], canvas.room)
         lines += wrap([(ADVICE, ink.console_dim)], canvas.room)
         return [rows(canvas, lines, ink.console, "│", ink.console_faint)]

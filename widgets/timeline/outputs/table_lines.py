@@ -122,7 +122,7 @@ def _size(table: Table, beyond: int) -> str:
     said = f"{table.total_rows:,} {_plural('row', table.total_rows)} × "
     said += f"{table.total_columns:,} {_plural('column', table.total_columns)}"
     if table.hidden_columns:
-        said += f", the first {here:,} are here"
+        said += f" ({here:,} here)"
     return said + " · → more columns" if beyond else said
 
 
