@@ -27,9 +27,9 @@ _ANSWER = re.compile(
     r"\x1b\[\?(?P<attributes>[\d;]+)c"
     r"|\x1bP>\|(?P<name>[^\x1b\x07]{0,100})(?:\x1b\\|\x07)"
     r"|\x1b_G(?P<kitty>[^\x1b\x07]{0,200})(?:\x1b\\|\x07)"
-    r"|\x1b\[\?(?P<sixel>[12];\d+(?:;\d+)*)S"
-    r"|\x1b\[6;(?P<cell>\d+;\d+)t"
-    r"|\x1b\[4;(?P<window>\d+;\d+)t"
+    r"|\x1b\[\?(?P<sixel>[12];\d{1,6}(?:;\d{1,6})*)S"
+    r"|\x1b\[6;(?P<cell>\d{1,6};\d{1,6})t"
+    r"|\x1b\[4;(?P<window>\d{1,6};\d{1,6})t"
 )
 _BEGUN = re.compile(
     r"\x1b(?:\[(?:\?[\d;]*|[46]?|[46];[\d;]*)?|P(?:>(?:\|[^\x1b\x07]{0,100}\x1b?)?)?|_(?:G[^\x1b\x07]{0,200}\x1b?)?)?\Z"
@@ -148,12 +148,10 @@ def cell_size(known: Known, window: Window) -> tuple[int, int] | None:
 
     The system is asked first: what it says follows every change of the window and its font.
     """
-    columns, rows = max(1, window.columns), max(1, window.rows)
-    sizes = (
-        (window.width // columns, window.height // rows),
-        known.cell,
-        (known.window[0] // columns, known.window[1] // rows),
-    )
+    sizes = [known.cell]
+    if window.columns and window.rows:
+        sizes.insert(0, (window.width // window.columns, window.height // window.rows))
+        sizes.append((known.window[0] // window.columns, known.window[1] // window.rows))
     return next((size for size in sizes if all(2 <= pixels <= 200 for pixels in size)), None)
 
 
