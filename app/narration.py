@@ -10,11 +10,14 @@ from oi_tui.app.engine.events import (
     KernelChanged,
     NoticeAdded,
     OutputAdded,
+    OutputsCleared,
+    OutputTailMoved,
     ProseFinished,
     ProseGrew,
     RetryScheduled,
 )
 from oi_tui.app.engine.mime import plain_text
+from oi_tui.app.engine.outputs import StreamName, StreamOutput, Tail
 from oi_tui.app.engine.protocol import FetchProgressed
 from oi_tui.app.engine.text import safe_text, visible_text
 from oi_tui.app.engine.values import Language
@@ -30,6 +33,8 @@ class Narration:
         self._at_line_start = True
         self._languages: dict[str, Language] = {}
         """Of the code blocks, by id."""
+        self._tails: dict[StreamName, Tail] = {}
+        """Newest ends of long outputs, told when the run is over."""
 
     def say(self, text: str) -> None:
         """These words, as they are."""
@@ -56,7 +61,12 @@ class Narration:
                 self._decided(event)
             case OutputAdded():
                 self.say(plain_text(event.output))
+            case OutputTailMoved():
+                self._tails[event.name] = event.tail
+            case OutputsCleared():
+                self._tails.clear()
             case ExecutionFinished():
+                self._tell_tails()
                 self._new_line()
                 self.say(_ended(event))
             case KernelChanged(state="starting"):
@@ -82,6 +92,14 @@ class Narration:
             self.say(code_in_full(self._languages[event.block_id], event.source))
         if event.verdict in ("skip", "stop"):
             self.say(f"⊘ not run{': ' if event.reason else ''}{event.reason}\n")
+
+    def _tell_tails(self) -> None:
+        for name, tail in sorted(self._tails.items(), reverse=True):
+            if tail.left_out_characters:
+                self._new_line()
+                self.say(f"… {tail.left_out_characters:,} characters left out\n")
+            self.say(plain_text(StreamOutput(name=name, text=tail.text)))
+        self._tails.clear()
 
     def _new_line(self) -> None:
         if not self._at_line_start:

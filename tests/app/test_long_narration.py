@@ -1,0 +1,30 @@
+"""What a task without a screen tells of output that is too long to be told as it comes."""
+
+from io import StringIO
+
+from oi_tui.app.engine.events import ExecutionFinished, OutputAdded, OutputsCleared, OutputTailMoved
+from oi_tui.app.engine.outputs import StreamOutput, Tail
+from oi_tui.app.narration import Narration
+
+FINISHED = ExecutionFinished(block_id="c", status="ok", duration=1.0)
+
+
+def moved(text: str, characters: int) -> OutputTailMoved:
+    return OutputTailMoved(block_id="c", name="stdout", tail=Tail(text=text, left_out_characters=characters))
+
+
+def test_L14_the_end_of_a_long_output_is_told_when_the_run_is_over() -> None:
+    told = StringIO()
+    narration = Narration(told)
+    narration.tell(OutputAdded(block_id="c", output=StreamOutput(name="stdout", text="first\n")))
+    for event in (moved("earlier", 5), moved("\x1b[31mlast\x1b[0m\n", 5_000), FINISHED, FINISHED):
+        narration.tell(event)
+    assert told.getvalue() == "first\n… 5,000 characters left out\nlast\n" + "✓ ok · 1.0 s\n" * 2
+
+
+def test_an_end_that_was_cleared_is_not_told() -> None:
+    told = StringIO()
+    narration = Narration(told)
+    for event in (moved("gone", 5), OutputsCleared(block_id="c"), FINISHED):
+        narration.tell(event)
+    assert told.getvalue() == "✓ ok · 1.0 s\n"
