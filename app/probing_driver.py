@@ -36,7 +36,7 @@ class ProbingDriver(LinuxDriver):
 
     def start_application_mode(self) -> None:
         """As ever, and ask, but not again after a suspension."""
-        super().start_application_mode()
+        super().start_application_mode()  # type: ignore[no-untyped-call]  # Textual left the types out
         if self._questions:
             self.write(self._questions)
             self._questions = ""

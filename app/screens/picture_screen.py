@@ -48,7 +48,7 @@ class PictureScreen(Screen[None]):
         super().__init__()
         self._data = data
         self._title = title
-        self._name = name or f"figure{_ENDINGS.get(mime, '')}"
+        self._file_name = name or f"figure{_ENDINGS.get(mime, '')}"
         self._folder = folder or Path.cwd()
         self._source = Source(data)
         # Who wants no pictures in the timeline still asked for this one.
@@ -96,7 +96,7 @@ class PictureScreen(Screen[None]):
             if path is not None:
                 self.run_worker(lambda: self._save(path), name="save", group="save", thread=True)
 
-        self.app.push_screen(SaveAsScreen(self._name, self._folder, what=self._title), chosen)
+        self.app.push_screen(SaveAsScreen(self._file_name, self._folder, what=self._title), chosen)
 
     def _save(self, path: Path) -> None:
         try:

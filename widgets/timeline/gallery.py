@@ -36,7 +36,7 @@ class Gallery:
     """
 
     def __init__(
-        self, host: Widget, graphics: Graphics, changed: Callable[[], None], *, realm: Literal[0, 1] = 0
+        self, host: Widget, graphics: Graphics, changed: Callable[[], object], *, realm: Literal[0, 1] = 0
     ) -> None:
         self._host = host
         self._changed = changed
