@@ -387,7 +387,7 @@ async def test_one_jumps_between_prompts_errors_and_pictures() -> None:
     ]
     async with shown(blocks) as screen:
         seen = []
-        for key in ("[", "[", "]", "X", "x", "I", "i", "x"):
+        for key in ("[", "[", "]", "x", "X", "i", "I", "X"):
             await screen.press({"[": "left_square_bracket", "]": "right_square_bracket"}.get(key, key))
             seen.append(screen.timeline.cursor)
 
