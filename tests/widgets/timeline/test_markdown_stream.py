@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -164,3 +165,32 @@ def test_a_long_table_streams_row_by_row(canvas_of: Callable[[int], Canvas]) -> 
 
     assert all(row is rows[-1] for row in rows[1:])
     assert table.height == 202
+
+
+@pytest.mark.parametrize("display", [Display(numbers=True), Display(shift=9), Display(shift=30, numbers=True)])
+@pytest.mark.parametrize("end", ["", "\nThe end.\n\nReally.\n"])
+def test_another_display_is_drawn_as_if_it_had_always_been_so(
+    canvas_of: Callable[[int], Canvas], display: Display, end: str
+) -> None:
+    canvas = canvas_of(40)
+    table = "|" + "a column of words|" * 8 + "\n|" + "---|" * 8 + "\n|" + "x|" * 8 + "\n"
+    block = ProseBlock(id="p", text="```python\nx = 1\n```\n\n- item\n\n  ```\n  y\n  ```\n\n" + table + end)
+    cell, fresh = Cell(block), Cell(block)
+    cell.layout(block, canvas, Display())
+    for y in range(cell.height):
+        cell.row(y)
+    cell.layout(block, canvas, display)
+    fresh.layout(block, canvas, display)
+
+    assert strips(cell) == strips(fresh)
+
+
+def test_a_title_of_two_lines_may_come_in_two_pieces(canvas_of: Callable[[int], Canvas]) -> None:
+    text = '[a]: https://example.org/a\n"a title\nof two lines"\n\nsee [a]'
+    canvas = canvas_of(60)
+    for cut in range(len(text)):
+        cell, fresh = Cell(ProseBlock(id="p")), Cell(ProseBlock(id="p", text=text))
+        cell.layout(ProseBlock(id="p", text=text[:cut]), canvas, Display())
+        cell.layout(ProseBlock(id="p", text=text), canvas, Display())
+        fresh.layout(ProseBlock(id="p", text=text), canvas, Display())
+        assert strips(cell) == strips(fresh)

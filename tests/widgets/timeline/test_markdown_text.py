@@ -87,10 +87,17 @@ def test_V8_no_row_splits_a_character_or_starts_with_closing_punctuation(text: s
         position += len(shown)
 
 
+def test_V8_ideographs_fill_a_row_and_keep_their_punctuation() -> None:
+    text = "hello 日本語の文章は、単語の間に。「括弧」(も)"
+    shown = ["".join(segment.text for segment in line) for line in wrap([(text, Style())], 16)]
+    assert shown == ["hello 日本語の文", "章は、単語の間", "に。「括弧」(も)"]
+
+
 def test_formulas_are_read_and_prices_are_not(drawn: Draw) -> None:
     assert drawn(prose(r"It costs $5 and $10, $x^2$ is \(\frac{a}{b}\), \$1 and `$y$`; $HOME/$PATH."), 90) == [
         "   It costs $5 and $10, x² is a⁄b, $1 and $y$; $HOME/$PATH."
     ]
+    assert drawn(prose("a $x and y $ b, $ x$, a$x$")) == ["   a $x and y $ b, $ x$, a$x$"]
     assert drawn(prose("Text:\n$$\nA = \\begin{pmatrix} 1 \\\\ 2 \\end{pmatrix}\n$$\nafter")) == [
         "   Text:",
         "",
