@@ -112,17 +112,16 @@ class Code:
 
     def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
         """Header, source, outputs."""
-        header = self._header(canvas)
         if display.fold == "closed" or (display.fold == "short" and self._is_asked_about):
             self.behind, self._rows = False, None
-            return [header]
+            return [self._header(canvas)]
         if self._rows is None or self._rows_for != (canvas, display.numbers):
             self._rows_for = canvas, display.numbers
             self._rows = SourceRows(self._source, canvas, self._active_line, numbers=display.numbers)
             self._rows.blame(self.error_line)
-        pieces: list[Piece] = [header, self._rows]
-        for shown in self._outputs:
-            pieces += shown.pieces(canvas, display)
+        outputs = [piece for shown in self._outputs for piece in shown.pieces(canvas, display)]
+        # Only now: to draw an output may be to read on in it, and the header counts its lines.
+        pieces: list[Piece] = [self._header(canvas), self._rows, *outputs]
         self.behind = any(shown.behind for shown in self._outputs)
         if self._block.dropped:
             pieces.append(note(canvas, f"… {self._block.dropped:,} more characters were not kept"))

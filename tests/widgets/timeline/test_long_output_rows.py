@@ -208,3 +208,18 @@ async def test_a_flood_that_was_put_at_once_is_shown_to_its_end_without_further_
         while not any("the end" in row.strip.text for row in timeline._rows):
             await pilot.pause(0.01)
         assert not timeline._view.behind
+
+
+def test_the_count_in_the_header_is_right_when_all_slices_were_read(canvas_of: Callable[[int], Canvas]) -> None:
+    text = "".join(f"line {number} of a long output\n" for number in range(60_000))
+    block = CodeBlock(
+        id="c", language="python", source="go()", state="ok", outputs=(StreamOutput(name="stdout", text=text),)
+    )
+    cell, canvas = Cell(block), canvas_of(80)
+    cell.layout(block, canvas, Display())
+    for _ in range(1_000):
+        if not cell.behind:
+            break
+        cell.layout(block, canvas, Display())
+    assert not cell.behind
+    assert "output 60,000 lines" in cell.row(0).text
