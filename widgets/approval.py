@@ -110,8 +110,8 @@ class ApprovalPanel(Widget, can_focus=True):
         yield KeyRow(id="approval-keys")
 
     def on_mount(self) -> None:
-        """Look now and then whether the question is armed; cheap, and only while it is shown."""
-        self.set_interval(0.1, self.show_arming)
+        """While it is shown, look now and then whether the question is armed."""
+        self._looking = self.set_interval(0.1, self.show_arming, pause=True)
         self.watch(self.app, "app_focus", self._focus_changed, init=False)
 
     # -- what the screen calls ---------------------------------------------------------------------------
@@ -198,6 +198,14 @@ class ApprovalPanel(Widget, can_focus=True):
         if not self.arming.armed and event.key != "escape":
             event.stop()
             event.prevent_default()
+
+    def on_show(self) -> None:
+        """It is seen."""
+        self._looking.resume()
+
+    def on_hide(self) -> None:
+        """An idle program does not wake up ten times a second."""
+        self._looking.pause()
 
     def on_resize(self, event: Resize) -> None:
         """Another width may need more rows."""

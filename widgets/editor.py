@@ -46,6 +46,7 @@ class SourceEditor(TextArea):
         super().__init__(
             id=id, show_line_numbers=True, soft_wrap=False, tab_behavior="indent", highlight_cursor_line=False
         )
+        self.cursor_blink = False
 
     def set_palette(self, palette: Palette) -> None:
         """Other colours from now on."""

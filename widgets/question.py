@@ -92,9 +92,17 @@ class QuestionPanel(Widget):
         self._show_title()
 
     def on_mount(self) -> None:
-        """Look now and then whether the question is armed; cheap, and only while it is shown."""
+        """While it is shown, look now and then whether the question is armed."""
         self._show_keys()
-        self.set_interval(0.1, self.show_arming)
+        self._looking = self.set_interval(0.1, self.show_arming, pause=True)
+
+    def on_show(self) -> None:
+        """It is seen."""
+        self._looking.resume()
+
+    def on_hide(self) -> None:
+        """An idle program does not wake up ten times a second."""
+        self._looking.pause()
 
     def watch_armed(self) -> None:
         """The keys count now, or no longer."""
