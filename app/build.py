@@ -11,6 +11,7 @@ from oi_tui.app.engine.local.weights import Weights
 from oi_tui.app.engine.models.source import Models
 from oi_tui.app.engine.outbox import Send
 from oi_tui.app.engine.protocol import Configure
+from oi_tui.app.engine.rule_files import load_policy
 from oi_tui.app.engine.sandbox.choice import chosen_profile
 from oi_tui.app.engine.service import Engine
 from oi_tui.app.engine.settings import KernelSection
@@ -25,6 +26,7 @@ def open_store() -> Store:
 def make_engine(setup: Configure, send: Send, environ: Mapping[str, str] = os.environ) -> Engine:
     """One engine for one front end."""
     settings = setup.settings
+    policy = load_policy(settings, folder=paths.config_dir(), cwd=Path(setup.cwd))
     store = open_store()
     models = Models(settings.model, environ=environ, weights=Weights())
     kernels = Kernels(
@@ -34,7 +36,7 @@ def make_engine(setup: Configure, send: Send, environ: Mapping[str, str] = os.en
         preload=lambda: preloads(settings.kernel, models),
         sandbox=chosen_profile(settings.sandbox, Path(setup.cwd), hidden=paths.own_dirs()),
     )
-    return Engine(setup, models=models, kernels=kernels, store=store, send=send)
+    return Engine(setup, models=models, kernels=kernels, store=store, send=send, policy=policy)
 
 
 def preloads(settings: KernelSection, models: Models) -> bool:

@@ -252,7 +252,7 @@ class Headless:
     async def _ask_decision(self, request: DecisionRequested) -> None:
         """Ask until there is an answer that is one; an empty line never approves."""
         assert self._asker is not None, "an engine that cannot ask does not"
-        why = f" ({safe_text(request.why)})" if request.why else ""
+        why = f" ({safe_text(' · '.join(said))})" if (said := [*request.labels, *filter(None, [request.why])]) else ""
         prompt = f"Run this?{why} [y] run  [n] no  [r REASON] no, because…  [a] always this code  [s] stop: "
         question = code_in_full(request.language, request.source) + prompt
         while (line := await self._asker.line(question)) is not None:

@@ -92,6 +92,8 @@ class Narration:
             self.say(code_in_full(self._languages[event.block_id], event.source))
         if event.verdict in ("skip", "stop"):
             self.say(f"⊘ not run{': ' if event.reason else ''}{event.reason}\n")
+        elif event.decider == "rule":
+            self.say(f"● {event.reason}\n")
 
     def _tell_tails(self) -> None:
         for name, tail in sorted(self._tails.items(), reverse=True):

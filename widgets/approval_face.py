@@ -21,8 +21,7 @@ Stage = Literal["question", "editing", "reason"]
 _HEADINGS: dict[Stage, str] = {"question": "Run this?", "editing": "Edit", "reason": "Refuse, because…"}
 _EDIT_KEYS = (KeyLabel("ctrl+s", "done, back to the question", "done"), KeyLabel("esc", "forget changes", "cancel"))
 _REASON_KEYS = (KeyLabel("enter", "refuse with this reason", "refuse"), KeyLabel("esc", "back", "back"))
-_WHY = (
-    "You are asked because the approval mode is “ask”. "
+_ANSWERS = (
     "y runs it once · a runs it, and this exact source without a question until the session ends · "
     "e lets you change it first · n refuses and ends the turn · r refuses, tells the model why, and the turn "
     "goes on · s stops the turn."
@@ -62,11 +61,18 @@ class ApprovalFace(msgspec.Struct, frozen=True, kw_only=True):
             parts.append(Content.styled(f" {_counted(hidden, 'hidden character')} ", "bold $background on $error"))
         if self.source != self.request.source:
             parts.append(Content.styled("✎ edited by you", "bold $accent"))
+        parts += [Content.styled(safe_text(label), "$warning") for label in self.request.labels]
         if self.request.why:
             parts.append(Content(safe_text(self.request.why)))
         if self.why:
-            parts.append(Content(_WHY))
+            parts.append(Content(self._explained()))
         return Content(" · ").join(parts)
+
+    def _explained(self) -> str:
+        """Which mode or rule asks, what the labels are worth, and what the keys do."""
+        cause = "" if self.request.why else "You are asked because the approval mode is “ask”. "
+        labels = "What the code does is read off it: it may do more. " if self.request.labels else ""
+        return f"{cause}{labels}{_ANSWERS}"
 
     def more(self) -> Content:
         """What lies below the edge."""

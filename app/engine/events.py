@@ -48,8 +48,8 @@ Verdict = Literal["run", "edit", "always", "skip", "stop"]
 on / refuse and end the turn."""
 
 Decider = Literal["person", "mode", "grant", "rule"]
-"""Who decided: a key press, the approval mode, an earlier "always" for the same source, or a rule of the loop
-(an earlier block of the same answer failed or was refused)."""
+"""Who decided: a key press, the approval mode, an earlier "always" for the same source, or a rule: one of the policy,
+or one of the loop (an earlier block of the same answer failed or was refused)."""
 
 ExecutionStatus = Literal["ok", "error", "interrupted", "died"]
 
@@ -165,7 +165,9 @@ class DecisionRequested(Event, frozen=True, kw_only=True, tag=True):
     sha256: str
     """Hex digest of the UTF-8 source; the decision holds for exactly this text."""
     why: str = ""
-    """Why the person is asked, where it is more than the approval mode (for instance a repeat)."""
+    """Why the person is asked, where it is more than the approval mode (for instance a repeat, or a rule)."""
+    labels: tuple[str, ...] = ()
+    """What the source does as far as it can be read, in plain words with lines: `deletes files, line 3`."""
 
 
 class DecisionMade(Event, frozen=True, kw_only=True, tag=True):
@@ -177,7 +179,7 @@ class DecisionMade(Event, frozen=True, kw_only=True, tag=True):
     source: str
     """What will run (verdicts run, edit, always) or would have."""
     reason: str = ""
-    """The person's words to the model with a refusal."""
+    """With a refusal: the words that the model is told. Decider `rule` and verdict `run`: which rule allowed it."""
     request_id: str | None = None
 
 

@@ -28,6 +28,7 @@ from oi_tui.app.engine.ids import new_id
 from oi_tui.app.engine.inspector import Inspector
 from oi_tui.app.engine.loop.session import KernelSource, Session
 from oi_tui.app.engine.outbox import Outbox, Send, batches
+from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.protocol import (
     Configure,
     Failed,
@@ -74,9 +75,17 @@ class Engine:
     """Follows verbs. `send` is awaited for every reply, so a slow front end slows nothing but itself."""
 
     def __init__(
-        self, setup: Configure, *, models: ModelSource, kernels: ClosableKernels, store: Store | None, send: Send
+        self,
+        setup: Configure,
+        *,
+        models: ModelSource,
+        kernels: ClosableKernels,
+        store: Store | None,
+        send: Send,
+        policy: Policy | None = None,
     ) -> None:
         self._setup = setup
+        self._policy = policy
         self._models = models
         self._kernels = kernels
         self._store = store
@@ -167,6 +176,7 @@ class Engine:
             settings=loop,
             transcript=transcript,
             can_ask=self._setup.can_ask,
+            policy=self._policy,
             ready=self._ready,
         )
         self._chooser = Chooser(session, self._models, self._store, self._outbox)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from oi_tui.app.engine.values import ApprovalMode
+from oi_tui.app.engine.values import ApprovalMode, Mode
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -90,6 +90,23 @@ class SandboxSection(Section, frozen=True, kw_only=True):
     """Room in /tmp and in the home folder, which are in memory and empty."""
 
 
+class PolicySection(Section, frozen=True, kw_only=True):
+    """Who may run what. Of all that is said here and by `loop.approve`, the strictest counts."""
+
+    mode: Mode | Literal[""] = ""
+    """`plan`, `dontAsk`, `default`, `acceptEdits`, `auto` or `bypassPermissions`; empty demands nothing."""
+    safe_mode: Literal["off", "ask", "auto"] = "off"
+    """Open Interpreter's name: `ask` is the mode `default`, `auto` the mode `auto`, `off` demands nothing."""
+    auto_run: bool | None = None
+    """Open Interpreter's name: false is the mode `default`; true stands for `--yes` where nothing stricter is said."""
+    allow: tuple[str, ...] = ()
+    """Rules such as `Shell(git log *)`: run without a question where they cover all of a command."""
+    ask: tuple[str, ...] = ()
+    """Rules for what is asked about each time, whatever the mode."""
+    deny: tuple[str, ...] = ()
+    """Rules for what never runs. More rules stand in `permissions.toml`."""
+
+
 class ScreenSection(Section, frozen=True, kw_only=True):
     """How it looks."""
 
@@ -108,4 +125,5 @@ class Settings(Section, frozen=True, kw_only=True):
     loop: LoopSection = LoopSection()
     kernel: KernelSection = KernelSection()
     sandbox: SandboxSection = SandboxSection()
+    policy: PolicySection = PolicySection()
     screen: ScreenSection = ScreenSection()

@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 
 from oi_tui.app.engine.errors import SettingsError
-from oi_tui.app.engine.settings import Section, Settings
+from oi_tui.app.engine.settings import PolicySection, Section, Settings
+from oi_tui.app.engine.values import ApprovalMode
 
 ENVIRONMENT: Mapping[str, tuple[str, str]] = {
     "OI_TUI_MODEL": ("model", "name"),
@@ -44,7 +45,17 @@ def load_settings(
                 raise SettingsError(f"{origin}: {section!r} must be a table.", hint=_known(section))
             merged.setdefault(section, {}).update(values)
         settings = _convert(merged, origin)  # after each layer, so that the error names the right one
+    if "approve" not in merged.get("loop", {}) and (meant := _approval(settings.policy)) is not None:
+        loop = msgspec.structs.replace(settings.loop, approve=meant)
+        settings = msgspec.structs.replace(settings, loop=loop)
     return settings
+
+
+def _approval(policy: PolicySection) -> ApprovalMode | None:
+    """What `approve` is where only the policy says something of it: the mildest that the policy allows."""
+    if policy.mode:
+        return "never" if policy.mode == "plan" else "auto" if policy.mode in ("auto", "bypassPermissions") else "ask"
+    return "auto" if policy.auto_run or (policy.safe_mode == "auto" and policy.auto_run is None) else None
 
 
 def _profile_path(folder: Path, profile: str) -> Path:

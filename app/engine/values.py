@@ -19,5 +19,8 @@ Language = str
 ApprovalMode = Literal["ask", "auto", "never"]
 """Who decides about proposed code: the person, nobody (all runs), nobody (nothing runs)."""
 
+Mode = Literal["plan", "dontAsk", "default", "acceptEdits", "auto", "bypassPermissions"]
+"""The same question on a finer scale (see `policy/modes.py`), the strictest first."""
+
 Level = Literal["info", "warning", "error"]
 """How loud a notice is."""

@@ -111,7 +111,7 @@ class Stage:
             await self.pilot.pause()
             await self.pilot.pause()
 
-    async def propose(self, source: str, language: str = "python", why: str = "") -> None:
+    async def propose(self, source: str, language: str = "python", why: str = "", labels: tuple[str, ...] = ()) -> None:
         """A turn that has come to the question about this source."""
         self.engine.say(
             TurnStarted(block_id="u1", text="do it"),
@@ -124,6 +124,7 @@ class Stage:
                 source=source,
                 sha256=hashlib.sha256(source.encode()).hexdigest(),
                 why=why,
+                labels=labels,
             ),
         )
         await self.settle()

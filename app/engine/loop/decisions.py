@@ -1,4 +1,4 @@
-"""Who decides about proposed code: the approval mode, an earlier "always", or the person.
+"""Who decides about proposed code: a rule, the approval mode, an earlier "always", or the person.
 
 Nothing here runs anything. `settle` gives the events of one decision; what they mean for the turn stands in
 `end` afterwards.
@@ -20,6 +20,7 @@ from oi_tui.app.engine.events import (
 )
 from oi_tui.app.engine.ids import new_id
 from oi_tui.app.engine.loop.guard import RepeatGuard
+from oi_tui.app.engine.policy.decide import Decision, Policy, Request, decide
 from oi_tui.app.engine.values import ApprovalMode, Language
 from oi_tui.app.engine.verbs import Decide
 
@@ -27,14 +28,17 @@ from oi_tui.app.engine.verbs import Decide
 class Decisions:
     """The decisions of one session."""
 
-    def __init__(self, mode: ApprovalMode, *, can_ask: bool) -> None:
+    def __init__(self, mode: ApprovalMode, *, can_ask: bool, policy: Policy | None = None) -> None:
         self.mode = mode
+        self.policy = policy if policy is not None else Policy()
         self.end: TurnEnded | None = None
         """Set when a decision ends the turn; the session clears it at the begin of each."""
         self._can_ask = can_ask
         self._granted: set[tuple[Language, str, int]] = set()
         """Language, digest of the source, generation of the kernel: a fresh kernel is another one."""
         self._waiting: tuple[str, asyncio.Future[Decide]] | None = None
+        self._changed: set[tuple[Language, int]] = set()
+        """Shells in which something ran that gives later words another meaning, by generation."""
 
     def answer(self, verb: Decide) -> bool:
         """The person's answer; False if that request is not waiting (any more)."""
@@ -55,26 +59,35 @@ class Decisions:
         """No grant holds any longer."""
         self._granted.clear()
 
+    def ran(self, language: Language, source: str, generation: int) -> None:
+        """Take note of what is about to run: in a shell it may redefine what a rule allows by name."""
+        if language == "shell" and decide(Request(language, source), self.policy).lasting:
+            self._changed.add((language, generation))
+
     async def settle(self, block: CodeBlock, guard: RepeatGuard, generation: int) -> AsyncGenerator[AnyEvent, None]:
         """`DecisionMade`, with `DecisionRequested` before it where the person has to be asked.
 
-        `generation` is that of the kernel that would run it.
+        `generation` is that of the kernel that would run it. Of the rules, the mode, the repeat guard and an earlier
+        "always", the strictest counts; "always" answers what the mode would ask, not what a rule asks.
         """
         objection = guard.objection(block.language, block.source)
+        ruling = self._ruling(block.language, block.source, generation)
+        granted = (block.language, _digest(block.source), generation) in self._granted
         if self.mode == "never":
             self._stop("refused", "Nothing is run in the approval mode “never”.")
             yield made(block, "stop", "mode", reason="nothing may be run in this session")
-        elif not objection and self.mode == "auto":
-            yield made(block, "run", "mode")
-        elif not objection and (block.language, _digest(block.source), generation) in self._granted:
+        elif ruling.verdict == "deny":
+            yield self._denied(block, ruling)
+        elif not objection and ruling.verdict == "allow":
+            reason = f"allowed by {ruling.by}" if ruling.ground == "rule" else ""
+            yield made(block, "run", "rule" if ruling.ground == "rule" else "mode", reason=reason)
+        elif not objection and granted and ruling.ground == "mode":
             yield made(block, "run", "grant")
         elif not self._can_ask:
-            why = objection or "there is nobody to approve it"
-            self._stop("repeated" if objection else "refused", f"Not run: {why}.")
-            yield made(block, "stop", "rule", reason=why)
+            yield self._unasked(block, ruling, objection)
         else:
             future: asyncio.Future[Decide] = asyncio.get_running_loop().create_future()
-            request = _request(block, objection)
+            request = _request(block, objection or self._why(ruling), ruling.labels)
             self._waiting = (request.request_id, future)
             try:
                 yield request
@@ -83,10 +96,38 @@ class Decisions:
                 self._waiting = None
             yield self._decided(block, verb, guard, generation)
 
+    def _ruling(self, language: Language, source: str, generation: int) -> Decision:
+        request = Request(language, source, changed=(language, generation) in self._changed)
+        return decide(request, self.policy, self.mode)
+
+    def _why(self, ruling: Decision) -> str:
+        """What the person is told; nothing where it is the session's own mode that asks."""
+        return "" if self.mode == "ask" and ruling.ground == "mode" else f"asked because of {ruling.by}"
+
+    def _denied(self, block: CodeBlock, ruling: Decision) -> AnyEvent:
+        """Refused without a question. The model is told by what, and goes on."""
+        if ruling.by == "the mode “plan”":
+            self._stop("refused", "Nothing is run in the mode “plan”.")
+            return made(block, "stop", "mode", reason="nothing may be run in this session")
+        return made(block, "skip", "mode" if ruling.ground == "mode" else "rule", reason=f"denied by {ruling.by}")
+
+    def _unasked(self, block: CodeBlock, ruling: Decision, objection: str) -> AnyEvent:
+        """Nobody can be asked. What a rule or the source itself stands against is told to the model, which goes on."""
+        if not objection and ruling.ground != "mode":
+            return made(
+                block, "skip", "rule", reason=f"there is nobody to approve it, which is needed because of {ruling.by}"
+            )
+        why = objection or "there is nobody to approve it"
+        self._stop("repeated" if objection else "refused", f"Not run: {why}.")
+        return made(block, "stop", "rule", reason=why)
+
     def _decided(self, block: CodeBlock, verb: Decide, guard: RepeatGuard, generation: int) -> AnyEvent:
         match verb.verdict:
             case "run" | "always" | "edit":
                 source = block.source if verb.source is None else verb.source
+                ruling = self._ruling(block.language, source, generation)
+                if source != block.source and ruling.verdict == "deny":  # a rule holds for edited code too
+                    return self._denied(block, ruling)
                 if verb.verdict == "always":
                     self._granted.add((block.language, _digest(source), generation))
                 guard.allow()
@@ -123,7 +164,7 @@ def made(
     )
 
 
-def _request(block: CodeBlock, why: str) -> DecisionRequested:
+def _request(block: CodeBlock, why: str, labels: tuple[str, ...]) -> DecisionRequested:
     return DecisionRequested(
         request_id=new_id(),
         block_id=block.id,
@@ -131,6 +172,7 @@ def _request(block: CodeBlock, why: str) -> DecisionRequested:
         source=block.source,
         sha256=_digest(block.source),
         why=why,
+        labels=labels,
     )
 
 

@@ -35,6 +35,7 @@ from oi_tui.app.engine.loop.decisions import Decisions, made
 from oi_tui.app.engine.loop.execution import Execution
 from oi_tui.app.engine.loop.guard import RepeatGuard
 from oi_tui.app.engine.loop.prompt import conversation, system_prompt
+from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.settings import LoopSection
 from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.values import ApprovalMode, Language, Level
@@ -76,6 +77,7 @@ class Session:
         model: Model | None = None,
         transcript: Transcript | None = None,
         can_ask: bool = True,
+        policy: Policy | None = None,
         ready: Callable[[], Awaitable[object]] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -88,7 +90,7 @@ class Session:
         self._api_base = ""
         self._can_ask = can_ask
         self._ready = ready
-        self._decisions = Decisions(settings.approve, can_ask=can_ask)
+        self._decisions = Decisions(settings.approve, can_ask=can_ask, policy=policy)
         self._clock = clock
         self._guard = RepeatGuard(settings.max_repeats)
         self._halt = asyncio.Event()
@@ -339,6 +341,7 @@ class Session:
             yield self.report(error)
             self._stop("kernel_error", error.title)
             return
+        self._decisions.ran(block.language, block.source, self._next_generation(block.language))
         self._execution = execution = Execution(block, kernel, can_ask=self._can_ask, clock=self._clock)
         try:
             async with aclosing(execution.events()) as events:

@@ -1,0 +1,211 @@
+"""The decision about one source: the rules, the modes, and what can be read off the source, in a fixed order.
+
+The first step that decides counts; what comes later can only make it stricter.
+
+    1. the mode `plan`: nothing runs
+    2. rules that deny, then rules that ask, whoever made them and however exactly they speak
+    3. hidden characters, and our own settings: asked about in every mode
+    4. rules that allow, where they cover all of the source and all of it can be read
+    5. the mode
+    6. grave risks: what the mode `auto` would let run is asked about
+"""
+
+from typing import Literal, NamedTuple
+
+from oi_tui.app.engine.policy.modes import OF_APPROVAL, stricter
+from oi_tui.app.engine.policy.python import read_python
+from oi_tui.app.engine.policy.reading import Reading, Unread
+from oi_tui.app.engine.policy.risks import labels
+from oi_tui.app.engine.policy.rules import Base, Rule, Tool, Verdict, covers, hit
+from oi_tui.app.engine.policy.shell import read_shell
+from oi_tui.app.engine.text import safe_text, visible_text
+from oi_tui.app.engine.values import ApprovalMode, Language, Mode, Value
+
+Ground = Literal["mode", "rule", "guard"]
+"""What decided: the approval mode, a rule, or a look at the source."""
+
+
+class Request(NamedTuple):
+    """What wants to run."""
+
+    language: Language
+    source: str
+    changed: bool = False
+    """Shell: something ran in it before, after which words may mean something else."""
+
+
+class Policy(Value, frozen=True, kw_only=True):
+    """Everything that decides, beside the source and the mode that the session is in."""
+
+    mode: Mode = "bypassPermissions"
+    """No milder than this, whatever the session's mode."""
+    sandboxed: bool = False
+    """Whether a sandbox is around the kernels (they do not start if its test fails)."""
+    offline: bool = False
+    """Whether nothing can be reached from inside."""
+    rules: tuple[Rule, ...] = ()
+    base: Base = Base()
+    own: tuple[str, ...] = ()
+    """Folders of our settings and rules, absolute."""
+
+
+class Decision(NamedTuple):
+    """What is to happen, and on whose account."""
+
+    verdict: Verdict
+    by: str
+    """The mode or rule, in plain words that follow “because of”."""
+    ground: Ground
+    labels: tuple[str, ...] = ()
+    """Risks in plain words: `deletes files, line 3`."""
+    lasting: bool = False
+    """Running it may change what later shell commands mean."""
+
+
+class _Case(NamedTuple):
+    """A request, read."""
+
+    request: Request
+    tool: Tool
+    reading: Reading
+    policy: Policy
+    mode: Mode
+
+
+def decide(request: Request, policy: Policy, approval: ApprovalMode = "auto") -> Decision:
+    """Whether it runs, is asked about, or does not run. Never raises."""
+    tool = _tool(request.language)
+    mode = stricter(policy.mode, OF_APPROVAL[approval])
+    case = _Case(request, tool, _read(tool, request), policy, mode)
+    verdict, by, ground = _judged(case)
+    if verdict == "ask" and mode == "dontAsk":
+        verdict, by = "deny", f"{by}, and in the mode “dontAsk” nobody is asked"
+    return Decision(verdict, by, ground, labels(case.reading), tool == "Shell" and case.reading.lasting)
+
+
+def _tool(language: Language) -> Tool:
+    match language:
+        case "python":
+            return "Python"
+        case "shell":
+            return "Shell"
+        case _:
+            return "Kernel"
+
+
+def _read(tool: Tool, request: Request) -> Reading:
+    match tool:
+        case "Shell":
+            return read_shell(request.source)
+        case "Python":
+            return read_python(request.source)
+        case _:
+            return Reading(unread=(Unread(f"{safe_text(request.language)} is not looked into", 1),))
+
+
+def _judged(case: _Case) -> tuple[Verdict, str, Ground]:
+    if case.mode == "plan":
+        return "deny", "the mode “plan”", "mode"
+    if (found := _against(case)) is not None:
+        return found
+    if guard := _guard(case):
+        return "ask", guard, "guard"
+    if (rule := _allowing(case)) is not None:
+        return "allow", rule, "rule"
+    return _by_mode(case)
+
+
+def _against(case: _Case) -> tuple[Verdict, str, Ground] | None:
+    """The rules that deny, then those that ask; a part that cannot be read and could be denied is asked about."""
+    doubt: tuple[Verdict, str, Ground] | None = None
+    for verdict in ("deny", "ask"):
+        for rule in case.policy.rules:
+            if rule.verdict != verdict or (rule.sandboxed and not case.policy.sandboxed):
+                continue
+            match hit(rule, case.reading, case.tool, case.request.language, case.policy.base):
+                case "yes":
+                    return rule.verdict, _told(rule), "rule"
+                case "maybe" if rule.verdict == "deny" and case.reading.unseen:
+                    return "deny", f"{_told(rule)}; this source is {case.reading.unread[0].why}", "rule"
+                case "maybe" if doubt is None:
+                    doubt = "ask", f"{_told(rule)}, which may speak of a part that cannot be read", "rule"
+                case _:
+                    pass
+    return doubt
+
+
+def _told(rule: Rule) -> str:
+    return f"the rule {rule.name}" + (f": {rule.why}" if rule.why else "")
+
+
+def _guard(case: _Case) -> str:
+    """Why this source is never run unasked, "" if nothing speaks against it."""
+    if visible_text(_without_emoji_joiners(case.request.source)).hidden:
+        return "its hidden or deceiving characters"
+    base = case.policy.base
+    for place in case.reading.places:
+        path = base.absolute(place.path)
+        if any(path == own or path.startswith(f"{own}/") for own in case.policy.own):
+            return "a path that leads to the settings of this program"
+    return ""
+
+
+def _without_emoji_joiners(source: str) -> str:
+    """Joiners that hold an emoji together are not hidden: `safe_text` leaves these, and only these, where they are."""
+    cleaned = safe_text(source)
+    return cleaned.replace("\u200d", "").replace("\ufe0f", "") if cleaned == source else source
+
+
+def _allowing(case: _Case) -> str | None:
+    """The rules that together cover every part, as they are told."""
+    reading = case.reading
+    rules = [
+        rule
+        for rule in case.policy.rules
+        if rule.verdict == "allow" and rule.tool == case.tool and (case.policy.sandboxed or not rule.sandboxed)
+    ]
+    if not rules or reading.unseen:
+        return None
+    whole = next((rule for rule in rules if _covers_whole(rule, case)), None)
+    if whole is not None:
+        return _told(whole)
+    if case.tool != "Shell" or not reading.plain or not reading.commands or case.request.changed:
+        return None
+    used: list[Rule] = []
+    for command in reading.commands:
+        rule = next((rule for rule in rules if covers(rule, command)), None)
+        if rule is None:
+            return None
+        used.append(rule)
+    return " and ".join(_told(rule) for rule in dict.fromkeys(used))
+
+
+def _covers_whole(rule: Rule, case: _Case) -> bool:
+    """A rule that holds in a sandbox only, and speaks of everything there."""
+    if not rule.sandboxed:
+        return False
+    if case.tool == "Kernel":
+        return hit(rule, case.reading, "Kernel", case.request.language, case.policy.base) == "yes"
+    return rule.everything and case.reading.complete
+
+
+def _by_mode(case: _Case) -> tuple[Verdict, str, Ground]:
+    reading, policy = case.reading, case.policy
+    told = f"the mode “{case.mode}”"
+    match case.mode:
+        case "bypassPermissions":
+            return "allow", told, "mode"
+        case "auto" if not (policy.sandboxed and policy.offline):
+            missing = "a sandbox" if not policy.sandboxed else "a sandbox without network"
+            return "ask", f"{told}, which needs {missing} to run anything unasked", "mode"
+        case "auto" if reading.unread and case.tool != "Kernel":
+            return "ask", f"{told} and a part that cannot be read: {reading.unread[0].why}", "guard"
+        case "auto":
+            grave = next((risk for risk in reading.risks if risk.grave), None)
+            if grave is not None:
+                return "ask", f"{told} and what it does: {grave.what}, line {grave.line}", "guard"
+            return "allow", told, "mode"
+        case "dontAsk":
+            return "deny", f"{told}: no rule allows it", "mode"
+        case _:
+            return "ask", told, "mode"

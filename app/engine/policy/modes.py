@@ -1,0 +1,40 @@
+"""The approval modes, and the names by which other settings ask for one. Of any two settings the stricter wins.
+
+This is one of two axes; the other is `sandbox.mode`: what code that runs can reach. The modes:
+
+    plan               nothing runs
+    dontAsk            what no rule allows is refused; nobody is asked
+    default            what no rule allows is asked about
+    acceptEdits        as default; edits of files in the workspace will run unasked once the model has a tool for them
+    auto               what stays in a sandbox without network runs; everything else is asked about
+    bypassPermissions  everything runs that no rule, and no hidden character, stands against
+"""
+
+from oi_tui.app.engine.settings import PolicySection
+from oi_tui.app.engine.values import ApprovalMode, Mode
+
+MODES: tuple[Mode, ...] = ("plan", "dontAsk", "default", "acceptEdits", "auto", "bypassPermissions")
+"""The strictest first."""
+
+OF_APPROVAL: dict[ApprovalMode, Mode] = {"never": "plan", "ask": "default", "auto": "bypassPermissions"}
+"""What the setting `approve` means."""
+
+OF_SAFE_MODE: dict[str, Mode] = {"off": "bypassPermissions", "ask": "default", "auto": "auto"}
+"""Open Interpreter's `safe_mode`: `auto` lets run what a sandbox holds, and asks about the rest."""
+
+OF_AUTO_RUN: dict[bool, Mode] = {True: "bypassPermissions", False: "default"}
+"""Open Interpreter's `auto_run`."""
+
+
+def stricter(first: Mode, *others: Mode) -> Mode:
+    """The strictest of these."""
+    return min((first, *others), key=MODES.index)
+
+
+def demanded(section: PolicySection) -> Mode:
+    """The mode that the section asks for, whatever `approve` says; it can only make that stricter."""
+    return stricter(
+        section.mode or "bypassPermissions",
+        OF_SAFE_MODE[section.safe_mode],
+        OF_AUTO_RUN[True if section.auto_run is None else section.auto_run],
+    )

@@ -1,0 +1,165 @@
+"""What is known of shell programs: which run others, which delete, write, or reach the network.
+
+The tables serve labels and make decisions stricter. That a program is missing here never allows anything.
+"""
+
+import re
+
+from oi_tui.app.engine.policy.reading import Command
+
+SHELLS = frozenset({"bash", "sh", "dash", "zsh", "ksh", "ash", "fish", "rbash"})
+
+RIGHTS = frozenset({"sudo", "doas", "su", "pkexec", "run0"})
+
+WRAPPERS = RIGHTS | frozenset({
+    *("env", "xargs", "parallel", "nohup", "nice", "ionice", "timeout", "time", "stdbuf", "setsid", "command"),
+    *("builtin", "exec", "coproc", "watch", "strace", "ltrace", "script", "ssh", "busybox", "toybox", "unbuffer"),
+    *("flock", "chroot", "nsenter", "unshare", "bwrap", "firejail", "systemd-run", "chrt", "taskset", "prlimit"),
+    *("setarch", "entr", "at", "docker", "podman", "kubectl", "direnv", "dbus-run-session", "xvfb-run", "find"),
+    *("fd", "fdfind", "then", "do", "if", "while", "until", "else", "elif", "!", "{", "npx", "uv", "uvx", "poetry"),
+    *("pipenv", "conda"),
+})  # fmt: skip
+"""Programs that run the command behind them: where a rule denies, each rest of their words counts as a command."""
+
+LOOKED_AT = 60
+"""Words of a wrapper among which the command behind it is looked for."""
+
+INTERPRETERS = frozenset(
+    {"node", "deno", "bun", "php", "lua", "perl", "ruby", "Rscript", "julia", "osascript", "tclsh"}
+)
+
+_PYTHON = re.compile(r"(?:i?python|pypy)[\d.]*w?")
+
+_MAY_RUN_ANYTHING = WRAPPERS - {"find", "fd", "fdfind"} | SHELLS | frozenset({
+    *("eval", "source", ".", "trap", "alias", "unalias", "enable", "hash", "bind", "complete", "shopt", "set"),
+    *("export", "declare", "typeset", "local", "readonly", "unset", "read", "mapfile", "readarray", "printf"),
+    *("let", "getopts", "awk", "gawk", "mawk", "nawk", "sed", "gsed", "ed", "ex", "vi", "vim", "nvim", "view"),
+    *("emacs", "nano", "less", "more", "man", "gdb", "lldb", "sqlite3", "psql", "mysql", "ftp", "expect"),
+    *("crontab", "batch", "make", "xdg-open", "open", "tclsh", "m4", "dc", "gnuplot", "socat", "nc", "ncat"),
+    *("telnet", "screen", "tmux", "function", "case", "for", "select", "[[", "test", "["),
+})  # fmt: skip
+"""No pattern with a `*` covers these: what they are given can be another command, or changes what later ones mean."""
+
+_TELLING_OPTIONS = (
+    *("exec", "exec-batch", "execdir", "command", "cmd", "eval", "rsh", "pager", "editor", "filter", "to-command"),
+    *("checkpoint-action", "use-compress-program", "compress-program", "config-env", "config", "exec-path"),
+    *("ext-diff", "upload-pack", "receive-pack", "textconv", "open-files-in-pager", "output", "output-file"),
+    *("output-document", "unzip-command", "info-script", "new-volume-script", "rmt-command", "rsh-command", "pre"),
+    *("hostname-bin", "preprocessor", "init-command", "init-file", "rcfile", "script", "plugin", "load", "require"),
+    *("import", "run", "delete", "remove", "files0-from", "post-file", "upload-file", "write-out", "dump-header"),
+    *("trace-ascii",),
+)
+"""Long options that name a program, a file to write, or a file of further options. Programs take beginnings of them."""
+
+_SHORT_OPTIONS: dict[str, str] = {
+    "git": "cOox", "tar": "IFxcruA", "rsync": "e", "scp": "SoF", "sort": "oTS", "curl": "oOKTDc", "wget": "OoaiP",
+    "zip": "T", "rg": "z", "fd": "xX", "fdfind": "xX", "uniq": "", "tree": "oR", "diff": "", "date": "s", "file": "mC",
+}  # fmt: skip
+"""The same for short options of some programs."""
+
+_FIND_ACTS = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fprintf", "-fls"})
+
+_INLINE = re.compile(r"-(?:[A-Za-z]*[ceEnprRi]|-eval.*|-print.*|-run.*|-exec.*|-)?")
+"""An interpreter is given its program in the words, or reads it from its standard input."""
+
+DELETES = frozenset({"rm", "rmdir", "unlink", "shred", "wipefs", "trash", "trash-put", "srm"})
+
+WRITES = frozenset({
+    *("cp", "mv", "ln", "tee", "touch", "mkdir", "install", "dd", "truncate", "rsync", "unzip", "gzip", "gunzip"),
+    *("xz", "bzip2", "zip", "patch", "split", "csplit", "mkfifo", "mknod", "sponge", "wget", "scp", "ed", "ex"),
+})  # fmt: skip
+
+NETWORK = frozenset({
+    *("curl", "wget", "ssh", "scp", "sftp", "ftp", "nc", "ncat", "netcat", "socat", "telnet", "ping", "dig"),
+    *("nslookup", "host", "nmap", "aria2c", "lynx", "w3m", "http", "https", "xh", "gh", "glab", "aws", "gcloud"),
+    *("az", "traceroute", "npx", "uvx", "mail", "sendmail", "huggingface-cli", "hf", "whois", "mosh", "rclone"),
+    *("kaggle",),
+})  # fmt: skip
+
+_GIT_NETWORK = frozenset({"clone", "fetch", "pull", "push", "ls-remote", "submodule", "remote"})
+_GIT_DELETES = frozenset({"clean", "rm"})
+_INSTALLERS = frozenset({
+    *("pip", "pip3", "pipx", "uv", "npm", "pnpm", "yarn", "bun", "apt", "apt-get", "dnf", "yum", "pacman", "apk"),
+    *("brew", "conda", "mamba", "micromamba", "cargo", "gem", "go", "snap", "flatpak", "zypper", "port", "poetry"),
+    *("dpkg", "rpm"),
+})  # fmt: skip
+_INSTALLS = frozenset(
+    {"install", "add", "i", "ci", "upgrade", "update", "sync", "get", "-i", "-S", "-U", "dist-upgrade"}
+)
+_PERMISSIONS = frozenset({"chmod", "chown", "chgrp", "setfacl", "chattr", "setcap"})
+_ENDS = frozenset({"kill", "pkill", "killall", "xkill", "shutdown", "reboot", "poweroff", "halt"})
+_DISKS = frozenset({"fdisk", "parted", "sfdisk", "mount", "umount", "swapoff", "losetup", "cryptsetup", "wipefs"})
+
+
+def is_python(program: str) -> bool:
+    """Whether this is a name of Python."""
+    return _PYTHON.fullmatch(program) is not None
+
+
+def may_run_another(command: Command) -> bool:
+    """Whether its words can make it run another command, write a file, or change what later commands mean."""
+    program, words = command.program, [word.text for word in command.words[1:]]
+    if program in _MAY_RUN_ANYTHING:
+        return True
+    if program in ("find", "fd", "fdfind") and _FIND_ACTS.intersection(words):
+        return True
+    if is_interpreter(program) and (not words or _INLINE.fullmatch(words[0])):
+        return True
+    if program == "git" and words[:1] and words[0].startswith("-"):
+        return True  # `git -c core.pager=… log`, `git -C there log`, `git --git-dir=…`
+    letters = _SHORT_OPTIONS.get(program, "")
+    return any(_is_telling(word, letters) for word in words)
+
+
+def is_interpreter(program: str) -> bool:
+    """Whether it runs programs of its own language."""
+    return program in INTERPRETERS or is_python(program)
+
+
+def _is_telling(word: str, letters: str) -> bool:
+    if word.startswith("--"):
+        option = word[2:].partition("=")[0]
+        return bool(option) and any(name.startswith(option) for name in _TELLING_OPTIONS)
+    return word.startswith("-") and any(letter in letters for letter in word[1:])
+
+
+def effects(command: Command) -> list[tuple[str, bool]]:
+    """What it does, as labels; True for what is not to be run unasked even in a sandbox."""
+    program, words = command.program, [word.text for word in command.words[1:]]
+    found: list[tuple[str, bool]] = []
+    first = next((word for word in words if not word.startswith("-")), "")
+    if program in RIGHTS:
+        found.append(("asks for more rights", True))
+    if program in DELETES or (program == "find" and "-delete" in words) or (program == "git" and first in _GIT_DELETES):
+        found.append(("deletes files", False))
+    if program in WRITES or (program in ("sed", "perl") and any(re.match(r"-\w*i", word) for word in words)):
+        found.append(("writes files", False))
+    if program == "tar" and words and re.match(r"-?[a-zA-Z]*[cxru]|--(?:create|extract|get|append|update)", words[0]):
+        found.append(("writes files", False))
+    if program in _INSTALLERS and _INSTALLS.intersection(words):
+        found.append(("installs packages", False))
+        found.append(("network", False))
+    if program in NETWORK or (program == "git" and first in _GIT_NETWORK):
+        found.append(("network", False))
+    if program in _PERMISSIONS:
+        found.append(("changes who may use files", False))
+    if program in _ENDS:
+        found.append(("ends processes", False))
+    if program in _DISKS or program.startswith("mkfs"):
+        found.append(("changes disks", True))
+    if program in ("eval", "source", "."):
+        found.append(("runs text as code", True))
+    if any(word.text.startswith(("/dev/tcp/", "/dev/udp/")) for word in command.words):
+        found.append(("network", False))
+    return found
+
+
+def inner_commands(command: Command) -> list[Command]:
+    """The commands that its words may hold, where it runs others: each rest of them."""
+    if command.program not in WRAPPERS:
+        return []
+    words = command.words[:LOOKED_AT]
+    starts = [
+        place for place in range(1, len(words)) if words[place].text[:1] not in ("-", "") and words[place].text != "."
+    ]
+    return [command._replace(words=words[start:], variables=()) for start in starts]

@@ -1,0 +1,120 @@
+"""What can be told of a source before it runs. A reading informs: it may make a decision stricter, never milder."""
+
+from typing import NamedTuple
+
+LONGEST = 100_000
+"""Characters of Python; what is longer is not read: it would take a third of a second or more."""
+
+LONGEST_SHELL = 50_000
+"""The same of shell source."""
+
+TOO_LONG = "too long to be looked through"
+TOO_DEEP = "nested too deeply to be looked through"
+
+
+class Word(NamedTuple):
+    """A word of a shell command."""
+
+    text: str
+    sure: bool = True
+    """False where only the run tells what stands there (`$x`, `{a,b}`); `text` is the source of the word then."""
+
+
+class Command(NamedTuple):
+    """A simple command, wherever it stands: in a pipeline, a loop, a substitution, behind `sudo`."""
+
+    words: tuple[Word, ...]
+    line: int
+    """From 1, in the whole source."""
+    variables: tuple[str, ...] = ()
+    """Names that are set for this command only: `PAGER=x git log`."""
+
+    @property
+    def program(self) -> str:
+        """Its name without a folder; "" where only the run tells."""
+        first = self.words[0] if self.words else Word("", sure=False)
+        return first.text.rpartition("/")[2] if first.sure else ""
+
+
+class Place(NamedTuple):
+    """A path that stands in the source."""
+
+    path: str
+    line: int
+    writes: bool = False
+    """Whether it is written, as far as can be seen."""
+
+
+class Name(NamedTuple):
+    """Something of a library that is imported or called, by its full dotted name."""
+
+    name: str
+    line: int
+    called: bool = False
+
+
+class Unread(NamedTuple):
+    """A part that says nothing before it runs, and why."""
+
+    why: str
+    line: int
+
+
+class Risk(NamedTuple):
+    """One thing that a source does, in plain words."""
+
+    what: str
+    line: int
+    grave: bool = False
+    """Not to be run unasked, even in a sandbox."""
+
+
+class Reading(NamedTuple):
+    """All that was found. Lines count from 1."""
+
+    commands: tuple[Command, ...] = ()
+    places: tuple[Place, ...] = ()
+    names: tuple[Name, ...] = ()
+    unread: tuple[Unread, ...] = ()
+    risks: tuple[Risk, ...] = ()
+    plain: bool = False
+    """Shell: nothing but simple commands of literal words, joined by `&&`, `||`, `|`, `;` and line ends, and two ways
+    of reading agree on what they are. Only such a source can be allowed by a rule for commands."""
+    moves: bool = False
+    """The folder is changed on the way: a relative path may mean another one."""
+    lasting: bool = False
+    """Shell: functions, aliases, variables or options may be other ones afterwards."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether all of it could be read."""
+        return not self.unread
+
+    @property
+    def unseen(self) -> bool:
+        """Whether some of it was not even looked at."""
+        return any(part.why in (TOO_LONG, TOO_DEEP) for part in self.unread)
+
+
+def moved(reading: Reading, lines: int) -> Reading:
+    """The same reading of a source that begins so many lines further down."""
+    return reading._replace(
+        commands=tuple(item._replace(line=item.line + lines) for item in reading.commands),
+        places=tuple(item._replace(line=item.line + lines) for item in reading.places),
+        names=tuple(item._replace(line=item.line + lines) for item in reading.names),
+        unread=tuple(item._replace(line=item.line + lines) for item in reading.unread),
+        risks=tuple(item._replace(line=item.line + lines) for item in reading.risks),
+    )
+
+
+def joined(*readings: Reading) -> Reading:
+    """All of them as one; never plain, for what is plain stands alone."""
+    return Reading(
+        commands=tuple(item for reading in readings for item in reading.commands),
+        places=tuple(item for reading in readings for item in reading.places),
+        names=tuple(item for reading in readings for item in reading.names),
+        unread=tuple(item for reading in readings for item in reading.unread),
+        risks=tuple(item for reading in readings for item in reading.risks),
+        moves=any(reading.moves for reading in readings),
+        lasting=any(reading.lasting for reading in readings),
+    )

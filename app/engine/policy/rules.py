@@ -1,0 +1,262 @@
+"""Rules: what a person or an administrator says about commands, code and files beforehand.
+
+    deny = ["Shell(rm *)", "Python(shutil.rmtree)", "Edit(.git/**)"]      # in permissions.toml
+
+    [[rule]]
+    tool = "Shell"
+    prefix = ["git", ["status", "diff", "log"]]
+    decision = "allow"
+    why = "only looks"
+    match = ["git status -s"]                                           # verified when the file is read
+    not_match = ["git -c core.pager=sh log"]
+
+`Shell(git log *)` is the short form: words one by one, `*` as the last word stands for any more words, elsewhere for
+one; within a word for any characters. This module says what a rule means; `decide.py`, which one counts.
+"""
+
+import re
+import shlex
+from fnmatch import fnmatchcase
+from posixpath import dirname, join, normpath
+from typing import Literal, NamedTuple
+
+from oi_tui.app.engine.policy.programs import inner_commands, is_interpreter, may_run_another
+from oi_tui.app.engine.policy.reading import Command, Reading
+
+Tool = Literal["Shell", "Python", "Kernel", "Edit", "Read"]
+"""Shell commands (also within Python), Python by what it imports and calls, other kernels by name, files by path."""
+
+Verdict = Literal["allow", "ask", "deny"]
+Origin = Literal["admin", "user", "settings"]
+Hit = Literal["yes", "maybe", "no"]
+"""`maybe`: a part cannot be read, and could be what the rule means."""
+
+TOOLS: tuple[Tool, ...] = ("Shell", "Python", "Kernel", "Edit", "Read")
+_WILD = re.compile(r"[*?]")
+
+
+class WrongRule(ValueError):
+    """A rule that cannot be kept; the text says why."""
+
+
+class Rule(NamedTuple):
+    """One rule as it is compared."""
+
+    tool: Tool
+    verdict: Verdict
+    text: str
+    """The short form, as it is shown."""
+    words: tuple[tuple[str, ...], ...] = ()
+    """Shell: for each word the texts that may stand there, with `*` and `?` for any characters."""
+    open: bool = False
+    """Shell: more words may follow."""
+    pattern: str = ""
+    """Other tools: a name or a path, with `*`; "" for everything."""
+    sandboxed: bool = False
+    """Counts only where a sandbox that was tried is around what runs."""
+    origin: Origin = "user"
+    place: str = ""
+    """File and line."""
+    why: str = ""
+
+    @property
+    def everything(self) -> bool:
+        """Whether it speaks of whatever its tool runs."""
+        return not self.pattern and all(set(word) == {"*"} for word in self.words) and (self.open or not self.words)
+
+    @property
+    def name(self) -> str:
+        """As it is told: the short form and where it stands."""
+        return f"{self.text} ({self.place})" if self.place else self.text
+
+
+class Base(NamedTuple):
+    """Where relative paths begin."""
+
+    cwd: str = "/"
+    home: str = "/"
+
+    def absolute(self, path: str) -> str:
+        """The path without `~`, `.` and `..`; links are not followed, for nothing is looked at."""
+        if path.startswith("~"):
+            name, _, rest = path[1:].partition("/")
+            path = join(join(dirname(self.home), name) if name else self.home, rest)
+        return normpath(join(self.cwd, path))
+
+
+# -- making ---------------------------------------------------------------------------------------------
+
+
+def short_form(text: str, verdict: Verdict, why: str = "", sandboxed: bool = False) -> Rule:
+    """`Shell(git log *)`; WrongRule if it is none."""
+    found = re.fullmatch(r"\s*(\w+)\s*(?:\((.*)\)\s*)?", text, re.DOTALL)
+    if found is None:
+        raise WrongRule(f"{text!r} is no rule: write Tool or Tool(pattern), for instance Shell(git log *)")
+    tool, pattern = found[1], (found[2] or "").strip()
+    if tool == "Shell":
+        return command_rule(_pattern_words(pattern), verdict, text=text.strip(), why=why, sandboxed=sandboxed)
+    return other_rule(tool, pattern, verdict, text=text.strip(), why=why, sandboxed=sandboxed)
+
+
+def _pattern_words(pattern: str) -> list[str]:
+    try:
+        return shlex.split(pattern)
+    except ValueError as error:
+        raise WrongRule(f"the quotes in {pattern!r} do not match") from error
+
+
+def command_rule(
+    words: list[str] | list[list[str]],
+    verdict: Verdict,
+    *,
+    text: str,
+    prefix: bool = False,
+    why: str = "",
+    sandboxed: bool = False,
+) -> Rule:
+    """A rule for shell commands, from its words or, for each, the words that may stand there."""
+    choices = [(word,) if isinstance(word, str) else tuple(word) for word in words]
+    is_open = prefix or not choices or choices[-1] == ("*",)
+    if choices and not prefix and is_open:
+        choices = choices[:-1]
+    made = Rule("Shell", verdict, text, words=tuple(choices), open=is_open, why=why, sandboxed=sandboxed)
+    return _kept(made)
+
+
+def other_rule(tool: str, pattern: str, verdict: Verdict, *, text: str, why: str = "", sandboxed: bool = False) -> Rule:
+    """A rule for anything but shell commands."""
+    match tool:
+        case "Python" | "Kernel" | "Edit" | "Read":
+            pattern = "" if pattern == "*" else pattern
+            return _kept(Rule(tool, verdict, text, pattern=pattern, why=why, sandboxed=sandboxed))
+        case "Mcp":
+            raise WrongRule(f"{text}: there are no MCP servers here yet, so nothing would keep this rule")
+        case "Net":
+            raise WrongRule(f"{text}: hosts are allowed by `network` and `hosts` of the section [sandbox]")
+        case _:
+            raise WrongRule(f"{tool!r} is no tool: there are {', '.join(TOOLS)}")
+
+
+def _kept(rule: Rule) -> Rule:
+    """WrongRule for an allowance that would reach further than anybody can see."""
+    if rule.verdict != "allow" or rule.sandboxed:
+        if rule.verdict == "allow" and rule.tool in ("Edit", "Read"):
+            raise WrongRule(f"{rule.text}: {_NO_PATHS}")
+        return rule
+    match rule.tool:
+        case "Python" | "Kernel":
+            raise WrongRule(
+                f"{rule.text}: what code does cannot be told beforehand; it can be allowed only with "
+                'sandbox = "verified"'
+            )
+        case "Edit" | "Read":
+            raise WrongRule(f"{rule.text}: {_NO_PATHS}")
+        case "Shell":
+            first = rule.words[0] if rule.words else ("*",)
+            if any(_WILD.search(word) for word in first):
+                raise WrongRule(f'{rule.text}: an allowed command is named, or sandbox = "verified" is needed')
+            programs = [word for word in first if is_interpreter(word.rpartition("/")[2])]
+            if programs and rule.open and len(rule.words) < 2:
+                raise WrongRule(f"{rule.text}: {programs[0]} runs anything; say what, as in {programs[0]} -m pytest *")
+    return rule
+
+
+_NO_PATHS = "where a path leads is not known before the run; such a rule can ask or deny"
+
+
+# -- meaning --------------------------------------------------------------------------------------------
+
+
+def hit(rule: Rule, reading: Reading, tool: Tool, language: str, base: Base) -> Hit:
+    """Whether an asking or denying rule speaks of this source, which runs as `tool`."""
+    match rule.tool:
+        case "Kernel":
+            return "yes" if tool == "Kernel" and fnmatchcase(language, rule.pattern or "*") else "no"
+        case "Python" if tool != "Python":
+            return "no"
+        case "Python" if not rule.pattern:
+            return "yes"
+        case "Python":
+            found = any(_named(rule.pattern, name.name) for name in reading.names)
+        case "Shell" if rule.everything and tool == "Shell":
+            return "yes"
+        case "Shell":
+            answers = {_says(rule, one) for command in reading.commands for one in (command, *inner_commands(command))}
+            if "maybe" in answers and "yes" not in answers:
+                return "maybe"
+            found = "yes" in answers
+        case "Edit" | "Read":
+            return _hit_path(rule, reading, base)
+    return "yes" if found else "maybe" if _may_hide(reading, tool) else "no"
+
+
+def _may_hide(reading: Reading, tool: Tool) -> bool:
+    return not reading.complete or tool == "Kernel"
+
+
+def _named(pattern: str, name: str) -> bool:
+    """`requests.*` speaks of `requests` too, and `shutil.rmtree` of whoever takes everything from `shutil`."""
+    if fnmatchcase(name, pattern) or (pattern.endswith(".*") and name == pattern[:-2]):
+        return True
+    return name.endswith(".*") and pattern.startswith(name[:-1])
+
+
+def _like(text: str, choice: str) -> bool:
+    """`*` and `?` only: a bracket means itself."""
+    return fnmatchcase(text, choice.replace("[", "[[]"))
+
+
+def _says(rule: Rule, command: Command) -> Hit:
+    """A rule of words about one command; the program may be named with its folder."""
+    words = command.words
+    unsure = False
+    for place, choices in enumerate(rule.words):
+        if place >= len(words):
+            return "maybe" if any(not word.sure for word in words) else "no"
+        word = words[place]
+        texts = {word.text, command.program} if place == 0 else {word.text}
+        if not word.sure:
+            unsure = True
+        elif not any(_like(text, choice) for text in texts for choice in choices):
+            return "maybe" if unsure else "no"  # what only the run tells may be several words
+    if not rule.open and len(words) > len(rule.words):
+        return "maybe" if unsure or any(not word.sure for word in words[len(rule.words) :]) else "no"
+    return "maybe" if unsure else "yes"
+
+
+def _hit_path(rule: Rule, reading: Reading, base: Base) -> Hit:
+    answer: Hit = "no" if reading.complete else "maybe"
+    pattern = re.compile(_path_pattern(base.absolute(rule.pattern or "/**")))
+    fixed = base.absolute(_WILD.split(rule.pattern or "/**")[0] or ".")
+    for place in reading.places:
+        if rule.tool == "Edit" and not place.writes:
+            continue
+        path = base.absolute(place.path)
+        if pattern.fullmatch(path):
+            return "yes"
+        relative = not place.path.startswith(("/", "~"))
+        if (reading.moves and relative) or (place.writes and fixed.startswith(f"{path.rstrip('/')}/")):
+            answer = "maybe"
+    return answer
+
+
+def _path_pattern(path: str) -> str:
+    """`**` stands for any folders, `*` and `?` for what is within one name."""
+    made = re.escape(path).replace(r"/\*\*", "(?:/.*)?").replace(r"\*\*", ".*")
+    return made.replace(r"\*", "[^/]*").replace(r"\?", "[^/]")
+
+
+def covers(rule: Rule, command: Command) -> bool:
+    """Whether an allowing rule covers this command completely; the source it stands in is plain."""
+    if rule.everything:
+        return True
+    words = command.words
+    if len(words) < len(rule.words) or (len(words) > len(rule.words) and not rule.open):
+        return False
+    wild = rule.open or any(_WILD.search(choice) for choices in rule.words for choice in choices)
+    if wild and may_run_another(command):
+        return False
+    return all(
+        word.sure and any(_like(word.text, choice) for choice in choices)
+        for word, choices in zip(words, rule.words, strict=False)
+    )

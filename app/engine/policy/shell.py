@@ -1,0 +1,359 @@
+"""Reads shell source with tree-sitter's grammar of bash: simple commands, redirections, and what cannot be known.
+
+Two readers stand here. The grammar finds every command, wherever it hides; it serves labels and what denies or asks.
+The plain reader knows almost nothing: words, quotes without expansions, and five signs between commands. A rule can
+allow only what the plain reader understands completely and in the same words as the grammar; so a mistake of one of
+them asks a question too much, and does not allow anything.
+"""
+
+import re
+from functools import cache
+from typing import NamedTuple
+
+import tree_sitter_bash
+from tree_sitter import Language, Node, Parser
+
+from oi_tui.app.engine.policy.programs import (
+    DELETES,
+    LOOKED_AT,
+    SHELLS,
+    WRAPPERS,
+    WRITES,
+    effects,
+    inner_commands,
+    is_interpreter,
+    may_run_another,
+)
+from oi_tui.app.engine.policy.reading import (
+    LONGEST_SHELL,
+    TOO_DEEP,
+    TOO_LONG,
+    Command,
+    Place,
+    Reading,
+    Risk,
+    Unread,
+    Word,
+    joined,
+    moved,
+)
+from oi_tui.app.engine.policy.secrets import names_secret
+
+DEEPEST = 4
+"""How many shells within shells are looked through (`bash -c "bash -c …"`)."""
+
+NESTED = 200
+"""Brackets within brackets."""
+
+MANY_WORDS = 2_000
+"""Of one command; the ones behind are not looked at."""
+
+_NOWHERE = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty"})
+_MOVES = frozenset({"cd", "pushd", "popd"})
+_LASTING = frozenset({
+    *("alias", "unalias", "eval", "source", ".", "exec", "trap", "enable", "hash", "set", "shopt", "bind", "complete"),
+    *("read", "mapfile", "readarray", "printf", "getopts", "let", "builtin", "command", "export", "declare", "typeset"),
+    *("local", "readonly", "unset", "coproc", "ulimit", "umask", "function"),
+})  # fmt: skip
+"""Builtins after which the same words may mean something else."""
+
+_LASTING_NODES = frozenset({"function_definition", "declaration_command", "unset_command", "variable_assignment"})
+_BRACES = re.compile(r"\{[^{}]*(?:,|\.\.)[^{}]*\}")
+_BRACKETS = re.compile(r"[(\[{}\])]")
+_GLOB = re.compile(r"(?<!\\)[*?\[]")
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPE_IN_QUOTES = re.compile(r'\\(["$`\\\n])')
+
+
+def read_shell(source: str, depth: int = 0) -> Reading:
+    """What can be told of it; never raises, whatever the text is."""
+    if len(source) > LONGEST_SHELL:
+        return Reading(unread=(Unread(TOO_LONG, 1),), lasting=True)
+    if _depth(source) > NESTED:
+        return Reading(unread=(Unread(TOO_DEEP, 1),), lasting=True)
+    if "\0" in source:
+        return Reading(unread=(Unread("cannot be read as shell", source.count("\n", 0, source.index("\0")) + 1),))
+    walk = _Walk(source)
+    inner = [_text_as_code(command, depth) for command in walk.commands]
+    reading = walk.reading()
+    reading = joined(reading, *(found for found in inner if found is not None)) if any(inner) else reading
+    plain = reading.complete and _plain(source) == [_as_seen(command) for command in walk.commands]
+    return reading._replace(plain=plain, lasting=reading.lasting or not reading.complete)
+
+
+def _depth(source: str) -> int:
+    """How deeply brackets are nested, whatever they mean: the grammar takes seconds for some thousands."""
+    deepest = depth = 0
+    for sign in _BRACKETS.findall(source):
+        depth += 1 if sign in "([{" else -1
+        deepest = max(deepest, depth)
+    return deepest
+
+
+class _Walk:
+    """One pass over the tree, in the order of the source, without recursion: nesting may be deep."""
+
+    def __init__(self, source: str) -> None:
+        self.bytes = source.encode("utf-8", "surrogatepass")
+        self.commands: list[Command] = []
+        self.places: list[Place] = []
+        self.unread: list[Unread] = []
+        self.risks: list[Risk] = []
+        self.lasting = False
+        stack = [(_parser().parse(self.bytes).root_node, False)]
+        while stack:
+            node, of_command = stack.pop()
+            self._look(node, of_command)
+            stack.extend((child, node.type == "command") for child in reversed(node.children))
+
+    def reading(self) -> Reading:
+        """What was found."""
+        return Reading(
+            commands=tuple(self.commands),
+            places=tuple(self.places),
+            unread=tuple(dict.fromkeys(self.unread)),
+            risks=tuple(dict.fromkeys(self.risks)),
+            moves=any(command.program in _MOVES for command in self.commands),
+            lasting=self.lasting,
+        )
+
+    def _look(self, node: Node, of_command: bool) -> None:
+        """`of_command`: it is part of a simple command. (To ask a node for its parent takes time with its depth.)"""
+        kind = node.type
+        if node.is_error or node.is_missing:
+            self._unread("cannot be read as shell", node)
+        elif kind == "command":
+            self._command(node)
+        elif kind in _LASTING_NODES and not (kind == "variable_assignment" and of_command):
+            self.lasting = True
+            if kind in ("declaration_command", "unset_command"):
+                self._declaration(node)
+        elif kind == "file_redirect":
+            self._redirection(node)
+
+    def _command(self, node: Node) -> None:
+        line = node.start_point[0] + 1
+        words: list[Word] = []
+        variables: list[str] = []
+        for child in node.named_children:
+            match child.type:
+                case "variable_assignment":
+                    variables.append(self._text(child).partition("=")[0])
+                case "file_redirect" | "herestring_redirect" | "heredoc_redirect" | "comment":
+                    pass
+                case _:
+                    words.append(self._word(child))
+        self._take(Command(words=tuple(words), line=line, variables=tuple(variables)), node)
+
+    def _declaration(self, node: Node) -> None:
+        """`export X=…`: a command of which the grammar makes something of its own."""
+        words = [Word(self._text(child), sure=child.type in ("word", "variable_name")) for child in node.children]
+        if words:
+            first = words[0]._replace(sure=True)
+            self._take(Command(words=(first, *words[1:]), line=node.start_point[0] + 1), node)
+
+    def _take(self, command: Command, node: Node) -> None:
+        self.commands.append(command)
+        if command.words and not command.words[0].sure:
+            self._unread("a command that only the run tells", node)
+        if command.program in WRAPPERS and len(command.words) > LOOKED_AT:
+            self._unread("more words than are looked at", node)
+        for one in (command, *inner_commands(command)):
+            self.risks += [Risk(what, command.line, grave) for what, grave in effects(one)]
+            self.lasting = self.lasting or one.program in _LASTING
+        writes = any(one.program in DELETES | WRITES for one in (command, *inner_commands(command)))
+        self._paths(command, writes)
+
+    def _paths(self, command: Command, writes: bool) -> None:
+        if len(command.words) > MANY_WORDS:
+            self.unread.append(Unread("more words than are looked at", command.line))
+        for word in command.words[1:MANY_WORDS]:
+            path = word.text.partition("=")[2] if word.text.startswith("-") else word.text
+            if path and word.sure:
+                self.places.append(Place(path, command.line, writes))
+                if names_secret(path):
+                    self.risks.append(Risk("names a place of secrets", command.line, grave=True))
+
+    def _redirection(self, node: Node) -> None:
+        line = node.start_point[0] + 1
+        sign = next((child.type for child in node.children if not child.is_named), "")
+        targets = node.children_by_field_name("destination")
+        if len(targets) != 1:
+            self._unread("a redirection that is not understood", node)
+            return
+        target = self._word(targets[0])
+        if sign in (">&", "<&") and re.fullmatch(r"\d+-?|-", target.text):
+            return
+        if not target.sure:
+            self._unread("a file that only the run tells", node)
+            return
+        if target.text.startswith(("/dev/tcp/", "/dev/udp/")):
+            self.risks.append(Risk("network", line))
+        elif target.text not in _NOWHERE:
+            writes = sign not in ("<", "<&")
+            self.places.append(Place(target.text, line, writes))
+            if writes:
+                self.risks.append(Risk("writes files", line))
+
+    def _word(self, node: Node) -> Word:
+        """The word with its quotes taken away, if that is all that happens to it."""
+        parts: list[str] = []
+        nodes = list(node.named_children) if node.type in ("concatenation", "command_name") else [node]
+        if node.type == "command_name" and nodes and nodes[0].type == "concatenation":
+            nodes = list(nodes[0].named_children)
+        text = self._text(node)
+        end = node.start_byte
+        for part in nodes:
+            if part.start_byte != end:
+                return Word(text, sure=False)  # the grammar left something out
+            end = part.end_byte
+            literal = self._literal(part)
+            if literal is None:
+                return Word(text, sure=False)
+            parts.append(literal)
+        if end != node.end_byte or (node.type == "concatenation" and _BRACES.search(text)):
+            return Word(text, sure=False)
+        return Word("".join(parts))
+
+    def _literal(self, node: Node) -> str | None:
+        text = self._text(node)
+        match node.type:
+            case "word" | "number" | "variable_name":
+                return None if _GLOB.search(text) or _BRACES.search(text) else _ESCAPE.sub(_unescaped, text)
+            case "raw_string":
+                return text[1:-1]
+            case "string" if all(child.type == "string_content" for child in node.named_children):
+                return _ESCAPE_IN_QUOTES.sub(_unescaped, text[1:-1])
+            case _:
+                return None
+
+    def _unread(self, why: str, node: Node) -> None:
+        self.unread.append(Unread(why, node.start_point[0] + 1))
+
+    def _text(self, node: Node) -> str:
+        return self.bytes[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    return "" if found[1] == "\n" else found[1]
+
+
+@cache
+def _parser() -> Parser:
+    return Parser(Language(tree_sitter_bash.language()))
+
+
+# -- shells within shells -----------------------------------------------------------------------------
+
+
+def _text_as_code(command: Command, depth: int) -> Reading | None:
+    """What a command runs that is given as text: `bash -c '…'`, `eval …`, `sudo sh -c '…'`, `python -c '…'`."""
+    found = [_given_text(one, depth) for one in (command, *inner_commands(command))]
+    readings = [reading for reading in found if reading is not None]
+    return joined(*readings) if readings else None
+
+
+def _given_text(command: Command, depth: int) -> Reading | None:
+    program, words = command.program, command.words[1:]
+    if program == "eval":
+        return _within(words, command.line, depth)
+    if program in SHELLS:
+        for place, word in enumerate(words):
+            if re.fullmatch(r"-\w*c\w*", word.text):
+                return _within(words[place + 1 : place + 2], command.line, depth)
+        if all(word.text.startswith(("-", "+")) for word in words):
+            return _opaque(f"{program} runs what it is given", command.line)
+        return None
+    if is_interpreter(program) and may_run_another(command):
+        return _opaque(f"{program} runs what it is given", command.line)
+    return None
+
+
+def _within(words: tuple[Word, ...], line: int, depth: int) -> Reading:
+    if not words or depth >= DEEPEST or not all(word.sure for word in words):
+        return _opaque("a command that only the run tells", line)
+    reading = read_shell(" ".join(word.text for word in words), depth + 1)
+    return moved(reading._replace(risks=(*reading.risks, Risk("runs text as code", 1))), line - 1)
+
+
+def _opaque(why: str, line: int) -> Reading:
+    return Reading(unread=(Unread(why, line),), risks=(Risk("runs text as code", line, grave=True),), lasting=True)
+
+
+# -- the plain reader ---------------------------------------------------------------------------------
+
+
+class _Signs(NamedTuple):
+    """The whole grammar of the plain reader."""
+
+    gap: re.Pattern[str] = re.compile(r"(?:[ \t\n]|#[^\n]*)*")
+    """Before a command."""
+    prefix: re.Pattern[str] = re.compile(r"(?:LANG|LANGUAGE|LC_[A-Z]+|TZ|NO_COLOR|COLUMNS|LINES)=[\w.,:/@-]*[ \t]+")
+    """Variables that change nothing but the look of what is printed."""
+    program: re.Pattern[str] = re.compile(r"[\w./:@%+,~^-]+(?=[ \t\n;|&]|\Z)")
+    blank: re.Pattern[str] = re.compile(r"[ \t]+(?:#[^\n]*)?|(?=[\n;|&]|\Z)")
+    redirection: re.Pattern[str] = re.compile(r"(?:2>&1|(?:[12]|&)?>>?[ \t]*/dev/null)(?=[ \t\n;|&]|\Z)")
+    word: re.Pattern[str] = re.compile(
+        r"""(?:[\w./:=@%+,~^*?-]|'[^']*'|"[^"$`\\!]*")+(?=[ \t\n;|&]|\Z)""",
+    )
+    binding: re.Pattern[str] = re.compile(r"&&|\|\||\|(?!&)")
+    """Between two commands."""
+    ending: re.Pattern[str] = re.compile(r"[;\n](?![;&])")
+    """After a command; another may follow."""
+    quoted: re.Pattern[str] = re.compile(r"""'([^']*)'|"([^"]*)\"""")
+
+
+_SIGNS = _Signs()
+
+
+def _plain(source: str) -> list[tuple[str, ...]] | None:
+    """The words of each command, None if there is anything else in the source."""
+    commands: list[tuple[str, ...]] = []
+    at = _skip(_SIGNS.gap, source, 0)
+    while at < len(source):
+        at = _skip(_SIGNS.prefix, source, at)
+        program = _SIGNS.program.match(source, at)
+        if program is None:
+            return None
+        words, at = [program.group()], program.end()
+        while (blank := _SIGNS.blank.match(source, at)) is not None and blank.end() > at:
+            at = blank.end()
+            if redirection := _SIGNS.redirection.match(source, at):
+                at = redirection.end()
+            elif word := _SIGNS.word.match(source, at):
+                if not _is_harmless(word.group()):
+                    return None
+                words.append(word.group())
+                at = word.end()
+        commands.append(tuple(_unquoted(word) for word in words))
+        if binding := _SIGNS.binding.match(source, at):
+            at = _skip(_SIGNS.gap, source, binding.end())
+            if at == len(source):
+                return None
+        elif ending := _SIGNS.ending.match(source, at):
+            at = _skip(_SIGNS.gap, source, ending.end())
+        elif at < len(source):
+            return None
+    return commands
+
+
+def _skip(sign: re.Pattern[str], source: str, at: int) -> int:
+    found = sign.match(source, at)
+    return at if found is None else found.end()
+
+
+def _is_harmless(word: str) -> bool:
+    """Names of files that a pattern finds must not be taken for options: it begins with a letter or a folder."""
+    bare = _SIGNS.quoted.sub("", word)
+    return not ("*" in bare or "?" in bare) or bool(re.match(r"[\w./~]", word))
+
+
+def _unquoted(word: str) -> str:
+    """As the grammar tells it: patterns for files keep their quotes."""
+    if _GLOB.search(_SIGNS.quoted.sub("", word)):
+        return word
+    return _SIGNS.quoted.sub(lambda found: found[1] if found[1] is not None else found[2], word)
+
+
+def _as_seen(command: Command) -> tuple[str, ...]:
+    return tuple(word.text for word in command.words)
