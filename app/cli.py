@@ -173,6 +173,8 @@ def app(
         raise SettingsError("The app needs a terminal.", hint='Without one: oi-tui run "TASK".')
     if os.environ.get("TERM", "dumb") in ("dumb", "unknown"):
         raise SettingsError("This terminal cannot show the app (TERM=dumb).", hint='Use: oi-tui run "TASK".')
+    # Textual paints at 60 frames a second, and a key waits for the next one while something streams in.
+    os.environ.setdefault("TEXTUAL_FPS", "120")
     gc.disable()  # nothing of what is imported now becomes garbage, and looking for it takes a fifth of the time
     # The app's world: Textual and the widgets, nothing of the engine's libraries.
     from oi_tui.app.client import EngineClient, ProcessClient

@@ -148,7 +148,7 @@ class OiTui(App[None]):
 
     def action_help(self) -> None:
         """Keys and commands."""
-        from oi_tui.app.screens.help import HelpScreen
+        from oi_tui.app.screens.help import HelpScreen  # it knows every widget that has keys
 
         if not isinstance(self.screen, HelpScreen):
             self.push_screen(HelpScreen())

@@ -4,8 +4,10 @@ It turns messages of widgets into verbs, and what the bridge says into calls of 
 what a block looks like, is known elsewhere.
 """
 
+import asyncio
 import time
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -85,7 +87,9 @@ class ChatScreen(Screen[None]):
 
     async def _complete(self) -> None:
         """What the first frame does without, then the engine that has something to show."""
-        from oi_tui.app.screens.parts import Parts  # with it come the timeline and the panels
+        # With it come the timeline and the panels; meanwhile, keys are not kept waiting.
+        await asyncio.to_thread(import_module, "oi_tui.app.screens.parts")
+        from oi_tui.app.screens.parts import Parts
 
         parts = Parts.make(self.bridge, self._settings.screen, self._graphics, self.palette, self._arming, self._clock)
         await self.query_one("#upper").mount(parts.pane, parts.variables)

@@ -8,14 +8,13 @@ from oi_tui.app.engine.blocks import Block, CodeBlock
 from oi_tui.app.engine.outputs import ErrorOutput, RichOutput, StreamOutput
 from oi_tui.app.engine.text import safe_text
 from oi_tui.app.screens.external_editor import suffix_of
+from oi_tui.app.screens.picture_screen import ENDINGS
 from oi_tui.app.screens.viewer import Content, JsonContent, TableContent, TextContent
 from oi_tui.widgets.timeline.logical import logical_text, output_text
 from oi_tui.widgets.timeline.outputs.table import Table, table_of
 from oi_tui.widgets.timeline.picture import original_of
 from oi_tui.widgets.viewer.json_tree import written
 from oi_tui.widgets.viewer.table_pane import as_csv
-
-_ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
 
 
 class Picture(NamedTuple):
@@ -66,7 +65,7 @@ def _of_output(output: object, number: int) -> list[Form]:
         return []
     if (picture := original_of(output)) is not None:
         data, mime = picture
-        return [Form("the picture", f"figure-{number}{_ENDINGS[mime]}", Picture(data, mime), lambda: data)]
+        return [Form("the picture", f"figure-{number}{ENDINGS[mime]}", Picture(data, mime), lambda: data)]
     if (table := table_of(output)) is not None:
         return [_table(table, number)]
     forms: list[Form] = []

@@ -22,7 +22,8 @@ _KEYS = (
     KeyLabel("s", "save", "save"),
     KeyLabel("esc", "back", "back"),
 )
-_ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
+ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
+"""How a file of this mime type ends."""
 
 
 class PictureScreen(Screen[None]):
@@ -48,7 +49,7 @@ class PictureScreen(Screen[None]):
         super().__init__()
         self._data = data
         self._title = title
-        self._file_name = name or f"figure{_ENDINGS.get(mime, '')}"
+        self._file_name = name or f"figure{ENDINGS.get(mime, '')}"
         self._folder = folder or Path.cwd()
         self._source = Source(data)
         # Who wants no pictures in the timeline still asked for this one.

@@ -47,7 +47,7 @@ class Display(NamedTuple):
 class RowStrip(Strip):
     """A finished row that knows its text: what a person means who copies it or searches in it."""
 
-    __slots__ = ["joint", "lead", "reach"]
+    __slots__ = ["joint", "lead", "painted", "reach"]
 
     def __init__(self, segments: Iterable[Segment], width: int, joint: str, lead: int, reach: int) -> None:
         super().__init__(segments, width)
@@ -57,6 +57,8 @@ class RowStrip(Strip):
         """Cells before the text: gutter, indentation of a row that goes on, line number."""
         self.reach = reach
         """Cell after the last one of the text; what follows only fills the row."""
+        self.painted: tuple[object, Strip] | None = None
+        """The row as it was last on the screen, and what it depends on: kept, so that its bytes are made once."""
 
 
 class Piece(Protocol):

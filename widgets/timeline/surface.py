@@ -10,6 +10,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from textual import events
+from textual.color import Color
+from textual.filter import LineFilter
 from textual.geometry import Region, Size
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
@@ -21,6 +23,7 @@ from textual.widget import Widget
 from oi_tui.widgets.timeline.gallery import Gallery
 from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.graphics_kitty import filtered
+from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.painting import framed, marked, selected, selected_text, thumb_rows, with_pill
 from oi_tui.widgets.timeline.pieces import Canvas
 from oi_tui.widgets.timeline.viewport import Row, Viewport
@@ -45,6 +48,14 @@ class Marks(NamedTuple):
     """First cell and the one after the last."""
     here: bool = False
     """Whether it is the place that was gone to."""
+
+
+class Finish(NamedTuple):
+    """What the look of a painted row depends on, beside the row itself."""
+
+    filters: Sequence[LineFilter]
+    background: Color
+    ink: Ink
 
 
 class Surface(ScrollView):
@@ -75,6 +86,7 @@ class Surface(ScrollView):
         self._view = Viewport(replace(canvas, gallery=self._gallery))
         self._clock = clock
         self._rows: list[Row] = []
+        self._finish = Finish([], Color(0, 0, 0), canvas.ink)
         self._marks: list[Marks] = []
         self._frame_timer: Timer | None = None
         self._last_frame = 0.0
@@ -158,9 +170,11 @@ class Surface(ScrollView):
         """The pill stands in the last row."""
         self.refresh(Region(0, max(0, self.size.height - 1), self.size.width, 1))
 
-    def watch_cursor(self) -> None:
-        """The bar in the gutter moves."""
-        self.refresh()
+    def watch_cursor(self, before: int | None, now: int | None) -> None:
+        """The bar in the gutter moves from one block to another."""
+        rows = [y for y, row in enumerate(self._rows) if row.block in (before, now)]
+        if rows:
+            self.refresh(Region(0, rows[0], self.size.width, rows[-1] - rows[0] + 1))
 
     # Scrolling
 
@@ -212,11 +226,13 @@ class Surface(ScrollView):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Rows for the compositor; by-passes the box model, which has nothing to add here."""
-        filters, background, overlay = self.get_line_filters(), self.background_colors[1], self._gallery.overlay
+        finish = Finish(self.get_line_filters(), self.background_colors[1], self._view.canvas.ink)
+        if finish != self._finish:
+            self._finish = finish
+        overlay = self._gallery.overlay
         strips = []
         for y in crop.line_range:
-            strip = filtered(self._painted(y), filters, background)
-            strips.append(strip.crop(crop.x, crop.x + crop.width))
+            strips.append(self._finished(y).crop(crop.x, crop.x + crop.width))
             if overlay is not None:
                 overlay.painted(y, self._rows[y].strip if y < len(self._rows) else None)
         return strips
@@ -228,6 +244,28 @@ class Surface(ScrollView):
         row = self._rows[y]
         return row.strip.apply_offsets(0, row.key)
 
+    def _finished(self, y: int) -> Strip:
+        """The row as it goes to the terminal. One on which nothing lies is the same object as long as it lives."""
+        row = self._rows[y] if y < len(self._rows) else None
+        finish = self._finish
+        bare = (
+            row is not None
+            and y not in self._thumb
+            and not self._marks[y].spans
+            and not self._has_cursor(row)
+            and self.text_selection is None
+            and not (self.unseen and y == self.size.height - 1)
+        )
+        if row is not None and bare and row.strip.painted is not None and row.strip.painted[0] is finish:
+            return row.strip.painted[1]
+        strip = filtered(self._painted(y), finish.filters, finish.background)
+        if row is not None and bare:
+            row.strip.painted = finish, strip
+        return strip
+
+    def _has_cursor(self, row: Row) -> bool:
+        return row.block == self.cursor and not row.last and self.has_focus
+
     def _painted(self, y: int) -> Strip:
         ink = self._view.canvas.ink
         row = self._rows[y] if y < len(self._rows) else None
@@ -236,8 +274,7 @@ class Surface(ScrollView):
             strip = marked(strip, marks.spans, ink.match_here if marks.here else ink.match)
         if row is not None and (selection := self.text_selection) is not None:
             strip = selected(strip, row.strip, selection.get_span(row.key), ink)
-        cursor = self.has_focus and row is not None and row.block == self.cursor and not row.last
-        strip = framed(strip, ink, cursor=cursor, thumb=y in self._thumb)
+        strip = framed(strip, ink, cursor=row is not None and self._has_cursor(row), thumb=y in self._thumb)
         if self.unseen and y == self.size.height - 1:
             return with_pill(strip, self.unseen, ink)
         return strip
