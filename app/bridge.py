@@ -77,7 +77,13 @@ class Bridge:
     """Owns the connection and the transcript of one screen."""
 
     def __init__(
-        self, connect: Connect, view: View, *, session_id: str | None = None, context_window: int | None = None
+        self,
+        connect: Connect,
+        view: View,
+        *,
+        session_id: str | None = None,
+        context_window: int | None = None,
+        sandbox: str = "",
     ) -> None:
         self.transcript = Transcript()
         self.stopped = False
@@ -86,6 +92,7 @@ class Bridge:
         self._view = view
         self._session_id = session_id
         self._context_window = context_window
+        self._sandbox = sandbox
         self._client: EngineClient | None = None
         self._verbs: asyncio.Queue[AnyVerb] = asyncio.Queue()
         self._again = asyncio.Event()
@@ -294,6 +301,7 @@ class Bridge:
             Status(
                 model=transcript.model,
                 approval=transcript.approval,
+                sandbox=self._sandbox,
                 activity=activity,
                 kernels=tuple(self._kernels.items()),
                 usage=transcript.usage,

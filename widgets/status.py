@@ -18,6 +18,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
 
     model: str = ""
     approval: ApprovalMode = "ask"
+    sandbox: str = ""
+    """What holds code back, in two words."""
     activity: str = ""
     """What goes on now, in a word or two; "" at rest."""
     kernels: tuple[tuple[str, KernelState], ...] = ()
@@ -70,6 +72,8 @@ def parts(status: Status) -> list[Part]:
     unasked = status.approval == "auto"
     found = [Part(safe_text(status.model) or "no model", _NAME, style="$text")]
     found.append(Part(_MODES[status.approval], 0 if unasked else 3, style="$warning" if unasked else "$dim"))
+    if status.sandbox:
+        found.append(Part(safe_text(status.sandbox), 2))
     if status.activity:
         found.append(Part(status.activity, 0, style="$accent"))
     usage = status.usage

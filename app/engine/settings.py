@@ -118,6 +118,14 @@ class ScreenSection(Section, frozen=True, kw_only=True):
     """Command for `$EDITOR`; empty takes VISUAL, EDITOR, then vi."""
 
 
+def sandbox_in_words(settings: SandboxSection) -> str:
+    """What holds code back, for a line that has little room: no kernel starts with less than is said here."""
+    if settings.mode == "danger-full-access":
+        return "no sandbox"
+    network = {"none": "no network", "hosts": f"{len(settings.hosts)} hosts", "full": "network"}[settings.network]
+    return f"sandbox{' read-only' if settings.mode == 'read-only' else ''}, {network}"
+
+
 class Settings(Section, frozen=True, kw_only=True):
     """All of it."""
 

@@ -132,7 +132,9 @@ class BlockActions:
 
     def _show_picture(self, picture: Picture) -> None:
         assert self.palette is not None
-        screen = PictureScreen(picture.data, picture.mime, self.graphics, self.palette, folder=self._folder)
+        screen = PictureScreen(
+            picture.data, picture.mime, self.graphics, self.palette, source=picture.source, folder=self._folder
+        )
         self._place.app.push_screen(screen)
 
     async def _save(self, block: Block) -> None:

@@ -23,7 +23,7 @@ from oi_tui.app.commands import Typed, WrongArgument, bindings, meaning, slash_c
 from oi_tui.app.engine.blocks import Block, UserBlock
 from oi_tui.app.engine.events import DecisionRequested, InputRequested
 from oi_tui.app.engine.protocol import FetchEnded, FetchProgressed, ModelsFound, VariableSeen, VariablesFound
-from oi_tui.app.engine.settings import Settings
+from oi_tui.app.engine.settings import Settings, sandbox_in_words
 from oi_tui.app.engine.text import safe_text
 from oi_tui.app.engine.verbs import Interrupt
 from oi_tui.app.screens.bottom import Bottom
@@ -61,7 +61,13 @@ class ChatScreen(Screen[None]):
         clock: Clock = time.monotonic,
     ) -> None:
         super().__init__()
-        self.bridge = Bridge(connect, self, session_id=session_id, context_window=settings.model.context_window)
+        self.bridge = Bridge(
+            connect,
+            self,
+            session_id=session_id,
+            context_window=settings.model.context_window,
+            sandbox=sandbox_in_words(settings.sandbox),
+        )
         self.palette = palette
         self._settings = settings
         self._clock = clock

@@ -5,14 +5,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from oi_tui.app.engine.blocks import Block, CodeBlock
+from oi_tui.app.engine.figures import SVG_TYPE
 from oi_tui.app.engine.outputs import ErrorOutput, RichOutput, StreamOutput
 from oi_tui.app.engine.text import safe_text
 from oi_tui.app.screens.external_editor import suffix_of
 from oi_tui.app.screens.picture_screen import ENDINGS
 from oi_tui.app.screens.viewer import Content, JsonContent, TableContent, TextContent
 from oi_tui.widgets.timeline.logical import logical_text, output_text
+from oi_tui.widgets.timeline.outputs.svg import SvgSource, can_draw
 from oi_tui.widgets.timeline.outputs.table import Table, table_of
 from oi_tui.widgets.timeline.picture import original_of
+from oi_tui.widgets.timeline.pixels import Source
 from oi_tui.widgets.viewer.json_tree import written
 from oi_tui.widgets.viewer.table_pane import as_csv
 
@@ -22,6 +25,8 @@ class Picture(NamedTuple):
 
     data: bytes
     mime: str
+    source: Source | None = None
+    """What shows it, where that is not `data`."""
 
 
 class Form(NamedTuple):
@@ -66,6 +71,8 @@ def _of_output(output: object, number: int) -> list[Form]:
     if (picture := original_of(output)) is not None:
         data, mime = picture
         return [Form("the picture", f"figure-{number}{ENDINGS[mime]}", Picture(data, mime), lambda: data)]
+    if isinstance(svg := output.data.get(SVG_TYPE), str) and svg.strip():
+        return [_drawing(svg, number)]
     if (table := table_of(output)) is not None:
         return [_table(table, number)]
     forms: list[Form] = []
@@ -75,7 +82,6 @@ def _of_output(output: object, number: int) -> list[Form]:
         forms.append(Form("the JSON", f"result-{number}.json", content, lambda: written(value).encode()))
     for mime, ending in (
         ("text/html", "html"),
-        ("image/svg+xml", "svg"),
         ("text/markdown", "md"),
         ("text/latex", "tex"),
     ):
@@ -84,6 +90,12 @@ def _of_output(output: object, number: int) -> list[Form]:
     if not forms and isinstance(text := output.data.get("text/plain"), str):
         forms.append(_text("the result", text, f"result-{number}.txt"))
     return forms
+
+
+def _drawing(svg: str, number: int) -> Form:
+    data = svg.encode("utf-8", "replace")
+    shown = Picture(data, SVG_TYPE, SvgSource(svg)) if can_draw() else TextContent("the drawing", svg, ".svg")
+    return Form("the drawing", f"drawing-{number}.svg", shown, lambda: data)
 
 
 def _table(table: Table, number: int) -> Form:

@@ -22,7 +22,13 @@ _KEYS = (
     KeyLabel("s", "save", "save"),
     KeyLabel("esc", "back", "back"),
 )
-ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
+ENDINGS = {
+    "image/png": ".png",
+    "image/jpeg": ".jpg",
+    "image/gif": ".gif",
+    "image/webp": ".webp",
+    "image/svg+xml": ".svg",
+}
 """How a file of this mime type ends."""
 
 
@@ -42,16 +48,18 @@ class PictureScreen(Screen[None]):
         graphics: Graphics,
         palette: Palette,
         *,
+        source: Source | None = None,
         title: str = "figure",
         name: str = "",
         folder: Path | None = None,
     ) -> None:
+        """`data` is what is saved; `source` shows it where its bytes are no picture by themselves: an SVG."""
         super().__init__()
         self._data = data
         self._title = title
         self._file_name = name or f"figure{ENDINGS.get(mime, '')}"
         self._folder = folder or Path.cwd()
-        self._source = Source(data)
+        self._source = source or Source(data)
         # Who wants no pictures in the timeline still asked for this one.
         self._graphics = graphics if graphics.protocol != "none" else graphics._replace(protocol="half")
         self._palette = palette

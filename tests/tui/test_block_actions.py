@@ -321,6 +321,20 @@ async def test_z_brings_the_picture_on_the_whole_screen_and_s_keeps_the_bytes_th
         assert (tmp_path / "figure-1.png").read_bytes() == base64.b64decode(picture())
 
 
+async def test_a_drawing_is_zoomed_and_saved_as_it_was_written(play, tmp_path):
+    svg = '<svg xmlns="http://www.w3.org/2000/svg" width="60" height="40"><rect width="60" height="40"/></svg>'
+    async with play() as stage:
+        run_with(stage, RichOutput(data={"image/svg+xml": svg}))
+        await focused(stage)
+        await stage.pilot.press("z")
+        await until(stage, lambda: isinstance(stage.app.screen, PictureScreen))
+        await stage.pilot.press("s")
+        await until(stage, lambda: isinstance(stage.app.screen, SaveAsScreen))
+        await stage.pilot.press("enter")
+        await until(stage, lambda: (tmp_path / "figure.svg").exists())
+        assert (tmp_path / "figure.svg").read_text() == svg
+
+
 async def test_the_pager_and_the_editor_get_a_copy(play, monkeypatch, tmp_path):
     program = tmp_path / "program"
     program.write_text(f'#!/bin/sh\nfor last; do :; done\ncp "$last" {tmp_path}/seen\n')

@@ -77,9 +77,14 @@ def of(output: RichOutput) -> Picture | SvgLine | None:
     drawing = drawing_of(svg)
     if len(svg) > MOST_CHARACTERS:
         return SvgLine(drawing, "too long to be drawn here")
-    if find_spec("cairosvg") is None:
+    if not can_draw():
         return SvgLine(drawing, "to see such drawings here: pip install 'oi-tui[svg]'")
     return Picture.of(SvgSource(svg), f"drawing · {drawing.title}" if drawing.title else "drawing")
+
+
+def can_draw() -> bool:
+    """Whether cairosvg is installed."""
+    return find_spec("cairosvg") is not None
 
 
 def png_of(svg: str, size: tuple[int, int]) -> bytes:
