@@ -52,15 +52,11 @@ def read_rules(path: Path, origin: Origin, *, owner: int) -> tuple[Rule, ...]:
     except OSError as error:
         what = "is a link" if path.is_symlink() else f"cannot be read: {error.strerror}"
         raise _refused(path, what) from error
-    with os.fdopen(descriptor, "rb") as file:
-        state = os.fstat(descriptor)
-        if not stat.S_ISREG(state.st_mode):
-            raise _refused(path, "is no plain file")
-        if state.st_uid not in (owner, 0):
-            raise _refused(path, "belongs to somebody else")
-        if state.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            raise _refused(path, f"can be written by others (chmod go-w {path} mends that)")
-        data = file.read(LARGEST + 1)
+    try:
+        _check(path, os.fstat(descriptor), owner)
+        data = _all_of(descriptor)
+    finally:
+        os.close(descriptor)
     if len(data) > LARGEST:
         raise _refused(path, f"is larger than {LARGEST:,} bytes")
     try:
@@ -68,6 +64,22 @@ def read_rules(path: Path, origin: Origin, *, owner: int) -> tuple[Rule, ...]:
     except UnicodeDecodeError as error:
         raise _refused(path, "is not UTF-8") from error
     return parse_rules(text, str(path), origin)
+
+
+def _check(path: Path, state: os.stat_result, owner: int) -> None:
+    if not stat.S_ISREG(state.st_mode):
+        raise _refused(path, "is no plain file")
+    if state.st_uid not in (owner, 0):
+        raise _refused(path, "belongs to somebody else")
+    if state.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise _refused(path, f"can be written by others (chmod go-w {path} mends that)")
+
+
+def _all_of(descriptor: int) -> bytes:
+    data = b""
+    while len(data) <= LARGEST and (more := os.read(descriptor, LARGEST + 1)):
+        data += more
+    return data
 
 
 def _refused(path: Path, what: str) -> SettingsError:

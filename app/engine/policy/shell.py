@@ -158,11 +158,12 @@ class _Walk:
             self._unread("a command that only the run tells", node)
         if command.program in WRAPPERS and len(command.words) > LOOKED_AT:
             self._unread("more words than are looked at", node)
-        for one in (command, *inner_commands(command)):
-            self.risks += [Risk(what, command.line, grave) for what, grave in effects(one)]
-            self.lasting = self.lasting or one.program in _LASTING
-        writes = any(one.program in DELETES | WRITES for one in (command, *inner_commands(command)))
-        self._paths(command, writes)
+        inner = inner_commands(command)
+        behind = next((found for one in inner if (found := effects(one))), [])  # the rests of its words do not count
+        self.risks += [Risk(what, command.line, grave) for what, grave in (*effects(command), *behind)]
+        programs = {one.program for one in (command, *inner)}
+        self.lasting = self.lasting or not programs.isdisjoint(_LASTING)
+        self._paths(command, writes=not programs.isdisjoint(DELETES | WRITES))
 
     def _paths(self, command: Command, writes: bool) -> None:
         if len(command.words) > MANY_WORDS:

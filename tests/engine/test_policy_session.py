@@ -1,0 +1,194 @@
+"""The policy in the loop: the model is told what is denied, the rule is named that allows, a question has labels."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import aclosing
+
+import msgspec
+import pytest
+
+from oi_tui.app.engine.blocks import CodeBlock
+from oi_tui.app.engine.events import AnyEvent, DecisionMade, DecisionRequested, Event, ExecutionStarted, TurnEnded
+from oi_tui.app.engine.kernels.base import RunFinished
+from oi_tui.app.engine.loop.session import Events, Session
+from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.rules import Verdict, short_form
+from oi_tui.app.engine.settings import LoopSection
+from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel
+from oi_tui.app.engine.verbs import Decide
+
+OK = [RunFinished(status="ok")]
+
+
+def bash(source: str) -> str:
+    return f"I'll look.\n\n```bash\n{source}\n```\n"
+
+
+def python(source: str) -> str:
+    return f"I'll look.\n\n```python\n{source}\n```\n"
+
+
+def make(
+    model: FakeModel,
+    *sources: str,
+    approve="ask",
+    can_ask: bool = True,
+    mode="bypassPermissions",
+    **rules: tuple[str, ...],
+) -> Session:
+    verdicts: tuple[Verdict, ...] = ("allow", "ask", "deny")
+    policy = Policy(
+        mode=mode, rules=tuple(short_form(text, verdict) for verdict in verdicts for text in rules.get(verdict, ()))
+    )
+    answers = dict.fromkeys(sources, OK)
+    kernels = FakeKernels(shell=FakeKernel(answers), python=FakeKernel(answers))
+    return Session(kernels=kernels, settings=LoopSection(approve=approve), model=model, can_ask=can_ask, policy=policy)
+
+
+async def play(events: Events, react: Callable[[AnyEvent], None] = lambda event: None) -> list[AnyEvent]:
+    seen: list[AnyEvent] = []
+    async with asyncio.timeout(10), aclosing(events):
+        async for event in events:
+            seen.append(event)
+            react(event)
+    return seen
+
+
+def of(kind: type[Event], events: list[AnyEvent]) -> list:
+    return [event for event in events if isinstance(event, kind)]
+
+
+def answering(session: Session, verdict, **more) -> Callable[[AnyEvent], None]:
+    def react(event: AnyEvent) -> None:
+        if isinstance(event, DecisionRequested):
+            session.decide(Decide(request_id=event.request_id, verdict=verdict, **more))
+
+    return react
+
+
+def told(model: FakeModel) -> str:
+    return model.requests[-1].messages[-1].text
+
+
+@pytest.mark.parametrize("approve", ["ask", "auto"])
+async def test_L15_what_a_rule_denies_does_not_run_and_the_model_is_told_by_which_rule(approve: str) -> None:
+    model = FakeModel(bash("ls; rm -rf x"), "I see.")
+    session = make(model, approve=approve, deny=("Shell(rm *)",))
+    events = await play(session.run("go"))
+    assert not of(ExecutionStarted, events)
+    assert not of(DecisionRequested, events)
+    [made] = of(DecisionMade, events)
+    assert (made.verdict, made.decider, made.reason) == ("skip", "rule", "denied by the rule Shell(rm *)")
+    assert "[not run: denied by the rule Shell(rm *)]" in told(model)
+    assert of(TurnEnded, events)[0].reason == "done"
+
+
+async def test_what_a_rule_allows_runs_without_a_question_and_names_the_rule() -> None:
+    session = make(FakeModel(bash("git log -3"), "Done."), "git log -3", allow=("Shell(git log *)",))
+    events = await play(session.run("go"))
+    assert not of(DecisionRequested, events)
+    [made] = of(DecisionMade, events)
+    assert (made.verdict, made.decider, made.reason) == ("run", "rule", "allowed by the rule Shell(git log *)")
+    assert of(ExecutionStarted, events)
+
+
+async def test_a_question_carries_the_labels_and_the_rule_that_asks() -> None:
+    session = make(FakeModel(bash("ls\nrm x"), "Done."), "ls\nrm x", approve="auto", ask=("Shell(rm *)",))
+    [asked] = of(DecisionRequested, await play(session.run("go"), answering(session, "run")))
+    assert asked.labels == ("deletes files, line 2",)
+    assert asked.why == "asked because of the rule Shell(rm *)"
+
+
+async def test_a_question_of_the_mode_ask_has_labels_and_no_reason() -> None:
+    session = make(FakeModel(python("import os\nos.remove('x')"), "Done."), "import os\nos.remove('x')")
+    [asked] = of(DecisionRequested, await play(session.run("go"), answering(session, "run")))
+    assert (asked.labels, asked.why) == (("deletes files, line 2",), "")
+
+
+async def test_L12_the_repeat_guard_asks_about_what_a_rule_allows() -> None:
+    model = FakeModel(bash("git log"), bash("git log"), "Done.")
+    session = make(model, "git log", allow=("Shell(git log *)",))
+    events = await play(session.run("go"), answering(session, "run"))
+    assert [made.decider for made in of(DecisionMade, events)] == ["rule", "person"]
+    assert "has just run" in of(DecisionRequested, events)[0].why
+
+
+async def test_always_answers_the_mode_but_not_a_rule_that_asks() -> None:
+    code = "rm x"
+    for rules, deciders in (({}, ["person", "grant"]), ({"ask": ("Shell(rm *)",)}, ["person", "person"])):
+        session = make(FakeModel(bash(code), "Done.", bash(code), "Done."), code, **rules)
+        events = await play(session.run("go"), answering(session, "always"))
+        events += await play(session.run("again"), answering(session, "always"))
+        assert [made.decider for made in of(DecisionMade, events)] == deciders
+
+
+async def test_L16_edited_code_is_held_to_the_rules_that_deny() -> None:
+    model = FakeModel(bash("ls"), "I see.")
+    session = make(model, "rm x", deny=("Shell(rm *)",))
+    events = await play(session.run("go"), answering(session, "edit", source="rm x"))
+    assert not of(ExecutionStarted, events)
+    assert "denied by the rule Shell(rm *)" in told(model)
+
+
+@pytest.mark.parametrize(("approve", "mode"), [("auto", "default"), ("auto", "auto"), ("ask", "bypassPermissions")])
+async def test_L17_of_the_session_and_the_policy_the_stricter_mode_wins(approve: str, mode: str) -> None:
+    session = make(FakeModel(python("1"), "Done."), "1", approve=approve, mode=mode)
+    events = await play(session.run("go"), answering(session, "run"))
+    assert len(of(DecisionRequested, events)) == 1
+
+
+async def test_L17_switching_to_auto_does_not_switch_the_policy_off() -> None:
+    session = make(FakeModel(python("1"), "Done."), "1", mode="default")
+    session.set_approval("auto")
+    [asked] = of(DecisionRequested, await play(session.run("go"), answering(session, "run")))
+    assert asked.why == "asked because of the mode “default”"
+
+
+async def test_the_mode_plan_runs_nothing_and_ends_the_turn() -> None:
+    session = make(FakeModel(python("1")), "1", approve="auto", mode="plan")
+    events = await play(session.run("go"))
+    assert of(TurnEnded, events)[0].reason == "refused"
+    assert not of(ExecutionStarted, events)
+
+
+async def test_the_mode_dont_ask_refuses_what_no_rule_allows_and_goes_on() -> None:
+    model = FakeModel(bash("ls"), bash("git log"), "Done.")
+    session = make(model, "git log", mode="dontAsk", allow=("Shell(git log *)",))
+    events = await play(session.run("go"))
+    assert [(made.verdict, made.decider) for made in of(DecisionMade, events)] == [("skip", "mode"), ("run", "rule")]
+    assert of(TurnEnded, events)[0].reason == "done"
+
+
+async def test_where_nobody_can_be_asked_what_a_rule_asks_about_is_refused_and_told() -> None:
+    model = FakeModel(bash("rm x"), "I see.")
+    session = make(model, approve="auto", can_ask=False, ask=("Shell(rm *)",))
+    events = await play(session.run("go"))
+    assert not of(ExecutionStarted, events)
+    assert "there is nobody to approve it, which is needed because of the rule Shell(rm *)" in told(model)
+    assert of(TurnEnded, events)[0].reason == "done"
+
+
+@pytest.mark.parametrize("by_person", [False, True])
+async def test_after_a_shell_was_changed_no_rule_allows_by_name_until_it_is_fresh(by_person: bool) -> None:
+    trick = "git() { rm x; }"
+    model = FakeModel(*([] if by_person else [bash(trick), "Ok."]), bash("git log"), "Done.")
+    session = make(model, trick, "git log", allow=("Shell(git log *)",))
+    if by_person:
+        await play(session.run_code("shell", trick))
+    else:
+        await play(session.run("go"), answering(session, "run"))
+    assert of(DecisionRequested, await play(session.run("log"), answering(session, "run")))
+
+
+async def test_stored_questions_from_before_there_were_labels_still_load() -> None:
+    old = b'{"type":"DecisionRequested","request_id":"r","block_id":"b","language":"python","source":"1","sha256":""}'
+    assert msgspec.json.decode(old, type=AnyEvent).labels == ()
+    new = DecisionRequested(request_id="r", block_id="b", language="python", source="1", sha256="", labels=("a", "b"))
+    assert msgspec.json.decode(msgspec.json.encode(new), type=AnyEvent) == new
+
+
+async def test_a_denied_block_is_refused_in_the_transcript_with_its_rule() -> None:
+    session = make(FakeModel(bash("rm x"), "I see."), deny=("Shell(rm *)",))
+    await play(session.run("go"))
+    [code] = [block for block in session.transcript.blocks if isinstance(block, CodeBlock)]
+    assert (code.state, code.refusal) == ("refused", "denied by the rule Shell(rm *)")

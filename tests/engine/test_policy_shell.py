@@ -1,0 +1,390 @@
+"""Rules for shell commands: none allows a part that it does not cover, and no denial is ever talked away."""
+
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from oi_tui.app.engine.policy.decide import Decision, Policy, Request, decide
+from oi_tui.app.engine.policy.programs import LOOKED_AT
+from oi_tui.app.engine.policy.reading import LONGEST_SHELL
+from oi_tui.app.engine.policy.rules import Verdict, short_form
+from oi_tui.app.engine.policy.shell import NESTED, read_shell
+
+
+def policy(*, allow: tuple[str, ...] = (), ask: tuple[str, ...] = (), deny: tuple[str, ...] = (), **more) -> Policy:
+    given: list[tuple[Verdict, tuple[str, ...]]] = [("allow", allow), ("ask", ask), ("deny", deny)]
+    rules = tuple(short_form(text, verdict) for verdict, texts in given for text in texts)
+    return Policy(rules=rules, **more)
+
+
+def decided(source: str, rules: Policy, approval="ask", **more) -> Decision:
+    return decide(Request("shell", source, **more), rules, approval)
+
+
+LOG = policy(allow=("Shell(git log *)",))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        *("git log", "git log -3 --oneline", "git log; git log -1", "git log && git log\n", "git log | git log"),
+        *("git log 'a b' \"c d\"", "git log src/*.py", "git log 2>/dev/null", "git log >/dev/null 2>&1"),
+        *("# what was done\ngit log  # lately\n", "LC_ALL=C git log", "  git log -3 ;\n\n"),
+    ],
+)
+def test_U12_what_a_rule_covers_runs_and_the_rule_is_named(source: str) -> None:
+    found = decided(source, LOG)
+    assert (found.verdict, found.ground, found.by) == ("allow", "rule", "the rule Shell(git log *)")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        *("git logout", "git", "git status", "git log && rm x", "git log; rm x", "git log | sh", "git log & rm x"),
+        *("git log\nrm x", "git log $(rm x)", "git log `rm x`", "git log <(rm x)", "git log >(tee x)", "git log > out"),
+        *(
+            "git log >> out",
+            "git log &> out",
+            "cat <<E\n$(rm x)\nE",
+            "git log <<E\n$(rm x)\nE",
+            "git log ${x:-$(rm x)}",
+        ),
+        *(
+            "git log &&& rm x",
+            "git log &",
+            "git log || rm x",
+            "git log |& cat",
+            "git log < /etc/passwd",
+            "(git log; rm)",
+        ),
+        *("git log $x", "git log \\\n; rm x", "git log \\; rm", "git log \r rm", "git log <<<x", "! git log", ""),
+        *(
+            "git log ;; git log",
+            "git log ; ; rm",
+            "{ git log; }",
+            "if git log; then rm x; fi",
+            "while git log; do rm; done",
+        ),
+        *(
+            "git log () { rm x; }",
+            "git() { rm x; }; git log",
+            "alias git=rm; git log",
+            "x=1; git log",
+            "git log *",
+            "git log -*",
+        ),
+        *(
+            "git log ?x",
+            "git log ''*",
+            "git log {a,b}",
+            "git log $'\\n'",
+            "git log [a-z]*",
+            "git log !!",
+            "git log #x\nrm",
+        ),
+    ],
+)
+def test_U12_a_part_that_the_rule_does_not_cover_is_asked_about(source: str) -> None:
+    assert decided(source, LOG).verdict == "ask"
+
+
+EVERY = policy(
+    allow=tuple(
+        f"Shell({name} *)"
+        for name in (
+            *(
+                "env",
+                "xargs",
+                "find",
+                "git",
+                "bash",
+                "python -m",
+                "sed",
+                "awk",
+                "tar",
+                "echo",
+                "sudo",
+                "timeout",
+                "eval",
+            ),
+            *(
+                "time",
+                "command",
+                "exec",
+                "export",
+                "sort",
+                "curl",
+                "rsync",
+                "ssh",
+                "cd",
+                "git log",
+                "python3 -c",
+                "nice",
+            ),
+        )
+    )
+)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        *("env rm x", "xargs rm", "find . -exec rm {} +", "find . -delete", "git -c core.pager=sh log", "eval rm x"),
+        *("GIT_PAGER='rm x' git log", "bash -c 'rm x'", "python3 -c 'print(1)'", "sed 1e f", "sed s/a/b/e f"),
+        *("awk 'BEGIN{system(\"rm x\")}'", "tar xf a --checkpoint-action=exec=rm", "tar xf a --checkpoint-act exec=rm"),
+        *("{rm,-rf,x}", "$'\\x72m' x", "$x -rf", "echo | xargs rm", "sudo rm x", "timeout 5 rm x", "time rm x"),
+        *(
+            "command rm x",
+            "exec rm x",
+            "export PATH=/tmp",
+            "sort --compress-program=rm f",
+            "sort -o f g",
+            "curl -o f u",
+        ),
+        *("rsync -e rm a b", "ssh host rm x", "git log --output=f", "git --exec-path=/tmp log", "git log --ext-diff"),
+        *("bash", "echo rm x | bash", "nice rm", "/bin/git log", "./git log", "git -C /tmp log"),
+    ],
+)
+def test_U13_no_pattern_with_a_star_covers_what_can_run_another_command(source: str) -> None:
+    assert decided(source, EVERY).verdict == "ask"
+
+
+def test_U13_spelled_out_completely_such_a_command_is_allowed() -> None:
+    spelled = policy(allow=("Shell(find . -name x -delete)", "Shell(python -m pytest *)"))
+    assert decided("find . -name x -delete", spelled).verdict == "allow"
+    assert decided("find . -name y -delete", spelled).verdict == "ask"
+    assert decided("python -m pytest -q tests", spelled).verdict == "allow"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        *(
+            "rm x",
+            "/bin/rm x",
+            "\\rm x",
+            "'rm' x",
+            "r''m x",
+            'r"m" x',
+            "sudo rm x",
+            "sudo -u root -- rm x",
+            "env A=1 rm x",
+        ),
+        *(
+            "xargs -0 rm",
+            "find . -exec rm {} +",
+            "timeout 5 nice rm x",
+            "bash -c 'rm x'",
+            "bash -lc 'cd /; rm x'",
+            "eval 'rm x'",
+        ),
+        *("sudo sh -c 'rm x'", "git log; rm x", "git log | xargs -I{} rm {}", "echo $(rm x)", "cat <<E\n$(rm x)\nE"),
+        *("if true; then rm x; fi", "f() { rm x; }", "for i in a; do rm $i; done", "( rm x )", "echo `rm x`", "rm x &"),
+        *(
+            "git log\nrm x",
+            "diff <(rm x) y",
+            "A=1 rm x",
+            "git log &&& rm x",
+            "echo ${x:-$(rm x)}",
+            "time rm x",
+            "! rm x",
+        ),
+    ],
+)
+@pytest.mark.parametrize("approval", ["ask", "auto"])
+def test_U15_a_denied_command_is_found_wherever_it_hides(source: str, approval: str) -> None:
+    rules = policy(allow=("Shell(rm *)", "Shell(git log *)"), ask=("Shell(rm x)",), deny=("Shell(rm *)",))
+    found = decided(source, rules, approval)
+    assert (found.verdict, found.by) == ("deny", "the rule Shell(rm *)")
+
+
+def test_U15_of_all_rules_the_strictest_wins_whatever_the_order_and_the_length() -> None:
+    rules = policy(allow=("Shell(git push origin main)",), ask=("Shell(git *)",), deny=())
+    assert decided("git push origin main", rules, "auto").verdict == "ask"
+    assert (
+        decided("git push origin main", policy(allow=("Shell(git push origin main)",), deny=("Shell",))).verdict
+        == "deny"
+    )
+
+
+@pytest.mark.parametrize(
+    "source", ["$x -rf", "$'\\x72m' x", "echo x | sh", 'bash -c "$y"', "python -c 'x'", "e(", "eval $z", "{rm,-rf,x}"]
+)
+def test_U13_what_could_be_denied_is_asked_about_even_where_everything_runs(source: str) -> None:
+    found = decided(source, policy(deny=("Shell(rm *)",)), "auto")
+    assert found.verdict == "ask"
+    assert "a part that cannot be read" in found.by
+    assert decided(source, policy(), "auto").verdict == "allow"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "echo " + "a" * 1_000_000,
+        "rm x;" * (LONGEST_SHELL // 5 + 1),
+        "$(" * 100_000,
+        "(" * (NESTED + 1),
+        "echo " + "(" * 40_000 + " rm x",
+    ],
+    ids=["long", "many", "deep", "brackets", "hidden behind brackets"],
+)
+def test_U14_what_is_too_long_or_too_deep_is_not_looked_at_and_no_denial_becomes_a_question(source: str) -> None:
+    assert read_shell(source).unseen
+    assert decided(source, policy(allow=("Shell(echo *)",))).verdict == "ask"
+    assert decided(source, policy(deny=("Shell(rm *)",)), "auto").verdict == "deny"
+
+
+def test_U14_five_thousand_commands_are_all_seen() -> None:
+    source = "git log;" * 5_000
+    assert decided(source, LOG).verdict == "allow"
+    assert decided(source + "rm x", policy(deny=("Shell(rm *)",)), "auto").verdict == "deny"
+
+
+def test_U13_words_beyond_those_that_are_looked_at_hide_nothing() -> None:
+    source = "env " + "A=1 " * LOOKED_AT + "rm x"
+    assert decided(source, policy(deny=("Shell(rm *)",)), "auto").verdict == "ask"
+
+
+def test_a_shell_that_was_changed_allows_nothing_by_name() -> None:
+    assert decided("git() { rm x; }", LOG).lasting
+    assert not decided("git log", LOG).lasting
+    assert decided("git log", LOG, changed=True).verdict == "ask"
+
+
+@pytest.mark.parametrize(
+    "source", ["export PATH=/tmp", "PATH=/tmp", "alias git=rm", "source x", "eval $x", "set -e", "f() { :; }"]
+)
+def test_what_changes_the_meaning_of_later_words_is_told(source: str) -> None:
+    assert decided(source, LOG).lasting
+
+
+@pytest.mark.parametrize(
+    ("source", "labels"),
+    [
+        ("ls\nrm -rf build\ncurl -s u | tee log", ("deletes files, line 2", "network, line 3", "writes files, line 3")),
+        ("sudo pip install x", ("asks for more rights, line 1", "network, line 1", "installs packages, line 1")),
+        ("rm a\nrm b\nrm c\nrm d", ("deletes files, lines 1, 2, 3 …",)),
+        ("rm a\nrm b", ("deletes files, lines 1 and 2",)),
+        ("cat ~/.ssh/id_rsa", ("names a place of secrets, line 1",)),
+        ("echo a > b", ("writes files, line 1",)),
+        ("ls -la | head", ()),
+        ("bash -c 'ls\nrm x'", ("deletes files, line 2", "runs text as code, line 1")),
+    ],
+)
+def test_risks_are_told_in_plain_words_with_their_lines(source: str, labels: tuple[str, ...]) -> None:
+    assert decided(source, policy()).labels == labels
+
+
+def test_rules_for_files_speak_of_redirections_and_of_what_programs_are_given() -> None:
+    rules = policy(deny=("Edit(secret/**)", "Read(~/.ssh/**)"), base=short_base())
+    for source in (
+        "echo x > secret/a",
+        "rm secret/a/b",
+        "cp x ./a/../secret/y",
+        "cat /home/me/.ssh/id",
+        "cat ~/.ssh/id",
+    ):
+        assert decided(source, rules, "auto").verdict == "deny", source
+    for source in ("cat secret/a", "echo x > other", "ls ~"):
+        assert decided(source, rules, "auto").verdict == "allow", source
+    assert decided("cd secret; echo x > a", rules, "auto").verdict == "ask"
+    assert decided("rm -rf .", rules, "auto").verdict == "ask"
+
+
+def short_base():
+    return Policy().base._replace(cwd="/work", home="/home/me")
+
+
+# -- fuzzing ------------------------------------------------------------------------------------------
+
+COVERED = st.sampled_from(
+    ["git log", "git log -3", "git log 'a b'", 'git log "c" d', "LC_ALL=C git log", "git log x/*.py"]
+)
+UNCOVERED = st.sampled_from([
+    *("rm -rf x", "rm", "git logout", "git push", "echo", "bash -c 'git log'", "env git log", "PAGER=x git log"),
+    *("$(git log)", "`rm`", "<(rm)", "f() { rm; }", "x=1", "> out", "git -c a=b log", "./git log", "exec git"),
+])  # fmt: skip
+JOINED = st.sampled_from(
+    [";", "&&", "||", "|", "\n", "&", " ", "\n\n", ";\n", "|&", " # c\n", "&&\n", "\t", "\\\n", "\r\n"]
+)
+
+
+@given(st.lists(COVERED, max_size=3), UNCOVERED, st.lists(COVERED, max_size=3), JOINED)
+def test_U12_no_line_with_an_uncovered_part_is_ever_allowed(before, part, after, join) -> None:
+    for sign in (join, f" {join} "):
+        source = sign.join((*before, part, *after))
+        if sign.strip(" \t\\\n") or "\n" in sign.replace("\\\n", "") or not before:  # a blank makes it an argument
+            assert decided(source, LOG).verdict == "ask", source
+
+
+PIECES = st.sampled_from([
+    *("git log", " ", " ", "-3", ";", "\n", "&&", "||", "|", "&", "rm x", "$(rm x)", "`rm x`", "<(rm x)", "'"),
+    *('"', "\\", "#", "{", "}", "$", "x=1", "*", "?", "(", ")", "!", "<<E\n", "\nE\n", "-", "2>&1", ">/dev/null", "\r"),
+    *("=", "LC_ALL=C ", "TZ=a ", "~", "git", "log", "%", ":", "é", "[", "]", "^", "2", ">", "<", "&>", "\x00"),
+])  # fmt: skip
+
+
+class Bash:
+    """What bash itself makes of a source: the commands that it runs, and the files that appear."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="policy-"))
+        programs = self.folder / "bin"
+        programs.mkdir()
+        for name in ("git", "rm"):
+            (programs / name).write_text("#!/bin/sh\nexit 0\n")
+            (programs / name).chmod(0o755)
+        self.path = str(programs)
+
+    def run(self, source: str) -> tuple[list[str], list[str]]:
+        cwd = Path(tempfile.mkdtemp(dir=self.folder))
+        reads, writes = os.pipe()
+        script = f'trap \'builtin printf "%s\\0" "$BASH_COMMAND" >&{writes}\' DEBUG\n{source}'
+        with os.fdopen(reads, "rb") as log:
+            subprocess.run(
+                ["/bin/bash", "--norc", "--noprofile", "-T", "-c", script],
+                cwd=cwd,
+                env={"PATH": self.path},
+                pass_fds=(writes,),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=20,
+                check=False,
+            )
+            os.close(writes)
+            ran = log.read().decode(errors="replace").split("\0")[:-1]
+        return ran, [entry.name for entry in cwd.iterdir()]
+
+
+@pytest.fixture(scope="module")
+def bash() -> Bash:
+    return Bash()
+
+
+@settings(max_examples=1_500, deadline=None)
+@given(source=st.lists(PIECES, max_size=9).map("".join))
+@example("git log 'a\nrm x'")
+@example("git log \"a\" 'b'; git log -3 2>&1 | git log >/dev/null")
+def test_U12_what_is_allowed_runs_nothing_else_when_bash_itself_reads_it(bash: Bash, source: str) -> None:
+    if decided(source, LOG).verdict != "allow":
+        return
+    ran, files = bash.run(source)
+    assert ran
+    assert [
+        command for command in ran if command.removeprefix("LC_ALL=C ").removeprefix("TZ=a ")[:7] != "git log"
+    ] == []
+    assert files == []
+
+
+@given(source=st.lists(st.one_of(PIECES, st.text(max_size=6)), max_size=40).map("".join))
+def test_reading_shell_never_raises_and_a_question_never_becomes_an_answer(source: str) -> None:
+    read_shell(source)
+    milder = decided(source, LOG).verdict
+    stricter = decided(source, policy(allow=("Shell(git log *)",), deny=("Shell(rm *)",))).verdict
+    assert ("deny", "ask", "allow").index(stricter) <= ("deny", "ask", "allow").index(milder)
+    assert decided(source, policy(allow=("Shell(git log *)",), deny=("Shell",)), "auto").verdict == "deny"
