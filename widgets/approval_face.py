@@ -61,12 +61,19 @@ class ApprovalFace(msgspec.Struct, frozen=True, kw_only=True):
             parts.append(Content.styled(f" {_counted(hidden, 'hidden character')} ", "bold $background on $error"))
         if self.source != self.request.source:
             parts.append(Content.styled("✎ edited by you", "bold $accent"))
-        parts += [Content.styled(safe_text(label), "$warning") for label in self.request.labels]
+        parts += self._labels()
         if self.request.why:
             parts.append(Content(safe_text(self.request.why)))
         if self.why:
             parts.append(Content(self._explained()))
         return Content(" · ").join(parts)
+
+    def _labels(self) -> list[Content]:
+        """What the code does, as far as it can be read; after an edit, said to be of the source before."""
+        if self.source == self.request.source:
+            return [Content.styled(safe_text(label), "$warning") for label in self.request.labels]
+        said = " · ".join(map(safe_text, self.request.labels))
+        return [Content(f"before: {said}")] if said else []
 
     def _explained(self) -> str:
         """Which mode or rule asks, what the labels are worth, and what the keys do."""

@@ -60,7 +60,9 @@ class CodeBlock(Value, frozen=True, kw_only=True, tag="code"):
     call_id: str | None = None
     """Id of the native tool call it came in, None for fenced code."""
     refusal: str = ""
-    """The person's reason, where one was given."""
+    """The person's reason, where one was given, or the rule that denied it."""
+    allowance: str = ""
+    """The rule that let it run without a question, "" if it was none."""
     active_line: int | None = None
     """1-based line that runs now, None when unknown or not running."""
     outputs: tuple[Output, ...] = ()

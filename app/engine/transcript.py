@@ -266,7 +266,7 @@ class Transcript:
         if event.source != code.source:
             original = code.source if code.original is None else code.original
             code = msgspec.structs.replace(code, source=event.source, original=original)
-        return self._set(msgspec.structs.replace(code, state="proposed"))
+        return self._set(msgspec.structs.replace(code, state="proposed", allowance=event.reason))
 
     def _add_output(self, event: OutputAdded) -> tuple[int, ...]:
         index, output = self._index[event.block_id], event.output

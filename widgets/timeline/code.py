@@ -182,6 +182,8 @@ class Code:
             words.append(("typed by you", ink.dim))
         if block.edited:
             words.append(("edited by you", ink.info))
+        if block.allowance:
+            words.append((one_line(block.allowance), ink.dim))
         if block.exit_code:
             words.append((f"exit code {block.exit_code}", ink.error))
         match block.state:

@@ -1,0 +1,148 @@
+"""What the code does, and why one is asked: labels in the question, in plain words and with their lines."""
+
+import asyncio
+
+import pytest
+from textual.widgets import Static
+
+from oi_tui.app.engine.events import (
+    CodeFinished,
+    CodeStarted,
+    DecisionMade,
+    ExecutionFinished,
+    ExecutionStarted,
+    TurnEnded,
+    TurnStarted,
+)
+
+SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["narrow", "wide"])
+SOURCE = """import os
+import requests
+os.remove("old.csv")
+url = "https://example.org/data.csv"
+rows = requests.get(url, timeout=10).text
+open("data.csv", "w").write(rows)
+"""
+LABELS = ("deletes files, line 3", "network, line 5", "writes files, line 6")
+
+
+def note(stage) -> str:
+    return stage.app.chat.query_one("#approval-note", Static).visual.plain
+
+
+async def shown(stage, text: str) -> None:
+    """Until the screen has this; the timeline draws when its own timer says so."""
+    async with asyncio.timeout(10):
+        while text not in stage.app.export_screenshot().replace("&#160;", " "):
+            await stage.pilot.pause()
+
+
+async def test_the_question_tells_what_the_code_does_in_its_note(play):
+    async with play() as stage:
+        await stage.propose(SOURCE, labels=LABELS)
+        assert note(stage) == "deletes files, line 3 · network, line 5 · writes files, line 6"
+
+
+async def test_a_question_without_labels_has_no_note(play):
+    async with play() as stage:
+        await stage.propose("print(1)")
+        assert note(stage) == ""
+        assert not stage.app.chat.query_one("#approval-note").display
+
+
+async def test_what_is_shown_of_a_label_or_a_rule_is_safe_and_no_markup(play):
+    async with play() as stage:
+        await stage.propose(
+            "x", labels=("[bold]a\x1b[31m\u202eb[/bold], line 1",), why="the rule \x1b]0;t\x07Shell([x])"
+        )
+        assert note(stage) == "[bold]ab[/bold], line 1 · the rule Shell([x])"
+
+
+async def test_after_an_edit_the_labels_are_said_to_be_of_the_source_before(play):
+    async with play() as stage:
+        await stage.propose("import os\nos.remove('x')", labels=("deletes files, line 2",))
+        await stage.arm()
+        await stage.pilot.press("e")
+        await stage.pilot.press("#", "ctrl+s")
+        await stage.settle()
+        assert note(stage) == "✎ edited by you · before: deletes files, line 2"
+
+
+async def test_why_explains_with_the_mode(play):
+    async with play() as stage:
+        await stage.propose(SOURCE, labels=LABELS)
+        await stage.arm()
+        await stage.pilot.press("question_mark")
+        await stage.settle()
+        assert "because the approval mode is “ask”" in note(stage)
+        assert "it may do more" in note(stage)
+
+
+async def test_why_explains_with_the_rule(play):
+    async with play() as stage:
+        await stage.propose(
+            "rm x", "shell", why="asked because of the rule Shell(rm *)", labels=("deletes files, line 1",)
+        )
+        await stage.arm()
+        await stage.pilot.press("question_mark")
+        await stage.settle()
+        assert "asked because of the rule Shell(rm *)" in note(stage)
+        assert "the approval mode is" not in note(stage)
+
+
+@SIZES
+async def test_a_question_with_labels_looks_like_its_picture(play, snap, size):
+    async with play(size) as stage:
+        await stage.propose(SOURCE, labels=LABELS)
+        await shown(stage, "waits for your decision")
+        await stage.arm()
+        stage.app.chat.query_one("ApprovalPanel").show_arming()
+        await stage.settle()
+        await snap(stage.pilot)
+
+
+@SIZES
+async def test_a_question_of_a_rule_explained_looks_like_its_picture(play, snap, size):
+    async with play(size) as stage:
+        rule = "asked because of the rule Shell(git push *) (permissions.toml, line 4)"
+        await stage.propose("git push origin main", "shell", why=rule, labels=("network, line 1",))
+        await shown(stage, "waits for your decision")
+        await stage.arm()
+        await stage.pilot.press("question_mark")
+        stage.app.chat.query_one("ApprovalPanel").show_arming()
+        await stage.settle()
+        await snap(stage.pilot)
+
+
+@SIZES
+async def test_what_rules_allowed_and_denied_looks_like_its_picture(play, snap, size):
+    async with play(size) as stage:
+        stage.engine.say(
+            TurnStarted(block_id="u1", text="What happened here lately?"),
+            CodeStarted(block_id="c1", language="shell"),
+            CodeFinished(block_id="c1", language="shell", source="git log -3"),
+            DecisionMade(
+                block_id="c1",
+                verdict="run",
+                decider="rule",
+                source="git log -3",
+                reason="allowed by the rule Shell(git log *) (permissions.toml, line 2)",
+            ),
+            ExecutionStarted(block_id="c1", generation=1),
+            ExecutionFinished(block_id="c1", status="ok", duration=0.1),
+            CodeStarted(block_id="c2", language="shell"),
+            CodeFinished(block_id="c2", language="shell", source="rm -rf build"),
+            DecisionMade(
+                block_id="c2",
+                verdict="skip",
+                decider="rule",
+                source="rm -rf build",
+                reason="denied by the rule Shell(rm *) (permissions.toml, line 1)",
+            ),
+            TurnEnded(reason="done"),
+        )
+        await shown(stage, "denied")
+        for area in stage.app.screen.query("TextArea"):
+            area.cursor_blink = False
+        await stage.settle()
+        await snap(stage.pilot)
