@@ -5,11 +5,14 @@ from typing import NamedTuple
 from textual.binding import Binding, BindingType
 
 from oi_tui.app.commands import COMMANDS
+from oi_tui.app.screens.viewer import ViewerScreen
 from oi_tui.widgets.approval import ApprovalPanel
 from oi_tui.widgets.composer import PromptArea
 from oi_tui.widgets.editor import SourceEditor
 from oi_tui.widgets.inspector import Inspector
+from oi_tui.widgets.timeline.picture_view import PictureView
 from oi_tui.widgets.timeline.view import Timeline
+from oi_tui.widgets.viewer.pane import TextPane
 
 
 class Row(NamedTuple):
@@ -48,6 +51,8 @@ def sections() -> tuple[Section, ...]:
         Section("Editing that code", _rows(SourceEditor.BINDINGS)),
         Section("The timeline", _rows(Timeline.BINDINGS)),
         Section("The variables", _rows(Inspector.BINDINGS)),
+        Section("A block on the whole screen", _rows([*ViewerScreen.BINDINGS, *TextPane.BINDINGS])),
+        Section("A picture on the whole screen", _rows(PictureView.BINDINGS)),
     )
 
 

@@ -1,6 +1,7 @@
 """Rows S11 to S19: what code in a sandbox can do to the system around it, tried by real kernels."""
 
 import asyncio
+import contextlib
 import os
 import platform
 import signal
@@ -202,6 +203,16 @@ async def test_S17_threads_and_subprocesses_work(python: Kernel) -> None:
     assert (await collect(python, source)).text() == "45\nchild\n[1, 2]\n"
 
 
+def above_all(mark: str) -> set[int]:
+    """The child of ours (bubblewrap) under which the processes with this mark run."""
+    ours = {child.pid for child in psutil.Process().children()}
+    above: set[int] = set()
+    for pid in processes_with(mark):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            above |= {parent.pid for parent in psutil.Process(pid).parents()}
+    return above & ours
+
+
 @pytest.mark.parametrize("end", ["close", "restart", "kill"])
 @pytest.mark.parametrize("language", ["python", "shell"])
 async def test_S18_nothing_outlives_the_sandbox(enclosed: Enclosed, usual: Profile, language: str, end: str) -> None:
@@ -217,10 +228,10 @@ async def test_S18_nothing_outlives_the_sandbox(enclosed: Enclosed, usual: Profi
     elif end == "restart":
         await kernel.restart()
     else:
-        (bubblewrap,) = {parent.pid for pid in processes_with(mark) for parent in psutil.Process(pid).parents()} & {
-            child.pid for child in psutil.Process().children()
-        }
-        os.kill(bubblewrap, signal.SIGKILL)
+        async with asyncio.timeout(LIMIT):
+            while not (above := above_all(mark)):  # noqa: ASYNC110  # a process that is just becoming another has none
+                await asyncio.sleep(0.01)
+        os.kill(above.pop(), signal.SIGKILL)
     await gone(mark)
 
 
