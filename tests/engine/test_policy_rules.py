@@ -11,6 +11,7 @@ from oi_tui.app.engine.errors import SettingsError
 from oi_tui.app.engine.policy.decide import Policy, Request, decide
 from oi_tui.app.engine.policy.modes import MODES, OF_APPROVAL, demanded, stricter
 from oi_tui.app.engine.policy.rule_text import parse_rules
+from oi_tui.app.engine.policy.rules import TOOLS
 from oi_tui.app.engine.rule_files import load_policy, read_rules
 from oi_tui.app.engine.settings import PolicySection, SandboxSection, Settings
 from oi_tui.app.engine.settings_file import load_settings
@@ -185,6 +186,15 @@ def test_L17_no_setting_makes_another_one_milder(mode, safe_mode, auto_run) -> N
     both = demanded(PolicySection(mode=mode, safe_mode=safe_mode, auto_run=auto_run))
     for section in (PolicySection(mode=mode), PolicySection(safe_mode=safe_mode), PolicySection(auto_run=auto_run)):
         assert stricter(both, demanded(section)) == both
+
+
+def test_every_mode_and_every_tool_of_a_rule_stands_in_the_readme() -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    section = readme.partition("## Modes and rules")[2].partition("\n## ")[0]
+    assert [name for name in MODES if f"| `{name}` |" not in section] == []
+    assert [tool for tool in TOOLS if f"`{tool}" not in section] == []
+    example = section.partition("```toml\n")[2].partition("```")[0]
+    assert {rule.verdict for rule in parse_rules(example, "README.md", "user")} == {"allow", "ask", "deny"}
 
 
 @pytest.mark.parametrize(("approval", "verdict"), [("never", "deny"), ("ask", "ask"), ("auto", "allow")])

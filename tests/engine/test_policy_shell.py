@@ -123,6 +123,7 @@ EVERY = policy(
                 "ssh",
                 "cd",
                 "git log",
+                "go test",
                 "python3 -c",
                 "nice",
             ),
@@ -146,7 +147,14 @@ EVERY = policy(
             "sort -o f g",
             "curl -o f u",
         ),
-        *("rsync -e rm a b", "ssh host rm x", "git log --output=f", "git --exec-path=/tmp log", "git log --ext-diff"),
+        *(
+            "rsync -e rm a b",
+            "ssh host rm x",
+            "git log --output=f",
+            "git --exec-path=/tmp log",
+            "git log --ext-diff",
+            "go test -exec rm",
+        ),
         *("bash", "echo rm x | bash", "nice rm", "/bin/git log", "./git log", "git -C /tmp log"),
     ],
 )

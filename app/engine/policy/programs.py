@@ -46,7 +46,19 @@ _TELLING_OPTIONS = (
     *("ext-diff", "upload-pack", "receive-pack", "textconv", "open-files-in-pager", "output", "output-file"),
     *("output-document", "unzip-command", "info-script", "new-volume-script", "rmt-command", "rsh-command", "pre"),
     *("hostname-bin", "preprocessor", "init-command", "init-file", "rcfile", "script", "plugin", "load", "require"),
-    *("import", "run", "delete", "remove", "files0-from", "post-file", "upload-file", "write-out", "dump-header"),
+    *(
+        "import",
+        "run",
+        "delete",
+        "remove",
+        "files0-from",
+        "toolexec",
+        "vettool",
+        "post-file",
+        "upload-file",
+        "write-out",
+        "dump-header",
+    ),
     *("trace-ascii",),
 )
 """Long options that name a program, a file to write, or a file of further options. Programs take beginnings of them."""
@@ -120,6 +132,8 @@ def _is_telling(word: str, letters: str) -> bool:
     if word.startswith("--"):
         option = word[2:].partition("=")[0]
         return bool(option) and any(name.startswith(option) for name in _TELLING_OPTIONS)
+    if word.startswith("-") and word[1:].partition("=")[0] in _TELLING_OPTIONS:
+        return True  # Go's way of writing them: `go test -exec …`
     return word.startswith("-") and any(letter in letters for letter in word[1:])
 
 
