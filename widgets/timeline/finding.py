@@ -26,33 +26,43 @@ class Finder:
         self._view = view
         self._search = search
         self._counts: dict[int, int] = {}
+        self._changed: dict[int, None] = {}
+        """Blocks to be counted anew, in order."""
+        self._begun = False
         self.total = 0
         """Matches that were counted so far."""
         self.counted = False
-        """Whether all blocks were looked at."""
+        """Whether the count has come to its end; what changes after that needs another `count`."""
         self.place: Place | None = None
         """Where the last step of the search led."""
 
     def count(self) -> Iterator[None]:
-        """Count all matches, in small steps."""
-        for index in self._search.find(self._view.blocks, 0, 1):
-            if index is None:
-                yield
-            else:
-                self.touch(index)
+        """Count all matches, or after that those in what has changed, in small steps."""
+        self.counted = False
+        if not self._begun:
+            self._begun = True
+            for index in self._search.find(self._view.blocks, 0, 1):
+                if index is None:
+                    yield
+                else:
+                    yield from self._count_in(index)
+        while self._changed:
+            index = next(iter(self._changed))
+            del self._changed[index]
+            yield from self._count_in(index)
         self.counted = True
 
-    def touch(self, index: int) -> None:
-        """Count the matches in a block, which is new or another now."""
-        count = self._search.matches_in(self._view.blocks[index])
-        self.total += count - self._counts.get(index, 0)
-        self._counts[index] = count
+    def change(self, index: int) -> None:
+        """This block is new or another now: it is still to be counted."""
+        self._changed[index] = None
 
     def next(self, step: int, start: Place) -> Iterator[Place | None]:
         """Look for the next row with a match after (or, with `step` -1, before) a place, around the ends as well.
 
         The first time, the row at `start` counts too. Yields None between small steps, then the place, and ends.
         """
+        if not self._view.blocks:
+            return
         here, row = self.place or start
         beyond: int | None = row if self.place is not None else row - step
         for index in chain([here], self._search.find(self._view.blocks, here + step, step)):
@@ -77,7 +87,13 @@ class Finder:
 
     # -- inside ------------------------------------------------------------------------------------------------
 
-    # -- inside ------------------------------------------------------------------------------------------------
+    def _count_in(self, index: int) -> Iterator[None]:
+        count = 0
+        for matches in self._search.counts(self._view.blocks[index]):
+            count += matches
+            yield
+        self.total += count - self._counts.get(index, 0)
+        self._counts[index] = count
 
     def _spans(self, rows: Sequence[Row]) -> list[list[tuple[int, int]]]:
         if not rows:

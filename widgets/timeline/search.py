@@ -71,7 +71,11 @@ class Search:
 
     def matches_in(self, block: Block) -> int:
         """How many matches there are in what a person could copy of the block."""
-        return sum(self.count(portion) for portion in _portions(block))
+        return sum(self.counts(block))
+
+    def counts(self, block: Block) -> Iterator[int]:
+        """`matches_in` piece by piece: a long block is too much to be counted in one go."""
+        return (self.count(portion) for portion in _portions(block))
 
     def find(self, blocks: Sequence[Block], start: int, step: int) -> Iterator[int | None]:
         """Indexes of the blocks with matches, from `start` on and around to where it began; None between slices.

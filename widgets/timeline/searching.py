@@ -3,9 +3,11 @@
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from textual.message import Message
 from textual.reactive import reactive
+from textual.timer import Timer
 
 from oi_tui.widgets.timeline.finding import Finder, Place
 from oi_tui.widgets.timeline.search import Search
@@ -14,6 +16,12 @@ from oi_tui.widgets.timeline.viewport import Row
 
 SLICE = 0.004
 """Seconds of work for a search between two looks at the keyboard."""
+
+PAUSE = 0.001
+"""Seconds between two slices. Only one is ever waited for: of several, one would come right after the other."""
+
+RECOUNT = 0.25
+"""Seconds after which a block that changed is counted anew; one that is being written changes with every frame."""
 
 _NOTHING: Iterator[None] = iter(())
 
@@ -31,6 +39,7 @@ class Searchable(Surface):
     _finder: Finder | None = None
     _counting: Iterator[None] = _NOTHING
     _hunt: Iterator[Place | None] = _NOTHING
+    _work_timer: Timer | None = None
 
     @property
     def searching(self) -> bool:
@@ -42,7 +51,6 @@ class Searchable(Surface):
         self._finder = Finder(self._view, Search(needle)) if needle else None
         self._hunt = _NOTHING
         self._counting = self._finder.count() if self._finder is not None else _NOTHING
-        self._rows = []  # all marks are others
         self._work()
         self._want_frame()
 
@@ -60,25 +68,30 @@ class Searchable(Surface):
         self._work()
 
     def _note_change(self, index: int) -> None:
-        """A block came or changed while a search is on."""
-        if self._finder is not None and self._finder.counted:
-            self._finder.touch(index)
-            self._tell()
+        """A block came or changed: while a search is on it is counted anew, a little later, for it may change again."""
+        if self._finder is None:
+            return
+        self._finder.change(index)
+        if self._finder.counted:
+            self._counting = self._finder.count()
+        if self._work_timer is None:
+            self._work_timer = self.set_timer(RECOUNT, self._work)
 
     def _work(self) -> None:
         """A slice of what a search has to do: the way to the next match comes first, then the count."""
+        if self._work_timer is not None:
+            self._work_timer.stop()
+            self._work_timer = None
         deadline = time.monotonic() + SLICE
         place: Place | None = None
-        for work in (self._hunt, self._counting):
-            for found in work:
-                place = found or place
-                if time.monotonic() > deadline:
-                    self.set_timer(0.001, self._work)
-                    break
+        for found in chain(self._hunt, self._counting):
+            place = found or place
+            if time.monotonic() > deadline:
+                self._work_timer = self.set_timer(PAUSE, self._work)
+                break
         if place is not None:
             self.cursor = place[0]
             self.follow = self._view.show_row(*place)
-            self._rows = []  # the mark of the place moves
             self._want_frame()
         self._tell()
 

@@ -461,7 +461,49 @@ async def test_matches_are_counted_on_while_blocks_come() -> None:
         screen.timeline.search("more")
         await screen.until(lambda: screen.timeline.matches == "0 matches")
         screen.timeline.put(3, ProseBlock(id="3", text="more and more", state="complete"))
-        assert screen.timeline.matches == "2 matches"
+        await screen.until(lambda: screen.timeline.matches == "2 matches")
+        screen.timeline.put(3, ProseBlock(id="3", text="more", state="complete"))
+        await screen.until(lambda: screen.timeline.matches == "1 match")
+
+
+async def test_what_comes_and_changes_during_a_long_count_is_counted() -> None:
+    blocks: list[Block] = [ProseBlock(id=str(number), text="word " * 400, state="complete") for number in range(5_000)]
+    async with shown(blocks) as screen:
+        screen.timeline.search("needle")
+        assert "so far" in screen.timeline.matches
+        screen.timeline.put(0, ProseBlock(id="0", text="a needle", state="complete"))
+        screen.timeline.put(5_000, ProseBlock(id="new", text="a needle", state="complete"))
+        await screen.until(lambda: screen.timeline.matches == "2 matches")
+
+
+async def test_however_often_a_search_is_begun_anew_one_timer_waits_for_its_work() -> None:
+    blocks: list[Block] = [ProseBlock(id=str(number), text="word " * 400, state="complete") for number in range(5_000)]
+    async with shown(blocks) as screen:
+        for end in range(1, 7):
+            screen.timeline.search("nowhere"[:end] + "#")
+            screen.timeline.action_find(1)
+        assert "so far" in screen.timeline.matches
+        tasks = [timer._task for timer in screen.timeline._timers]
+        assert len([task for task in tasks if task is not None and not task.cancelling()]) == 2  # one is the frame's
+
+
+async def test_a_step_right_after_the_search_begins_with_what_is_on_the_screen() -> None:
+    blocks = paragraphs(200)
+    for number in (20, 70, 120):
+        blocks[number] = ProseBlock(id=str(number), text=f"Here is a needle, number {number}.", state="complete")
+    async with shown(blocks) as screen:
+        screen.timeline._go(100)
+        await screen.settle()
+        screen.timeline.search("needle")
+        await screen.press("N")
+        assert screen.timeline.cursor == 70
+
+
+async def test_a_search_in_no_blocks_finds_nothing() -> None:
+    async with shown([]) as screen:
+        screen.timeline.search("needle")
+        await screen.press("n", "N")
+        assert screen.timeline.matches == "0 matches"
 
 
 async def test_a_selection_over_soft_breaks_and_blocks_is_the_text_as_it_was_written() -> None:
