@@ -1,7 +1,6 @@
 """Where files live: one place that knows, honouring XDG variables through platformdirs."""
 
 import os
-import tempfile
 from pathlib import Path
 
 import platformdirs
@@ -52,4 +51,6 @@ def socket_dir() -> Path:
     """A new private 0700 folder with a short absolute path (UNIX socket paths end at 108 bytes)."""
     base = os.environ.get("XDG_RUNTIME_DIR", "")
     usable = len(base) < 40 and os.path.isdir(base) and os.access(base, os.W_OK)
+    import tempfile  # it brings modules that a first frame has no use for
+
     return Path(tempfile.mkdtemp(prefix="oi-", dir=base if usable else "/tmp"))

@@ -6,6 +6,7 @@ answers that are not part of a session (`ModelsFound`, `FetchProgressed`, `Fetch
 `VariableSeen`, `Failed`). See README.md beside this file.
 """
 
+from functools import cache
 from typing import Literal
 
 import msgspec
@@ -134,8 +135,18 @@ Reply = Hello | Batch | ModelsFound | FetchProgressed | FetchEnded | VariablesFo
 Request = Hello | Configure | AnyVerb
 
 _encoder = msgspec.json.Encoder()
-_request_decoder: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
-_reply_decoder: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
+
+
+@cache
+def _requests() -> msgspec.json.Decoder[Request]:
+    """Made when the first line comes: it takes some milliseconds, and a screen shows itself before."""
+    return msgspec.json.Decoder(Request)
+
+
+@cache
+def _replies() -> msgspec.json.Decoder[Reply]:
+    return msgspec.json.Decoder(Reply)
+
 
 
 class ProtocolError(Exception):
@@ -150,7 +161,7 @@ def encode(message: Request | Reply) -> bytes:
 def decode_request(line: bytes) -> Request:
     """What a front end sent; ProtocolError if it is not one of ours."""
     try:
-        return _request_decoder.decode(line)
+        return _requests().decode(line)
     except msgspec.DecodeError as error:
         raise ProtocolError(str(error)) from error
 
@@ -158,6 +169,6 @@ def decode_request(line: bytes) -> Request:
 def decode_reply(line: bytes) -> Reply:
     """What the engine sent; ProtocolError if it is not one of ours."""
     try:
-        return _reply_decoder.decode(line)
+        return _replies().decode(line)
     except msgspec.DecodeError as error:
         raise ProtocolError(str(error)) from error

@@ -28,7 +28,6 @@ from oi_tui.app.engine.text import safe_text
 from oi_tui.app.engine.verbs import Interrupt
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.external_editor import EditorFailed, edit_text
-from oi_tui.app.screens.setup import SetupScreen
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import Arming, Clock
 from oi_tui.widgets.composer import Composer, PromptArea
@@ -38,6 +37,7 @@ from oi_tui.widgets.welcome import Welcome
 
 if TYPE_CHECKING:  # these take their time to load, and the first frame does without them
     from oi_tui.app.screens.parts import Parts
+    from oi_tui.app.screens.setup import SetupScreen
 
 WIDE = 100
 """Columns from which on the variables stand beside the timeline; on a narrower screen they lie over it."""
@@ -180,6 +180,8 @@ class ChatScreen(Screen[None]):
         if self._setup is not None and self._setup.is_attached:
             self._setup.show(reply)
         elif isinstance(reply, ModelsFound):
+            from oi_tui.app.screens.setup import SetupScreen  # seldom seen
+
             self._setup = SetupScreen(reply, self.bridge.send, first=not self.bridge.transcript.model)
             self.app.push_screen(self._setup)
 

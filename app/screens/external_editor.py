@@ -4,7 +4,6 @@ import os
 import re
 import shlex
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -106,6 +105,8 @@ def _run(app: App[object], what: str, command: list[str], path: Path) -> None:
 def _draft(text: str, name: str, mode: int = 0o600) -> Iterator[Path]:
     """A private file that is gone afterwards."""
     try:
+        import tempfile  # it brings modules that the first frame has no use for
+
         folder = tempfile.TemporaryDirectory(prefix="oi-tui-")
     except OSError as error:
         raise EditorFailed(f"There is no room for a temporary file: {error.strerror}.") from error
