@@ -37,7 +37,11 @@ class SearchBar(Widget):
             self.needle = needle
 
     class Accepted(Message):
-        """To the next match: the text is complete."""
+        """To the next match: the text is complete. It may be the one of the search before, untouched."""
+
+        def __init__(self, needle: str) -> None:
+            super().__init__()
+            self.needle = needle
 
     class Left(Message):
         """The search is over."""
@@ -73,4 +77,4 @@ class SearchBar(Widget):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Go there."""
         event.stop()
-        self.post_message(self.Accepted() if event.value else self.Left())
+        self.post_message(self.Accepted(event.value) if event.value else self.Left())

@@ -80,6 +80,8 @@ class TimelinePane(Vertical):
     def on_search_bar_accepted(self, event: SearchBar.Accepted) -> None:
         """To the first match; n and N go on from there."""
         event.stop()
+        if not self.timeline.searching:
+            self.timeline.search(event.needle)
         self.timeline.focus()
         self.timeline.action_find(-1)
 

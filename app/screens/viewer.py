@@ -142,6 +142,8 @@ class ViewerScreen(Screen[None]):
     def on_search_bar_accepted(self, event: SearchBar.Accepted) -> None:
         """Go to the first match."""
         event.stop()
+        if self._search is None:
+            self._search = Search(event.needle)
         self._shown.focus()
         self.action_find(1)
 

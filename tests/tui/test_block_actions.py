@@ -365,3 +365,14 @@ async def test_a_search_is_typed_walked_and_ended_by_key(play):
         await stage.pilot.press("escape")
         await until(stage, lambda: not timeline.searching)
         assert stage.engine.asked == []
+
+
+async def test_enter_looks_again_for_what_was_looked_for_before(play):
+    async with play() as stage:
+        await with_a_run(stage)
+        timeline = stage.app.chat.query_one(Timeline)
+        await stage.pilot.press("slash", *"total", "enter", "escape")
+        await until(stage, lambda: not timeline.searching)
+
+        await stage.pilot.press("slash", "enter")
+        await until(stage, lambda: timeline.matches == "2 matches" and timeline.has_focus)
