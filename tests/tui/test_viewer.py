@@ -203,6 +203,22 @@ async def test_what_is_not_there_is_said(view):
         await stage.until("not here")
 
 
+async def test_enter_looks_again_for_what_was_looked_for_before(view):
+    async with view(TextContent("log", "".join(f"line {number}\n" for number in range(100)))) as stage:
+        await stage.search("line 50")
+        await stage.until("50", lambda stage: str(stage.pane._here))
+        await stage.press("escape", "slash", "enter")
+        await stage.until("50", lambda stage: str(stage.pane._here))
+        assert stage.pane.has_focus
+
+
+async def test_two_clicks_select_nothing(view):
+    async with view(TextContent("log", "some words\n" * 100)) as stage:
+        await stage.pilot.click(TextPane, offset=(5, 5), times=2)
+        await stage.pilot.pause()
+        assert stage.app.screen.get_selected_text() is None
+
+
 async def test_a_big_file_is_seen_at_once_counted_later_and_searched_to_its_end(view, tmp_path):
     path = tmp_path / "big.log"
     with path.open("w") as file:

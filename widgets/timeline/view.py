@@ -156,8 +156,9 @@ class Timeline(Searchable, can_focus=True, inherit_bindings=False):
 
     def _frame(self) -> None:
         super()._frame()
-        if self.has_focus and self.cursor is None and self._rows:
-            self.cursor = self._rows[-1].block
+        if self.has_focus and (seen := [row.block for row in self._rows if not row.last]):
+            # What the keys act on can be seen: a cursor that was left behind comes along at the edge.
+            self.cursor = seen[-1] if self.cursor is None else min(max(self.cursor, seen[0]), seen[-1])
         if self._spin_timer is None and self._runs.among(row.block for row in self._rows):
             self._spin_timer = self.set_timer(SPIN, self._spin)
 
@@ -231,6 +232,7 @@ class Timeline(Searchable, can_focus=True, inherit_bindings=False):
 
     def on_click(self, event: events.Click) -> None:
         """A link, the pill, or the block to act on; twice for more of it."""
+        event.prevent_default()  # to Textual, two clicks select all: every block there is would be drawn for that
         if href := event.style.meta.get(HREF):
             self.post_message(self.LinkClicked(str(href)))
         elif self.unseen and event.y == self.size.height - 1 and event.x >= self.size.width - PILL_REACH:

@@ -231,6 +231,10 @@ class TextPane(Widget, can_focus=True):
         if self.app.mouse_captured is self:
             self.release_mouse()
 
+    def on_click(self, event: events.Click) -> None:
+        """To Textual, two clicks select all, and that may be a gigabyte."""
+        event.prevent_default()
+
     def _drag_to(self, y: int) -> None:
         self._window.to_share(y / max(1, self.size.height - 1))
         self._show()

@@ -200,6 +200,29 @@ async def test_the_cursor_moves_by_block_and_is_seen_in_the_gutter() -> None:
         assert screen.timeline.cursor == 2
 
 
+async def test_what_keys_act_on_is_never_off_the_screen() -> None:
+    async with shown(paragraphs(30)) as screen:
+        for number in range(30, 60):
+            screen.timeline.put(number, ProseBlock(id=str(number), text=f"New {number}.", state="complete"))
+        await screen.settle()
+        assert any(row.startswith("▌") for row in screen.rows())
+
+        for _ in range(5):
+            await screen.pilot._post_mouse_events([MouseScrollUp], Timeline, offset=(5, 5))
+        await screen.settle()
+        assert any(row.startswith("▌") for row in screen.rows())
+
+
+async def test_two_clicks_show_more_of_a_block_and_select_nothing() -> None:
+    output = StreamOutput(name="stdout", text="".join(f"line {number}\n" for number in range(50)))
+    block = CodeBlock(id="c", language="python", source="go()", state="ok", outputs=(output,))
+    async with shown([block], (40, 70)) as screen:
+        await screen.pilot.click(Timeline, offset=(5, 1), times=2)
+        await screen.until(lambda: any("line 25" in row for row in screen.rows()))
+        await screen.pilot.pause()
+        assert screen.page.screen.get_selected_text() is None
+
+
 async def test_the_cursor_is_gone_without_focus() -> None:
     async with shown(paragraphs(3)) as screen:
         screen.page.query_one(Input).focus()
