@@ -1,10 +1,12 @@
 """What is read off Python before it runs: labels with lines, the shell within, and nothing that makes it milder."""
 
 import ast
+import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from IPython.core.inputtransformer2 import TransformerManager
 
 from oi_tui.app.engine.policy.decide import Decision, Policy, Request, decide
 from oi_tui.app.engine.policy.magics import split
@@ -74,8 +76,16 @@ def test_U7_shell_within_python_is_held_to_the_rules_of_shell(source: str) -> No
 
 
 @pytest.mark.parametrize(
+    "source", [">>> %%bash\nrm x", "In [1]: !rm x", "\n  %%bash\n  rm x", ">>> a = 1\n... !rm x", "\n>>> !rm x"]
+)
+def test_U7_prompts_and_indents_that_ipython_takes_away_hide_nothing(source: str) -> None:
+    assert decided(source, "Shell(rm *)").verdict == "deny"
+
+
+@pytest.mark.parametrize(
     "source",
     [
+        "a\n%%bash\nrm x",
         "import os\nos.system(line)",
         "!$line",
         "%run x.py",
@@ -150,6 +160,31 @@ def test_U14_what_is_too_long_or_too_deep_is_not_read_and_does_not_raise() -> No
     ):
         read_python(source)
     assert decided("x = 1\n" * 50_000, "Python(shutil.rmtree)").verdict == "deny"
+
+
+LINES = st.lists(
+    st.sampled_from([
+        *("!rm x", "!!rm x", "%sx rm x", "%%bash\nrm x\n", "\n", "\n    ", "x = ", "x, y = ", "a.b[0] = ", "if a:\n    "),
+        *("(", ")"),
+        *("'''", '"', "#", "\\\n", "?", "1", " ", "[", "]", "x", "; ", "f'", "'", ">>> ", "In [1]: "),
+        *("%system rm x", "... "),
+    ]),
+    max_size=8,
+).map("".join)  # fmt: skip
+SHELL = re.compile(r"get_ipython\(\)\.(?:system\(|getoutput\(|run_line_magic\('(?:sx|system)'|run_cell_magic\('bash')")
+
+
+@settings(max_examples=800, deadline=None)
+@given(LINES)
+def test_U7_whatever_ipython_takes_for_shell_is_taken_for_shell_here(source: str) -> None:
+    try:
+        transformed = TransformerManager().transform_cell(source)
+        ast.parse(transformed)
+    except (SyntaxError, ValueError):
+        return  # it does not run
+    if SHELL.search(transformed):
+        reading = read_python(source)
+        assert "starts a process" in {risk.what for risk in reading.risks} or not reading.complete
 
 
 SOURCES = st.lists(

@@ -18,6 +18,7 @@ _TOKEN = re.compile(
     r"|#[^\n]*|\\\n|[^'\"#()\[\]{}\\\n\w]+|\w+|.|\n",
     re.DOTALL,
 )
+_PROMPT = re.compile(r"^[ \t]*(?:>>> ?|\.\.\. ?|In \[\d+\]: ?|\.\.\.+: ?)", re.MULTILINE)
 AUTOMATIC = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)(?:[ \t]+(?P<rest>[^=\s].*))?\s*")
 """One line alone: the first word may be a magic without its sign."""
 
@@ -34,7 +35,7 @@ class Magic(NamedTuple):
     """A line that is not Python."""
 
     sign: str
-    """`!`, `!!`, `%`, `%%`, `?` or `,` (which stands for every kind of call without brackets)."""
+    """`!`, `!!`, `%`, `%%`, `?` or `,` (which stands for every kind of call without brackets, and what is unknown)."""
     rest: str
     line: int
     """From 1."""
@@ -50,7 +51,9 @@ class Split(NamedTuple):
 
 
 def split(source: str) -> Split:
-    """Every such line replaced by `None`, or by an assignment of it."""
+    """Every such line replaced by `None`, or by an assignment of it; without the prompts of a copied session."""
+    if _PROMPT.match(source.lstrip()):
+        source = _PROMPT.sub("", source)
     blank = len(source) - len(source.lstrip())
     if source.startswith("%%", blank):
         first, _, body = source[blank:].partition("\n")
@@ -86,7 +89,8 @@ def _magic(source: str, at: int) -> tuple[str, str, str, int] | None:
     """Sign, rest, the Python in its place, and where it ends."""
     if (found := _MAGIC.match(source, at)) is not None:
         python = f"{found['target']} = None" if found["target"] else "None"
-        return found["sign"], found["rest"].replace("\\\n", " "), found["indent"] + python, found.end()
+        sign = "," if found["sign"] == "%%" else found["sign"]  # below the first line it is nothing that is known
+        return sign, found["rest"].replace("\\\n", " "), found["indent"] + python, found.end()
     if (found := _HELP.match(source, at)) is not None:
         return "?", "", f"{found['indent']}None", found.end()
     if (found := _CALL.match(source, at)) is not None:
