@@ -4,7 +4,6 @@ What a person sees is the front end's business; this is what goes back into the 
 """
 
 import base64
-import binascii
 import re
 import struct
 from collections.abc import Iterator, Sequence
@@ -169,7 +168,7 @@ def image_size(encoded: str) -> tuple[int, int] | None:
     """Width and height in pixels of a base64 PNG, None for anything else."""
     try:
         head = base64.b64decode(encoded[:64].strip()[:44])
-    except binascii.Error:
+    except ValueError:  # no base64, or not even ASCII
         return None
     if not head.startswith(b"\x89PNG\r\n\x1a\n") or len(head) < 24:
         return None

@@ -2,6 +2,7 @@
 
 import base64
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -92,6 +93,11 @@ def test_a_picture_is_written_out_or_kept_where_the_caller_says():
 
     assert as_markdown(ran(output), place).endswith("![figure](figures/my%20plot%20%281%29.png)")
     assert kept == [("image/png", PNG)]
+
+
+@pytest.mark.parametrize("content", ["日本", "%%%%", "iVBOR", "", "iVBORw0KGgo" + "日" * 40, 5, ["x"]])
+def test_a_picture_that_is_none_is_said_to_be_one_and_breaks_nothing(content):
+    assert shown(RichOutput(data={"image/png": content})) == "```text\n[a picture was shown to the user]\n```"
 
 
 def frame(rows: int, cell: object = 1.5) -> RichOutput:
