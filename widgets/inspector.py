@@ -191,8 +191,10 @@ class Inspector(Vertical):
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """A click."""
         event.stop()
-        self._highlight(event.option_index)
-        self._look_closer()
+        rows, index = self.query_one(OptionList), event.option_index
+        if index < rows.option_count and rows.get_option_at_index(index) is event.option:  # else it is gone by now
+            self._highlight(index)
+            self._look_closer()
 
     def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
         """A click on a label is that key."""

@@ -192,6 +192,17 @@ async def test_two_hundred_rows_keep_the_cursor_on_the_same_name_when_they_chang
         assert stage.highlighted.split()[1] == "v051"
 
 
+async def test_a_click_on_a_row_that_is_gone_by_then_does_nothing(play: Play) -> None:
+    many = tuple(Variable(name=f"v{number}", type="int") for number in range(20))
+    async with play() as stage:
+        await stage.show(VariablesFound(language="python", variables=many))
+        listed = stage.panel.query_one(OptionList)
+        listed.post_message(OptionList.OptionSelected(listed, listed.get_option_at_index(19), 19))
+        await stage.show(VariablesFound(language="python", variables=many[:2]))
+        await stage.pilot.pause()
+        assert stage.asked == []
+
+
 # -- keys and mouse
 
 
