@@ -188,6 +188,9 @@ def app(
     log = private_dir(log_dir()) / "engine.log"
 
     async def connect() -> EngineClient:
+        from oi_tui.app.engine.sandbox.privacy import close_to_others
+
+        close_to_others()  # code that runs without a sandbox could read our keys from our environment
         return await ProcessClient.start(setup, log=log)
 
     tui = OiTui(connect, screen, prompt=" ".join(prompt) or None, session_id=session_id)
