@@ -164,8 +164,8 @@ def test_U14_what_is_too_long_or_too_deep_is_not_read_and_does_not_raise() -> No
 
 LINES = st.lists(
     st.sampled_from([
-        *("!rm x", "!!rm x", "%sx rm x", "%%bash\nrm x\n", "\n", "\n    ", "x = ", "x, y = ", "a.b[0] = ", "if a:\n    "),
-        *("(", ")"),
+        *("!rm x", "!!rm x", "%sx rm x", "%%bash\nrm x\n", "\n", "\n    ", "x = ", "x, y = ", "a.b[0] = ", "("),
+        *("if a:\n    ", ")"),
         *("'''", '"', "#", "\\\n", "?", "1", " ", "[", "]", "x", "; ", "f'", "'", ">>> ", "In [1]: "),
         *("%system rm x", "... "),
     ]),
