@@ -16,6 +16,7 @@ from oi_tui.app.engine.markdown import as_markdown
 from oi_tui.app.engine.outputs import RichOutput
 from oi_tui.app.engine.text import safe_text, visible_text
 from oi_tui.app.engine.verbs import Run
+from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.browser_ask import BrowserAskScreen, NoBrowser, can_open, open_in_browser, open_page
 from oi_tui.app.screens.choose import ChooseScreen
 from oi_tui.app.screens.confirm import ConfirmScreen
@@ -54,6 +55,8 @@ class BlockActions:
 
     async def do(self, wish: Wish, block: Block) -> None:
         """Do it, or say why it cannot be done."""
+        if not self._is_in_front:
+            return  # a key that was pressed twice, before what it brings up was there
         match wish:
             case "copy":
                 await self.copy(logical_text(block))
@@ -90,6 +93,8 @@ class BlockActions:
     async def open_link(self, href: str) -> None:
         """A link of a model: where it leads is for the person to judge."""
         app = self._place.app
+        if not self._is_in_front:
+            return
         match await app.push_screen_wait(BrowserAskScreen(href, can_open=can_open())):
             case "open":
                 await self._told(open_in_browser(href))
@@ -194,6 +199,10 @@ class BlockActions:
             self._tell(str(error), warning=True)
 
     @property
+    def _is_in_front(self) -> bool:
+        return self._place.app.screen is self._place.screen
+
+    @property
     def _folder(self) -> Path:
         return Path(self._bridge.transcript.cwd or ".")
 
@@ -214,9 +223,12 @@ class BlockActions:
             self._bridge.send(Run(language=language, source=source))
 
     def _reuse(self, block: Block) -> None:
+        """Into the prompt, below what is being written there; a question about code stays in front of it."""
         area = self._place.screen.query_one(PromptArea)
-        area.fill(as_prompt(logical_text(block)))
-        area.focus()
+        text = logical_text(block)
+        area.move_cursor(area.document.end)
+        area.insert(f"\n{text}" if area.text else as_prompt(text))
+        self._place.screen.query_one(Bottom).focus_shown()
 
     def _tell(self, text: str, *, warning: bool = False) -> None:
         self._place.app.notify(text, severity="warning" if warning else "information", timeout=3, markup=False)

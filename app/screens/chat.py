@@ -137,8 +137,11 @@ class ChatScreen(Screen[None]):
 
     def reset(self, blocks: Sequence[Block]) -> None:
         """Another transcript."""
-        self.parts.timeline.reset(blocks)
+        was_above = self.parts.pane.has_focus_within
+        self.parts.pane.reset(blocks)
         self._show_timeline(bool(blocks))
+        if was_above:
+            self.query_one(Bottom).focus_shown()  # what had the focus is not on the screen any more
         self.query_one(PromptArea).set_history([block.text for block in blocks if isinstance(block, UserBlock)])
 
     def put(self, index: int, block: Block) -> None:
@@ -269,7 +272,7 @@ class ChatScreen(Screen[None]):
     def on_inspector_closed(self) -> None:
         """Back to what one did before."""
         self.parts.variables.close()
-        self.query_one(PromptArea).focus()
+        self.query_one(Bottom).focus_shown()
 
     def action_restart_engine(self) -> None:
         """A new engine for the same session."""

@@ -1,9 +1,12 @@
 """The timeline with what belongs to it: the line to search in it, and what is done with its blocks."""
 
+from collections.abc import Sequence
+
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
 from oi_tui.app.bridge import Bridge
+from oi_tui.app.engine.blocks import Block
 from oi_tui.app.screens.block_actions import BlockActions
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.search_bar import SearchBar
@@ -43,6 +46,11 @@ class TimelinePane(Vertical):
         """Another way to show pictures."""
         self.timeline.set_graphics(graphics)
         self._actions.graphics = graphics
+
+    def reset(self, blocks: Sequence[Block]) -> None:
+        """Show these blocks; a search in others is over."""
+        self.search.display = False
+        self.timeline.reset(blocks)
 
     def step_back(self) -> bool:
         """End the search; False if there is none."""

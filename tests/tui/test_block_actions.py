@@ -13,6 +13,7 @@ from oi_tui.app.clipboard import native_command
 from oi_tui.app.engine.events import (
     CodeFinished,
     CodeStarted,
+    ConversationCleared,
     DecisionMade,
     DecisionRequested,
     ExecutionFinished,
@@ -34,6 +35,7 @@ from oi_tui.app.screens.timeline_pane import TimelinePane
 from oi_tui.app.screens.viewer import ViewerScreen
 from oi_tui.widgets.composer import PromptArea
 from oi_tui.widgets.editor import SourceEditor
+from oi_tui.widgets.search_bar import SearchBar
 from oi_tui.widgets.timeline.view import Timeline
 from support.gallery import picture
 
@@ -176,6 +178,49 @@ async def test_a_block_becomes_a_prompt_and_no_command(play):
         assert area.has_focus
         assert area.text == " !rm x"
         assert stage.engine.asked == []
+
+
+async def test_a_block_joins_what_is_being_written_in_the_prompt(play):
+    async with play() as stage:
+        stage.app.chat.query_one(PromptArea).fill("look at this:")
+        await with_a_run(stage)
+        await stage.pilot.press("u")
+        await stage.settle()
+        assert stage.app.chat.query_one(PromptArea).text == f"look at this:\n{SOURCE}"
+
+
+async def test_a_question_about_code_keeps_the_keys_when_a_block_becomes_a_prompt(play):
+    async with play() as stage:
+        await stage.propose(SOURCE)
+        stage.app.chat.query_one(Timeline).focus()
+        await stage.settle()
+        await stage.pilot.press("u")
+        await stage.settle()
+        assert stage.app.chat.query_one("ApprovalPanel").has_focus_within
+        assert stage.app.chat.query_one(PromptArea).text == SOURCE
+
+
+async def test_a_key_pressed_twice_brings_up_one_screen(play):
+    async with play() as stage:
+        await with_a_run(stage)
+        for _ in range(3):
+            stage.app.chat.query_one(Timeline).action_ask("view")
+        await until(stage, lambda: isinstance(stage.app.screen, ViewerScreen))
+        await stage.settle()
+        assert len(stage.app.screen_stack) == 2
+
+
+@pytest.mark.parametrize("keys", [(), ("slash", *"total")])
+async def test_the_keys_go_to_the_prompt_when_the_timeline_is_cleared(play, keys):
+    async with play() as stage:
+        await with_a_run(stage)
+        await stage.pilot.press(*keys)
+        await stage.settle()
+        stage.engine.say(ConversationCleared())
+        await stage.settle()
+        await stage.pilot.press(*"hello")
+        assert stage.app.chat.query_one(PromptArea).text == "hello"
+        assert not stage.app.chat.query_one(SearchBar).display
 
 
 async def test_what_has_no_code_or_output_says_so(play):

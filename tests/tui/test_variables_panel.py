@@ -79,3 +79,13 @@ async def test_the_next_engine_is_told_that_somebody_looks(play):
         await stage.pilot.press("ctrl+r")
         await until(stage, lambda: len(stage.engines) == 2)
         assert await stage.engine.heard(1) == [Inspect(on=True)]
+
+
+async def test_a_question_about_code_gets_the_keys_when_the_panel_is_left(play):
+    async with play(size=(120, 30)) as stage:
+        await stage.pilot.press("f2")
+        await stage.propose("x = 1")
+        await stage.pilot.click("#inspector-filter")
+        await until(stage, lambda: stage.app.chat.query_one(VariablesPanel).has_focus_within)
+        await stage.pilot.press("escape")
+        await until(stage, lambda: stage.app.chat.query_one("ApprovalPanel").has_focus_within)
