@@ -101,7 +101,11 @@ class Surface(ScrollView):
 
     def on_mount(self) -> None:
         """Another program may have had the terminal, and with it went what the terminal knew."""
-        self.app.app_resume_signal.subscribe(self, lambda _: self._gallery.forget())
+        self.app.app_resume_signal.subscribe(self, self._on_resumed)
+
+    def _on_resumed(self, _: object) -> None:
+        self._gallery.forget()
+        self._want_frame()  # which sends those again that are looked at
 
     def on_unmount(self) -> None:
         """The terminal need not remember pictures."""

@@ -102,6 +102,16 @@ async def test_a_picture_for_kitty_is_sent_before_its_rows_and_once(written: lis
     assert f"\x1b_Ga=d,d=I,i={number},q=2\x1b\\" in "".join(written), "the terminal keeps it after the end"
 
 
+async def test_a_picture_is_sent_again_after_another_program_had_the_terminal(written: list[str]) -> None:
+    app = Shown("kitty")
+    async with app.run_test(size=(60, 30)) as pilot:
+        app.timeline.reset([figure(1)])
+        await until(pilot, lambda: PLACEHOLDER in text_of(app, 3))
+        app.app_resume_signal.publish(app)
+        await until(pilot, lambda: len([piece for piece in written if "a=T,U=1" in piece]) == 2)
+        await until(pilot, lambda: PLACEHOLDER in text_of(app, 3))
+
+
 async def test_while_scrolling_the_rows_of_a_picture_move_like_text(written: list[str]) -> None:
     app = Shown("kitty")
     async with app.run_test(size=(60, 10)) as pilot:
