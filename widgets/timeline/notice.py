@@ -5,6 +5,9 @@ from oi_tui.widgets.timeline.markdown import clean
 from oi_tui.widgets.timeline.pieces import PROSE_WIDTH, Canvas, Display, Piece, rows
 from oi_tui.widgets.timeline.wrap import Line, wrap
 
+LONGEST_DETAILS = 20_000
+"""Characters of opened details; more than a person reads here."""
+
 _SYMBOLS = {"info": "i", "warning": "!", "error": "✗"}
 
 
@@ -42,6 +45,9 @@ class Notice:
             lines = lines + wrap([("details · enter to show", ink.dim)], width)
         pieces.append(rows(canvas, lines, ink.page))
         if display.fold == "open" and block.details:
-            details = wrap([(clean(block.details), ink.console_dim)], canvas.room)
+            text = clean(block.details[:LONGEST_DETAILS])
+            if len(block.details) > LONGEST_DETAILS:
+                text += "…\n… v shows all"
+            details = wrap([(text, ink.console_dim)], canvas.room)
             pieces.append(rows(canvas, details, ink.console, "│", ink.console_faint))
         return pieces

@@ -3,7 +3,7 @@
 from rich.segment import Segment
 
 from oi_tui.app.engine.blocks import UserBlock
-from oi_tui.widgets.timeline.console import HEAD, LONGEST_LINE, TAIL, hidden, shown
+from oi_tui.widgets.timeline.console import HEAD, LONGEST_LINE, LONGEST_OPEN_LINE, TAIL, hidden, shown
 from oi_tui.widgets.timeline.markdown import clean, one_line
 from oi_tui.widgets.timeline.pieces import PROSE_WIDTH, Canvas, Display, Fold, Piece, Rows
 from oi_tui.widgets.timeline.wrap import Line, crop, wrap
@@ -48,8 +48,8 @@ class User:
                 lines.append([Segment(hidden(len(self._lines) - HEAD - TAIL, fold), ink.user_dim)])
                 continue
             text = self._lines[number]
-            if fold != "open" and len(text) > LONGEST_LINE:
-                text = text[:LONGEST_LINE] + "…"
+            if len(text) > (most := LONGEST_OPEN_LINE if fold == "open" else LONGEST_LINE):
+                text = text[:most] + ("… v shows all" if fold == "open" else "…")
             lines += wrap([(text, ink.user)], min(canvas.room, PROSE_WIDTH))
         if self._files:
             lines += wrap([("with " + ", ".join(self._files), ink.user_dim)], min(canvas.room, PROSE_WIDTH))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from oi_tui.app.engine.blocks import CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.outputs import RichOutput, StreamOutput
 from oi_tui.widgets.timeline.cells import Cell
 from oi_tui.widgets.timeline.code import duration
@@ -150,3 +150,18 @@ def test_V1_a_long_paste_is_folded(drawn: Draw) -> None:
 
     assert len(drawn(pasted)) == 21
     assert len(drawn(UserBlock(id="u", text="word " * 200_000), 103)) < 30
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        UserBlock(id="u", text="word " * 200_000),
+        NoticeBlock(id="n", level="error", title="no", details="word " * 200_000),
+        NoticeBlock(id="n", level="error", title="no", details="line\n" * 200_000),
+    ],
+    ids=["one line", "details of one line", "details of many lines"],
+)
+def test_what_is_opened_is_drawn_within_a_bound(drawn: Draw, block: Block) -> None:
+    rows = drawn(block, 103, "open")
+    assert len(rows) < 5_000
+    assert "v shows all" in rows[-1]
