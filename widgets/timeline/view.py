@@ -123,6 +123,8 @@ class Timeline(Searchable, can_focus=True, inherit_bindings=False):
         for block in blocks:
             self._runs.note(block)
         self.search("")
+        if self.is_attached and self.text_selection is not None:
+            self.screen.clear_selection()  # it was of what stood there before
         self.scroll_to_end()
 
     def put(self, index: int, block: Block) -> None:

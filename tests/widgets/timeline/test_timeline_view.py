@@ -7,13 +7,16 @@ from contextlib import asynccontextmanager
 import pytest
 from textual.app import App, ComposeResult
 from textual.events import MouseScrollUp
+from textual.geometry import Offset
 from textual.pilot import Pilot
+from textual.selection import Selection
 from textual.widgets import Input
 
 from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.outputs import RichOutput, StreamOutput
 from oi_tui.themes.loader import load_palette
 from oi_tui.widgets.timeline.view import Timeline, Wish
+from oi_tui.widgets.timeline.viewport import ROW_BITS
 
 
 class Clock:
@@ -540,6 +543,15 @@ async def test_a_selection_over_soft_breaks_and_blocks_is_the_text_as_it_was_wri
         await screen.pilot.pause()
 
         assert screen.page.screen.get_selected_text() == f"{text}\n\npython · 1 line\n{source}"
+
+
+async def test_what_was_selected_is_not_when_other_blocks_come() -> None:
+    async with shown(paragraphs(20)) as screen:
+        screen.page.screen.selections = {screen.timeline: Selection(Offset(3, 1 << ROW_BITS), Offset(8, 3 << ROW_BITS))}
+        assert screen.page.screen.get_selected_text()
+        screen.timeline.reset(paragraphs(10))
+        await screen.settle()
+        assert not screen.page.screen.get_selected_text()
 
 
 async def test_after_a_resize_the_scroll_bar_learns_of_the_heights_while_nothing_else_happens() -> None:
