@@ -119,8 +119,13 @@ class Finder:
     def _rows_in(self, index: int, step: int, beyond: int | None) -> Iterator[int | None]:
         """Rows of a block with a match, after `beyond`; it is opened where the match is hidden."""
         view = self._view
-        if beyond is not None and not self._search.matches_in(view.blocks[index]):
-            return
+        if beyond is not None:
+            for matches in self._search.counts(view.blocks[index]):
+                if matches:
+                    break
+                yield None
+            else:
+                return
         found = False
         for inside in self._drawn(index, step, beyond):
             found = found or inside is not None
@@ -138,7 +143,8 @@ class Finder:
             yield 0
 
     def _drawn(self, index: int, step: int, beyond: int | None) -> Iterator[int | None]:
-        cell = self._view.cell(index)
+        while (cell := self._view.cell(index)).behind:
+            yield None  # a long output that was just opened is read and measured in steps
         numbers = range(cell.height) if step > 0 else range(cell.height - 1, -1, -1)
         looked = 0
         for inside in numbers:

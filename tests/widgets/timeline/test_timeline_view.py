@@ -472,6 +472,18 @@ async def test_a_match_that_is_hidden_is_opened() -> None:
         await screen.until(lambda: any("line 33" in row for row in screen.rows()))
 
 
+async def test_a_match_deep_in_a_long_output_is_opened_and_shown() -> None:
+    text = "".join(f"line {number}\n" for number in range(4_900))
+    block = CodeBlock(
+        id="c", language="python", source="go()", state="ok", outputs=(StreamOutput(name="stdout", text=text),)
+    )
+    async with shown([block, *paragraphs(20)]) as screen:
+        for needle in ("line 3333", "line 777"):
+            screen.timeline.search(needle)
+            await screen.press("N")
+            await screen.until(lambda needle=needle: any(needle in row for row in screen.rows()))
+
+
 async def test_a_match_over_a_soft_break_is_marked_in_both_rows() -> None:
     async with shown([ProseBlock(id="p", text="word " * 6 + "split apart " + "word " * 6, state="complete")]) as screen:
         screen.timeline.search("split apart")
