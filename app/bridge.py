@@ -14,6 +14,7 @@ from oi_tui.app.engine.blocks import Block
 from oi_tui.app.engine.errors import OiTuiError
 from oi_tui.app.engine.events import (
     AnyEvent,
+    CodeStarted,
     ConversationCleared,
     DecisionRequested,
     ExecutionFinished,
@@ -22,6 +23,7 @@ from oi_tui.app.engine.events import (
     KernelChanged,
     KernelState,
     NoticeAdded,
+    ProseStarted,
     RetryScheduled,
     SessionOpened,
     StepStarted,
@@ -251,6 +253,8 @@ class Bridge:
                 self._queued = max(0, self._queued - 1)
             case StepStarted():
                 self._activity = "thinking"
+            case ProseStarted() | CodeStarted(author="assistant"):
+                self._activity = "writing"
             case RetryScheduled():
                 self._activity = f"trying again in {event.delay:.0f} s"
             case ExecutionStarted():

@@ -49,7 +49,9 @@ def sections() -> tuple[Section, ...]:
         ),
         Section("When code wants to run", _rows(ApprovalPanel.BINDINGS)),
         Section("Editing that code", _rows(SourceEditor.BINDINGS)),
-        Section("The timeline", _rows(Timeline.BINDINGS)),
+        Section(
+            "The timeline", (*_rows(Timeline.BINDINGS), Row("ctrl+c", "", "Copy what was selected with the mouse"))
+        ),
         Section("The variables", _rows(Inspector.BINDINGS)),
         Section("A block on the whole screen", _rows([*ViewerScreen.BINDINGS, *TextPane.BINDINGS])),
         Section("A picture on the whole screen", _rows(PictureView.BINDINGS)),

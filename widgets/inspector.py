@@ -41,6 +41,7 @@ class Inspector(Vertical):
         Binding("up", "move('cursor_up')", "The one before", id="inspector.up"),
         Binding("pagedown", "move('page_down')", "A page down", id="inspector.page_down"),
         Binding("pageup", "move('page_up')", "A page up", id="inspector.page_up"),
+        Binding("tab,shift+tab", "switch", "Into the longer look, and back", id="inspector.switch"),
         Binding("escape", "step_back", "Back, or close", id="inspector.close"),
     ]
 
@@ -154,6 +155,11 @@ class Inspector(Vertical):
         """Through the rows, while the filter has the focus."""
         rows = self.query_one(OptionList)
         getattr(rows, f"action_{how}")()
+
+    def action_switch(self) -> None:
+        """Between the filter and the longer look, if there is one."""
+        peek = self.query_one("#inspector-peek")
+        (self.query_one(Input) if peek.has_focus or not peek.display else peek).focus()
 
     def action_step_back(self) -> None:
         """Out of the longer look, of the filter, or of the panel."""

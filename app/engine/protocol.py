@@ -148,7 +148,6 @@ def _replies() -> msgspec.json.Decoder[Reply]:
     return msgspec.json.Decoder(Reply)
 
 
-
 class ProtocolError(Exception):
     """A line that is not of this protocol."""
 

@@ -14,7 +14,7 @@ from oi_tui.app.clipboard import copy
 from oi_tui.app.engine.blocks import Block, CodeBlock
 from oi_tui.app.engine.markdown import as_markdown
 from oi_tui.app.engine.outputs import RichOutput
-from oi_tui.app.engine.text import safe_text, visible_text
+from oi_tui.app.engine.text import safe_text
 from oi_tui.app.engine.verbs import Run
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.browser_ask import BrowserAskScreen, NoBrowser, can_open, open_in_browser, open_page
@@ -31,14 +31,11 @@ from oi_tui.widgets.composer import PromptArea, as_prompt
 from oi_tui.widgets.timeline.graphics import HALF_BLOCKS
 from oi_tui.widgets.timeline.logical import logical_text, output_text
 from oi_tui.widgets.timeline.outputs.browser import needs_scripts, page_of, write_page
-from oi_tui.widgets.timeline.view import Wish
+from oi_tui.widgets.timeline.view import Timeline, Wish
 from oi_tui.widgets.viewer.lines import CannotRead
 
 _STILL = "It was written by the code that ran. The page can load nothing and run nothing."
 _PROGRAMS = "It was written by the code that ran, and it needs its own programs. They can load nothing from anywhere."
-
-_DECIDED = ("ok", "error", "interrupted", "died")
-"""States of code that ran: every byte of it was decided about."""
 
 
 class BlockActions:
@@ -66,8 +63,8 @@ class BlockActions:
                 await self.copy(as_markdown(block))
             case "reuse":
                 self._reuse(block)
-            case "rerun" | "edit_rerun":
-                self._run_again(block, edited=wish == "edit_rerun")
+            case "rerun":
+                self._run_again(block)
             case "view":
                 await self._view(block)
             case "zoom":
@@ -208,19 +205,19 @@ class BlockActions:
 
     # -- code --------------------------------------------------------------------------------------------------
 
-    def _run_again(self, block: Block, *, edited: bool) -> None:
+    def _run_again(self, block: Block) -> None:
+        """Show it first: one letter, typed for the prompt, must run nothing."""
         if not isinstance(block, CodeBlock) or not block.source.strip():
             self._tell("There is no code in this block.")
-        elif edited or block.state not in _DECIDED or visible_text(block.source).hidden:
-            assert self.palette is not None
-            screen = RunAgainScreen(block.source, block.language, self.palette)
-            self._place.app.push_screen(screen, lambda source: self._run(block.language, source))
-        else:
-            self._run(block.language, block.source)
+            return
+        assert self.palette is not None
+        screen = RunAgainScreen(block.source, block.language, self.palette)
+        self._place.app.push_screen(screen, lambda source: self._run(block.language, source))
 
     def _run(self, language: str, source: str | None) -> None:
         if source is not None:
             self._bridge.send(Run(language=language, source=source))
+            self._place.query_one(Timeline).action_end()  # where it is going to be seen
 
     def _reuse(self, block: Block) -> None:
         """Into the prompt, below what is being written there; a question about code stays in front of it."""
@@ -231,4 +228,7 @@ class BlockActions:
         self._place.screen.query_one(Bottom).focus_shown()
 
     def _tell(self, text: str, *, warning: bool = False) -> None:
-        self._place.app.notify(text, severity="warning" if warning else "information", timeout=3, markup=False)
+        self._place.app.clear_notifications()  # one at a time: they lie over the text
+        self._place.app.notify(
+            safe_text(text), severity="warning" if warning else "information", timeout=3, markup=False
+        )

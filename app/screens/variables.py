@@ -3,6 +3,7 @@
 from oi_tui.app.bridge import Bridge
 from oi_tui.app.engine.protocol import VariableSeen, VariablesFound
 from oi_tui.app.engine.verbs import Peek
+from oi_tui.widgets.composer import PromptArea
 from oi_tui.widgets.inspector import Inspector
 
 
@@ -25,7 +26,9 @@ class VariablesPanel(Inspector):
             self.focus_filter()
 
     def close(self) -> None:
-        """Put it away."""
+        """Put it away; who was in it goes back to the prompt."""
+        if self.has_focus_within:
+            self.screen.query_one(PromptArea).focus()
         self.display = False
         self._bridge.inspect(False)
 

@@ -137,24 +137,28 @@ async def test_a_clipboard_program_that_fails_is_told(play, monkeypatch, tmp_pat
         await until(stage, lambda: told(stage, "exit code 3"))
 
 
-async def test_code_that_ran_runs_again_at_one_key(play):
+async def test_code_runs_again_only_after_it_was_shown(play):
     async with play() as stage:
         await with_a_run(stage)
-        await stage.pilot.press("r")
-        assert await stage.engine.heard(1) == [Run(language="python", source=SOURCE)]
-
-
-@pytest.mark.parametrize("source", ["print('refused')", "print('a\u202eb')"])
-async def test_code_that_never_ran_is_read_before_it_runs(play, source):
-    async with play() as stage:
-        await with_a_run(stage, source=source, refused=True)
-        await stage.pilot.press("r")
+        await stage.pilot.press(*"run")
         await until(stage, lambda: isinstance(stage.app.screen, RunAgainScreen))
-        assert stage.engine.asked == []
-
         await stage.pilot.press("escape")
         await until(stage, lambda: stage.app.screen is stage.app.chat)
         assert stage.engine.asked == []
+
+        await stage.pilot.press("r")
+        await until(stage, lambda: isinstance(stage.app.screen, RunAgainScreen))
+        await stage.pilot.press("ctrl+s")
+        assert await stage.engine.heard(1) == [Run(language="python", source=SOURCE)]
+
+
+async def test_code_with_hidden_characters_runs_again_without_them(play):
+    async with play() as stage:
+        await with_a_run(stage, source="print('a\u202eb')", refused=True)
+        await stage.pilot.press("r")
+        await until(stage, lambda: isinstance(stage.app.screen, RunAgainScreen))
+        await stage.pilot.press("ctrl+s")
+        assert await stage.engine.heard(1) == [Run(language="python", source="print('ab')")]
 
 
 async def test_code_is_edited_and_run_again(play):

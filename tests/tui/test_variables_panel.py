@@ -89,3 +89,20 @@ async def test_a_question_about_code_gets_the_keys_when_the_panel_is_left(play):
         await until(stage, lambda: stage.app.chat.query_one(VariablesPanel).has_focus_within)
         await stage.pilot.press("escape")
         await until(stage, lambda: stage.app.chat.query_one("ApprovalPanel").has_focus_within)
+
+
+async def test_tab_leads_into_the_longer_look_and_closing_leads_back_to_the_prompt(play):
+    async with play(size=(120, 30)) as stage:
+        await stage.pilot.press("f2", "f2")
+        stage.engine.reply(FOUND)
+        await until(stage, lambda: "DataFrame" in on_screen(stage))
+        await stage.pilot.press("enter")
+        stage.engine.reply(VariableSeen(language="python", name="df", text="the first rows"))
+        await until(stage, lambda: "the first rows" in on_screen(stage))
+
+        await stage.pilot.press("tab")
+        assert stage.app.focused.id == "inspector-peek"
+        await stage.pilot.press("tab")
+        assert stage.app.focused.id == "inspector-filter"
+        await stage.pilot.press("f2")
+        await until(stage, lambda: stage.app.chat.query_one(PromptArea).has_focus)

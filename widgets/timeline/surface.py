@@ -131,11 +131,23 @@ class Surface(ScrollView):
         self._last_frame = self._clock()
         if not self._view.height:
             return
+        if self._is_writing:
+            self._want_frame()
+            return
         if self.follow:
             self._view.to_end()
         self._show(self._view.rows())
         if self._view.behind:
             self._want_frame()
+
+    @property
+    def _is_writing(self) -> bool:
+        """Whether earlier frames still wait for the terminal: on a slow line the next one is drawn after them.
+
+        Textual writes in a thread and says nothing of its queue; a driver that has none is never behind.
+        """
+        queue = getattr(getattr(self.app._driver, "_writer_thread", None), "_queue", None)
+        return queue is not None and queue.qsize() > 0
 
     def _show(self, rows: list[Row]) -> None:
         """Take the rows over and ask for a repaint of those that are not as they were."""

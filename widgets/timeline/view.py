@@ -30,7 +30,7 @@ SIDEWAYS = 16
 """Cells that wide content moves at one press."""
 
 Wish = Literal[
-    "copy", "copy_markdown", "copy_output", "view", "edit", "pager", "rerun", "edit_rerun", "reuse", "save", "browser",
+    "copy", "copy_markdown", "copy_output", "view", "edit", "pager", "rerun", "reuse", "save", "browser",
     "zoom",
 ]  # fmt: skip
 """What a person can want of a block beyond looking at it here."""
@@ -54,6 +54,10 @@ class Timeline(Searchable, can_focus=True, inherit_bindings=False):
         Binding("down,j", "cursor(1)", "Next block"),
         Binding("pageup,ctrl+b", "page(-1)", "Page up", key_display="pageup"),
         Binding("pagedown,ctrl+f", "page(1)", "Page down", key_display="pagedown"),
+        Binding("ctrl+u", "half(-1)", "Half a page up"),
+        Binding("ctrl+d", "half(1)", "Half a page down"),
+        Binding("ctrl+y", "row(-1)", "A row up"),
+        Binding("ctrl+e", "row(1)", "A row down"),
         Binding("home,g", "start", "Start"),
         Binding("end,G", "end", "End; what comes is followed", key_display="end, G"),
         Binding("left,h", "sideways(-1)", "Wide tables and results to the left"),
@@ -80,8 +84,7 @@ class Timeline(Searchable, can_focus=True, inherit_bindings=False):
         Binding("ctrl+g", "ask('edit')", "Open a copy in $EDITOR"),
         Binding("b", "ask('browser')", "Open HTML in the browser; asks first"),
         Binding("s", "ask('save')", "Save to a file"),
-        Binding("r", "ask('rerun')", "Run the code again"),
-        Binding("e", "ask('edit_rerun')", "Edit the code and run it again"),
+        Binding("r,e", "ask('rerun')", "Run the code again, as it is or changed; it is shown first"),
         Binding("u", "ask('reuse')", "Use the text as a prompt"),
     ]
 
@@ -209,6 +212,14 @@ class Timeline(Searchable, can_focus=True, inherit_bindings=False):
         rows = self._view.rows()
         self.cursor = rows[0 if step < 0 else -1].block if rows else None
 
+    def action_half(self, step: int) -> None:
+        """Half a screen up or down."""
+        self._move(step * max(1, self._view.height // 2))
+
+    def action_row(self, step: int) -> None:
+        """One row up or down."""
+        self._move(step)
+
     def action_start(self) -> None:
         """The first block."""
         self.cursor = 0 if self._view.blocks else None
@@ -235,13 +246,15 @@ class Timeline(Searchable, can_focus=True, inherit_bindings=False):
     def on_click(self, event: events.Click) -> None:
         """A link, the pill, or the block to act on; twice for more of it."""
         event.prevent_default()  # to Textual, two clicks select all: every block there is would be drawn for that
+        if self.screen.get_selected_text():
+            return  # the mouse was let go at the end of a selection
         if href := event.style.meta.get(HREF):
             self.post_message(self.LinkClicked(str(href)))
         elif self.unseen and event.y == self.size.height - 1 and event.x >= self.size.width - PILL_REACH:
             self.scroll_to_end()
         elif event.x < self._view.canvas.width and event.y < len(self._rows):
             self.cursor = self._rows[event.y].block
-            if event.chain == 2 and not self.screen.get_selected_text():
+            if event.chain == 2:
                 self.action_unfold()
 
     def action_ask(self, wish: Wish) -> None:

@@ -1,11 +1,17 @@
 """The timeline as a person meets it: following, scrolling, folding, copying, clicking, selecting."""
 
 import asyncio
+import inspect
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from io import StringIO
+from queue import Queue
+from types import SimpleNamespace
 
 import pytest
 from textual.app import App, ComposeResult
+from textual.drivers._writer_thread import WriterThread
+from textual.drivers.linux_driver import LinuxDriver
 from textual.events import MouseScrollUp
 from textual.geometry import Offset
 from textual.pilot import Pilot
@@ -13,7 +19,7 @@ from textual.selection import Selection
 from textual.widgets import Input
 
 from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
-from oi_tui.app.engine.outputs import RichOutput, StreamOutput
+from oi_tui.app.engine.outputs import ErrorOutput, RichOutput, StreamOutput
 from oi_tui.themes.loader import load_palette
 from oi_tui.widgets.timeline.view import Timeline, Wish
 from oi_tui.widgets.timeline.viewport import ROW_BITS
@@ -586,3 +592,57 @@ async def test_nothing_is_drawn_when_the_terminal_window_loses_and_gets_the_focu
 
         assert screen.timeline._frame_timer is None
         assert all(one is row.strip for one, row in zip(before, screen.timeline._rows, strict=True))
+
+
+async def test_no_frame_is_drawn_while_the_terminal_still_takes_the_last_one() -> None:
+    async with shown(paragraphs(3)) as screen:
+        writing: Queue[str] = Queue()
+        screen.page._driver._writer_thread = SimpleNamespace(_queue=writing)
+        writing.put("a frame")
+        screen.timeline.put(3, UserBlock(id="u", text="later"))
+        for _ in range(10):
+            screen.page.clock.now += 1
+            await screen.pilot.pause(0.02)
+        assert not any("later" in row for row in screen.rows())
+
+        writing.get()
+        await screen.until(lambda: any("later" in row for row in screen.rows()))
+
+
+def test_textuals_driver_for_terminals_writes_in_a_thread_with_a_queue() -> None:
+    thread = WriterThread(StringIO())
+    thread.write("text")
+    assert thread._queue.qsize() == 1
+    assert "_writer_thread" in inspect.getsource(LinuxDriver)
+
+
+async def test_the_timeline_scrolls_by_rows_and_half_pages() -> None:
+    async with shown(paragraphs(30)) as screen:
+        view = screen.timeline._view
+        end = view.y
+        seen = []
+        for key in ("ctrl+y", "ctrl+e", "ctrl+u", "ctrl+d"):
+            await screen.press(key)
+            seen.append(view.y - end)
+        assert seen == [-1, 0, -(view.height // 2), 0]
+
+
+async def test_t_leads_to_the_line_that_raised_the_error() -> None:
+    source = "\n".join(f"x{number} = {number}" for number in range(40)) + "\nraise ValueError"
+    trace = ("-----", "ValueError  Traceback", "Cell In[1], line 41\n----> 41 raise ValueError", "ValueError: ")
+    error = ErrorOutput(name="ValueError", value="", traceback=trace)
+    block = CodeBlock(id="c", language="python", source=source, state="error", outputs=(error,))
+    async with shown([block, *paragraphs(1)]) as screen:
+        await screen.press("home", "t")
+        assert any("raise ValueError" in row and "✗" in row for row in screen.rows())
+        assert not any("x0 = 0" in row for row in screen.rows())
+
+
+async def test_a_selection_that_ends_on_a_link_is_no_click_on_it() -> None:
+    async with shown([ProseBlock(id="p", text="see [here](https://example.org/a)", state="complete")]) as screen:
+        await screen.pilot.mouse_down(Timeline, offset=(3, 0))
+        await screen.pilot.hover(Timeline, offset=(9, 0))
+        await screen.pilot.mouse_up(Timeline, offset=(9, 0))
+        await screen.pilot.pause()
+
+        assert screen.page.links == []
