@@ -12,6 +12,7 @@ from oi_tui.app.engine.outputs import RichOutput
 from oi_tui.widgets.timeline.cells import Cell
 from oi_tui.widgets.timeline.outputs import registry
 from oi_tui.widgets.timeline.pieces import Canvas, Display
+from support.gallery import picture
 
 Rows = Callable[..., list[str]]
 
@@ -343,6 +344,12 @@ FIGURE = {
     ],
     "layout": {"title": {"text": "Scores<br>2026"}, "xaxis": {"title": {"text": "month"}}},
 }
+
+
+def test_a_plotly_figure_is_the_picture_that_the_kernel_made_of_it(drawn: Rows) -> None:
+    rows = drawn(RichOutput(data={"application/vnd.plotly.v1+json": FIGURE, "image/png": picture(40, 20)}), 100)
+    assert any("▀" in row for row in rows)
+    assert rows[-1].endswith("figure · 40×20 · z zoom · s save")
 
 
 def test_a_plotly_figure_is_told_in_words_and_how_to_see_it(drawn: Rows) -> None:
