@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,8 @@ from oi_tui.app.engine.kernels.base import Kernel
 from oi_tui.app.engine.sandbox.profile import Limits, Profile
 from support.runs import collect
 
-SECRET = "do-not-read-me"
+SECRET = f"do-not-read-{uuid.uuid4().hex}"
+"""In no file but those that the tests make."""
 
 SECRETS = (
     ".ssh/id_rsa",
