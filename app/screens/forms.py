@@ -11,7 +11,7 @@ from oi_tui.app.engine.text import safe_text
 from oi_tui.app.screens.external_editor import suffix_of
 from oi_tui.app.screens.picture_screen import ENDINGS
 from oi_tui.app.screens.viewer import Content, JsonContent, TableContent, TextContent
-from oi_tui.widgets.timeline.logical import logical_text, output_text
+from oi_tui.widgets.timeline.logical import logical_text, output_text, whole_output
 from oi_tui.widgets.timeline.outputs.svg import SvgSource, can_draw
 from oi_tui.widgets.timeline.outputs.table import Table, table_of
 from oi_tui.widgets.timeline.picture import original_of
@@ -48,7 +48,7 @@ def forms_of(block: Block) -> list[Form]:
         return [_text("the text", text, "text.md")]
     forms = [form for number, output in enumerate(block.outputs, 1) for form in _of_output(output, number)]
     if printed := _printed(block):
-        forms.insert(0 if not forms else len(forms), printed)
+        forms.append(printed)
     forms.append(_text("the source", logical_text(block), f"source{suffix_of(block.language)}"))
     return forms
 
@@ -56,8 +56,8 @@ def forms_of(block: Block) -> list[Form]:
 def _printed(block: CodeBlock) -> Form | None:
     """What it wrote: the whole, if that is in a file."""
     title = "what it printed"
-    if block.whole is not None and block.whole.path and Path(block.whole.path).is_file():
-        path = Path(block.whole.path)
+    path = whole_output(block)
+    if path is not None and block.whole is not None and path.is_file():
         title += f", {block.whole.missing}" if block.whole.missing else ", all of it"
         return Form(title, "output.txt", TextContent(title, path), lambda: path)
     if not any(isinstance(output, StreamOutput | ErrorOutput) for output in block.outputs):

@@ -76,11 +76,6 @@ class TextPane(Widget, can_focus=True):
         share = 1.0 if lines.complete and last == lines.count - 1 else lines.start(last) / max(1, lines.size)
         return f"line {number:,} · {share:.0%}" if number else f"{share:.0%}"
 
-    def set_palette(self, palette: Palette) -> None:
-        """Other colours from now on."""
-        self._window.redraw(Ink(palette))
-        self._show()
-
     def find(self, search: Search, step: int) -> Iterator[Step]:
         """A search through all lines: from the match that was gone to, or from what is on the screen."""
         if self._here is not None:

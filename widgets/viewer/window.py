@@ -83,9 +83,8 @@ class TextWindow:
         self.top = (self.top[0], min(self.top[1], self._height_of(self.top[0]) - 1) if self.wraps else 0)
         self.scroll(0)
 
-    def redraw(self, ink: Ink | None = None) -> None:
+    def redraw(self) -> None:
         """Forget what was drawn."""
-        self.ink = ink or self.ink
         self._drawn.clear()
         self._marks[1].clear()
 
