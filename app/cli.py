@@ -5,83 +5,29 @@ for the engine's libraries nor load them.
 """
 
 import asyncio
-import functools
 import gc
 import io
-import json
 import os
 import stat
 import sys
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import NoReturn
 
 import click
 
 from oi_tui.app.asker import TerminalAsker
 from oi_tui.app.engine.errors import OiTuiError, SettingsError
-from oi_tui.app.engine.paths import config_dir, data_dir, log_dir, private_dir
-from oi_tui.app.engine.protocol import Configure, encode
+from oi_tui.app.engine.paths import data_dir, log_dir, private_dir
 from oi_tui.app.engine.settings import Settings
-from oi_tui.app.engine.settings_file import load_settings
 from oi_tui.app.engine.text import safe_text
+from oi_tui.app.flags import Flags, common, words
+from oi_tui.app.subcommands.models import models
+from oi_tui.app.subcommands.sessions import sessions
 
 EXIT_CODES = """\
 Exit codes: 0 done; 1 error; 2 wrong flag or settings; 3 the model failed; 4 the kernel failed; 5 the session could
 not be read or written; 6 no embedded model; 7 refused or stopped; 8 step cap or repetition; 130 interrupted."""
 
 TRUE = ("1", "true", "yes", "on")
-
-
-def words(value: str) -> str:
-    """Text of the command line. Bytes that are not UTF-8 can be sent to nobody; they become U+FFFD at once."""
-    return value.encode(errors="surrogateescape").decode(errors="replace")
-
-
-class Flags(NamedTuple):
-    """The options that stand everywhere, as given."""
-
-    model: str | None = None
-    api_base: str | None = None
-    api_key: str | None = None
-    yes: bool = False
-    approve: str | None = None
-    max_steps: int | None = None
-    cwd: Path | None = None
-    profile: str | None = None
-
-    def settings(self) -> Settings:
-        """These flags over environment and files; SettingsError if something is wrong."""
-        if self.yes and self.approve in ("ask", "never"):
-            raise SettingsError(f"--yes and --approve {self.approve} contradict each other.")
-        approve = "auto" if self.yes else self.approve
-        model = {"name": self.model, "api_base": self.api_base}
-        loop = {"approve": approve, "max_steps": self.max_steps}
-        given = {"model": _given(model), "loop": _given(loop)}
-        settings = load_settings(config_dir(), environ=os.environ, flags=given, profile=self.profile)
-        if settings.model.api_base and not settings.model.name:
-            raise SettingsError("--api-base needs a model.", hint="Name it with -m NAME.")
-        return settings
-
-    def configure(self, *, can_ask: bool = True) -> Configure:
-        """What an engine needs to know."""
-        cwd = (self.cwd or Path.cwd()).resolve()
-        if not cwd.is_dir():
-            raise SettingsError(f"--cwd: {cwd} is not a folder.")
-        key = self.api_key or os.environ.get("OI_TUI_API_KEY") or None
-        setup = Configure(settings=self.settings(), cwd=str(cwd), api_key=key, can_ask=can_ask)
-        try:
-            encode(setup)
-        except UnicodeEncodeError as error:
-            is_cwd = error.object == setup.cwd
-            what = f"The name of the folder {cwd}" if is_cwd else "A setting or key in the environment"
-            hint = "Give it another name, or work in another folder with --cwd DIR." if is_cwd else ""
-            raise SettingsError(f"{what} is not UTF-8.", hint=hint) from None  # the key must not be in a traceback
-        return setup
-
-
-def _given(values: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if value is not None}
 
 
 class Program(click.Group):
@@ -113,33 +59,6 @@ class Program(click.Group):
             else:
                 return index if word in self.commands else None
         return None
-
-
-def common(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that stand everywhere; the command gets them as `flags`."""
-
-    @functools.wraps(command)
-    def with_flags(**given: Any) -> Any:
-        flags = Flags(**{name: given.pop(name) for name in Flags._fields})
-        return command(flags=flags, **given)
-
-    folder = click.Path(path_type=Path)
-    for option in (
-        click.option("--profile", type=words, metavar="NAME", help="Settings from profiles/NAME.toml."),
-        click.option("--cwd", type=folder, metavar="DIR", help="Folder that code works in. Default: here."),
-        click.option("--max-steps", type=click.IntRange(min=1), metavar="N", help="Model answers in one turn."),
-        click.option(
-            "--approve",
-            type=click.Choice(["ask", "auto", "never"]),
-            help="ask before code runs (default), run all of it, or run none.",
-        ),
-        click.option("--yes", "-y", is_flag=True, help="Run all code without asking: --approve auto."),
-        click.option("--api-key", type=words, metavar="KEY", help="Better: OI_TUI_API_KEY, which `ps` does not show."),
-        click.option("--api-base", type=words, metavar="URL", help="An OpenAI-compatible server."),
-        click.option("--model", "-m", type=words, metavar="NAME", help="LiteLLM's name of a model, or local/ID."),
-    ):
-        option(with_flags)
-    return with_flags
 
 
 @click.group(cls=Program, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
@@ -320,92 +239,8 @@ def engine(fd: int) -> None:
         sys.exit(143)
 
 
-@program.command()
-@click.option("--json", "as_json", is_flag=True, help="A JSON list of objects.")
-def sessions(as_json: bool) -> None:
-    """List past sessions, the newest first."""
-    import msgspec
-
-    from oi_tui.app.build import open_store
-
-    store = open_store()
-    try:
-        records = store.sessions()
-    finally:
-        store.close()
-    if as_json:
-        print(json.dumps(msgspec.to_builtins(records)))  # ASCII: nothing that a terminal obeys
-        return
-    import datetime
-
-    for record in records:
-        when = datetime.datetime.fromtimestamp(record.active).astimezone().strftime("%Y-%m-%d %H:%M")
-        click.echo(f"{record.id}  {when}  {safe_text(record.title) or '(empty)'}  · {safe_text(record.cwd)}")
-
-
-@program.group()
-def models() -> None:
-    """The embedded models on this machine."""
-
-
-@models.command("list")
-def models_list() -> None:
-    """What there is, what is here, how large."""
-    from oi_tui.app.engine.local import choice, inventory
-    from oi_tui.app.engine.local.catalogue import in_words
-    from oi_tui.app.engine.local.service import is_available
-    from oi_tui.app.engine.local.weights import Weights
-
-    machine = choice.measure()
-    for entry in inventory.entries(Weights(), machine):
-        mark = "▸" if entry.recommended else " "
-        size = in_words(entry.model.size)
-        click.echo(f"{mark} {entry.model.id:22} {entry.state:10} {size:>8}  {entry.model.licence}")
-    click.echo(inventory.why(machine, available=is_available()), err=True)
-
-
-@models.command("fetch")
-@click.argument("model_id", required=False, type=words)
-def models_fetch(model_id: str | None) -> None:
-    """Download a model (default: the one chosen for this machine)."""
-    from oi_tui.app.engine.local import catalogue, choice
-    from oi_tui.app.engine.local.fetch import fetch
-    from oi_tui.app.engine.local.weights import Weights
-    from oi_tui.app.engine.protocol import FetchProgressed
-
-    best = choice.choose(choice.measure()).model
-    model = catalogue.find(model_id) if model_id else best
-    if model is None:
-        raise SettingsError("No embedded model fits this machine.", hint="Name one: see `oi-tui models list`.")
-
-    def progress(value: FetchProgressed) -> None:
-        if sys.stderr.isatty():
-            share = value.done_bytes / max(1, value.total_bytes)
-            click.echo(f"\r\x1b[K{value.stage} {share:4.0%}", nl=False, err=True)
-
-    path = asyncio.run(fetch(model, Weights(), progress=progress))
-    click.echo(f"\n{model.title}: {path}", err=True)
-
-
-@models.command("remove")
-@click.argument("model_id", type=words)
-def models_remove(model_id: str) -> None:
-    """Delete a model's file (and what was downloaded of it)."""
-    from oi_tui.app.engine.local import catalogue
-    from oi_tui.app.engine.local.weights import Weights
-
-    freed = Weights().remove(catalogue.find(model_id))
-    click.echo(f"{catalogue.in_words(freed)} freed." if freed else f"{model_id} was not here.")
-
-
-@models.command("add")
-@click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-def models_add(path: Path) -> None:
-    """Take a model file that you have; it must be one of the catalogue (by sha256)."""
-    from oi_tui.app.engine.local.weights import Weights
-
-    model = Weights().add(path)
-    click.echo(f"{model.title} is ready: oi-tui -m {model.name}")
+program.add_command(models)
+program.add_command(sessions)
 
 
 def main() -> NoReturn:

@@ -1,0 +1,93 @@
+"""The options that stand everywhere on the command line, and what they come to."""
+
+import functools
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from oi_tui.app.engine.errors import SettingsError
+from oi_tui.app.engine.paths import config_dir
+from oi_tui.app.engine.protocol import Configure, encode
+from oi_tui.app.engine.settings import Settings
+from oi_tui.app.engine.settings_file import load_settings
+
+
+def words(value: str) -> str:
+    """Text of the command line. Bytes that are not UTF-8 can be sent to nobody; they become U+FFFD at once."""
+    return value.encode(errors="surrogateescape").decode(errors="replace")
+
+
+class Flags(NamedTuple):
+    """The options that stand everywhere, as given."""
+
+    model: str | None = None
+    api_base: str | None = None
+    api_key: str | None = None
+    yes: bool = False
+    approve: str | None = None
+    max_steps: int | None = None
+    cwd: Path | None = None
+    profile: str | None = None
+
+    def settings(self) -> Settings:
+        """These flags over environment and files; SettingsError if something is wrong."""
+        if self.yes and self.approve in ("ask", "never"):
+            raise SettingsError(f"--yes and --approve {self.approve} contradict each other.")
+        approve = "auto" if self.yes else self.approve
+        model = {"name": self.model, "api_base": self.api_base}
+        loop = {"approve": approve, "max_steps": self.max_steps}
+        given = {"model": _given(model), "loop": _given(loop)}
+        settings = load_settings(config_dir(), environ=os.environ, flags=given, profile=self.profile)
+        if settings.model.api_base and not settings.model.name:
+            raise SettingsError("--api-base needs a model.", hint="Name it with -m NAME.")
+        return settings
+
+    def configure(self, *, can_ask: bool = True) -> Configure:
+        """What an engine needs to know."""
+        cwd = (self.cwd or Path.cwd()).resolve()
+        if not cwd.is_dir():
+            raise SettingsError(f"--cwd: {cwd} is not a folder.")
+        key = self.api_key or os.environ.get("OI_TUI_API_KEY") or None
+        setup = Configure(settings=self.settings(), cwd=str(cwd), api_key=key, can_ask=can_ask)
+        try:
+            encode(setup)
+        except UnicodeEncodeError as error:
+            is_cwd = error.object == setup.cwd
+            what = f"The name of the folder {cwd}" if is_cwd else "A setting or key in the environment"
+            hint = "Give it another name, or work in another folder with --cwd DIR." if is_cwd else ""
+            raise SettingsError(f"{what} is not UTF-8.", hint=hint) from None  # the key must not be in a traceback
+        return setup
+
+
+def _given(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def common(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that stand everywhere; the command gets them as `flags`."""
+
+    @functools.wraps(command)
+    def with_flags(**given: Any) -> Any:
+        flags = Flags(**{name: given.pop(name) for name in Flags._fields})
+        return command(flags=flags, **given)
+
+    folder = click.Path(path_type=Path)
+    for option in (
+        click.option("--profile", type=words, metavar="NAME", help="Settings from profiles/NAME.toml."),
+        click.option("--cwd", type=folder, metavar="DIR", help="Folder that code works in. Default: here."),
+        click.option("--max-steps", type=click.IntRange(min=1), metavar="N", help="Model answers in one turn."),
+        click.option(
+            "--approve",
+            type=click.Choice(["ask", "auto", "never"]),
+            help="ask before code runs (default), run all of it, or run none.",
+        ),
+        click.option("--yes", "-y", is_flag=True, help="Run all code without asking: --approve auto."),
+        click.option("--api-key", type=words, metavar="KEY", help="Better: OI_TUI_API_KEY, which `ps` does not show."),
+        click.option("--api-base", type=words, metavar="URL", help="An OpenAI-compatible server."),
+        click.option("--model", "-m", type=words, metavar="NAME", help="LiteLLM's name of a model, or local/ID."),
+    ):
+        option(with_flags)
+    return with_flags

@@ -1,0 +1,75 @@
+"""`oi-tui models`: the embedded models on this machine."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import click
+
+from oi_tui.app.engine.errors import SettingsError
+from oi_tui.app.flags import words
+
+
+@click.group()
+def models() -> None:
+    """The embedded models on this machine."""
+
+
+@models.command("list")
+def models_list() -> None:
+    """What there is, what is here, how large."""
+    from oi_tui.app.engine.local import choice, inventory
+    from oi_tui.app.engine.local.catalogue import in_words
+    from oi_tui.app.engine.local.service import is_available
+    from oi_tui.app.engine.local.weights import Weights
+
+    machine = choice.measure()
+    for entry in inventory.entries(Weights(), machine):
+        mark = "▸" if entry.recommended else " "
+        size = in_words(entry.model.size)
+        click.echo(f"{mark} {entry.model.id:22} {entry.state:10} {size:>8}  {entry.model.licence}")
+    click.echo(inventory.why(machine, available=is_available()), err=True)
+
+
+@models.command("fetch")
+@click.argument("model_id", required=False, type=words)
+def models_fetch(model_id: str | None) -> None:
+    """Download a model (default: the one chosen for this machine)."""
+    from oi_tui.app.engine.local import catalogue, choice
+    from oi_tui.app.engine.local.fetch import fetch
+    from oi_tui.app.engine.local.weights import Weights
+    from oi_tui.app.engine.protocol import FetchProgressed
+
+    best = choice.choose(choice.measure()).model
+    model = catalogue.find(model_id) if model_id else best
+    if model is None:
+        raise SettingsError("No embedded model fits this machine.", hint="Name one: see `oi-tui models list`.")
+
+    def progress(value: FetchProgressed) -> None:
+        if sys.stderr.isatty():
+            share = value.done_bytes / max(1, value.total_bytes)
+            click.echo(f"\r\x1b[K{value.stage} {share:4.0%}", nl=False, err=True)
+
+    path = asyncio.run(fetch(model, Weights(), progress=progress))
+    click.echo(f"\n{model.title}: {path}", err=True)
+
+
+@models.command("remove")
+@click.argument("model_id", type=words)
+def models_remove(model_id: str) -> None:
+    """Delete a model's file (and what was downloaded of it)."""
+    from oi_tui.app.engine.local import catalogue
+    from oi_tui.app.engine.local.weights import Weights
+
+    freed = Weights().remove(catalogue.find(model_id))
+    click.echo(f"{catalogue.in_words(freed)} freed." if freed else f"{model_id} was not here.")
+
+
+@models.command("add")
+@click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def models_add(path: Path) -> None:
+    """Take a model file that you have; it must be one of the catalogue (by sha256)."""
+    from oi_tui.app.engine.local.weights import Weights
+
+    model = Weights().add(path)
+    click.echo(f"{model.title} is ready: oi-tui -m {model.name}")
