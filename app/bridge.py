@@ -38,6 +38,10 @@ from oi_tui.app.engine.protocol import (
     Hello,
     ModelsFound,
     Reply,
+    SessionEdited,
+    SessionExported,
+    SessionSeen,
+    SessionsFound,
     VariableSeen,
     VariablesFound,
 )
@@ -45,6 +49,8 @@ from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.values import Level
 from oi_tui.app.engine.verbs import AnyVerb, FindModels, Inspect, Open, Submit
 from oi_tui.widgets.status import Status
+
+AboutSessions = SessionsFound | SessionSeen | SessionEdited | SessionExported
 
 
 class View(Protocol):
@@ -72,6 +78,10 @@ class View(Protocol):
 
     def show_variables(self, reply: VariablesFound | VariableSeen) -> None:
         """What a kernel holds, or one thing of it."""
+        ...
+
+    def show_sessions(self, reply: AboutSessions) -> None:
+        """Something about the list of sessions."""
         ...
 
 
@@ -221,6 +231,8 @@ class Bridge:
                 self._view.show_models(reply)
             case VariablesFound() | VariableSeen():
                 self._view.show_variables(reply)
+            case SessionsFound() | SessionSeen() | SessionEdited() | SessionExported():
+                self._view.show_sessions(reply)
             case Hello():
                 pass
             case _:

@@ -2,8 +2,8 @@
 
 First line each way is `Hello`; a different `version` ends the conversation with a clear error. The front
 end's second line is `Configure`. What the engine sends is a `Reply`: session events (stored, folded) and the few
-answers that are not part of a session (`ModelsFound`, `FetchProgressed`, `FetchEnded`, `VariablesFound`,
-`VariableSeen`, `Failed`). See README.md beside this file.
+answers that are not part of a session (models, downloads, variables, the list of sessions, `Failed`). See README.md
+beside this file.
 """
 
 from functools import cache
@@ -11,8 +11,10 @@ from typing import Literal
 
 import msgspec
 
+from oi_tui.app.engine.blocks import Block
 from oi_tui.app.engine.errors import OiTuiError
 from oi_tui.app.engine.events import AnyEvent
+from oi_tui.app.engine.sessions import Hit, SessionRecord
 from oi_tui.app.engine.settings import Settings
 from oi_tui.app.engine.values import Language, Value
 from oi_tui.app.engine.variables import Telling, Variable
@@ -115,6 +117,41 @@ class VariableSeen(Value, frozen=True, kw_only=True, tag=True):
     """A few lines; "" where more could only be known by running code of the value's own."""
 
 
+class SessionsFound(Value, frozen=True, kw_only=True, tag=True):
+    """Answer to `FindSessions`: records without a query, hits with one (best first, at most one for each kind and
+    session)."""
+
+    query: str = ""
+    archived: bool = False
+    sessions: tuple[SessionRecord, ...] = ()
+    hits: tuple[Hit, ...] = ()
+    cut: bool = False
+    """There are more than could be told."""
+
+
+class SessionSeen(Value, frozen=True, kw_only=True, tag=True):
+    """Answer to `PreviewSession`: its first blocks, long texts cut."""
+
+    session: SessionRecord
+    blocks: tuple[Block, ...] = ()
+    count: int = 0
+    """Blocks that it has."""
+
+
+class SessionEdited(Value, frozen=True, kw_only=True, tag=True):
+    """Answer to `EditSession`: as it is now. Also comes unasked when the model has given the session a title."""
+
+    session: SessionRecord
+
+
+class SessionExported(Value, frozen=True, kw_only=True, tag=True):
+    """Answer to `ExportSession`."""
+
+    session_id: str
+    path: str
+    """Absolute."""
+
+
 class Failed(Value, frozen=True, kw_only=True, tag=True):
     """The engine cannot go on, or a verb could not be followed; `fatal` when it ends now."""
 
@@ -131,7 +168,20 @@ def fatal(error: OiTuiError) -> Failed:
     return Failed(title=error.title, hint=error.hint, details=error.details, fatal=True, exit_code=error.exit_code)
 
 
-Reply = Hello | Batch | ModelsFound | FetchProgressed | FetchEnded | VariablesFound | VariableSeen | Failed
+Reply = (
+    Hello
+    | Batch
+    | ModelsFound
+    | FetchProgressed
+    | FetchEnded
+    | VariablesFound
+    | VariableSeen
+    | SessionsFound
+    | SessionSeen
+    | SessionEdited
+    | SessionExported
+    | Failed
+)
 Request = Hello | Configure | AnyVerb
 
 _encoder = msgspec.json.Encoder()

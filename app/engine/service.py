@@ -44,12 +44,18 @@ from oi_tui.app.engine.verbs import (
     Clear,
     Close,
     Decide,
+    EditSession,
+    ExportSession,
     FetchModel,
     FindModels,
+    FindSessions,
+    Fork,
     Inspect,
     Interrupt,
     Open,
     Peek,
+    PreviewSession,
+    Rebuild,
     Restart,
     Retry,
     Run,
@@ -135,6 +141,8 @@ class Engine:
                 self._inspector.watch(verb.on)
             case Peek():
                 self._inspector.peek(verb.name)
+            case Fork() | Rebuild() | FindSessions() | PreviewSession() | EditSession() | ExportSession():
+                await self._send(Failed(title="The engine cannot do this yet."))
             case Close():
                 await self.close()
             case _:

@@ -1,6 +1,9 @@
 """What a front end can ask of a session: the only way back from the screen to the engine."""
 
+from typing import Literal
+
 from oi_tui.app.engine.events import Verdict
+from oi_tui.app.engine.sessions import ExportFormat
 from oi_tui.app.engine.values import ApprovalMode, Language, Value
 
 
@@ -9,9 +12,31 @@ class Verb(Value, frozen=True, kw_only=True):
 
 
 class Open(Verb, frozen=True, kw_only=True, tag=True):
-    """First verb: a new session, or (with an id) a stored one, whose events are then sent again in one batch."""
+    """First verb: a new session, or (with an id) a stored one, whose events come first, marked as `replay`.
+
+    Later it leaves the session that is open: what runs is broken off, and its kernels end.
+    """
 
     session_id: str | None = None
+
+
+Place = Literal["before", "after"]
+
+
+class Fork(Verb, frozen=True, kw_only=True, tag=True):
+    """A new session that shares what stands before or after this block, and is opened as with `Open`.
+
+    The kernels go on: their state is what later code left, which a notice says.
+    """
+
+    block_id: str
+    place: Place = "after"
+
+
+class Rebuild(Verb, frozen=True, kw_only=True, tag=True):
+    """Run these code blocks again in this order, in fresh kernels, up to the first error; outputs are compared."""
+
+    block_ids: tuple[str, ...]
 
 
 class Submit(Verb, frozen=True, kw_only=True, tag=True):
@@ -107,6 +132,40 @@ class Peek(Verb, frozen=True, kw_only=True, tag=True):
     name: str
 
 
+class FindSessions(Verb, frozen=True, kw_only=True, tag=True):
+    """The sessions, the one last active first, or (with a query) what a search in them finds; `SessionsFound`."""
+
+    query: str = ""
+    archived: bool = False
+    """Those that were put away instead of the others."""
+
+
+class PreviewSession(Verb, frozen=True, kw_only=True, tag=True):
+    """The beginning of a stored session; answered with `SessionSeen`."""
+
+    session_id: str
+
+
+class EditSession(Verb, frozen=True, kw_only=True, tag=True):
+    """Change what is not None; answered with `SessionEdited`. Deleting is undone by `deleted=False`."""
+
+    session_id: str
+    title: str | None = None
+    tags: tuple[str, ...] | None = None
+    archived: bool | None = None
+    deleted: bool | None = None
+
+
+class ExportSession(Verb, frozen=True, kw_only=True, tag=True):
+    """Write a session to a file that does not exist yet; answered with `SessionExported`."""
+
+    session_id: str
+    format: ExportFormat
+    path: str
+    images: bool = True
+    """Whether pictures are kept."""
+
+
 class Close(Verb, frozen=True, kw_only=True, tag=True):
     """Save, end kernels and model server, and end."""
 
@@ -128,5 +187,11 @@ AnyVerb = (
     | CancelFetch
     | Inspect
     | Peek
+    | Fork
+    | Rebuild
+    | FindSessions
+    | PreviewSession
+    | EditSession
+    | ExportSession
     | Close
 )

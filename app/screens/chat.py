@@ -17,7 +17,7 @@ from textual.containers import Horizontal
 from textual.events import Resize
 from textual.screen import Screen
 
-from oi_tui.app.bridge import Bridge
+from oi_tui.app.bridge import AboutSessions, Bridge
 from oi_tui.app.client import Connect
 from oi_tui.app.commands import Typed, WrongArgument, bindings, meaning, slash_command
 from oi_tui.app.engine.blocks import Block, UserBlock
@@ -191,6 +191,9 @@ class ChatScreen(Screen[None]):
     def show_variables(self, reply: VariablesFound | VariableSeen) -> None:
         """What the kernel holds."""
         self.parts.variables.take(reply)
+
+    def show_sessions(self, reply: AboutSessions) -> None:
+        """Past sessions; nothing on this screen asks for them yet."""
 
     # -- messages of widgets -----------------------------------------------------------------------------
 
