@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from support.fuzzing import pytest_runtest_call, pytest_terminal_summary  # noqa: F401 # hooks of every run
 from support.openai_server import OpenAIServer
 from support.snapshot import Snap, snapper
 from support.terminal import Terminal

@@ -1,7 +1,9 @@
 """The test support itself: a driver that lies would make every end-to-end test worthless."""
 
+import os
 import re
 import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -130,3 +132,46 @@ async def test_the_same_screen_gives_the_same_picture() -> None:
         async with app.run_test(size=(columns, 5)):
             pictures.append(picture(app))
     assert pictures[0] == pictures[1] != pictures[2]
+
+
+FUZZED = """
+import pytest
+from hypothesis import assume, example, given, settings, strategies as st
+
+@settings(max_examples=40, database=None)
+@given(st.integers())
+@example(7)
+def test_many(number):
+    pass
+
+@pytest.mark.parametrize("base", [1, 2])
+@settings(max_examples=30, database=None)
+@given(st.just(0))
+def test_one(base, number):
+    pass
+
+def test_none():
+    pass
+"""
+
+
+@pytest.mark.parametrize("processes", [(), ("-n", "1")])
+def test_a_run_says_how_many_examples_each_fuzz_test_went_through(processes: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text("from support.fuzzing import pytest_runtest_call, pytest_terminal_summary\n")
+    (tmp_path / "test_fuzzed.py").write_text(FUZZED)
+    finished = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *processes, str(tmp_path)],
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert finished.returncode == 0, finished.stdout
+    told = re.findall(r"^ +([\d,]+)  (\S+)", finished.stdout, re.MULTILINE)
+    assert told == [
+        ("41", "test_fuzzed.py::test_many"),
+        ("1", "test_fuzzed.py::test_one[1]"),
+        ("1", "test_fuzzed.py::test_one[2]"),
+        ("43", "in"),
+    ]

@@ -1,0 +1,75 @@
+"""How much was fuzzed: every run says at its end how many examples each Hypothesis test went through.
+
+A fuzz test that silently runs next to nothing (everything is filtered away, a profile was changed) looks
+exactly like one that found no fault; the number beside its name tells them apart. The hooks are pytest's
+(`tests/conftest.py` takes them over), and the numbers travel as properties of the reports, so that they are
+also there with several test processes and in a JUnit file.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import is_hypothesis_test
+
+PROPERTY = "hypothesis examples"
+
+Counted = Callable[[], None]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Count the calls of the function under `@given`: examples that were drawn, given, replayed and shrunk alike."""
+    test = getattr(item, "obj", None)
+    if not is_hypothesis_test(test):
+        yield
+        return
+    calls = 0
+
+    def count() -> None:
+        nonlocal calls
+        calls += 1
+
+    inner = test.hypothesis.inner_test
+    test.hypothesis.inner_test = counting(inner, count)
+    try:
+        yield
+    finally:
+        test.hypothesis.inner_test = inner  # the next parameters of the same test are counted by themselves
+        item.user_properties.append((PROPERTY, calls))
+
+
+def counting(test: Callable[..., Any], count: Counted) -> Callable[..., Any]:
+    """The function, telling each of its calls."""
+
+    @functools.wraps(test)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        count()
+        return test(*args, **kwargs)
+
+    @functools.wraps(test)
+    async def awaited(*args: Any, **kwargs: Any) -> Any:
+        count()
+        return await test(*args, **kwargs)
+
+    return awaited if inspect.iscoroutinefunction(test) else called
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The numbers, after everything else that is told at the end."""
+    executed = {
+        report.nodeid: value
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if isinstance(report, pytest.TestReport) and report.when == "call"
+        for name, value in report.user_properties
+        if name == PROPERTY
+    }
+    if not executed:
+        return
+    terminalreporter.section("hypothesis examples")
+    for nodeid, calls in sorted(executed.items()):
+        terminalreporter.write_line(f"{calls:>8,}  {nodeid}")
+    terminalreporter.write_line(f"{sum(executed.values()):>8,}  in {len(executed)} tests")
