@@ -217,6 +217,12 @@ class FakeKernels:
         """Those that have been started."""
         return tuple(kernel for kernel in self.by_language.values() if kernel.generation)
 
+    async def renew(self) -> None:
+        """The same fakes, as if never started."""
+        for kernel in self.by_language.values():
+            await kernel.close()
+            kernel.state, kernel.generation, kernel.holds = "cold", 0, {}
+
     async def close(self) -> None:
         """All of them."""
         for kernel in self.by_language.values():

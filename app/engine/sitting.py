@@ -1,0 +1,290 @@
+"""A session while it is open: what it was asked to do, done one thing after the other.
+
+Jobs (prompts, the person's own code, restarts) wait for each other; decisions, answers and interrupts reach into the
+job that runs. Events go to the store and, a frame's worth at a time, to the front end.
+"""
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from oi_tui.app.engine.blocks import CodeBlock
+from oi_tui.app.engine.chat import Model
+from oi_tui.app.engine.chooser import Chooser, ModelSource
+from oi_tui.app.engine.errors import OiTuiError, SettingsError, StoreError
+from oi_tui.app.engine.events import AnyEvent, KernelChanged, SessionOpened
+from oi_tui.app.engine.excerpts import excerpts, named_files
+from oi_tui.app.engine.inspector import Inspector
+from oi_tui.app.engine.loop.session import KernelSource, Session
+from oi_tui.app.engine.outbox import Outbox, Send, batches
+from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.protocol import Batch, Configure
+from oi_tui.app.engine.store import Recorder, Store
+from oi_tui.app.engine.transcript import Transcript
+from oi_tui.app.engine.values import Language
+from oi_tui.app.engine.verbs import Clear, Interrupt, Restart, Retry, Run, Submit, UseModel
+
+_log = logging.getLogger(__name__)
+
+Job = Submit | Run | Retry | Clear | Restart
+
+
+class ClosableKernels(KernelSource, Protocol):
+    """Kernels whose life ends with the session's."""
+
+    async def renew(self) -> None:
+        """End all of them; those that are asked for from now on are others."""
+        ...
+
+    async def close(self) -> None:
+        """End all of them for good."""
+        ...
+
+
+class Past(NamedTuple):
+    """What a session was before it is opened."""
+
+    events: tuple[AnyEvent, ...]
+    transcript: Transcript
+    """Its fold, which goes on from here."""
+
+    @classmethod
+    def of(cls, events: tuple[AnyEvent, ...]) -> "Past":
+        """With the fold of these events."""
+        transcript = Transcript()
+        for event in events:
+            transcript.apply(event)
+        return cls(events, transcript)
+
+
+class Sitting:
+    """One session, from opening it to leaving it."""
+
+    def __init__(
+        self,
+        setup: Configure,
+        past: Past,
+        *,
+        kernels: ClosableKernels,
+        models: ModelSource,
+        store: Store | None,
+        send: Send,
+        broke: Callable[[BaseException | None], None],
+        policy: Policy | None = None,
+    ) -> None:
+        """`broke` is told when a task ends that must not end."""
+        self._setup = setup
+        self._past = past.events
+        self._kernels = kernels
+        self._models = models
+        self._store = store
+        self._send = send
+        self._broke = broke
+        self.session = Session(
+            kernels=kernels,
+            settings=setup.settings.loop,
+            transcript=past.transcript,
+            can_ask=setup.can_ask,
+            policy=policy,
+            ready=self._ready,
+        )
+        self._outbox = Outbox(send, self._unrecorded)
+        self.chooser = Chooser(self.session, models, store, self._outbox)
+        self.inspector = Inspector(kernels, self._outbox.put)
+        self._jobs: deque[Job] = deque()
+        self._job_added = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    # -- from the beginning to the end -----------------------------------------------------------------
+
+    async def begin(
+        self, session_id: str, model: Model | UseModel | None, *, replay: bool = True, notes: tuple[str, ...] = ()
+    ) -> None:
+        """Tell what was, say that it is open, and be ready for jobs.
+
+        With `replay` the past is told even if it is empty: another session was open before. `notes` are said behind
+        it, for the person.
+        """
+        if self._store is not None:
+            self._outbox.record(Recorder(self._store, session_id))
+        if replay and not self._past:
+            await self._send(Batch(events=(), replay=True))
+        for batch in batches(self._past, replay=True):
+            await self._send(batch)
+        opened = SessionOpened(
+            session_id=session_id,
+            created=time.time(),
+            cwd=self._setup.cwd,
+            model=model.name if model is not None else "",
+            approval=self._setup.settings.loop.approve,
+            resumed=bool(self._past),
+        )
+        self.emit(self.session.opened(opened))
+        for note in notes:
+            self.emit(self.session.notice("info", note))
+        for kernel in self._kernels.started():
+            self.emit(KernelChanged(language=kernel.language, state=kernel.state, generation=kernel.generation))
+        self._tasks = [
+            self._watched(self._outbox.pump()),
+            self._watched(self._outbox.keep()),
+            self._watched(self._work()),
+        ]
+        if isinstance(model, UseModel):
+            self.chooser.use(model, remember=False)
+        elif model is not None:
+            self.emit(self.session.use_model(model))
+
+    async def end(self, why: str) -> None:
+        """Break off what runs and write everything down; whatever fails on the way is logged."""
+        tasks = (*self._tasks, *self.chooser.tasks(), *self.inspector.tasks())
+        running = [task for task in tasks if task is not asyncio.current_task()]
+        for task in running:
+            task.cancel()
+        for result in await asyncio.gather(*running, return_exceptions=True):
+            if isinstance(result, Exception):
+                _log.error("a task ended with an error", exc_info=result)
+        if self.session.transcript.turn_open:
+            self.emit(self.session.end_turn("interrupted", why))
+        self._outbox.finish()
+
+    @property
+    def ran_code(self) -> bool:
+        """Whether there is code whose variables somebody may count on."""
+        blocks = self.session.transcript.blocks
+        return any(isinstance(block, CodeBlock) and block.duration is not None for block in blocks)
+
+    def _watched(self, job: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """A task that must not end by itself; if it does, the front end is told that the engine is of no use."""
+        task = asyncio.create_task(job)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled():
+            self._broke(task.exception())
+
+    # -- jobs ------------------------------------------------------------------------------------------
+
+    def add(self, job: Job) -> None:
+        """Do this when everything before it is done."""
+        self._jobs.append(job)
+        self._job_added.set()
+
+    def interrupt(self, verb: Interrupt) -> None:
+        """Stop what runs; with `turn`, also what waits for its turn: prompts are given back."""
+        session = self.session
+        if verb.turn:
+            waiting = [job for job in self._jobs if isinstance(job, Submit)]
+            for job in waiting:
+                self._jobs.remove(job)
+                self.emit(session.notice("info", "Not sent, because you stopped the turn:", hint=job.text))
+            if waiting and not session.transcript.turn_open:
+                self.emit(session.end_turn("interrupted", "Interrupted by you."))
+        if (event := session.interrupt(turn=verb.turn)) is not None:
+            self.emit(event)
+
+    async def _work(self) -> None:
+        while True:
+            while not self._jobs:
+                self._job_added.clear()
+                await self._job_added.wait()
+            await self._do(self._jobs.popleft())
+
+    async def _do(self, job: Job) -> None:
+        session = self.session
+        try:
+            match job:
+                case Submit():
+                    self._entitle(job.text)
+                    await self._follow(session.run(job.text, *await self._files(job)))
+                case Retry():
+                    await self._follow(session.go_on())
+                case Run():
+                    self._entitle(job.source)
+                    await self._follow(session.run_code(self._language(job.language), job.source))
+                case Restart():
+                    restarted = await self._restart(job.language)
+                    what = (
+                        f"Restarted: {', '.join(restarted)}. Variables are gone."
+                        if restarted
+                        else "No kernel runs yet."
+                    )
+                    self.emit(session.notice("info", what))
+                case Clear():
+                    await self._restart(None)
+                    self.emit(session.forget())
+        except OiTuiError as error:
+            self.emit(session.report(error))
+            self._end_broken(job)
+        except Exception as error:
+            # Boundary: a defect of ours ends this job, not the session. The person sees it in plain words.
+            _log.exception("a job failed")
+            self.emit(session.notice("error", f"Something went wrong inside oi-tui: {error!r}.", hint="See the log."))
+            self._end_broken(job)
+
+    def _end_broken(self, job: Job) -> None:
+        """A prompt is always answered with the end of a turn, also where it never began."""
+        if self.session.transcript.turn_open or isinstance(job, Submit | Retry):
+            self.emit(self.session.end_turn("engine_lost", "The turn was broken off by an error."))
+
+    async def _ready(self) -> None:
+        await self.chooser.opened()
+
+    async def _files(self, job: Submit) -> tuple[tuple[str, ...], str]:
+        """The files of a prompt and what the model is told of them.
+
+        A file that is only named, not given with `@`, is looked into for a model on this machine alone.
+        """
+        folder = Path(self._setup.cwd)
+        files = job.files
+        if self._models.embedded:
+            files = tuple(dict.fromkeys(files + await asyncio.to_thread(named_files, job.text, folder)))
+        return files, await asyncio.to_thread(excerpts, files, folder)
+
+    def _language(self, label: str) -> Language:
+        language = self._kernels.canonical(label)
+        if language is None:
+            raise SettingsError(f"There is no kernel for {label!r}.")
+        return language
+
+    async def _restart(self, language: Language | None) -> list[Language]:
+        """The languages whose kernels were restarted."""
+        restarted = []
+        for kernel in self._kernels.started():
+            if language is None or kernel.language == language:
+                self.emit(KernelChanged(language=kernel.language, state="restarting", generation=kernel.generation))
+                await kernel.restart()
+                self.emit(KernelChanged(language=kernel.language, state="idle", generation=kernel.generation))
+                restarted.append(kernel.language)
+        return restarted
+
+    def _entitle(self, text: str) -> None:
+        if self._store is None:
+            return
+        first = next((line.strip() for line in text.splitlines() if line.strip()), "")
+        try:
+            self._store.entitle(self.session.transcript.session_id, first[:80])
+        except OiTuiError as error:
+            self.emit(self.session.report(error, "warning"))
+
+    # -- the way out -----------------------------------------------------------------------------------
+
+    async def _follow(self, events: AsyncGenerator[AnyEvent, None]) -> None:
+        async with aclosing(events):
+            async for event in events:
+                self.emit(event)
+
+    def emit(self, event: AnyEvent) -> None:
+        """Send and write down what happened; it has been folded already."""
+        self._outbox.put(event)
+        if isinstance(event, KernelChanged):
+            self.inspector.follow(event)
+
+    def _unrecorded(self, error: StoreError) -> None:
+        """The store failed: the session goes on without being written, and says so."""
+        self.emit(self.session.report(error))
