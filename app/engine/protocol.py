@@ -163,9 +163,14 @@ class Failed(Value, frozen=True, kw_only=True, tag=True):
     """What a program that does one task ends with (see `errors`)."""
 
 
+def failed(error: OiTuiError, *, fatal: bool = False) -> Failed:
+    """An error of ours on the wire."""
+    return Failed(title=error.title, hint=error.hint, details=error.details, fatal=fatal, exit_code=error.exit_code)
+
+
 def fatal(error: OiTuiError) -> Failed:
     """An error of ours as the last word of an engine."""
-    return Failed(title=error.title, hint=error.hint, details=error.details, fatal=True, exit_code=error.exit_code)
+    return failed(error, fatal=True)
 
 
 Reply = (

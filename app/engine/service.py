@@ -11,7 +11,7 @@ from oi_tui.app.engine.events import AnyEvent, TurnEnded
 from oi_tui.app.engine.ids import new_id
 from oi_tui.app.engine.outbox import Send
 from oi_tui.app.engine.policy.decide import Policy
-from oi_tui.app.engine.protocol import Configure, Failed, Reply
+from oi_tui.app.engine.protocol import Configure, Failed, Reply, failed
 from oi_tui.app.engine.sitting import ClosableKernels, Past, Sitting
 from oi_tui.app.engine.store import Store
 from oi_tui.app.engine.transcript import Transcript
@@ -72,7 +72,18 @@ class Engine:
         self._closed = False
 
     async def handle(self, verb: AnyVerb) -> None:
-        """Follow one verb; returns soon, what takes long goes on in a task."""
+        """Follow one verb; returns soon, what takes long goes on in a task.
+
+        OiTuiError if there is no session to go on with; while one is open, the front end is told and that is all.
+        """
+        try:
+            await self._handle(verb)
+        except OiTuiError as error:
+            if self._sitting is None:
+                raise
+            await self._send(failed(error))
+
+    async def _handle(self, verb: AnyVerb) -> None:
         sitting = self._sitting
         if isinstance(verb, Open):
             await self._open(verb)

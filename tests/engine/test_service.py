@@ -2,18 +2,14 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from oi_tui.app.client import LocalClient
 from oi_tui.app.engine.blocks import NoticeBlock, UserBlock
 from oi_tui.app.engine.chat import AnswerEnded, TextDelta
 from oi_tui.app.engine.errors import ModelError
 from oi_tui.app.engine.events import (
-    AnyEvent,
     CodeFinished,
     CodeStarted,
     DecisionRequested,
@@ -28,7 +24,7 @@ from oi_tui.app.engine.events import (
 )
 from oi_tui.app.engine.protocol import Batch, Configure, Failed, FetchEnded, FetchProgressed, ModelsFound, Reply
 from oi_tui.app.engine.service import Engine
-from oi_tui.app.engine.settings import LoopSection, ModelSection, Settings
+from oi_tui.app.engine.settings import ModelSection, Settings
 from oi_tui.app.engine.store import Store
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels
 from oi_tui.app.engine.transcript import Transcript
@@ -47,69 +43,9 @@ from oi_tui.app.engine.verbs import (
     Submit,
     UseModel,
 )
+from support.front import Front, engine
 
 CODE = "```python\n1+1\n```"
-
-
-class Front:
-    """A front end that folds what it is told."""
-
-    def __init__(self, client: LocalClient) -> None:
-        self.client = client
-        self.transcript = Transcript()
-        self.replies: list[Reply] = []
-        self.events: list[AnyEvent] = []
-
-    async def until(self, wanted: Callable[[Reply], bool]) -> Reply:
-        """Take replies up to the first that is wanted."""
-        async with asyncio.timeout(10):
-            async for reply in self.client.replies():
-                self.replies.append(reply)
-                if isinstance(reply, Batch):
-                    for event in reply.events:
-                        self.events.append(event)
-                        self.transcript.apply(event)
-                if wanted(reply):
-                    return reply
-        raise AssertionError("the replies ended")
-
-    async def until_event(self, kind: type[AnyEvent]) -> AnyEvent:
-        """Take replies up to the first batch with an event of this kind."""
-        batch = await self.until(lambda r: isinstance(r, Batch) and any(isinstance(e, kind) for e in r.events))
-        assert isinstance(batch, Batch)
-        return next(event for event in batch.events if isinstance(event, kind))
-
-    async def turn(self, text: str) -> AnyEvent:
-        """Send a prompt and wait for the end of the turn."""
-        await self.client.send(Submit(text=text))
-        return await self.until_event(TurnEnded)
-
-
-@asynccontextmanager
-async def engine(
-    tmp_path: Path,
-    model: FakeModel,
-    *,
-    models: FakeModels | None = None,
-    kernels: FakeKernels | None = None,
-    name: str = "fake/model",
-    approve: str = "auto",
-) -> AsyncIterator[Front]:
-    settings = Settings(model=ModelSection(name=name), loop=LoopSection(approve=approve))
-    setup = Configure(settings=settings, cwd="/work", api_key="k3y")
-    client = LocalClient(
-        lambda send: Engine(
-            setup,
-            models=models or FakeModels(model),
-            kernels=kernels or FakeKernels(),
-            store=Store(tmp_path / "sessions.db"),
-            send=send,
-        )
-    )
-    try:
-        yield Front(client)
-    finally:
-        await client.close()
 
 
 async def test_a_prompt_gives_a_turn_and_the_folded_batches_equal_the_stored_events(tmp_path: Path) -> None:

@@ -1,0 +1,78 @@
+"""Where a session is cut for a fork: found by block, before it or when it was finished."""
+
+from contextlib import aclosing
+
+from oi_tui.app.engine.blocks import CodeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.branching import cut
+from oi_tui.app.engine.events import AnyEvent, OutputAdded
+from oi_tui.app.engine.loop.session import Session
+from oi_tui.app.engine.outputs import StreamOutput
+from oi_tui.app.engine.settings import LoopSection
+from oi_tui.app.engine.testing import FakeKernels, FakeModel
+from oi_tui.app.engine.transcript import Transcript
+
+TWO = "First.\n\n```python\na = 1\n```\n\nThen.\n\n```python\nb = 2\n```\n\nThat is it."
+
+
+async def a_session() -> list[AnyEvent]:
+    """Two turns; the first answer has two code blocks with prose around them."""
+    session = Session(
+        kernels=FakeKernels(), settings=LoopSection(approve="auto"), model=FakeModel(TWO, "Done.", "Once more.")
+    )
+    events: list[AnyEvent] = []
+    for prompt in ("begin", "again"):
+        async with aclosing(session.run(prompt)) as turn:
+            events.extend([event async for event in turn])
+    return events
+
+
+def fold(events: list[AnyEvent]) -> Transcript:
+    transcript = Transcript()
+    for event in events:
+        transcript.apply(event)
+    return transcript
+
+
+async def test_before_a_prompt_there_is_what_stood_above_it_and_no_open_turn() -> None:
+    events = await a_session()
+    whole = fold(events)
+    (first, second) = [block for block in whole.blocks if isinstance(block, UserBlock)]
+    count = cut(events, second.id, "before")
+    assert count is not None
+    part = fold(events[:count])
+    assert part.blocks == whole.blocks[: whole.position(second.id)]
+    assert not part.turn_open
+    assert cut(events, first.id, "before") == 0
+
+
+async def test_after_code_it_has_run_and_what_ran_later_has_not() -> None:
+    events = await a_session()
+    whole = fold(events)
+    first, second = [block for block in whole.blocks if isinstance(block, CodeBlock)]
+    count = cut(events, first.id, "after")
+    assert count is not None
+    part = fold(events[:count])
+    assert part.block(first.id) == first
+    later = part.block(second.id)
+    assert isinstance(later, CodeBlock)
+    assert later.duration is None
+
+
+async def test_output_that_came_after_its_run_is_left_behind() -> None:
+    events = await a_session()
+    code = next(block for block in fold(events).blocks if isinstance(block, CodeBlock))
+    late = OutputAdded(block_id=code.id, output=StreamOutput(name="stdout", text="late"))
+    assert cut([*events, late], code.id, "after") == cut(events, code.id, "after")
+
+
+async def test_after_prose_it_is_complete() -> None:
+    events = await a_session()
+    last = fold(events).blocks[-1]
+    assert isinstance(last, ProseBlock)
+    count = cut(events, last.id, "after")
+    assert count is not None
+    assert fold(events[:count]).block(last.id) == last
+
+
+async def test_there_is_no_cut_at_a_block_that_does_not_exist() -> None:
+    assert cut(await a_session(), "nowhere", "after") is None

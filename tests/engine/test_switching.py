@@ -1,0 +1,99 @@
+"""One engine, several sessions one after the other: opening another leaves the first in order."""
+
+from pathlib import Path
+
+from oi_tui.app.engine.blocks import NoticeBlock
+from oi_tui.app.engine.events import ExecutionStarted, SessionOpened, TurnEnded
+from oi_tui.app.engine.protocol import Batch, Failed
+from oi_tui.app.engine.store import Store
+from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels
+from oi_tui.app.engine.transcript import Transcript
+from oi_tui.app.engine.verbs import Open, Run, Submit, UseModel
+from support.front import Front, engine
+
+CODE = "```python\n1+1\n```"
+
+
+async def open_other(front: Front, session_id: str | None = None) -> str:
+    """Ask for another session and wait until it is open; returns its id."""
+    await front.client.send(Open(session_id=session_id))
+    await front.until_event(SessionOpened)
+    return front.transcript.session_id
+
+
+async def test_another_session_starts_with_an_empty_transcript_and_the_same_model(tmp_path: Path) -> None:
+    models = FakeModels(FakeModel("One.", "Two."))
+    async with engine(tmp_path, models.model, models=models) as front:
+        await front.client.send(Open())
+        await front.turn("first")
+        await front.client.send(UseModel(name="fake/other", api_base="http://127.0.0.1:1"))
+        first = front.transcript.session_id
+        second = await open_other(front)
+        assert second != first
+        assert isinstance(front.replies[-1], Batch)
+        assert any(isinstance(reply, Batch) and reply.replay and not reply.events for reply in front.replies)
+        assert front.transcript.blocks == []
+        await front.turn("second")
+        assert (front.transcript.model, front.transcript.api_base) == ("fake/other", "http://127.0.0.1:1")
+    store = Store(tmp_path / "sessions.db")
+    assert {record.title for record in store.sessions()} == {"first", "second"}
+    store.close()
+
+
+async def test_going_back_gives_the_first_session_again_and_says_that_its_kernels_are_fresh(tmp_path: Path) -> None:
+    kernels = FakeKernels()
+    async with engine(tmp_path, FakeModel(CODE, "2"), kernels=kernels) as front:
+        await front.client.send(Open())
+        await front.turn("add")
+        first, blocks = front.transcript.session_id, front.transcript.blocks
+        await open_other(front)
+        assert kernels.started() == ()
+        await front.client.send(Open(session_id=first))
+        await front.until(lambda reply: bool(front.transcript.blocks) and front.transcript.blocks[:-1] == blocks)
+        notice = front.transcript.blocks[-1]
+        assert isinstance(notice, NoticeBlock)
+        assert "kernels are fresh" in notice.title
+
+
+async def test_what_runs_is_broken_off_and_written_down_before_another_session_opens(tmp_path: Path) -> None:
+    kernel = FakeKernel()
+    kernel.blocked = True
+    async with engine(tmp_path, FakeModel(CODE), kernels=FakeKernels(python=kernel)) as front:
+        await front.client.send(Open())
+        await front.client.send(Submit(text="run for ever"))
+        await front.until_event(ExecutionStarted)
+        first = front.transcript.session_id
+        await open_other(front)
+    store = Store(tmp_path / "sessions.db")
+    stored = Transcript()
+    for event in (events := store.load(first)):
+        stored.apply(event)
+    store.close()
+    assert TurnEnded(reason="interrupted", detail="Another session was opened.") in events
+    assert not stored.turn_open
+
+
+async def test_a_session_that_cannot_be_read_leaves_the_open_one_as_it_is(tmp_path: Path) -> None:
+    async with engine(tmp_path, FakeModel("One.", "Two.")) as front:
+        await front.client.send(Open())
+        await front.turn("first")
+        before = front.transcript.session_id
+        await front.client.send(Open(session_id="nowhere"))
+        await front.turn("still here?")
+        assert front.transcript.session_id == before
+        (failed,) = [reply for reply in front.replies if isinstance(reply, Failed)]
+        assert (failed.title, failed.fatal) == ("There is no session nowhere.", False)
+
+
+async def test_code_after_the_switch_runs_in_a_kernel_of_its_own(tmp_path: Path) -> None:
+    kernels = FakeKernels()
+    async with engine(tmp_path, FakeModel(), kernels=kernels) as front:
+        await front.client.send(Open())
+        await front.client.send(Run(language="python", source="x = 1"))
+        started = await front.until_event(ExecutionStarted)
+        assert isinstance(started, ExecutionStarted)
+        await open_other(front)
+        await front.client.send(Run(language="python", source="x"))
+        started = await front.until_event(ExecutionStarted)
+        assert isinstance(started, ExecutionStarted)
+        assert started.generation == 1
