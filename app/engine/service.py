@@ -7,6 +7,7 @@ from typing import assert_never
 
 from oi_tui.app.engine.chat import Model
 from oi_tui.app.engine.chooser import ModelSource
+from oi_tui.app.engine.errors import OiTuiError
 from oi_tui.app.engine.events import AnyEvent, TurnEnded
 from oi_tui.app.engine.ids import new_id
 from oi_tui.app.engine.outbox import Send
