@@ -24,6 +24,8 @@ from oi_tui.app.engine.events import (
     KernelState,
     NoticeAdded,
     ProseStarted,
+    RerunFinished,
+    RerunStarted,
     RetryScheduled,
     SessionOpened,
     StepStarted,
@@ -275,6 +277,12 @@ class Bridge:
             case ExecutionFinished():
                 self._running.discard(event.block_id)
                 self._activity = "thinking" if self.transcript.turn_open else ""
+            case RerunStarted():
+                self._running.add(event.block_id)
+                self._activity = "rebuilding"
+            case RerunFinished():
+                self._running.discard(event.block_id)
+                self._activity = ""
             case TurnEnded():
                 self._running.clear()
                 self._activity = ""

@@ -22,6 +22,10 @@ CodeState = Literal[
 ]
 
 
+RerunState = Literal["", "running", "same", "differs", "error", "interrupted", "died", "refused"]
+"""Not repeated, under way, or how that ended (see `events.RerunOutcome`)."""
+
+
 class UserBlock(Value, frozen=True, kw_only=True, tag="user"):
     """What the person asked."""
 
@@ -74,6 +78,8 @@ class CodeBlock(Value, frozen=True, kw_only=True, tag="code"):
     """Shell only."""
     duration: float | None = None
     """Seconds of the run, None until it ended."""
+    rerun: RerunState = ""
+    """How it went when it was run once more to rebuild the state of its kernel."""
 
     @property
     def edited(self) -> bool:

@@ -17,6 +17,9 @@ Order within one session (brackets: may be absent, star: any number):
       )*
       TurnEnded )*
 
+To rebuild the state of a kernel, runs that are on record are repeated between turns: for each block `RerunStarted`
+( InputRequested InputAnswered )* `RerunFinished`; what comes out is compared with the record and does not replace it.
+
 `NoticeAdded`, `KernelChanged`, `RetryScheduled`, `SettingsChanged` may stand anywhere. The code blocks
 of a step are decided and run in the order in which they were finished, one at a time. Late output (a
 thread that prints after its run ended) comes as `OutputAdded` of the block it belongs to.
@@ -52,6 +55,10 @@ Decider = Literal["person", "mode", "grant", "rule"]
 or one of the loop (an earlier block of the same answer failed or was refused)."""
 
 ExecutionStatus = Literal["ok", "error", "interrupted", "died"]
+
+RerunOutcome = Literal["same", "differs", "error", "interrupted", "died", "refused"]
+"""How a repeated run compares with the one on record: `same` and `differs` speak of what came out of a run that ended
+as it did then; `error` where it raises now and did not then; `refused` where a rule denies it now."""
 
 KernelState = Literal["cold", "starting", "idle", "busy", "interrupting", "restarting", "dead"]
 
@@ -271,6 +278,22 @@ class ExecutionFinished(Event, frozen=True, kw_only=True, tag=True):
     exit_code: int | None = None
 
 
+class RerunStarted(Event, frozen=True, kw_only=True, tag=True):
+    """The kernel was given the source of a block again."""
+
+    block_id: str
+    generation: int
+
+
+class RerunFinished(Event, frozen=True, kw_only=True, tag=True):
+    """How that ended."""
+
+    block_id: str
+    outcome: RerunOutcome
+    difference: str = ""
+    """Lines of a unified diff from what is on record to what came out now; "" where there is none."""
+
+
 class KernelChanged(Event, frozen=True, kw_only=True, tag=True):
     """A kernel is in another state now."""
 
@@ -337,6 +360,8 @@ AnyEvent = (
     | InputRequested
     | InputAnswered
     | ExecutionFinished
+    | RerunStarted
+    | RerunFinished
     | KernelChanged
     | SettingsChanged
     | NoticeAdded

@@ -12,9 +12,8 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from oi_tui.app.engine.events import KernelChanged
-from oi_tui.app.engine.kernels.base import Kernel
+from oi_tui.app.engine.kernels.base import Kernel, KernelSource
 from oi_tui.app.engine.kernels.inspection import Inspectable, Listing, Seen
-from oi_tui.app.engine.loop.session import KernelSource
 from oi_tui.app.engine.protocol import Reply, VariableSeen, VariablesFound
 from oi_tui.app.engine.values import Language
 from oi_tui.app.engine.variables import Telling

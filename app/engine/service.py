@@ -93,7 +93,7 @@ class Engine:
             await self._send(Failed(title="The first verb must be Open.", fatal=True))
             return
         match verb:
-            case Submit() | Run() | Retry() | Clear() | Restart():
+            case Submit() | Run() | Retry() | Clear() | Restart() | Rebuild():
                 sitting.add(verb)
             case Decide():
                 sitting.session.decide(verb)
@@ -115,7 +115,7 @@ class Engine:
                 sitting.inspector.watch(verb.on)
             case Peek():
                 sitting.inspector.peek(verb.name)
-            case Fork() | Rebuild() | FindSessions() | PreviewSession() | EditSession() | ExportSession():
+            case Fork() | FindSessions() | PreviewSession() | EditSession() | ExportSession():
                 await self._send(Failed(title="The engine cannot do this yet."))
             case Close():
                 await self.close()

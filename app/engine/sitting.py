@@ -17,21 +17,26 @@ from oi_tui.app.engine.blocks import CodeBlock
 from oi_tui.app.engine.chat import Model
 from oi_tui.app.engine.chooser import Chooser, ModelSource
 from oi_tui.app.engine.errors import OiTuiError, SettingsError, StoreError
-from oi_tui.app.engine.events import AnyEvent, KernelChanged, SessionOpened
+from oi_tui.app.engine.events import AnyEvent, KernelChanged, SessionOpened, TurnEnded
 from oi_tui.app.engine.excerpts import excerpts, named_files
 from oi_tui.app.engine.inspector import Inspector
-from oi_tui.app.engine.loop.session import KernelSource, Session
+from oi_tui.app.engine.kernels.base import KernelSource
+from oi_tui.app.engine.loop.session import Session
 from oi_tui.app.engine.outbox import Outbox, Send, batches
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.protocol import Batch, Configure
 from oi_tui.app.engine.store import Recorder, Store
 from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.values import Language
-from oi_tui.app.engine.verbs import Clear, Interrupt, Restart, Retry, Run, Submit, UseModel
+from oi_tui.app.engine.verbs import Clear, Interrupt, Rebuild, Restart, Retry, Run, Submit, UseModel
 
 _log = logging.getLogger(__name__)
 
-Job = Submit | Run | Retry | Clear | Restart
+Job = Submit | Run | Retry | Clear | Restart | Rebuild
+
+
+GONE = "(The kernels are fresh: variables and imports of the code above are gone unless you run it again.)"
+"""Told to the model with the first prompt after a session was resumed."""
 
 
 class ClosableKernels(KernelSource, Protocol):
@@ -124,7 +129,7 @@ class Sitting:
             approval=self._setup.settings.loop.approve,
             resumed=bool(self._past),
         )
-        self.emit(self.session.opened(opened))
+        self.emit(self.session.take(opened))
         for note in notes:
             self.emit(self.session.notice("info", note))
         for kernel in self._kernels.started():
@@ -149,7 +154,7 @@ class Sitting:
             if isinstance(result, Exception):
                 _log.error("a task ended with an error", exc_info=result)
         if self.session.transcript.turn_open:
-            self.emit(self.session.end_turn("interrupted", why))
+            self.emit(self.session.take(TurnEnded(reason="interrupted", detail=why)))
         self._outbox.finish()
 
     @property
@@ -184,7 +189,7 @@ class Sitting:
                 self._jobs.remove(job)
                 self.emit(session.notice("info", "Not sent, because you stopped the turn:", hint=job.text))
             if waiting and not session.transcript.turn_open:
-                self.emit(session.end_turn("interrupted", "Interrupted by you."))
+                self.emit(session.take(TurnEnded(reason="interrupted", detail="Interrupted by you.")))
         if (event := session.interrupt(turn=verb.turn)) is not None:
             self.emit(event)
 
@@ -215,6 +220,9 @@ class Sitting:
                         else "No kernel runs yet."
                     )
                     self.emit(session.notice("info", what))
+                case Rebuild():
+                    await self._restart(None)
+                    await self._follow(session.rebuild(job.block_ids))
                 case Clear():
                     await self._restart(None)
                     self.emit(session.forget())
@@ -230,7 +238,7 @@ class Sitting:
     def _end_broken(self, job: Job) -> None:
         """A prompt is always answered with the end of a turn, also where it never began."""
         if self.session.transcript.turn_open or isinstance(job, Submit | Retry):
-            self.emit(self.session.end_turn("engine_lost", "The turn was broken off by an error."))
+            self.emit(self.session.take(TurnEnded(reason="engine_lost", detail="The turn was broken off by an error.")))
 
     async def _ready(self) -> None:
         await self.chooser.opened()
@@ -244,7 +252,10 @@ class Sitting:
         files = job.files
         if self._models.embedded:
             files = tuple(dict.fromkeys(files + await asyncio.to_thread(named_files, job.text, folder)))
-        return files, await asyncio.to_thread(excerpts, files, folder)
+        context = await asyncio.to_thread(excerpts, files, folder)
+        if not self._kernels.started() and self.ran_code:
+            context = "\n\n".join(part for part in (context, GONE) if part)
+        return files, context
 
     def _language(self, label: str) -> Language:
         language = self._kernels.canonical(label)

@@ -34,6 +34,8 @@ from oi_tui.app.engine.events import (
     ProseFinished,
     ProseGrew,
     ProseStarted,
+    RerunFinished,
+    RerunStarted,
     RetryScheduled,
     SessionOpened,
     SettingsChanged,
@@ -205,6 +207,11 @@ class Transcript:
                         active_line=None,
                     )
                 )
+            case RerunStarted():
+                return self._set(msgspec.structs.replace(self._code(event.block_id), rerun="running"))
+            case RerunFinished():
+                self.pending_input = None
+                return self._set(msgspec.structs.replace(self._code(event.block_id), rerun=event.outcome))
             case SettingsChanged():
                 self.model, self.approval = event.model, event.approval
                 self.context_window, self.api_base = event.context_window, event.api_base
@@ -328,6 +335,8 @@ class Transcript:
             if isinstance(block, UserBlock) and not everywhere:
                 break
             settled = _settled(block)
+            if everywhere and isinstance(settled, CodeBlock) and settled.rerun:
+                settled = msgspec.structs.replace(settled, rerun="")  # the kernel is another one now
             if settled is not block:
                 blocks[index] = settled
                 changed.append(index)

@@ -7,9 +7,11 @@ from pathlib import Path
 
 from oi_tui.app.client import LocalClient
 from oi_tui.app.engine.events import AnyEvent, TurnEnded
+from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.modes import demanded
 from oi_tui.app.engine.protocol import Batch, Configure, Reply
 from oi_tui.app.engine.service import Engine
-from oi_tui.app.engine.settings import LoopSection, ModelSection, Settings
+from oi_tui.app.engine.settings import LoopSection, ModelSection, PolicySection, Settings
 from oi_tui.app.engine.store import Store
 from oi_tui.app.engine.testing import FakeKernels, FakeModel, FakeModels
 from oi_tui.app.engine.transcript import Transcript
@@ -61,6 +63,7 @@ async def engine(
     kernels: FakeKernels | None = None,
     name: str = "fake/model",
     approve: str = "auto",
+    policy: PolicySection | None = None,
 ) -> AsyncIterator[Front]:
     settings = Settings(model=ModelSection(name=name), loop=LoopSection(approve=approve))
     setup = Configure(settings=settings, cwd="/work", api_key="k3y")
@@ -71,6 +74,7 @@ async def engine(
             kernels=kernels or FakeKernels(),
             store=Store(tmp_path / "sessions.db"),
             send=send,
+            policy=Policy(mode=demanded(policy)) if policy is not None else None,
         )
     )
     try:

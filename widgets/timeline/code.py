@@ -2,7 +2,7 @@
 
 from rich.style import Style
 
-from oi_tui.app.engine.blocks import CodeBlock
+from oi_tui.app.engine.blocks import CodeBlock, RerunState
 from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput, WholeOutput
 from oi_tui.widgets.timeline.console import Stream, note
 from oi_tui.widgets.timeline.ink import Ink
@@ -200,7 +200,22 @@ class Code:
                 words.append(("the kernel ended", ink.error))
             case _:
                 pass
+        if block.rerun:
+            words.append(_rerun(block.rerun, ink))
         return words
+
+
+def _rerun(state: RerunState, ink: Ink) -> tuple[str, Style]:
+    """How it went when it was run once more: never by colour alone."""
+    match state:
+        case "running":
+            return "runs again", ink.accent
+        case "same":
+            return "run again: the same", ink.ok
+        case "differs":
+            return "run again: ≠ other output", ink.warning
+        case _:
+            return f"run again: ✗ {state}", ink.error
 
 
 def duration(seconds: float) -> str:

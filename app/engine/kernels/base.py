@@ -128,3 +128,24 @@ class Kernel(Protocol):
     async def close(self) -> None:
         """End the process and everything that it started; idempotent."""
         ...
+
+
+class KernelSource(Protocol):
+    """Where the session gets its kernels."""
+
+    @property
+    def languages(self) -> tuple[Language, ...]:
+        """What can be run here, best first."""
+        ...
+
+    def canonical(self, label: str) -> Language | None:
+        """The language of a fence label, None if it cannot be run here."""
+        ...
+
+    def get(self, language: Language) -> Kernel:
+        """The kernel of this language, made if need be; KernelError naming those there are."""
+        ...
+
+    def started(self) -> tuple[Kernel, ...]:
+        """Those that have been started."""
+        ...

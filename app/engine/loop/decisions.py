@@ -64,6 +64,13 @@ class Decisions:
         if language == "shell" and decide(Request(language, source), self.policy).lasting:
             self._changed.add((language, generation))
 
+    def denied(self, block: CodeBlock, generation: int) -> str:
+        """Which rule or mode denies that this is run, "" if none does."""
+        if self.mode == "never":
+            return "the approval mode “never”"
+        ruling = self._ruling(block.language, block.source, generation)
+        return ruling.by if ruling.verdict == "deny" else ""
+
     async def settle(self, block: CodeBlock, guard: RepeatGuard, generation: int) -> AsyncGenerator[AnyEvent, None]:
         """`DecisionMade`, with `DecisionRequested` before it where the person has to be asked.
 

@@ -7,9 +7,9 @@ Nothing here knows of LiteLLM, Jupyter, files or sockets.
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from oi_tui.app.engine.blocks import CodeBlock
 from oi_tui.app.engine.chat import ChatRequest, Model
@@ -21,7 +21,6 @@ from oi_tui.app.engine.events import (
     ConversationCleared,
     KernelChanged,
     NoticeAdded,
-    SessionOpened,
     SettingsChanged,
     StepStarted,
     StopReason,
@@ -29,12 +28,14 @@ from oi_tui.app.engine.events import (
     TurnStarted,
 )
 from oi_tui.app.engine.ids import new_id
-from oi_tui.app.engine.kernels.base import Kernel
+from oi_tui.app.engine.kernels.base import KernelSource
 from oi_tui.app.engine.loop.answer import Answer
 from oi_tui.app.engine.loop.decisions import Decisions, made
 from oi_tui.app.engine.loop.execution import Execution
 from oi_tui.app.engine.loop.guard import RepeatGuard
 from oi_tui.app.engine.loop.prompt import conversation, system_prompt
+from oi_tui.app.engine.loop.rebuild import rebuilt
+from oi_tui.app.engine.loop.staleness import lost_name
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.settings import LoopSection
 from oi_tui.app.engine.transcript import Transcript
@@ -43,27 +44,6 @@ from oi_tui.app.engine.verbs import Decide
 
 Item = TypeVar("Item")
 Events = AsyncGenerator[AnyEvent, None]
-
-
-class KernelSource(Protocol):
-    """Where the session gets its kernels."""
-
-    @property
-    def languages(self) -> tuple[Language, ...]:
-        """What can be run here, best first."""
-        ...
-
-    def canonical(self, label: str) -> Language | None:
-        """The language of a fence label, None if it cannot be run here."""
-        ...
-
-    def get(self, language: Language) -> Kernel:
-        """The kernel of this language, made if need be; KernelError naming those there are."""
-        ...
-
-    def started(self) -> tuple[Kernel, ...]:
-        """Those that have been started."""
-        ...
 
 
 class Session:
@@ -86,6 +66,8 @@ class Session:
         self.settings = settings
         self.model = model
         self.transcript = transcript if transcript is not None else Transcript()
+        self._inherited = 0 if kernels.started() else len(self.transcript.blocks)
+        """Blocks whose code, if it ran, ran in kernels that are gone."""
         self._model_name = model.name if model is not None else ""
         self._api_base = ""
         self._can_ask = can_ask
@@ -167,13 +149,9 @@ class Session:
             self._decisions.withdraw()
         return None
 
-    def opened(self, event: SessionOpened) -> AnyEvent:
-        """The session begins, or goes on."""
+    def take(self, event: AnyEvent) -> AnyEvent:
+        """Fold what happened outside: the session was opened, or a turn ended whose generator is gone."""
         return self._apply(event)
-
-    def end_turn(self, reason: StopReason, detail: str) -> AnyEvent:
-        """Close a turn whose generator is gone."""
-        return self._apply(TurnEnded(reason=reason, detail=detail))
 
     def set_approval(self, mode: ApprovalMode) -> AnyEvent:
         """Another approval mode from the next decision on."""
@@ -334,23 +312,46 @@ class Session:
 
     async def _execute(self, block_id: str) -> Events:
         """Run what the block says now. A kernel that cannot start ends the turn; code that raises does not."""
-        block = self._code(block_id)
         try:
-            kernel = self.kernels.get(block.language)
+            async with aclosing(self.perform(self._code(block_id))) as events:
+                async for event in events:
+                    yield self._apply(event)
         except KernelError as error:
             yield self.report(error)
             self._stop("kernel_error", error.title)
-            return
+        if name := lost_name(self._code(block_id), self.transcript.blocks[: self._inherited]):
+            title = f"“{name}” was set by code that ran before this session was resumed; that kernel is gone."
+            yield self.notice("info", title, hint="/rebuild runs the earlier code again.")
+
+    async def perform(self, block: CodeBlock) -> Events:
+        """Run this source, which was decided about; what happens is not folded yet.
+
+        KernelError before the first event where there is no such kernel; of one that fails later the events tell.
+        """
+        kernel = self.kernels.get(block.language)
         self._decisions.ran(block.language, block.source, self._next_generation(block.language))
         self._execution = execution = Execution(block, kernel, can_ask=self._can_ask, clock=self._clock)
         try:
             async with aclosing(execution.events()) as events:
                 async for event in events:
-                    yield self._apply(event)
+                    yield event
         finally:
             self._execution = None
         if execution.failure is not None:
             self._stop("kernel_error", execution.failure.title)
+
+    async def rebuild(self, block_ids: Sequence[str]) -> Events:
+        """Run these blocks of the transcript once more, in its order, up to the first that does not go as it did."""
+        self._begin()
+        chosen = [block for block in self.transcript.blocks if block.id in set(block_ids)]
+        blocks = [block for block in chosen if isinstance(block, CodeBlock) and block.duration is not None]
+
+        def denied(block: CodeBlock) -> str:
+            return self._decisions.denied(block, self._next_generation(block.language))
+
+        async with aclosing(rebuilt(blocks, self.perform, denied)) as events:
+            async for event in events:
+                yield self._apply(event)
 
     # -- small parts ---------------------------------------------------------------------------------
 

@@ -1,0 +1,173 @@
+"""Repeating runs that are on record, to have their variables again: in order, compared, up to the first failure."""
+
+from pathlib import Path
+
+from oi_tui.app.engine.blocks import CodeBlock, NoticeBlock
+from oi_tui.app.engine.events import (
+    InputRequested,
+    NoticeAdded,
+    RerunFinished,
+    RerunStarted,
+    SessionOpened,
+    TurnEnded,
+)
+from oi_tui.app.engine.kernels.base import InputWanted, OutputArrived, RunFinished
+from oi_tui.app.engine.outputs import ErrorOutput
+from oi_tui.app.engine.protocol import Batch
+from oi_tui.app.engine.settings import PolicySection
+from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, printed
+from oi_tui.app.engine.verbs import Answer, Interrupt, Open, Rebuild, Run, Submit
+from support.front import Front, engine
+
+THREE = "```python\na = 1\n```\n\n```python\nprint(a)\n```\n\n```python\nb = a\n```"
+
+
+async def past(tmp_path: Path, kernel: FakeKernel | None = None) -> str:
+    """A session on record in which three sources ran, in a kernel that is gone."""
+    async with engine(tmp_path, FakeModel(THREE, "Done."), kernels=FakeKernels(python=kernel or FakeKernel())) as front:
+        await front.client.send(Open())
+        await front.turn("go")
+        return front.transcript.session_id
+
+
+def codes(front: Front) -> list[CodeBlock]:
+    return [block for block in front.transcript.blocks if isinstance(block, CodeBlock)]
+
+
+def notices(front: Front) -> list[NoticeBlock]:
+    return [block for block in front.transcript.blocks if isinstance(block, NoticeBlock)]
+
+
+async def rebuild(front: Front, *blocks: CodeBlock) -> NoticeAdded:
+    """Repeat these runs; returns the notice that sums up."""
+    await front.client.send(Rebuild(block_ids=tuple(block.id for block in blocks)))
+    await front.until(lambda _: any(isinstance(e, NoticeAdded) and e.title.startswith("Rebuilt") for e in front.events))
+    return next(e for e in front.events if isinstance(e, NoticeAdded) and e.title.startswith("Rebuilt"))
+
+
+async def resumed(front: Front, session_id: str) -> None:
+    await front.client.send(Open(session_id=session_id))
+    await front.until(
+        lambda reply: isinstance(reply, Batch) and not reply.replay and isinstance(reply.events[0], SessionOpened)
+    )
+
+
+async def test_the_chosen_runs_are_repeated_in_order_in_a_fresh_kernel_and_the_record_stays(tmp_path: Path) -> None:
+    session_id = await past(tmp_path)
+    kernel = FakeKernel()
+    async with engine(tmp_path, FakeModel(), kernels=FakeKernels(python=kernel)) as front:
+        await resumed(front, session_id)
+        before = codes(front)
+        summary = await rebuild(front, before[2], before[0], before[1])
+        assert kernel.ran == ["a = 1", "print(a)", "b = a"]
+        assert (summary.level, summary.title) == ("info", "Rebuilt 3 of 3 runs: 3 the same.")
+        assert [block.rerun for block in codes(front)] == ["same"] * 3
+        assert [block.outputs for block in codes(front)] == [block.outputs for block in before]
+
+
+async def test_other_output_is_marked_and_told_line_by_line_and_the_rest_goes_on(tmp_path: Path) -> None:
+    session_id = await past(tmp_path)
+    kernel = FakeKernel({"print(a)": [printed("2\n"), RunFinished(status="ok")]})
+    async with engine(tmp_path, FakeModel(), kernels=FakeKernels(python=kernel)) as front:
+        await resumed(front, session_id)
+        summary = await rebuild(front, *codes(front))
+        assert [block.rerun for block in codes(front)] == ["same", "differs", "same"]
+        assert summary.level == "warning"
+        assert "+2" in summary.details
+
+
+async def test_the_first_failure_stops_it(tmp_path: Path) -> None:
+    session_id = await past(tmp_path)
+    failure = [OutputArrived(output=ErrorOutput(name="OSError", value="gone")), RunFinished(status="error")]
+    kernel = FakeKernel({"print(a)": failure})
+    async with engine(tmp_path, FakeModel(), kernels=FakeKernels(python=kernel)) as front:
+        await resumed(front, session_id)
+        summary = await rebuild(front, *codes(front))
+        assert kernel.ran == ["a = 1", "print(a)"]
+        assert [block.rerun for block in codes(front)] == ["same", "error", ""]
+        assert "OSError: gone" in summary.details
+        assert "1 more" in summary.hint
+
+
+async def test_a_run_that_failed_on_record_may_fail_again(tmp_path: Path) -> None:
+    failure = [OutputArrived(output=ErrorOutput(name="ValueError", value="x")), RunFinished(status="error")]
+    async with engine(tmp_path, FakeModel(), kernels=FakeKernels(python=FakeKernel({"bad": failure}))) as front:
+        await front.client.send(Open())
+        await front.client.send(Run(language="python", source="bad"))
+        await front.client.send(Run(language="python", source="good"))
+        await front.until(lambda _: len(codes(front)) == 2 and codes(front)[1].duration is not None)
+        await rebuild(front, *codes(front))
+        assert [block.rerun for block in codes(front)] == ["same", "same"]
+
+
+async def test_interrupting_ends_it(tmp_path: Path) -> None:
+    session_id = await past(tmp_path)
+    kernel = FakeKernel()
+    kernel.blocked = True
+    async with engine(tmp_path, FakeModel(), kernels=FakeKernels(python=kernel)) as front:
+        await resumed(front, session_id)
+        ids = tuple(block.id for block in codes(front))
+        await front.client.send(Rebuild(block_ids=ids))
+        await front.until_event(RerunStarted)
+        await front.client.send(Interrupt())
+        finished = await front.until_event(RerunFinished)
+        assert isinstance(finished, RerunFinished)
+        assert finished.outcome == "interrupted"
+        await front.until(
+            lambda _: any(isinstance(b, NoticeBlock) and "Rebuilt" in b.title for b in front.transcript.blocks)
+        )
+        assert kernel.ran == ["a = 1"]
+
+
+async def test_what_running_code_asks_is_asked_again(tmp_path: Path) -> None:
+    script = {"name = input()": [InputWanted(prompt="name? ", password=False), RunFinished(status="ok")]}
+    kernel = FakeKernel(script)
+    async with engine(tmp_path, FakeModel(), kernels=FakeKernels(python=kernel)) as front:
+        await front.client.send(Open())
+        await front.client.send(Run(language="python", source="name = input()"))
+        await answer(front)
+        await front.until(lambda _: codes(front)[0].duration is not None)
+        await front.client.send(Rebuild(block_ids=(codes(front)[0].id,)))
+        await answer(front)
+        await front.until(lambda _: codes(front)[0].rerun == "same")
+        assert kernel.answers == ["Ada", "Ada"]
+
+
+async def answer(front: Front) -> None:
+    asked = await front.until_event(InputRequested)
+    assert isinstance(asked, InputRequested)
+    await front.client.send(Answer(request_id=asked.request_id, text="Ada"))
+
+
+async def test_a_rule_that_denies_it_now_still_does(tmp_path: Path) -> None:
+    session_id = await past(tmp_path)
+    kernel = FakeKernel()
+    policy = PolicySection(mode="plan")
+    async with engine(tmp_path, FakeModel(), kernels=FakeKernels(python=kernel), policy=policy) as front:
+        await resumed(front, session_id)
+        summary = await rebuild(front, *codes(front))
+        assert kernel.ran == []
+        assert "plan" in summary.details
+
+
+async def test_marks_are_gone_when_the_session_is_opened_again(tmp_path: Path) -> None:
+    session_id = await past(tmp_path)
+    async with engine(tmp_path, FakeModel()) as front:
+        await resumed(front, session_id)
+        await rebuild(front, *codes(front))
+    async with engine(tmp_path, FakeModel()) as front:
+        await resumed(front, session_id)
+        assert {block.rerun for block in codes(front)} == {""}
+
+
+async def test_L20_a_variable_of_before_gives_a_hint_and_the_model_knows_that_it_is_gone(tmp_path: Path) -> None:
+    session_id = await past(tmp_path)
+    missing = ErrorOutput(name="NameError", value="name 'a' is not defined")
+    kernel = FakeKernel({"a + 1": [OutputArrived(output=missing), RunFinished(status="error")]})
+    model = FakeModel("```python\na + 1\n```", "Sorry.")
+    async with engine(tmp_path, model, kernels=FakeKernels(python=kernel)) as front:
+        await resumed(front, session_id)
+        await front.client.send(Submit(text="add one"))
+        await front.until_event(TurnEnded)
+        assert any("“a” was set by code that ran before" in notice.title for notice in notices(front))
+    assert "variables and imports of the code above are gone" in model.requests[0].messages[-1].text
