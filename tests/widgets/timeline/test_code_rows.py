@@ -37,6 +37,10 @@ def code(source: str = "x = 1", **fields: Any) -> CodeBlock:
         (code(state="died"), " ✗ python · 1 line · the kernel ended"),
         (code(state="cut"), " ■ python · 1 line · broken off, not run"),
         (code(state="ok", author="user"), " ✓ python · 1 line · typed by you"),
+        (code(state="ok", rerun="running"), " ✓ python · 1 line · runs again"),
+        (code(state="ok", rerun="same"), " ✓ python · 1 line · run again: the same"),
+        (code(state="ok", rerun="differs"), " ✓ python · 1 line · run again: ≠ other output"),
+        (code(state="ok", rerun="error"), " ✓ python · 1 line · run again: ✗ error"),
     ],
 )
 def test_the_header_says_what_happened(drawn: Draw, block: CodeBlock, header: str) -> None:
