@@ -7,6 +7,12 @@ from oi_tui.app.engine.values import Value
 ExportFormat = Literal["ipynb", "md", "html", "lmc"]
 """Notebook, Markdown, one self-contained page, or the message language."""
 
+HitKind = Literal["title", "prompt", "answer", "code", "output"]
+"""Where in a session a word was found."""
+
+Titler = Literal["prompt", "model", "person"]
+"""Who gave a session its title; the later in this row counts more."""
+
 TITLE_LIMIT = 200
 """Characters of a title."""
 
@@ -49,8 +55,21 @@ class Hit(Value, frozen=True, kw_only=True):
     """A place in a session that a search found."""
 
     session: SessionRecord
-    kind: Literal["title", "prompt", "answer", "code", "output"]
+    kind: HitKind
     snippet: tuple[Piece, ...]
     """One line around the match."""
     block_id: str = ""
     """Where it stands; "" for a title."""
+
+
+class PastPrompt(Value, frozen=True, kw_only=True):
+    """A prompt of any session."""
+
+    text: str
+    """Byte for byte as it was sent."""
+    at: float
+    """Unix time."""
+    session_id: str
+    cwd: str
+    place: int
+    """Counts up; those before it are older."""

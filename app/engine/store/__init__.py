@@ -1,0 +1,14 @@
+"""Sessions on disk: an append-only log of events in SQLite, what is known of each beside it, and an index of its words.
+
+    Store        create, append, load, list, search, edit, remove: what the rest of the program knows
+    Recorder     the events of one session on their way into it
+
+Of the modules, `statements` has all SQL, `database` the connection and what its errors mean, `digest` what is read off
+the events (pure), `words` queries and snippets (pure), `blobs` the large outputs, which are files beside the database.
+"""
+
+from oi_tui.app.engine.store.recorder import DELTA_INTERVAL, Recorder
+from oi_tui.app.engine.store.statements import MIGRATIONS
+from oi_tui.app.engine.store.store import Store
+
+__all__ = ["DELTA_INTERVAL", "MIGRATIONS", "Recorder", "Store"]

@@ -1,0 +1,387 @@
+"""Sessions on disk, as the rest of the program knows them.
+
+Events are committed as they are appended (WAL, synchronous=FULL), so whatever ends the process, everything up to the
+last append is there. What the list shows and what a search finds is kept in the same step. Two processes may work on
+one file. Values know nothing of row ids.
+"""
+
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from oi_tui.app.engine.errors import StoreError
+from oi_tui.app.engine.events import AnyEvent, NoticeAdded
+from oi_tui.app.engine.ids import new_id
+from oi_tui.app.engine.sessions import TITLE_LIMIT, Hit, PastPrompt, SessionRecord, Titler
+from oi_tui.app.engine.store import statements
+from oi_tui.app.engine.store.blobs import Blob, Blobs
+from oi_tui.app.engine.store.database import Database, SearchDamaged
+from oi_tui.app.engine.store.digest import Digest, FoundText, Merged, Totals
+from oi_tui.app.engine.store.rows import Row
+from oi_tui.app.engine.store.shares import Shares
+from oi_tui.app.engine.store.texts import Texts
+from oi_tui.app.engine.store.words import match_query
+from oi_tui.app.engine.text import safe_text
+
+RANKS = {"": 0, "prompt": 1, "model": 2, "person": 3}
+"""Who named a session: a name is not replaced by one that counts less."""
+
+TAG_LIMIT, TAGS_LIMIT = 40, 20
+"""Characters of a tag, and tags of a session."""
+
+REGRET = 30 * 24 * 3600.0
+"""Seconds for which a deleted session can be brought back."""
+
+CANDIDATES = 8
+"""Sessions that are told where several could be meant."""
+
+_encoder = msgspec.json.Encoder()
+_decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
+_list_decoder: msgspec.json.Decoder[list[AnyEvent]] = msgspec.json.Decoder(list[AnyEvent])
+_blobs_decoder: msgspec.json.Decoder[dict[str, Blob]] = msgspec.json.Decoder(dict[str, Blob])
+
+_BEFORE_ALL = -(2**62)
+
+
+class Store:
+    """One database file, large outputs in `blobs/` beside it. `StoreError` in plain words when the disk fails."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._db = Database(path)
+        self._blobs = Blobs(path.parent / "blobs")
+        self._texts = Texts(self._db)
+        self._shares = Shares(self._db)
+        self._reading: tuple[str, int, Digest] | None = None
+        """The session that was written last, its last `seq`, and what is half open in it."""
+
+    # -- one session -------------------------------------------------------------------------------
+
+    def create(self, session_id: str, created: float, cwd: str, *, parent: tuple[str, int] | None = None) -> None:
+        """A new session: empty, or beginning with the first events of another (its id, and how many of its `load`)."""
+        with self._db.writing():
+            self._db.do(statements.CREATE, session_id, created, created, cwd)
+            if parent is None:
+                return
+            row = self._row(parent[0])
+            base_id, base_seq = self._shares.first(row, parent[1]) or (None, 0)
+            values = (row.id, base_id, base_seq, row.title, row.tags, row.model)
+            self._db.do(statements.INHERIT, *values, 0, session_id)
+            turns = self._shares.turns(self._row(session_id))
+            self._db.do(statements.INHERIT, *values, turns, session_id)
+            self._put_title(self._row(session_id))
+
+    def append(self, session_id: str, events: Iterable[AnyEvent]) -> None:
+        """Add events at the end, all or none, and commit."""
+        taken = list(events)
+        if not taken:
+            return
+        try:
+            self._append(session_id, taken)
+        except SearchDamaged:
+            self._begin_search_anew()
+            self._append(session_id, taken)
+
+    def load(self, session_id: str) -> tuple[AnyEvent, ...]:
+        """All events of a session in order, inherited ones first; StoreError if there is no such session.
+
+        Where a large output is not there any more, a notice at the end (which is not of the log) says so.
+        """
+        missed: list[str] = []
+        events: list[AnyEvent] = []
+        for part in self._shares.parts(self._row(session_id)):
+            rows = self._db.rows(statements.EVENTS, *part)
+            try:
+                loaded = _list_decoder.decode(f"[{','.join(row[0] for row in rows)}]")
+                for place, (_, blobs) in enumerate(rows):
+                    if blobs is not None:
+                        files = _blobs_decoder.decode(blobs)
+                        loaded[place] = self._blobs.put_back(
+                            loaded[place], files, lambda mime, blob: missed.append(f"{mime}: {blob.digest}")
+                        )
+            except msgspec.DecodeError as error:
+                raise StoreError(
+                    f"Session {session_id} cannot be read.", hint="The file was left as it is.", details=str(error)
+                ) from error
+            events += loaded
+        if missed:
+            events.append(_missing(missed, self._blobs.folder))
+        return tuple(events)
+
+    def count(self, session_id: str) -> int:
+        """How many events it has, inherited ones among them."""
+        return self._shares.count(self._row(session_id))
+
+    def record(self, session_id: str) -> SessionRecord:
+        """What is known of it; StoreError if there is no such session."""
+        return self._row(session_id).record
+
+    def entitle(self, session_id: str, title: str, by: Titler = "prompt") -> None:
+        """Name a session; a name that counts more stays, and so does that of the first prompt."""
+        with self._db.writing():
+            row = self._row(session_id)
+            if (clean := _one_line(title)) and RANKS[by] >= RANKS[row.titled] and not by == row.titled == "prompt":
+                self._describe(row._replace(title=clean, titled=by))
+
+    def edit(
+        self,
+        session_id: str,
+        *,
+        title: str | None = None,
+        tags: Iterable[str] | None = None,
+        archived: bool | None = None,
+        deleted: bool | None = None,
+    ) -> SessionRecord:
+        """Change what is not None. An empty title makes room for one that is made."""
+        with self._db.writing():
+            row = self._row(session_id)
+            if title is not None:
+                clean = _one_line(title)
+                row = row._replace(title=clean, titled="person" if clean else "")
+            if tags is not None:
+                row = row._replace(tags=_encoder.encode(_tags(tags)).decode())
+            if archived is not None:
+                row = row._replace(archived=int(archived))
+            if deleted is not None:
+                row = row._replace(deleted=(row.deleted or time.time()) if deleted else 0.0)
+            self._describe(row)
+        return row.record
+
+    def remove(self, session_id: str) -> None:
+        """For good. Sessions that were forked from it keep what they shared; large outputs that nobody has go."""
+        with self._db.writing():
+            row = self._row(session_id)
+            digests = [digest for (digest,) in self._db.rows(statements.BLOBS_OF, session_id)]
+            heirs = self._shares.bequeath(row)
+            self._db.do(statements.REMOVE, session_id)
+        self._reading = None
+        for heir in heirs:
+            self._catch_up(heir)
+        with self._db.writing():  # nobody begins to use a file meanwhile
+            for digest in digests:
+                if self._db.row(statements.BLOB_USED, digest) is None:
+                    self._blobs.remove(digest)
+
+    # -- all of them -------------------------------------------------------------------------------
+
+    def sessions(
+        self, *, archived: bool = False, cwd: str | None = None, limit: int | None = None
+    ) -> tuple[SessionRecord, ...]:
+        """The sessions (or those put away), the one last active first."""
+        bound = -1 if limit is None else limit
+        rows = self._db.rows(statements.SESSIONS, archived=archived, cwd=cwd, limit=bound)
+        return tuple(Row(*row).record for row in rows)
+
+    def search(self, text: str, *, archived: bool = False, limit: int = 50) -> tuple[Hit, ...]:
+        """Where all of these words and "phrases" stand, the last word being the beginning of one; best first."""
+        if not (query := match_query(text)):
+            return ()
+        try:
+            matches = self._texts.search(query, archived=archived, limit=limit)
+            hits = []
+            for match in matches:
+                block_id, snippet = self._texts.snippet(query, match)
+                if snippet:
+                    record = self.record(match.session_id)
+                    hits.append(Hit(session=record, kind=match.kind, snippet=snippet, block_id=block_id))
+            return tuple(hits)
+        except SearchDamaged:
+            self._begin_search_anew()
+            return ()
+
+    def find(self, text: str) -> str:
+        """The one session that is meant: its id, the beginning of it, or words that stand in no other.
+
+        A title in which the words stand is preferred. StoreError, which names the candidates, if several are meant.
+        """
+        begin_so = [found for (found,) in self._db.rows(statements.IDS_LIKE, text)] if text else []
+        if text in begin_so:
+            return text
+        if len(begin_so) == 1:
+            return str(begin_so[0])
+        if begin_so:
+            raise self._several(f"{len(begin_so)} sessions with an id that begins with {text!r}.", begin_so)
+        hits = self.search(text)
+        titled = {hit.session.id for hit in hits if hit.kind == "title"}
+        ids = list(dict.fromkeys(hit.session.id for hit in hits if not titled or hit.session.id in titled))
+        if len(ids) == 1:
+            return ids[0]
+        if ids:
+            raise self._several(f"Several sessions match {text!r}.", ids)
+        raise StoreError(f"No session matches {text!r}.", hint="`oi-tui sessions` lists those there are.")
+
+    def prompts(self, limit: int, before: int | None = None) -> tuple[PastPrompt, ...]:
+        """Past prompts of all sessions, the newest first; `before` is the `place` of the last one that was seen."""
+        return self._texts.prompts(limit, before)
+
+    # -- facts -------------------------------------------------------------------------------------
+
+    def remember(self, key: str, value: str) -> None:
+        """Keep a small fact beyond the session (the model last chosen)."""
+        self._db.do(statements.REMEMBER, key, value)
+
+    def recall(self, key: str) -> str:
+        """The fact of this key, "" if there is none."""
+        row = self._db.row(statements.RECALL, key)
+        return "" if row is None else str(row[0])
+
+    # -- upkeep ------------------------------------------------------------------------------------
+
+    def behind(self) -> int:
+        """Sessions that a search does not look through yet: an older program wrote them."""
+        row = self._db.row(statements.COUNT_BEHIND)
+        return 0 if row is None else int(row[0])
+
+    def tidy(self, seconds: float) -> bool:
+        """Do for about so long what can wait: look through old sessions, remove those deleted long ago.
+
+        Returns whether something is left to do.
+        """
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if (row := self._db.row(statements.BEHIND)) is not None:
+                self._catch_up(row[0])
+            elif (row := self._db.row(statements.LONG_DELETED, time.time() - REGRET)) is not None:
+                self.remove(row[0])
+            else:
+                return False
+        return True
+
+    def close(self) -> None:
+        """Idempotent."""
+        self._db.close()
+
+    # -- within a step -----------------------------------------------------------------------------
+
+    def _row(self, session_id: str) -> Row:
+        row = self._db.row(statements.SESSION, session_id)
+        if row is None:
+            raise StoreError(f"There is no session {session_id}.", hint="`oi-tui sessions` lists those there are.")
+        return Row(*row)
+
+    def _append(self, session_id: str, events: list[AnyEvent]) -> None:
+        now = time.time()
+        reading, self._reading = self._reading, None  # whatever fails, it is read again
+        with self._db.writing():
+            row = self._row(session_id)
+            (last,) = self._db.row(statements.LAST, session_id) or (0,)
+            if reading is not None and reading[:2] == (session_id, last):
+                digest = reading[2]
+            else:
+                digest, row = self._read(row)
+            totals = row.totals
+            rows: list[tuple[object, ...]] = []
+            for seq, event in enumerate(events, last + 1):
+                digest.take(seq, now, event)
+                totals.take(event)
+                slim, blobs = self._put_away(session_id, event)
+                rows.append((session_id, seq, now, _encoder.encode(slim).decode(), blobs))
+            self._db.do_each(statements.APPEND, rows)
+            last += len(events)
+            self._keep(row._replace(active=now), digest, totals, last)
+        self._reading = (session_id, last, digest)
+
+    def _put_away(self, session_id: str, event: AnyEvent) -> tuple[AnyEvent, str | None]:
+        try:
+            slim, blobs = self._blobs.put_away(event)
+        except OSError as error:
+            raise StoreError(
+                f"A large output cannot be written in {self._blobs.folder}: {error.strerror}.",
+                hint="Is the disk full, or the folder read-only? What was written before is safe.",
+            ) from error
+        for blob in blobs.values():
+            self._db.do(statements.USE_BLOB, blob.digest, session_id)
+        return slim, _encoder.encode(blobs).decode() if blobs else None
+
+    def _read(self, row: Row) -> tuple[Digest, Row]:
+        """What is half open in a session; one that is behind catches up."""
+        digest = Digest()
+        if row.indexed >= 0:
+            for seq, at, event in self._db.rows(statements.EVENTS_AFTER, row.id, row.indexed):
+                digest.take(seq, at, _decoder.decode(event))
+            return digest, row
+        totals = Totals(turns=self._shares.turns(row))
+        seq = 0
+        for seq, at, event in self._db.rows(statements.EVENTS_AFTER, row.id, _BEFORE_ALL):
+            decoded = _decoder.decode(event)
+            digest.take(seq, at, decoded)
+            totals.take(decoded)
+        self._texts.forget(row.id)
+        self._keep(row, digest, totals, seq)
+        return digest, self._row(row.id)
+
+    def _keep(self, row: Row, digest: Digest, totals: Totals, last: int) -> None:
+        """Write down what was read off the events up to `last`."""
+        texts, merged, cleared = digest.taken()
+        if cleared:
+            self._texts.forget(row.id)
+        self._texts.put(row.id, texts)
+        self._merge(row.id, merged)
+        indexed = last if digest.settled else max(row.indexed, 0)
+        counted = (totals.model, totals.turns, totals.input_tokens, totals.output_tokens, totals.cost)
+        self._db.do(statements.DESCRIBE, row.active, *counted, indexed, row.id)
+
+    def _merge(self, session_id: str, merged: Sequence[Merged]) -> None:
+        """Fewer rows that say the same; what another session builds on stays as it is."""
+        if not merged:
+            return
+        shared = self._shares.shared_up_to(session_id)
+        for seqs, event in merged:
+            if seqs[0] <= shared:
+                continue
+            if event is not None:
+                self._db.do(statements.REWRITE, _encoder.encode(event).decode(), session_id, seqs[0])
+                seqs = seqs[1:]
+            self._db.do_each(statements.DROP, [(session_id, seq) for seq in seqs])
+
+    def _catch_up(self, session_id: str) -> None:
+        """Look through one session; one that cannot be read is left out of the search, not out of the list."""
+        with self._db.writing():
+            row = self._db.row(statements.SESSION, session_id)
+            if row is None or Row(*row).indexed >= 0:
+                return  # another process was faster
+            try:
+                self._read(Row(*row))
+            except msgspec.DecodeError:
+                self._db.do(statements.GIVE_UP, session_id)
+
+    def _begin_search_anew(self) -> None:
+        with self._db.writing():
+            self._texts.begin_anew()
+
+    def _describe(self, row: Row) -> None:
+        values = (row.title, row.titled, row.tags, row.archived, row.deleted)
+        self._db.do(statements.EDIT, *values, row.id)
+        self._put_title(row)
+
+    def _put_title(self, row: Row) -> None:
+        """Tags can be searched for where the title can."""
+        text = " ".join((row.title, *(f"#{tag}" for tag in row.tag_names)))
+        self._texts.put(row.id, [FoundText("title", "", 0, row.active, text)])
+
+    def _several(self, what: str, ids: Sequence[str]) -> StoreError:
+        shown = [self.record(session_id) for session_id in ids[:CANDIDATES]]
+        lines = [f"{record.id}  {record.title or '(no title)'}" for record in shown]
+        return StoreError(what, hint="\n  ".join(("Say which one:", *lines)))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(safe_text(text).split())[:TITLE_LIMIT].rstrip()
+
+
+def _tags(tags: Iterable[str]) -> list[str]:
+    clean = {_one_line(tag).lstrip("#").strip()[:TAG_LIMIT] for tag in tags}
+    return sorted(clean - {""}, key=str.casefold)[:TAGS_LIMIT]
+
+
+def _missing(missed: list[str], folder: Path) -> NoticeAdded:
+    what = "One large output" if len(missed) == 1 else f"{len(missed)} large outputs"
+    return NoticeAdded(
+        block_id=new_id(),
+        level="warning",
+        title=f"{what} of this session cannot be shown: files in {folder} are missing or damaged.",
+        hint="Everything else is here.",
+        details="\n".join(missed),
+    )

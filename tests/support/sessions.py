@@ -1,0 +1,75 @@
+"""Sessions for tests and benchmarks: turns with prompts, prose that streams, code and its output."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from oi_tui.app.engine.events import (
+    ActiveLineChanged,
+    AnyEvent,
+    CodeFinished,
+    CodeGrew,
+    CodeStarted,
+    DecisionMade,
+    ExecutionFinished,
+    ExecutionStarted,
+    OutputAdded,
+    ProseFinished,
+    ProseGrew,
+    ProseStarted,
+    StepStarted,
+    TurnEnded,
+    TurnStarted,
+    UsageReported,
+)
+from oi_tui.app.engine.outputs import RichOutput, StreamOutput
+from oi_tui.app.engine.transcript import Transcript
+
+
+def fold(events: Iterable[AnyEvent]) -> Transcript:
+    """The transcript of these events."""
+    transcript = Transcript()
+    for event in events:
+        transcript.apply(event)
+    return transcript
+
+
+def prose(block_id: str, *pieces: str) -> list[AnyEvent]:
+    """An answer that came in pieces."""
+    grown = [ProseGrew(block_id=block_id, text=piece) for piece in pieces]
+    return [ProseStarted(block_id=block_id), *grown, ProseFinished(block_id=block_id)]
+
+
+def code(block_id: str, source: str, *outputs: StreamOutput | RichOutput, edited: str | None = None) -> list[AnyEvent]:
+    """Code that was written in two pieces, approved (or edited) and run."""
+    half = len(source) // 2
+    decision: dict[str, Any] = {"verdict": "run" if edited is None else "edit", "source": edited or source}
+    return [
+        CodeStarted(block_id=block_id, language="python"),
+        CodeGrew(block_id=block_id, text=source[:half]),
+        CodeGrew(block_id=block_id, text=source[half:]),
+        CodeFinished(block_id=block_id, language="python", source=source),
+        DecisionMade(block_id=block_id, decider="person", **decision),
+        ExecutionStarted(block_id=block_id, generation=1),
+        ActiveLineChanged(block_id=block_id, line=1),
+        *(OutputAdded(block_id=block_id, output=output) for output in outputs),
+        ActiveLineChanged(block_id=block_id, line=None),
+        ExecutionFinished(block_id=block_id, status="ok", duration=0.1),
+    ]
+
+
+def printed(text: str) -> StreamOutput:
+    """What code wrote to its standard output."""
+    return StreamOutput(name="stdout", text=text)
+
+
+def turn(name: str, prompt: str, *parts: list[AnyEvent]) -> list[AnyEvent]:
+    """A prompt and what came of it."""
+    inside = [event for part in parts for event in part]
+    usage = UsageReported(input_tokens=100, output_tokens=10, cost=0.25)
+    return [
+        TurnStarted(block_id=name, text=prompt),
+        StepStarted(number=1),
+        *inside,
+        usage,
+        TurnEnded(reason="done"),
+    ]
