@@ -60,6 +60,10 @@ COMMANDS: tuple[Command, ...] = (
         "restart", "Restart the kernels", "Fresh kernels: variables are lost, the conversation stays", slash="restart",
         argument="[LANGUAGE]", verb=lambda argument: Restart(language=argument or None),
     ),
+    Command(
+        "rebuild", "Rebuild variables", "Run chosen code of this session again, in fresh kernels", slash="rebuild",
+        action="screen.rebuild",
+    ),
     Command("clear", "Clear", "Forget the conversation and the kernels' state", slash="clear", verb=lambda _: Clear()),
     Command("retry", "Go on", "Go on where the last turn ended", slash="retry", verb=lambda _: Retry()),
     Command("theme", "Theme", "Other colours", slash="theme", argument="NAME", action="app.use_theme"),

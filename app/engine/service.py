@@ -45,7 +45,7 @@ from oi_tui.app.engine.verbs import (
 
 _log = logging.getLogger(__name__)
 
-FRESH = "This session was resumed. Its kernels are fresh: variables of earlier runs are gone."
+FRESH = "This session was resumed. Its kernels are fresh: variables of earlier runs are gone. /rebuild runs code again."
 
 
 class Engine:

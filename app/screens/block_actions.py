@@ -15,7 +15,7 @@ from oi_tui.app.engine.blocks import Block, CodeBlock
 from oi_tui.app.engine.markdown import as_markdown
 from oi_tui.app.engine.outputs import RichOutput
 from oi_tui.app.engine.text import safe_text
-from oi_tui.app.engine.verbs import Run
+from oi_tui.app.engine.verbs import Rebuild, Run
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.browser_ask import BrowserAskScreen, NoBrowser, can_open, open_in_browser, open_page
 from oi_tui.app.screens.choose import ChooseScreen
@@ -23,6 +23,7 @@ from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.external_editor import EditorFailed, suffix_of, view_in_editor, view_in_pager
 from oi_tui.app.screens.forms import Form, Picture, forms_of
 from oi_tui.app.screens.picture_screen import PictureScreen
+from oi_tui.app.screens.rebuild import RebuildScreen
 from oi_tui.app.screens.run_again import RunAgainScreen
 from oi_tui.app.screens.save_as import SaveAsScreen, SaveFailed, save
 from oi_tui.app.screens.viewer import ViewerScreen
@@ -213,6 +214,24 @@ class BlockActions:
         assert self.palette is not None
         screen = RunAgainScreen(block.source, block.language, self.palette)
         self._place.app.push_screen(screen, lambda source: self._run(block.language, source))
+
+    def rebuild(self) -> None:
+        """Runs of this session once more, to have their variables; the person chooses which."""
+        blocks = [
+            block
+            for block in self._bridge.transcript.blocks
+            if isinstance(block, CodeBlock) and block.duration is not None
+        ]
+        if self._bridge.busy:
+            self._tell("Something runs. Interrupt it first: the kernels are made afresh.", warning=True)
+        elif not blocks:
+            self._tell("No code has run in this session.")
+        elif self._is_in_front:
+            self._place.app.push_screen(RebuildScreen(blocks), self._rebuild)
+
+    def _rebuild(self, block_ids: tuple[str, ...] | None) -> None:
+        if block_ids:
+            self._bridge.send(Rebuild(block_ids=block_ids))
 
     def _run(self, language: str, source: str | None) -> None:
         if source is not None:

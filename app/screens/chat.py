@@ -277,6 +277,10 @@ class ChatScreen(Screen[None]):
         self.parts.variables.close()
         self.query_one(Bottom).focus_shown()
 
+    def action_rebuild(self) -> None:
+        """Runs of this session once more; the person chooses which."""
+        self.parts.pane.rebuild()
+
     def action_restart_engine(self) -> None:
         """A new engine for the same session."""
         self.bridge.restart()

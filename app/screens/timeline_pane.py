@@ -61,6 +61,10 @@ class TimelinePane(Vertical):
         self.timeline.focus()
         return True
 
+    def rebuild(self) -> None:
+        """Let the person choose runs to repeat."""
+        self._actions.rebuild()
+
     # -- messages of the timeline ------------------------------------------------------------------------------
 
     def on_timeline_wanted(self, event: Timeline.Wanted) -> None:

@@ -1,0 +1,121 @@
+"""Which runs are repeated to have their variables again; the person chooses, nothing runs before that."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from oi_tui.app.engine.blocks import CodeBlock
+from oi_tui.app.engine.text import safe_text
+from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+
+LEAD = (
+    "In fresh kernels, in this order, up to the first that fails. What comes out is compared with what is on record; "
+    "the record stays as it is."
+)
+
+WIDE = 200
+"""Characters of a line that are shown at most; the terminal cuts it."""
+
+
+class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
+    """Dismissed with the ids of the blocks to run again, or None."""
+
+    CSS_PATH = "rebuild.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "run", "Run them", priority=True),
+        Binding("space", "choose", "Choose", priority=True),
+        Binding("a", "all", "All or none"),
+        Binding("escape,q", "dismiss(None)", "Back"),
+    ]
+
+    def __init__(self, blocks: Sequence[CodeBlock]) -> None:
+        """Blocks that ran; those that went well are chosen."""
+        super().__init__()
+        self._blocks = blocks
+        self._chosen = {number for number, block in enumerate(blocks) if block.state == "ok"}
+
+    def compose(self) -> ComposeResult:
+        """A list between what it means and its keys."""
+        yield Static("Run these again?", id="rebuild-title", markup=False)
+        yield Static(LEAD, id="rebuild-lead", markup=False)
+        options = [Option(self._line(number)) for number in range(len(self._blocks))]
+        yield OptionList(*options, id="rebuild-list", compact=True, markup=False)
+        yield KeyRow(id="rebuild-keys")
+
+    def on_mount(self) -> None:
+        """The keys say how many are chosen."""
+        self._count()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """A click takes one in or out."""
+        event.stop()
+        self._toggle(event.option_index)
+
+    def action_choose(self) -> None:
+        """Take the highlighted one in or out."""
+        if (highlighted := self.query_one(OptionList).highlighted) is not None:
+            self._toggle(highlighted)
+
+    def action_run(self) -> None:
+        """Those that are chosen; without any there is nothing to do."""
+        if self._chosen:
+            self.dismiss(tuple(self._blocks[number].id for number in sorted(self._chosen)))
+
+    def action_all(self) -> None:
+        """All of them, or none if all are chosen."""
+        everything = set(range(len(self._blocks)))
+        self._chosen, changed = (set(), everything) if self._chosen == everything else (everything, everything)
+        self._redraw(changed)
+
+    def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
+        """A click on a label is that key."""
+        event.stop()
+        match event.key:
+            case "enter":
+                self.action_run()
+            case "a":
+                self.action_all()
+            case "esc":
+                self.dismiss(None)
+            case _:
+                pass
+
+    def _toggle(self, number: int) -> None:
+        self._chosen ^= {number}
+        self._redraw({number})
+
+    def _redraw(self, numbers: set[int]) -> None:
+        options = self.query_one(OptionList)
+        for number in numbers:
+            options.replace_option_prompt_at_index(number, self._line(number))
+        self._count()
+
+    def _count(self) -> None:
+        count = len(self._chosen)
+        self.query_one(KeyRow).labels = (
+            KeyLabel("enter", f"run {count}" if count else "nothing chosen", f"run {count}", enabled=count > 0),
+            KeyLabel("space", "choose", "choose"),
+            KeyLabel("a", "all or none", "all"),
+            KeyLabel("esc", "back, nothing runs", "back"),
+        )
+
+    def _line(self, number: int) -> Content:
+        """Chosen or not, language, the first line that says something, and how it ended then."""
+        block = self._blocks[number]
+        lines = [line.strip() for line in block.source.splitlines() if line.strip()]
+        first = safe_text(lines[0][:WIDE]).replace("\n", " ") if lines else ""
+        more = f" … {len(lines) - 1} more" if len(lines) > 1 else ""
+        failed = "" if block.state == "ok" else f" · ✗ {block.state}"
+        return Content.assemble(
+            ("[✓] ", "$accent") if number in self._chosen else ("[ ] ", "$dim"),
+            (f"{safe_text(block.language)[:10]:<7} ", "$dim"),
+            (first, "$text"),
+            (more, "$dim"),
+            (failed, "$error"),
+        )

@@ -1,0 +1,123 @@
+"""Choosing the runs that are repeated, so that a fresh kernel knows its variables again."""
+
+from oi_tui.app.engine.events import (
+    CodeFinished,
+    CodeStarted,
+    ExecutionFinished,
+    ExecutionStarted,
+    OutputAdded,
+    RerunFinished,
+    RerunStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from oi_tui.app.engine.outputs import ErrorOutput, StreamOutput
+from oi_tui.app.engine.verbs import Rebuild
+from oi_tui.app.screens.rebuild import RebuildScreen
+
+SOURCES = (
+    ("python", "import pandas as pd\n\ndf = pd.read_csv('data.csv', parse_dates=['date'])", "ok"),
+    ("shell", "ls -l /data | head", "ok"),
+    ("python", "df.groupby('shop').scroe.mean()", "error"),
+    ("python", "monthly = df.groupby(df.date.dt.month).score.mean()\nmonthly", "ok"),
+)
+
+
+async def past(stage, sources=SOURCES) -> None:
+    """A resumed session in which these ran."""
+    events = [stage.opened(), TurnStarted(block_id="u", text="go")]
+    for number, (language, source, status) in enumerate(sources):
+        block_id = f"c{number}"
+        events += [
+            CodeStarted(block_id=block_id, language=language),
+            CodeFinished(block_id=block_id, language=language, source=source),
+            ExecutionStarted(block_id=block_id, generation=1),
+        ]
+        if status == "error":
+            events.append(OutputAdded(block_id=block_id, output=ErrorOutput(name="AttributeError", value="scroe")))
+        else:
+            events.append(OutputAdded(block_id=block_id, output=StreamOutput(name="stdout", text=f"out {number}\n")))
+        events.append(ExecutionFinished(block_id=block_id, status=status, duration=0.1))
+    stage.engine.say(*events, TurnEnded(reason="done"), replay=True)
+    stage.engine.say(stage.opened(resumed=True))
+    await stage.settle()
+
+
+async def ask(stage) -> None:
+    await stage.pilot.press(*"/rebuild", "enter")
+    await stage.settle()
+
+
+async def test_those_that_went_well_are_chosen_and_enter_runs_them_in_order(play):
+    async with play(size=(100, 30)) as stage:
+        await past(stage)
+        await ask(stage)
+        await stage.pilot.press("enter")
+        assert await stage.engine.heard(1) == [Rebuild(block_ids=("c0", "c1", "c3"))]
+
+
+async def test_space_takes_one_in_or_out_and_a_takes_all_or_none(play):
+    async with play(size=(100, 30)) as stage:
+        await past(stage)
+        await ask(stage)
+        await stage.pilot.press("space", "down", "down", "space", "enter")
+        assert await stage.engine.heard(1) == [Rebuild(block_ids=("c1", "c2", "c3"))]
+        await ask(stage)
+        await stage.pilot.press("a", "enter")
+        assert (await stage.engine.heard(2))[-1] == Rebuild(block_ids=("c0", "c1", "c2", "c3"))
+
+
+async def test_without_a_choice_enter_does_nothing_and_escape_leaves(play):
+    async with play(size=(100, 30)) as stage:
+        await past(stage)
+        await ask(stage)
+        await stage.pilot.press("a", "a", "enter")
+        assert isinstance(stage.app.screen, RebuildScreen)
+        await stage.pilot.press("escape")
+        await stage.settle()
+        assert not isinstance(stage.app.screen, RebuildScreen)
+        assert stage.engine.asked == []
+
+
+async def test_with_nothing_to_run_again_it_says_so(play):
+    async with play(size=(100, 30)) as stage:
+        await ask(stage)
+        assert not isinstance(stage.app.screen, RebuildScreen)
+
+
+async def test_while_something_runs_the_kernels_are_not_made_afresh(play):
+    async with play(size=(100, 30)) as stage:
+        await past(stage)
+        stage.engine.say(TurnStarted(block_id="u2", text="more"))
+        await stage.settle()
+        await ask(stage)
+        assert not isinstance(stage.app.screen, RebuildScreen)
+
+
+async def test_hostile_code_cannot_write_on_the_list(play):
+    async with play(size=(100, 30)) as stage:
+        await past(stage, (("python", "print('\x1b]0;owned\x07[@click=app.quit]x[/]')", "ok"),))
+        await ask(stage)
+        assert "[@click=app.quit]x[/]" in stage.app.export_screenshot(simplify=True).replace("&#160;", " ").replace(
+            "&#x27;", "'"
+        )
+
+
+async def test_the_choice_at_80_columns(play, snap):
+    async with play(size=(80, 24)) as stage:
+        await past(stage)
+        await ask(stage)
+        await snap(stage.pilot)
+
+
+async def test_the_marks_of_a_rebuild_at_120_columns(play, snap):
+    async with play(size=(120, 40)) as stage:
+        await past(stage)
+        for number, outcome in enumerate(("same", "differs")):
+            stage.engine.say(
+                RerunStarted(block_id=f"c{number}", generation=1),
+                RerunFinished(block_id=f"c{number}", outcome=outcome),
+            )
+        stage.engine.say(RerunStarted(block_id="c3", generation=1))
+        await stage.settle()
+        await snap(stage.pilot)
