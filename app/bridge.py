@@ -52,6 +52,7 @@ from oi_tui.app.engine.values import Level
 from oi_tui.app.engine.verbs import AnyVerb, FindModels, Inspect, Open, Submit
 from oi_tui.widgets.status import Status
 
+Answer = ModelsFound | FetchProgressed | FetchEnded | VariablesFound | VariableSeen
 AboutSessions = SessionsFound | SessionSeen | SessionEdited | SessionExported
 
 
@@ -74,12 +75,8 @@ class View(Protocol):
         """Have these and no other questions open."""
         ...
 
-    def show_models(self, reply: ModelsFound | FetchProgressed | FetchEnded) -> None:
-        """Something about the choice of a model."""
-        ...
-
-    def show_variables(self, reply: VariablesFound | VariableSeen) -> None:
-        """What a kernel holds, or one thing of it."""
+    def show(self, reply: Answer) -> None:
+        """An answer that is not part of the session: about models, downloads, variables."""
         ...
 
     def show_sessions(self, reply: AboutSessions) -> None:
@@ -229,10 +226,8 @@ class Bridge:
                 self._apply(reply.events)
             case Failed():
                 self._notice("error", reply.title, reply.hint, reply.details)
-            case ModelsFound() | FetchProgressed() | FetchEnded():
-                self._view.show_models(reply)
-            case VariablesFound() | VariableSeen():
-                self._view.show_variables(reply)
+            case ModelsFound() | FetchProgressed() | FetchEnded() | VariablesFound() | VariableSeen():
+                self._view.show(reply)
             case SessionsFound() | SessionSeen() | SessionEdited() | SessionExported():
                 self._view.show_sessions(reply)
             case Hello():

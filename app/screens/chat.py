@@ -17,12 +17,12 @@ from textual.containers import Horizontal
 from textual.events import Resize
 from textual.screen import Screen
 
-from oi_tui.app.bridge import AboutSessions, Bridge
+from oi_tui.app.bridge import AboutSessions, Answer, Bridge
 from oi_tui.app.client import Connect
 from oi_tui.app.commands import Typed, WrongArgument, bindings, meaning, slash_command
 from oi_tui.app.engine.blocks import Block, UserBlock
 from oi_tui.app.engine.events import DecisionRequested, InputRequested
-from oi_tui.app.engine.protocol import FetchEnded, FetchProgressed, ModelsFound, VariableSeen, VariablesFound
+from oi_tui.app.engine.protocol import ModelsFound, VariableSeen, VariablesFound
 from oi_tui.app.engine.settings import Settings, sandbox_in_words
 from oi_tui.app.engine.text import safe_text
 from oi_tui.app.engine.verbs import Interrupt
@@ -178,19 +178,20 @@ class ChatScreen(Screen[None]):
         """Bring up what waits for the person, or the composer."""
         self.query_one(Bottom).ask(decision, question)
 
-    def show_models(self, reply: ModelsFound | FetchProgressed | FetchEnded) -> None:
-        """The choice of a model, and how a download goes."""
-        if self._setup is not None and self._setup.is_attached:
-            self._setup.show(reply)
-        elif isinstance(reply, ModelsFound):
-            from oi_tui.app.screens.setup import SetupScreen  # seldom seen
+    def show(self, reply: Answer) -> None:
+        """An answer that is not part of the session: about models, downloads, variables."""
+        match reply:
+            case VariablesFound() | VariableSeen():
+                self.parts.variables.take(reply)
+            case _ if self._setup is not None and self._setup.is_attached:
+                self._setup.show(reply)
+            case ModelsFound():
+                from oi_tui.app.screens.setup import SetupScreen  # seldom seen
 
-            self._setup = SetupScreen(reply, self.bridge.send, first=not self.bridge.transcript.model)
-            self.app.push_screen(self._setup)
-
-    def show_variables(self, reply: VariablesFound | VariableSeen) -> None:
-        """What the kernel holds."""
-        self.parts.variables.take(reply)
+                self._setup = SetupScreen(reply, self.bridge.send, first=not self.bridge.transcript.model)
+                self.app.push_screen(self._setup)
+            case _:
+                pass  # a download of which nobody wants to know any more
 
     def show_sessions(self, reply: AboutSessions) -> None:
         """Past sessions; nothing on this screen asks for them yet."""
