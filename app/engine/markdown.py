@@ -75,14 +75,15 @@ def info_word(language: str) -> str:
 
 def _prompt(block: UserBlock) -> str:
     lines = safe_text(block.text).strip("\n").split("\n")
-    if block.files:
-        names = ", ".join(_escaped(name) for name in block.files)
+    pictures = [name for name in block.files if name.startswith("data:image/")]
+    lines += [line for url in pictures for line in ("", f"![picture]({_target(url)})")]
+    if names := ", ".join(escaped(name) for name in block.files if name not in pictures):
         lines += ["", f"Files: {names}"]
     return "\n".join(f"> {line}".rstrip() for line in lines)
 
 
 def _notice(block: NoticeBlock) -> str:
-    words = " ".join(_escaped(part) for part in (block.title, block.hint) if part.strip())
+    words = " ".join(escaped(part) for part in (block.title, block.hint) if part.strip())
     parts = [f"**{block.level.capitalize()}:** {words}"] if words else []
     if block.details.strip():
         parts.append(fenced(safe_text(block.details), "text"))
@@ -95,17 +96,16 @@ def _code(block: CodeBlock, place: PlacePicture) -> str:
     parts += [part for output in block.outputs if (part := _output(output, place))]
     if block.dropped:
         parts.append(f"*{block.dropped:,} more characters of output were not kept.*")
-    if end := _end(block):
-        parts.append(f"*{end}*")
+    if end := run_end(block):
+        parts.append(f"*{escaped(end)}*")
     return "\n\n".join(parts)
 
 
-def _end(block: CodeBlock) -> str:
-    """How a run ended, where that is not seen from what it gave."""
+def run_end(block: CodeBlock) -> str:
+    """How a run ended, in plain words, where that is not seen from what it gave; "" where it is."""
     match block.state:
         case "refused":
-            reason = _escaped(block.refusal)
-            return f"Not run: {reason}" if reason else "Not run."
+            return f"Not run: {block.refusal}" if block.refusal.strip() else "Not run."
         case "cut":
             return "Broken off, not run."
         case "interrupted":
@@ -188,7 +188,7 @@ def _table(content: object) -> str:
 
 
 def _table_row(cells: list[object], width: int, written: Callable[[str], str] | None = None) -> str:
-    words = [(written or _escaped)("" if cell is None else str(cell)) for cell in cells[:width]]
+    words = [(written or escaped)("" if cell is None else str(cell)) for cell in cells[:width]]
     return f"| {' | '.join(words + [''] * (width - len(words)))} |"
 
 
@@ -226,7 +226,7 @@ def _target(path: str) -> str:
     return quote(path, safe="/:;,.+=~_-%", errors="replace")
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """Plain words on one line that Markdown takes as they are."""
     return _PUNCTUATION.sub(r"\\\1", " ".join(safe_text(text).split()))
 

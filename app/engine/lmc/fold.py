@@ -72,7 +72,7 @@ class _Fold:
 
     def _grow(self, block: str, keys: Message, content: str, *, replace: bool) -> None:
         draft = self._current
-        if draft is None or (draft.keys != keys and not replace) or "display_id" in keys:
+        if draft is None or (draft.keys != keys and not replace) or (draft.parts and "display_id" in keys):
             draft = self._current = self._insert(block, keys)
         if replace:
             draft.keys = keys

@@ -7,7 +7,12 @@ from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOut
 Chunk = dict[str, Any]
 Message = dict[str, Any]
 
-IMAGES = {"image/png": "base64.png", "image/jpeg": "base64.jpeg"}
+IMAGES = {
+    "image/png": "base64.png",
+    "image/jpeg": "base64.jpeg",
+    "image/gif": "base64.gif",
+    "image/webp": "base64.webp",
+}
 """Mime type to format of a picture."""
 MARKUP = {"text/html": "html", "application/javascript": "javascript"}
 """Mime type to format of code that the computer hands to the user."""

@@ -3,7 +3,7 @@
 The messages come from a file, so all of them are checked; an error names the number of the message and the key.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from oi_tui.app.engine.errors import StoreError
@@ -37,16 +37,32 @@ _JPEG = "/9j/"
 """How a JPEG begins in base64."""
 
 
-def events_from_messages(messages: Any) -> list[AnyEvent]:
-    """The events of a conversation, without `SessionOpened`; StoreError if it is not one."""
+def events_from_messages(
+    messages: Any,
+    *,
+    edits: frozenset[int] = frozenset(),
+    starts: frozenset[int] = frozenset(),
+    numbers: Sequence[int] | None = None,
+) -> list[AnyEvent]:
+    """The events of a conversation, without `SessionOpened`; StoreError if it is not one.
+
+    `edits` are the numbers of the messages that are code which the person changed before it ran, `starts` those of
+    messages that are known to begin a block (the first message is 1); `numbers` says what the messages are called in
+    an error, where they are not simply counted.
+    """
     if not isinstance(messages, list):
         raise StoreError("This is no conversation", hint="Expected a list of messages.")
-    return list(_Conversation(messages).events())
+    return list(_Conversation(messages, edits, starts, numbers).events())
 
 
 class _Conversation:
-    def __init__(self, messages: list[Any]) -> None:
+    def __init__(
+        self, messages: list[Any], edits: frozenset[int], starts: frozenset[int], numbers: Sequence[int] | None
+    ) -> None:
         self._messages = messages
+        self._edits = edits
+        self._starts = starts
+        self._numbers = numbers
         self._number = 0
         """Of the message at hand; the first is 1."""
         self._turn_open = False
@@ -73,7 +89,7 @@ class _Conversation:
         message = self._messages[self._number]
         self._number += 1
         if not isinstance(message, dict):
-            raise StoreError(f"Message {self._number} is no object")
+            raise StoreError(f"{self._name()} is no object", hint="Messages are described in LMC.")
         return message
 
     def _text(self, message: Message, key: str, default: str | None = None) -> str:
@@ -83,7 +99,10 @@ class _Conversation:
         return text
 
     def _error(self, key: str, what: str) -> StoreError:
-        return StoreError(f'Message {self._number}, key "{key}": {what}', hint="Messages are described in LMC.")
+        return StoreError(f'{self._name()}, key "{key}": {what}', hint="Messages are described in LMC.")
+
+    def _name(self) -> str:
+        return f"Message {self._number if self._numbers is None else self._numbers[self._number - 1]}"
 
     def _id(self) -> str:
         return f"message-{self._number}"
@@ -117,9 +136,14 @@ class _Conversation:
         block_id = self._id()
         text = self._text(message, "content") if kind == "message" else ""
         files = [] if kind == "message" else [self._file(message)]
-        while self._number < len(self._messages) and _is_file(self._messages[self._number]):
+        while self._file_follows():
             files.append(self._file(self._next()))
         yield TurnStarted(block_id=block_id, text=text, files=tuple(files))
+
+    def _file_follows(self) -> bool:
+        if self._number == len(self._messages) or self._number + 1 in self._starts:
+            return False
+        return _is_file(self._messages[self._number])
 
     def _file(self, message: Message) -> str:
         content = self._text(message, "content")
@@ -135,6 +159,10 @@ class _Conversation:
 
     def _code_message(self, message: Message, role: str) -> Iterator[AnyEvent]:
         language, source = self._text(message, "format"), self._text(message, "content")
+        if role == "user" and self._number in self._edits and self._code == f"message-{self._number - 1}":
+            self._source, self._proposed = source, False
+            yield DecisionMade(block_id=self._code, verdict="edit", decider="person", source=source)
+            return
         self._code = self._id()
         if role == "assistant":
             yield from self._begin_step()

@@ -1,0 +1,52 @@
+"""Events to a file in one of the formats."""
+
+from collections.abc import Sequence
+
+from oi_tui.app.engine.errors import StoreError
+from oi_tui.app.engine.events import AnyEvent, SessionOpened
+from oi_tui.app.engine.export.notebook import notebook_bytes
+from oi_tui.app.engine.export.pictures import without_pictures
+from oi_tui.app.engine.lmc.envelope import envelope_bytes
+from oi_tui.app.engine.markdown import escaped, transcript_markdown
+from oi_tui.app.engine.outline import SessionOutline
+from oi_tui.app.engine.sessions import TITLE_LIMIT, ExportFormat
+from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.transcript import Transcript
+
+
+def export_session(events: Sequence[AnyEvent], format: ExportFormat, *, images: bool = True, title: str = "") -> bytes:
+    """The session as a file. Without `images`, words stand where the pictures were."""
+    transcript = Transcript()
+    for event in events:
+        transcript.apply(event)
+    transcript.apply(_opened_again(transcript))
+    blocks = transcript.blocks if images else list(map(without_pictures, transcript.blocks))
+    session = SessionOutline(
+        id=transcript.session_id,
+        title=" ".join(safe_text(title).split())[:TITLE_LIMIT],
+        cwd=transcript.cwd,
+        model=transcript.model,
+        usage=transcript.usage,
+    )
+    match format:
+        case "ipynb":
+            return notebook_bytes(blocks, session)
+        case "lmc":
+            return envelope_bytes(blocks, session)
+        case "md":
+            heading = f"# {escaped(session.title)}\n\n" if session.title else ""
+            return (heading + transcript_markdown(blocks)).encode("utf-8", "replace")
+        case "html":
+            raise StoreError("A page of HTML cannot be written yet", hint="Export Markdown or a notebook instead.")
+
+
+def _opened_again(transcript: Transcript) -> SessionOpened:
+    """What closes all that is half open: code that runs at this moment has run until here."""
+    return SessionOpened(
+        session_id=transcript.session_id,
+        created=0.0,
+        cwd=transcript.cwd,
+        model=transcript.model,
+        approval=transcript.approval,
+        resumed=True,
+    )

@@ -1,0 +1,104 @@
+"""A notebook of nbformat 4 as values: what is written, and what a foreign one is checked against.
+
+The form is described in https://nbformat.readthedocs.io/en/latest/format_description.html. What that asks for but
+foreign files sometimes lack (metadata, ids, outputs, counts) has a default here.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+
+MAJOR: Literal[4] = 4
+MINOR = 5
+"""Of the format that is written: the first one in which cells have ids."""
+
+Lines = str | list[str]
+"""Text as it is, or as lines with their ends."""
+
+
+class Stream(msgspec.Struct, frozen=True, kw_only=True, tag_field="output_type", tag="stream"):
+    """Text that was printed."""
+
+    name: str = "stdout"
+    text: Lines
+
+
+class Display(msgspec.Struct, frozen=True, kw_only=True, tag_field="output_type", tag="display_data"):
+    """Something shown on the way."""
+
+    data: dict[str, Any]
+    metadata: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True, tag_field="output_type", tag="execute_result"):
+    """The value of the last expression."""
+
+    data: dict[str, Any]
+    metadata: dict[str, Any] = msgspec.field(default_factory=dict)
+    execution_count: int | None = None
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True, tag_field="output_type", tag="error"):
+    """An exception."""
+
+    ename: str = ""
+    evalue: str = ""
+    traceback: list[str] = msgspec.field(default_factory=list)
+
+
+CellOutput = Stream | Display | Result | Failure
+
+
+class CodeCell(msgspec.Struct, frozen=True, kw_only=True, tag_field="cell_type", tag="code"):
+    """Source that can be run, and what it gave."""
+
+    id: str = ""
+    metadata: dict[str, Any] = msgspec.field(default_factory=dict)
+    source: Lines
+    outputs: list[CellOutput] = msgspec.field(default_factory=list)
+    execution_count: int | None = None
+
+
+class MarkdownCell(msgspec.Struct, frozen=True, kw_only=True, tag_field="cell_type", tag="markdown"):
+    """Text to read."""
+
+    id: str = ""
+    metadata: dict[str, Any] = msgspec.field(default_factory=dict)
+    source: Lines
+    attachments: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
+
+
+class RawCell(msgspec.Struct, frozen=True, kw_only=True, tag_field="cell_type", tag="raw"):
+    """Text for a converter."""
+
+    id: str = ""
+    metadata: dict[str, Any] = msgspec.field(default_factory=dict)
+    source: Lines
+    attachments: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
+
+
+Cell = CodeCell | MarkdownCell | RawCell
+
+
+class Notebook(msgspec.Struct, frozen=True, kw_only=True):
+    """All of it."""
+
+    cells: list[Cell]
+    metadata: dict[str, Any] = msgspec.field(default_factory=dict)
+    nbformat: Literal[4] = MAJOR
+    nbformat_minor: int = MINOR
+
+
+def joined(lines: Lines) -> str:
+    """The text of lines."""
+    return lines if isinstance(lines, str) else "".join(lines)
+
+
+def split(text: str) -> list[str]:
+    """The lines of a text, as Jupyter writes them: each change is a line of a comparison of versions."""
+    return text.splitlines(keepends=True)
+
+
+def is_json(mime: str) -> bool:
+    """Whether content of this type is a JSON value and not text."""
+    return mime == "application/json" or (mime.startswith("application/") and mime.endswith("+json"))

@@ -1,0 +1,48 @@
+"""What a file keeps of a block beside what its own form carries, so that the block comes back as it was.
+
+A cell or a message carries the text, the source, the outputs; the outline is the rest of the block. Paths to the whole
+of a long output are in none: what an imported file says about files of this machine is not believed.
+"""
+
+from typing import Any
+
+import msgspec
+
+from oi_tui.app.engine.blocks import Block, CodeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.transcript import Usage
+from oi_tui.app.engine.values import Value
+
+
+class SessionOutline(Value, frozen=True, kw_only=True):
+    """What a file says of the session as a whole. Model and times are told, never taken over."""
+
+    id: str = ""
+    title: str = ""
+    cwd: str = ""
+    model: str = ""
+    usage: Usage = Usage()
+
+
+def outline(block: Block, *, carries_text: bool = True) -> dict[str, Any]:
+    """The block as plain values, without what its form carries."""
+    match block:
+        case CodeBlock():
+            block = msgspec.structs.replace(block, whole=None, active_line=None, rerun="")
+            if carries_text:
+                block = msgspec.structs.replace(block, source="", outputs=())
+        case ProseBlock() if carries_text:
+            block = msgspec.structs.replace(block, text="")
+        case UserBlock() if carries_text:
+            block = msgspec.structs.replace(block, text="", files=())
+        case _:
+            pass
+    values: dict[str, Any] = msgspec.to_builtins(block)
+    return values
+
+
+def block_of(values: dict[str, Any]) -> Block:
+    """The block of an outline; msgspec.ValidationError if it is none."""
+    block: Block = msgspec.convert(values, Block)
+    if isinstance(block, CodeBlock):
+        return msgspec.structs.replace(block, whole=None, active_line=None, rerun="")
+    return block
