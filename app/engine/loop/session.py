@@ -5,11 +5,9 @@ it is yielded. The other methods are called while the generator runs, from the s
 Nothing here knows of LiteLLM, Jupyter, files or sockets.
 """
 
-import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
-from typing import Any, TypeVar
 
 from oi_tui.app.engine.blocks import CodeBlock
 from oi_tui.app.engine.chat import ChatRequest, Model
@@ -33,6 +31,7 @@ from oi_tui.app.engine.loop.answer import Answer
 from oi_tui.app.engine.loop.decisions import Decisions, made
 from oi_tui.app.engine.loop.execution import Execution
 from oi_tui.app.engine.loop.guard import RepeatGuard
+from oi_tui.app.engine.loop.halt import Halt
 from oi_tui.app.engine.loop.prompt import conversation, system_prompt
 from oi_tui.app.engine.loop.rebuild import rebuilt
 from oi_tui.app.engine.loop.staleness import lost_name
@@ -42,7 +41,6 @@ from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.values import ApprovalMode, Language, Level
 from oi_tui.app.engine.verbs import Decide
 
-Item = TypeVar("Item")
 Events = AsyncGenerator[AnyEvent, None]
 
 
@@ -75,8 +73,7 @@ class Session:
         self._decisions = Decisions(settings.approve, can_ask=can_ask, policy=policy)
         self._clock = clock
         self._guard = RepeatGuard(settings.max_repeats)
-        self._halt = asyncio.Event()
-        self._reading: asyncio.Future[Any] | None = None
+        self._halt = Halt()
         self._execution: Execution | None = None
         self._end: TurnEnded | None = None
 
@@ -135,16 +132,16 @@ class Session:
         goes on, unless the turn is stopped: then it is restarted.
         """
         execution = self._execution
-        if turn or (execution is None and self._reading is not None):
-            self._halt.set()
+        if turn or (execution is None and self._halt.waits):
+            self._halt.ask()
         if execution is not None:
             execution.interrupt(force=turn)
             kernel = execution.kernel
             return self._apply(
                 KernelChanged(language=kernel.language, state="interrupting", generation=kernel.generation)
             )
-        if self._halted() and self._reading is not None:
-            self._reading.cancel()
+        if self._halt.asked and self._halt.waits:
+            self._halt.break_off()
         elif turn:
             self._decisions.withdraw()
         return None
@@ -191,10 +188,8 @@ class Session:
 
     async def _step(self, number: int) -> Events:
         if self._ready is not None:
-            async with aclosing(self._until_halted(_once(self._ready))) as waiting:
-                async for _ in waiting:
-                    pass
-        if self._halted():
+            await self._halt.wait_for(self._ready)
+        if self._halt.asked:
             self._stop("interrupted", "Interrupted by you.")
             return
         yield self._apply(StepStarted(number=number))
@@ -206,13 +201,13 @@ class Session:
                     if isinstance(event, CodeFinished) and event.complete:
                         proposed.append(event.block_id)
         except ModelError as error:
-            if self._halted():  # breaking a request off may look like its failure
+            if self._halt.asked:  # breaking a request off may look like its failure
                 self._stop("interrupted", "Interrupted by you.")
                 return
             yield self.notice("error", error.title, hint=error.hint, details=error.details)
             self._stop("model_error", error.title)
             return
-        if self._halted():
+        if self._halt.asked:
             self._stop("interrupted", "Interrupted by you.")
             return
         if not proposed:
@@ -221,7 +216,7 @@ class Session:
         async with aclosing(self._settle_all(proposed)) as events:
             async for event in events:
                 yield event
-        if self._halted():
+        if self._halt.asked:
             self._end = TurnEnded(reason="interrupted", detail="Interrupted by you.")
 
     async def _ask(self) -> Events:
@@ -240,13 +235,13 @@ class Session:
         answer = Answer(self.kernels.canonical)
         failure: ModelError | None = None
         try:
-            async with aclosing(self._until_halted(self.model.stream(request))) as deltas:
+            async with aclosing(self._halt.until(self.model.stream(request))) as deltas:
                 async for delta in deltas:
                     for event in answer.events(delta):
                         yield self._apply(event)
         except ModelError as error:
             failure = error
-        for event in answer.close(complete=failure is None and not self._halted()):
+        for event in answer.close(complete=failure is None and not self._halt.asked):
             yield self._apply(event)
         if failure is not None:
             raise failure
@@ -256,26 +251,8 @@ class Session:
                 "The answer was cut: the model reached its limit of output tokens.",
                 hint="Type /retry to let it go on.",
             )
-        elif answer.empty and not self._halted():
+        elif answer.empty and not self._halt.asked:
             yield self.notice("warning", "The model answered with nothing.", hint="Type /retry to ask again.")
-
-    async def _until_halted(self, source: AsyncGenerator[Item, None]) -> AsyncGenerator[Item, None]:
-        """The items of `source` until the turn is interrupted, also while it is waiting for the next one."""
-        async with aclosing(source):
-            while not self._halted():
-                self._reading = reading = asyncio.ensure_future(anext(source))
-                try:
-                    item = await reading
-                except StopAsyncIteration:
-                    return
-                except asyncio.CancelledError:
-                    task = asyncio.current_task()
-                    if self._halted() and task is not None and not task.cancelling():
-                        return  # interrupt() cancelled the reading, nobody cancelled us
-                    raise
-                finally:
-                    self._reading = None
-                yield item
 
     # -- deciding and running ------------------------------------------------------------------------
 
@@ -284,7 +261,7 @@ class Session:
         obstacle = ""
         for block_id in proposed:
             block = self._code(block_id)
-            if obstacle or self._end is not None or self._halted():
+            if obstacle or self._end is not None or self._halt.asked:
                 yield self._apply(made(block, "skip", "rule", reason=obstacle or "the turn was stopped"))
                 continue
             async with aclosing(self._settle(block)) as events:
@@ -367,9 +344,6 @@ class Session:
             return 1
         return kernel.generation + (kernel.state in ("cold", "dead"))
 
-    def _halted(self) -> bool:
-        return self._halt.is_set()
-
     def _apply(self, event: AnyEvent) -> AnyEvent:
         self.transcript.apply(event)
         return event
@@ -387,7 +361,3 @@ class Session:
         block = self.transcript.block(block_id)
         assert isinstance(block, CodeBlock), block
         return block
-
-
-async def _once(ready: Callable[[], Awaitable[object]]) -> AsyncGenerator[object, None]:
-    yield await ready()
