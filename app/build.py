@@ -11,6 +11,7 @@ from oi_tui.app.engine.local.weights import Weights
 from oi_tui.app.engine.models.source import Models
 from oi_tui.app.engine.outbox import Send
 from oi_tui.app.engine.protocol import Configure
+from oi_tui.app.engine.redaction import Redactor, secrets_in
 from oi_tui.app.engine.rule_files import load_policy
 from oi_tui.app.engine.sandbox.choice import chosen_profile
 from oi_tui.app.engine.service import Engine
@@ -36,7 +37,8 @@ def make_engine(setup: Configure, send: Send, environ: Mapping[str, str] = os.en
         preload=lambda: preloads(settings.kernel, models),
         sandbox=chosen_profile(settings.sandbox, Path(setup.cwd), hidden=paths.own_dirs()),
     )
-    return Engine(setup, models=models, kernels=kernels, store=store, send=send, policy=policy)
+    redactor = Redactor(secrets_in(environ) | {"API key": setup.api_key or ""})
+    return Engine(setup, models=models, kernels=kernels, store=store, send=send, policy=policy, redactor=redactor)
 
 
 def preloads(settings: KernelSection, models: Models) -> bool:

@@ -35,6 +35,8 @@ class UserBlock(Value, frozen=True, kw_only=True, tag="user"):
     """Paths given with the prompt; they need not exist."""
     context: str = ""
     """What the model is told beyond the text: the beginnings of the files."""
+    withheld: tuple[str, ...] = ()
+    """Names of the secrets in it that the model is not told, one for each place."""
 
 
 class ProseBlock(Value, frozen=True, kw_only=True, tag="prose"):
@@ -78,6 +80,8 @@ class CodeBlock(Value, frozen=True, kw_only=True, tag="code"):
     """Shell only."""
     duration: float | None = None
     """Seconds of the run, None until it ended."""
+    withheld: tuple[str, ...] = ()
+    """Names of the secrets in source and outputs that the model is not told, one for each place."""
     rerun: RerunState = ""
     """How it went when it was run once more to rebuild the state of its kernel."""
 

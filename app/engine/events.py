@@ -4,7 +4,7 @@ Order within one session (brackets: may be absent, star: any number):
 
     SessionOpened
     ( TurnStarted
-      ( StepStarted
+      ( StepStarted SecretsWithheld*
         ( ProseStarted ProseGrew* ProseFinished
         | CodeStarted CodeGrew* CodeFinished )*
         [ UsageReported ]
@@ -93,6 +93,14 @@ class StepStarted(Event, frozen=True, kw_only=True, tag=True):
     """The model is asked; the first step of a turn has number 1."""
 
     number: int
+
+
+class SecretsWithheld(Event, frozen=True, kw_only=True, tag=True):
+    """Some of what stands in this block is not told to the model; comes again only where that has changed."""
+
+    block_id: str
+    names: tuple[str, ...]
+    """What was withheld, one name for each place: of a variable, or of the kind of a key."""
 
 
 class RetryScheduled(Event, frozen=True, kw_only=True, tag=True):
@@ -339,6 +347,7 @@ AnyEvent = (
     SessionOpened
     | TurnStarted
     | StepStarted
+    | SecretsWithheld
     | RetryScheduled
     | ProseStarted
     | ProseGrew

@@ -13,6 +13,7 @@ from oi_tui.app.engine.ids import new_id
 from oi_tui.app.engine.outbox import Send
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.protocol import Configure, Failed, Reply, failed
+from oi_tui.app.engine.redaction import Redactor
 from oi_tui.app.engine.sitting import ClosableKernels, Past, Sitting
 from oi_tui.app.engine.store import Store
 from oi_tui.app.engine.transcript import Transcript
@@ -60,9 +61,11 @@ class Engine:
         store: Store | None,
         send: Send,
         policy: Policy | None = None,
+        redactor: Redactor | None = None,
     ) -> None:
         self._setup = setup
         self._policy = policy
+        self._redactor = redactor if redactor is not None else Redactor()
         self._models = models
         self._kernels = kernels
         self._store = store
@@ -102,6 +105,7 @@ class Engine:
             case Interrupt():
                 sitting.interrupt(verb)
             case UseModel():
+                self._redactor.learn("API key", verb.api_key or "")
                 sitting.chooser.use(verb)
             case SetApproval():
                 sitting.emit(sitting.session.set_approval(verb.mode))
@@ -184,6 +188,7 @@ class Engine:
             send=self._send,
             broke=self._broke,
             policy=self._policy,
+            redactor=self._redactor,
         )
         if sitting.ran_code and not self._kernels.started():
             notes = (*notes, FRESH)

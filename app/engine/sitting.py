@@ -25,6 +25,7 @@ from oi_tui.app.engine.loop.session import Session
 from oi_tui.app.engine.outbox import Outbox, Send, batches
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.protocol import Batch, Configure
+from oi_tui.app.engine.redaction import Redactor
 from oi_tui.app.engine.store import Recorder, Store
 from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.values import Language
@@ -81,6 +82,7 @@ class Sitting:
         send: Send,
         broke: Callable[[BaseException | None], None],
         policy: Policy | None = None,
+        redactor: Redactor | None = None,
     ) -> None:
         """`broke` is told when a task ends that must not end."""
         self._setup = setup
@@ -96,6 +98,7 @@ class Sitting:
             transcript=past.transcript,
             can_ask=setup.can_ask,
             policy=policy,
+            redactor=redactor,
             ready=self._ready,
         )
         self._outbox = Outbox(send, self._unrecorded)

@@ -37,6 +37,7 @@ from oi_tui.app.engine.events import (
     RerunFinished,
     RerunStarted,
     RetryScheduled,
+    SecretsWithheld,
     SessionOpened,
     SettingsChanged,
     StepStarted,
@@ -207,6 +208,8 @@ class Transcript:
                         active_line=None,
                     )
                 )
+            case SecretsWithheld():
+                return self._withhold(event)
             case RerunStarted():
                 return self._set(msgspec.structs.replace(self._code(event.block_id), rerun="running"))
             case RerunFinished():
@@ -263,6 +266,12 @@ class Transcript:
         block = self.block(block_id)
         assert isinstance(block, CodeBlock), block
         return block
+
+    def _withhold(self, event: SecretsWithheld) -> tuple[int, ...]:
+        block = self.block(event.block_id)
+        if not isinstance(block, CodeBlock | UserBlock):
+            return ()
+        return self._set(msgspec.structs.replace(block, withheld=event.names))
 
     # -- rules that take more than a line ------------------------------------------------------------
 

@@ -15,8 +15,7 @@ class Halt:
         self._asked = asyncio.Event()
         self._reading: asyncio.Future[Any] | None = None
 
-    @property
-    def asked(self) -> bool:
+    def is_asked(self) -> bool:
         """Whether the turn is to end."""
         return self._asked.is_set()
 
@@ -41,7 +40,7 @@ class Halt:
     async def until(self, source: AsyncGenerator[Item, None]) -> AsyncGenerator[Item, None]:
         """The items of `source` until the turn is to end, also while it is waiting for the next one."""
         async with aclosing(source):
-            while not self.asked:
+            while not self.is_asked():
                 self._reading = reading = asyncio.ensure_future(anext(source))
                 try:
                     item = await reading
@@ -49,7 +48,7 @@ class Halt:
                     return
                 except asyncio.CancelledError:
                     task = asyncio.current_task()
-                    if self.asked and task is not None and not task.cancelling():
+                    if self.is_asked() and task is not None and not task.cancelling():
                         return  # break_off() cancelled the reading, nobody cancelled us
                     raise
                 finally:

@@ -1,17 +1,21 @@
-"""The conversation as chat messages: a pure function of the transcript.
+"""The conversation as chat messages, which the transcript alone decides; what leaves for the model leaves here.
 
+Nothing goes that a person could not see (invisible characters), and no secret that is known or looks like one.
 Small models set the tone: the system prompt is short, because naming libraries or adding rules measurably
 makes a 1.5-billion-parameter model worse, and larger ones do not need it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 import msgspec
 
 from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.chat import ChatMessage, ToolCall
-from oi_tui.app.engine.mime import pictures, report
+from oi_tui.app.engine.mime import UNTRUSTED, pictures, report
+from oi_tui.app.engine.redaction import Redactor
+from oi_tui.app.engine.text import safe_text
 
 SYSTEM = """\
 You do tasks for the user by running code on their machine. Reply with one ```python code block that solves the \
@@ -34,18 +38,54 @@ def system_prompt(languages: Sequence[str], cwd: str) -> str:
     return SYSTEM.format(shell=shell, where=cwd)
 
 
-def conversation(
-    blocks: Iterable[Block], *, system: str, output_limit: int, images: bool = False
-) -> tuple[ChatMessage, ...]:
-    """All messages of a request.
+class _Told(NamedTuple):
+    """What became of neighbouring blocks."""
 
-    One answer of the model is one assistant message (prose and fenced code, or prose and native calls),
-    followed by what its code gave: as tool results for native calls, else as one user message.
-    """
-    messages = [ChatMessage(role="system", text=system)]
-    for _, group in groupby(blocks, key=_group):
-        messages.extend(_messages(list(group), output_limit, images))
-    return tuple(_merged(messages))
+    group: tuple[Block, ...]
+    images: bool
+    messages: tuple[ChatMessage, ...]
+    withheld: Mapping[str, tuple[str, ...]]
+    """By block: the secrets."""
+
+    def is_of(self, group: tuple[Block, ...], images: bool) -> bool:
+        """Whether these blocks are the very same."""
+        same = len(group) == len(self.group) and all(a is b for a, b in zip(group, self.group, strict=True))
+        return same and self.images == images
+
+
+class Conversation:
+    """The messages of one session. A block is looked through once, however many requests it is part of."""
+
+    def __init__(self, redactor: Redactor, output_limit: int) -> None:
+        """`output_limit`: characters of one run's output."""
+        self._redactor = redactor
+        self._limit = output_limit
+        self._told: dict[str, _Told] = {}
+        """By the first block of a group."""
+
+    def messages(self, blocks: Iterable[Block], *, system: str, images: bool = False) -> tuple[ChatMessage, ...]:
+        """All messages of a request.
+
+        One answer of the model is one assistant message (prose and fenced code, or prose and native calls),
+        followed by what its code gave: as tool results for native calls, else as one user message.
+        """
+        told: dict[str, _Told] = {}
+        for _, neighbours in groupby(blocks, key=_group):
+            group = tuple(neighbours)
+            known = self._told.get(group[0].id)
+            if known is None or not known.is_of(group, images):
+                teller = _Teller(self._redactor, self._limit, images)
+                messages = tuple(teller.messages(list(group)))
+                known = _Told(group, images, messages, {name: tuple(found) for name, found in teller.withheld.items()})
+            told[group[0].id] = known
+        self._told = told  # what was forgotten is forgotten here too
+        first = ChatMessage(role="system", text=self._redactor.redact(safe_text(system)).text)
+        return tuple(_merged([first, *(message for known in told.values() for message in known.messages)]))
+
+    @property
+    def withheld(self) -> dict[str, tuple[str, ...]]:
+        """By block: the names of the secrets that the last request was sent without."""
+        return {block_id: names for known in self._told.values() for block_id, names in known.withheld.items()}
 
 
 def _group(block: Block) -> tuple[str, int | str]:
@@ -56,77 +96,101 @@ def _group(block: Block) -> tuple[str, int | str]:
             return ("single", block.id)
 
 
-def _messages(group: list[Block], limit: int, images: bool) -> Iterator[ChatMessage]:
-    match group:
-        case [UserBlock() as block]:
-            yield ChatMessage(role="user", text=_with_files(block))
-        case [NoticeBlock()]:
-            return
-        case [CodeBlock(author="user") as block]:
-            text = f"I ran this {block.language} code:\n{_fenced(block, block.source)}\nOutput:\n{report(block, limit)}"
-            yield ChatMessage(role="user", text=text, images=pictures(block) if images else ())
-        case _:
-            yield from _step(group, limit, images)
+class _Teller:
+    """Puts blocks into words, and takes note of the secrets that were in them."""
 
+    def __init__(self, redactor: Redactor, limit: int, images: bool) -> None:
+        self.withheld: dict[str, list[str]] = {}
+        self._redactor = redactor
+        self._limit = limit
+        self._images = images
 
-def _step(group: list[Block], limit: int, images: bool) -> Iterator[ChatMessage]:
-    codes = [block for block in group if isinstance(block, CodeBlock)]
-    native = [code for code in codes if code.call_id is not None]
-    parts = [_said(block) for block in group if not (isinstance(block, CodeBlock) and block.call_id is not None)]
-    yield ChatMessage(
-        role="assistant",
-        text="\n\n".join(part for part in parts if part),
-        calls=tuple(_call(code) for code in native),
-    )
-    for code in native:
-        yield ChatMessage(role="tool", text=_result(code, limit), call_id=code.call_id or "")
-    fenced = [code for code in codes if code.call_id is None]
-    shown = tuple(url for code in codes for url in pictures(code)) if images else ()
-    if fenced:
-        results = "\n\n".join(_labelled(code, limit, len(fenced)) for code in fenced)
-        failed = any(code.state == "error" for code in fenced)
-        yield ChatMessage(role="user", text=f"{results}\n\n{FAILED if failed else NEXT}", images=shown)
-    elif shown:
-        yield ChatMessage(role="user", text="The pictures that the code made:", images=shown)
+    def messages(self, group: list[Block]) -> Iterator[ChatMessage]:
+        """What is told of a prompt, of the person's own code, or of a whole answer and what its code gave."""
+        match group:
+            case [UserBlock() as block]:
+                yield ChatMessage(role="user", text=self._with_files(block))
+            case [NoticeBlock()]:
+                return
+            case [CodeBlock(author="user") as block]:
+                text = f"I ran this {block.language} code:\n{self._fenced(block, block.source)}"
+                text += f"\nOutput ({UNTRUSTED}):\n{self._report(block)}"
+                yield ChatMessage(role="user", text=text, images=pictures(block) if self._images else ())
+            case _:
+                yield from self._step(group)
 
+    def _step(self, group: list[Block]) -> Iterator[ChatMessage]:
+        codes = [block for block in group if isinstance(block, CodeBlock)]
+        native = [code for code in codes if code.call_id is not None]
+        parts = [
+            self._said(block) for block in group if not (isinstance(block, CodeBlock) and block.call_id is not None)
+        ]
+        yield ChatMessage(
+            role="assistant",
+            text="\n\n".join(part for part in parts if part),
+            calls=tuple(self._call(code) for code in native),
+        )
+        for code in native:
+            yield ChatMessage(role="tool", text=self._result(code), call_id=code.call_id or "")
+        fenced = [code for code in codes if code.call_id is None]
+        shown = tuple(url for code in codes for url in pictures(code)) if self._images else ()
+        if fenced:
+            which = [f"Output of the {f'{code.language} ' if len(fenced) > 1 else ''}code" for code in fenced]
+            results = "\n\n".join(
+                self._result(code, f"{what} ({UNTRUSTED}):\n") for code, what in zip(fenced, which, strict=True)
+            )
+            failed = any(code.state == "error" for code in fenced)
+            yield ChatMessage(role="user", text=f"{results}\n\n{FAILED if failed else NEXT}", images=shown)
+        elif shown:
+            yield ChatMessage(role="user", text="The pictures that the code made:", images=shown)
 
-def _said(block: Block) -> str:
-    match block:
-        case ProseBlock():
-            return block.text.strip()
-        case CodeBlock():
-            return _fenced(block, block.original if block.original is not None else block.source)
-        case _:
-            return ""
+    def _said(self, block: Block) -> str:
+        match block:
+            case ProseBlock():
+                return self._clean(block)(block.text.strip())
+            case CodeBlock():
+                return self._fenced(block, block.original if block.original is not None else block.source)
+            case _:
+                return ""
 
+    def _fenced(self, block: CodeBlock, source: str) -> str:
+        source = self._clean(block)(source)
+        label = "bash" if block.language == "shell" else block.language
+        ticks = "```" if "```" not in source else "````"
+        return f"{ticks}{label}\n{source}\n{ticks}"
 
-def _fenced(block: CodeBlock, source: str) -> str:
-    label = "bash" if block.language == "shell" else block.language
-    ticks = "```" if "```" not in source else "````"
-    return f"{ticks}{label}\n{source}\n{ticks}"
+    def _call(self, code: CodeBlock) -> ToolCall:
+        source = self._clean(code)(code.original if code.original is not None else code.source)
+        arguments = msgspec.json.encode({"language": code.language, "code": source}).decode()
+        return ToolCall(id=code.call_id or "", name="execute", arguments=arguments)
 
+    def _result(self, code: CodeBlock, label: str = "") -> str:
+        """The role of a native call's result says by itself what it is; fenced code needs a label."""
+        told = f"{label}{self._report(code)}"
+        if code.edited and code.state != "refused":
+            return (
+                f"The user edited the code before it ran. This is what ran:\n{self._fenced(code, code.source)}\n{told}"
+            )
+        return told
 
-def _call(code: CodeBlock) -> ToolCall:
-    source = code.original if code.original is not None else code.source
-    arguments = msgspec.json.encode({"language": code.language, "code": source}).decode()
-    return ToolCall(id=code.call_id or "", name="execute", arguments=arguments)
+    def _report(self, code: CodeBlock) -> str:
+        return report(code, self._limit, self._clean(code))
 
+    def _with_files(self, block: UserBlock) -> str:
+        clean = self._clean(block)
+        context = clean(block.context or "\n".join(block.files))
+        return f"{clean(block.text)}\n\n{context}" if context else clean(block.text)
 
-def _result(code: CodeBlock, limit: int) -> str:
-    text = report(code, limit)
-    if code.edited and code.state != "refused":
-        return f"The user edited the code before it ran. This is what ran:\n{_fenced(code, code.source)}\n{text}"
-    return text
+    def _clean(self, block: Block) -> Callable[[str], str]:
+        """What a text of this block becomes before it leaves."""
 
+        def cleaned(text: str) -> str:
+            redacted = self._redactor.redact(safe_text(text))
+            if redacted.names:
+                self.withheld.setdefault(block.id, []).extend(redacted.names)
+            return redacted.text
 
-def _labelled(code: CodeBlock, limit: int, count: int) -> str:
-    which = "the code" if count == 1 else f"the {code.language} code"
-    return f"Output of {which}:\n{_result(code, limit)}"
-
-
-def _with_files(block: UserBlock) -> str:
-    context = block.context or "\n".join(block.files)
-    return f"{block.text}\n\n{context}" if context else block.text
+        return cleaned
 
 
 def _merged(messages: Iterable[ChatMessage]) -> Iterator[ChatMessage]:

@@ -32,10 +32,12 @@ from oi_tui.app.engine.loop.decisions import Decisions, made
 from oi_tui.app.engine.loop.execution import Execution
 from oi_tui.app.engine.loop.guard import RepeatGuard
 from oi_tui.app.engine.loop.halt import Halt
-from oi_tui.app.engine.loop.prompt import conversation, system_prompt
+from oi_tui.app.engine.loop.prompt import Conversation, system_prompt
 from oi_tui.app.engine.loop.rebuild import rebuilt
 from oi_tui.app.engine.loop.staleness import lost_name
+from oi_tui.app.engine.loop.withheld import withheld
 from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.redaction import Redactor
 from oi_tui.app.engine.settings import LoopSection
 from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.values import ApprovalMode, Language, Level
@@ -56,6 +58,7 @@ class Session:
         transcript: Transcript | None = None,
         can_ask: bool = True,
         policy: Policy | None = None,
+        redactor: Redactor | None = None,
         ready: Callable[[], Awaitable[object]] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -73,6 +76,7 @@ class Session:
         self._decisions = Decisions(settings.approve, can_ask=can_ask, policy=policy)
         self._clock = clock
         self._guard = RepeatGuard(settings.max_repeats)
+        self._conversation = Conversation(redactor or Redactor(), settings.output_to_model)
         self._halt = Halt()
         self._execution: Execution | None = None
         self._end: TurnEnded | None = None
@@ -140,7 +144,7 @@ class Session:
             return self._apply(
                 KernelChanged(language=kernel.language, state="interrupting", generation=kernel.generation)
             )
-        if self._halt.asked and self._halt.waits:
+        if self._halt.is_asked() and self._halt.waits:
             self._halt.break_off()
         elif turn:
             self._decisions.withdraw()
@@ -189,7 +193,7 @@ class Session:
     async def _step(self, number: int) -> Events:
         if self._ready is not None:
             await self._halt.wait_for(self._ready)
-        if self._halt.asked:
+        if self._halt.is_asked():
             self._stop("interrupted", "Interrupted by you.")
             return
         yield self._apply(StepStarted(number=number))
@@ -201,13 +205,13 @@ class Session:
                     if isinstance(event, CodeFinished) and event.complete:
                         proposed.append(event.block_id)
         except ModelError as error:
-            if self._halt.asked:  # breaking a request off may look like its failure
+            if self._halt.is_asked():  # breaking a request off may look like its failure
                 self._stop("interrupted", "Interrupted by you.")
                 return
             yield self.notice("error", error.title, hint=error.hint, details=error.details)
             self._stop("model_error", error.title)
             return
-        if self._halt.asked:
+        if self._halt.is_asked():
             self._stop("interrupted", "Interrupted by you.")
             return
         if not proposed:
@@ -216,7 +220,7 @@ class Session:
         async with aclosing(self._settle_all(proposed)) as events:
             async for event in events:
                 yield event
-        if self._halt.asked:
+        if self._halt.is_asked():
             self._end = TurnEnded(reason="interrupted", detail="Interrupted by you.")
 
     async def _ask(self) -> Events:
@@ -225,12 +229,13 @@ class Session:
             hint = "Type /model NAME, or start with -m NAME."
             raise ModelError("unknown_model", "No model is chosen.", hint=hint)
         languages = self.kernels.languages
-        messages = conversation(
+        messages = self._conversation.messages(
             self.transcript.blocks,
             system=system_prompt(languages, self.transcript.cwd or "the current folder"),
-            output_limit=self.settings.output_to_model,
             images=self.model.takes_images,
         )
+        for told in withheld(self._conversation, self.transcript):
+            yield self._apply(told)
         request = ChatRequest(messages=messages, languages=languages)
         answer = Answer(self.kernels.canonical)
         failure: ModelError | None = None
@@ -241,7 +246,7 @@ class Session:
                         yield self._apply(event)
         except ModelError as error:
             failure = error
-        for event in answer.close(complete=failure is None and not self._halt.asked):
+        for event in answer.close(complete=failure is None and not self._halt.is_asked()):
             yield self._apply(event)
         if failure is not None:
             raise failure
@@ -251,7 +256,7 @@ class Session:
                 "The answer was cut: the model reached its limit of output tokens.",
                 hint="Type /retry to let it go on.",
             )
-        elif answer.empty and not self._halt.asked:
+        elif answer.empty and not self._halt.is_asked():
             yield self.notice("warning", "The model answered with nothing.", hint="Type /retry to ask again.")
 
     # -- deciding and running ------------------------------------------------------------------------
@@ -261,7 +266,7 @@ class Session:
         obstacle = ""
         for block_id in proposed:
             block = self._code(block_id)
-            if obstacle or self._end is not None or self._halt.asked:
+            if obstacle or self._end is not None or self._halt.is_asked():
                 yield self._apply(made(block, "skip", "rule", reason=obstacle or "the turn was stopped"))
                 continue
             async with aclosing(self._settle(block)) as events:

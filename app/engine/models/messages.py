@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from oi_tui.app.engine.chat import ChatMessage, ToolCall
+from oi_tui.app.engine.mime import UNTRUSTED
 
 Json = dict[str, Any]
 
@@ -64,7 +65,7 @@ def _as_text(conversation: Iterable[ChatMessage]) -> Iterator[ChatMessage]:
     results: list[str] = []
     for message in conversation:
         if message.role == "tool":
-            results.append(f"Output:\n{message.text}")
+            results.append(f"Output ({UNTRUSTED}):\n{message.text}")
             continue
         if results and message.role == "user":
             text = "\n\n".join((*results, message.text))
