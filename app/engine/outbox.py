@@ -83,19 +83,23 @@ class Outbox:
             self._write()
             await asyncio.sleep(FRAME)
 
+    def write(self) -> None:
+        """Write down what has come so far, also text that still streams."""
+        self._write(Recorder.flush)
+
     def finish(self) -> None:
         """Write down everything; nobody is listening any more."""
-        self._write(flush=True)
+        self._write(Recorder.close)
 
-    def _write(self, *, flush: bool = False) -> None:
+    def _write(self, then: Callable[[Recorder], None] | None = None) -> None:
         self._write_wake.clear()
         events, self._unwritten = self._unwritten, []
         if self._recorder is None:
             return
         try:
             self._recorder.put(coalesce(events), time.monotonic())
-            if flush:
-                self._recorder.close()
+            if then is not None:
+                then(self._recorder)
         except StoreError as error:
             if self._recorder.gave_up:
                 self._recorder = None

@@ -5,11 +5,13 @@ import logging
 import time
 from typing import assert_never
 
+from oi_tui.app.engine.branching import cut
 from oi_tui.app.engine.chat import Model
 from oi_tui.app.engine.chooser import ModelSource
-from oi_tui.app.engine.errors import OiTuiError
+from oi_tui.app.engine.errors import OiTuiError, StoreError
 from oi_tui.app.engine.events import AnyEvent, TurnEnded
 from oi_tui.app.engine.ids import new_id
+from oi_tui.app.engine.library import Library, LibraryVerb
 from oi_tui.app.engine.outbox import Send
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.protocol import Configure, Failed, Reply, failed
@@ -70,9 +72,11 @@ class Engine:
         self._kernels = kernels
         self._store = store
         self._send = send
+        self._library = None if store is None else Library(lambda: Store(store.path), send)
         self._sitting: Sitting | None = None
         self._last_words: asyncio.Task[None] | None = None
         self._renewing: asyncio.Task[None] | None = None
+        self._tidied = False
         self._closed = False
 
     async def handle(self, verb: AnyVerb) -> None:
@@ -119,8 +123,11 @@ class Engine:
                 sitting.inspector.watch(verb.on)
             case Peek():
                 sitting.inspector.peek(verb.name)
-            case Fork() | FindSessions() | PreviewSession() | EditSession() | ExportSession():
-                await self._send(Failed(title="The engine cannot do this yet."))
+            case Fork():
+                await self._fork(sitting, verb)
+            case FindSessions() | PreviewSession() | EditSession() | ExportSession():
+                sitting.write_down()
+                self._ask_library(verb)
             case Close():
                 await self.close()
             case _:
@@ -138,6 +145,8 @@ class Engine:
         if self._renewing is not None:
             await asyncio.wait([self._renewing])
         await self._models.close()
+        if self._library is not None:
+            await self._library.close()
         if self._store is not None:
             self._store.close()
 
@@ -156,12 +165,36 @@ class Engine:
             await self._renew()
         await self._sit(session_id, past, model, replay=left is not None)
 
-    def _created(self) -> str:
-        """The id of a new session."""
+    async def _fork(self, sitting: Sitting, verb: Fork) -> None:
+        """Another session that begins as this one did; the kernels stay as they are, and so does the model."""
+        if self._store is None:
+            raise StoreError("Sessions are not kept here, so none can be forked.")
+        left = sitting.session
+        old, model = left.transcript.session_id, left.model or _model_of(left.transcript)
+        await sitting.end("The session was forked.")
+        events = self._store.load(old)
+        count = cut(events, verb.block_id, verb.place)
+        if count is None:
+            await self._send(Failed(title="The session cannot be forked there: it has no such block."))
+            await self._sit(old, Past.of(events), model)
+            return
+        new = self._created(parent=(old, count))
+        notes = ("Forked. The session that it comes from is kept.",)
+        if self._kernels.started():
+            notes = ("Forked. The session that it comes from is kept; the kernels still hold what later code did.",)
+        await self._sit(new, self._settled(new, events[:count], "The session was forked here."), model, notes=notes)
+
+    def _created(self, parent: tuple[str, int] | None = None) -> str:
+        """The id of a new session; forked from another, it shares so many of its events."""
         session_id = new_id()
         if self._store is not None:
-            self._store.create(session_id, time.time(), self._setup.cwd)
+            self._store.create(session_id, time.time(), self._setup.cwd, parent=parent)
         return session_id
+
+    def _ask_library(self, verb: LibraryVerb) -> None:
+        if self._library is None:
+            raise StoreError("Sessions are not kept here.")
+        self._library.follow(verb)
 
     async def _renew(self) -> None:
         """End the kernels of the session that was left; the next one need not wait for that."""
@@ -193,6 +226,9 @@ class Engine:
         if sitting.ran_code and not self._kernels.started():
             notes = (*notes, FRESH)
         await sitting.begin(session_id, model, replay=replay, notes=notes)
+        if self._library is not None and not self._tidied:
+            self._tidied = True
+            self._library.tidy()
 
     def _past(self, session_id: str | None) -> Past:
         """What is stored; a turn that was under way when it ends is ended by that."""

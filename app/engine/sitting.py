@@ -299,6 +299,10 @@ class Sitting:
         if isinstance(event, KernelChanged):
             self.inspector.follow(event)
 
+    def write_down(self) -> None:
+        """Have on disk what has happened so far: somebody is going to read it there."""
+        self._outbox.write()
+
     def _unrecorded(self, error: StoreError) -> None:
         """The store failed: the session goes on without being written, and says so."""
         self.emit(self.session.report(error))

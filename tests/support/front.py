@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from oi_tui.app.client import LocalClient
-from oi_tui.app.engine.events import AnyEvent, TurnEnded
+from oi_tui.app.engine.events import AnyEvent, DecisionRequested, TurnEnded, TurnStarted, Verdict
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.policy.modes import demanded
 from oi_tui.app.engine.protocol import Batch, Configure, Reply
@@ -15,7 +15,7 @@ from oi_tui.app.engine.settings import LoopSection, ModelSection, PolicySection,
 from oi_tui.app.engine.store import Store
 from oi_tui.app.engine.testing import FakeKernels, FakeModel, FakeModels
 from oi_tui.app.engine.transcript import Transcript
-from oi_tui.app.engine.verbs import Submit
+from oi_tui.app.engine.verbs import Decide, Submit
 
 
 class Front:
@@ -48,9 +48,20 @@ class Front:
         assert isinstance(batch, Batch)
         return next(event for event in batch.events if isinstance(event, kind))
 
+    async def decide(self, verdict: Verdict) -> None:
+        """Wait for the question and answer it so."""
+        asked = await self.until_event(DecisionRequested)
+        assert isinstance(asked, DecisionRequested)
+        await self.client.send(Decide(request_id=asked.request_id, verdict=verdict))
+
     async def turn(self, text: str) -> AnyEvent:
-        """Send a prompt and wait for the end of the turn."""
+        """Send a prompt and wait for the end of the turn: of this one, not of one that is told again."""
         await self.client.send(Submit(text=text))
+        started = await self.until_event(TurnStarted)
+        while not (isinstance(started, TurnStarted) and started.text == text):
+            started = await self.until_event(TurnStarted)
+        if not self.transcript.turn_open:
+            return next(event for event in reversed(self.events) if isinstance(event, TurnEnded))
         return await self.until_event(TurnEnded)
 
 
