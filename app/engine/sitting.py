@@ -100,6 +100,7 @@ class Sitting:
             policy=policy,
             redactor=redactor,
             ready=self._ready,
+            aside=self.emit,
         )
         self._outbox = Outbox(send, self._unrecorded)
         self.chooser = Chooser(self.session, models, store, self._outbox)

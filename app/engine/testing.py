@@ -14,6 +14,7 @@ from oi_tui.app.engine.chat import AnswerEnded, AnswerUsage, ChatRequest, Delta,
 from oi_tui.app.engine.errors import KernelError, ModelError, OiTuiError
 from oi_tui.app.engine.events import KernelState
 from oi_tui.app.engine.kernels.base import (
+    Afterwards,
     InputWanted,
     InterruptMeans,
     Kernel,
@@ -101,6 +102,8 @@ class FakeKernel:
         """Unset it to have questions about variables not answered."""
         self.asked: list[str] = []
         """What was asked about variables: "*" for all of them, "* again" if nothing ran since, else a name."""
+        self.afterwards: list[Afterwards | None] = []
+        """For each run, who is told what comes after its end: call it."""
         self._released = asyncio.Event()
         self._interrupted = False
 
@@ -115,9 +118,10 @@ class FakeKernel:
             self.generation += 1
             self.state = "idle"
 
-    async def run(self, source: str) -> AsyncGenerator[RunEvent, None]:
+    async def run(self, source: str, *, afterwards: Afterwards | None = None) -> AsyncGenerator[RunEvent, None]:
         """The scripted events of this source."""
         await self.start()
+        self.afterwards.append(afterwards)
         self.ran.append(source)
         self.state = "busy"
         self._interrupted = False

@@ -118,6 +118,10 @@ class Transcript:
         self._join(block_id)
         return self._blocks[self._index[block_id]]
 
+    def has(self, block_id: str) -> bool:
+        """Whether there is a block of this id."""
+        return block_id in self._index
+
     def position(self, block_id: str) -> int:
         """Index in `blocks`; KeyError if there is none."""
         return self._index[block_id]

@@ -29,7 +29,7 @@ async def run(kernel: ShellKernel, source: str) -> tuple[CodeBlock, list[AnyEven
         CodeStarted(block_id="c", language="shell"),
         CodeFinished(block_id="c", language="shell", source=source),
     ]
-    execution = Execution(block, kernel, can_ask=False, clock=time.monotonic)
+    execution = Execution(block, kernel, lambda _event: None, can_ask=False, clock=time.monotonic)
     async with asyncio.timeout(60), aclosing(execution.events()) as happened:
         async for event in happened:
             events.append(event)

@@ -1,14 +1,15 @@
 """What the session knows of a kernel: a Protocol and the values that come out of a run."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from typing import Literal, Protocol
 
 from oi_tui.app.engine.events import ExecutionStatus, KernelState
 from oi_tui.app.engine.outputs import Output, StreamName, Tail, WholeOutput
 from oi_tui.app.engine.values import Language, Value
 
-InterruptMeans = Literal["signal", "second_signal", "request", "restart", "ignored", "nothing_ran"]
-"""Which rung of the ladder ended the run. After `restart` the kernel's state is lost; `ignored`: none did."""
+InterruptMeans = Literal["signal", "second_signal", "request", "kill", "restart", "ignored", "nothing_ran"]
+"""Which rung of the ladder ended the run: SIGINT, another one to its subprocesses as well, a message, SIGKILL for what
+runs in the foreground of a shell. After `restart` the kernel's state is lost; `ignored`: none did."""
 
 
 class OutputArrived(Value, frozen=True, kw_only=True):
@@ -60,6 +61,13 @@ class InputWanted(Value, frozen=True, kw_only=True):
     password: bool = False
 
 
+class SignsChanged(Value, frozen=True, kw_only=True):
+    """The process that runs this does not respond, or (`responds`) there is something else to know while it runs."""
+
+    text: str
+    responds: bool = False
+
+
 class RunFinished(Value, frozen=True, kw_only=True):
     """Last value of every run. `detail` says in plain words what happened to a kernel that died."""
 
@@ -77,8 +85,12 @@ RunEvent = (
     | OutputCapped
     | LineReached
     | InputWanted
+    | SignsChanged
     | RunFinished
 )
+
+Afterwards = Callable[[RunEvent], None]
+"""Told what a run still puts out after its end (a task, a thread, a subprocess of it), a few times a second at most."""
 
 
 class Kernel(Protocol):
@@ -103,10 +115,11 @@ class Kernel(Protocol):
         """Start it if it is cold or dead; KernelError (with the end of its stderr) if that fails."""
         ...
 
-    def run(self, source: str) -> AsyncGenerator[RunEvent, None]:
+    def run(self, source: str, *, afterwards: Afterwards | None = None) -> AsyncGenerator[RunEvent, None]:
         """Run the source byte for byte, starting the kernel if need be; ends with one `RunFinished`.
 
-        Close the generator (`contextlib.aclosing`) to abandon the run: it is interrupted then.
+        Close the generator (`contextlib.aclosing`) to abandon the run: it is interrupted then. `afterwards` is told
+        what comes of a run that was consumed to its end.
         """
         ...
 

@@ -4,23 +4,24 @@ Both are imported when the first kernel is started: they cost 0.14 s. Messages g
 """
 
 import asyncio
-import logging
 import os
 import secrets
 import shutil
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from oi_tui.app.engine.errors import KernelError
 from oi_tui.app.engine.kernels.base import InterruptMeans, RunFinished
+from oi_tui.app.engine.kernels.channels import NONSENSE_LIMIT, TOO_LARGE, Answer, Channel, Channels
 from oi_tui.app.engine.kernels.environment import kernel_environment
 from oi_tui.app.engine.kernels.inspection import Listing, Seen, listing, names_in, seen
 from oi_tui.app.engine.kernels.jupyter_run import JupyterRun
 from oi_tui.app.engine.kernels.preparation import PRELOAD, at_start, for_inspection
 from oi_tui.app.engine.kernels.processes import LoggedProcess, cancelled, cause_of_end
 from oi_tui.app.engine.kernels.spec import KernelSpec, own_python
+from oi_tui.app.engine.kernels.watch import Patience, RunWatch
 from oi_tui.app.engine.kernels.worker import OnEnd, WorkerKernel
 from oi_tui.app.engine.paths import socket_dir
 from oi_tui.app.engine.sandbox.entrance import Entrance
@@ -28,15 +29,8 @@ from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.settings import KernelSection
 from oi_tui.app.engine.values import Language
 
-_log = logging.getLogger(__name__)
-
-Channel = Literal["shell", "iopub", "stdin", "control"]
-
-Answer = asyncio.Future[dict[str, Any] | None]
-"""Content of a reply; None if the process ended instead."""
-
-FRAME_LIMIT = 80_000_000
-"""Bytes of one message; a larger one is dropped before it is parsed."""
+KEPT_RUNS = 50
+"""Runs of which late output is taken; what belongs to older ones is dropped."""
 
 LAST_WORDS = 0.1
 """Seconds in which messages of a process that ended may still arrive."""
@@ -83,6 +77,7 @@ class JupyterKernel(WorkerKernel):
         preload: bool = False,
         environ: Mapping[str, str] | None = None,
         sandbox: Profile | None = None,
+        patience: Patience | None = None,
     ) -> None:
         given = os.environ if environ is None else environ
         started = own_python() if spec is None else spec
@@ -96,6 +91,7 @@ class JupyterKernel(WorkerKernel):
                 timeout=settings.start_timeout,
                 preload=preload,
                 on_end=on_end,
+                patience=patience or Patience(),
             )
 
         super().__init__(language, settings, spill_dir, make_worker)
@@ -129,6 +125,7 @@ class JupyterWorker:
         timeout: float,
         preload: bool,
         on_end: OnEnd,
+        patience: Patience,
     ) -> None:
         self._spec = spec
         self._cwd = cwd
@@ -137,17 +134,19 @@ class JupyterWorker:
         self._timeout = timeout
         self._preload = preload
         self._on_end = on_end
+        self._patience = patience
         self._directory: Path | None = None
         self._process: LoggedProcess | None = None
-        self._client: Any = None
+        self._channels: Channels | None = None
         self._run: JupyterRun | None = None
+        self._runs: dict[str, JupyterRun] = {}
+        """By the id of the request: the one that goes on, and earlier ones that may still put something out."""
         self._watcher: asyncio.Task[None] | None = None
-        self._pumps: list[asyncio.Task[None]] = []
-        self._dropped = 0
-        """Messages that were of no use; the first one is logged."""
-        self._replies: dict[str, Answer] = {}
-        self._heard = asyncio.Event()
-        """Something came on iopub, so its subscription works."""
+        self._run_watch: asyncio.Task[None] | None = None
+        self._doomed = ""
+        """How it ended, if we ended it because it was beyond help."""
+        self._has_control = False
+        """Whether it answers on the control channel, which not every kernel does."""
         self._is_python = False
         self._looked_into = False
         """Whether it has our part that answers what is asked about its variables."""
@@ -165,6 +164,7 @@ class JupyterWorker:
             async with asyncio.timeout(self._timeout):
                 await self._launch()
                 info = await self._handshake()
+                self._try_control()
                 self._is_python = info.get("language_info", {}).get("name") == "python"
                 if self._is_python:
                     await self._execute_silently(at_start())
@@ -179,8 +179,9 @@ class JupyterWorker:
 
     def begin(self, source: str, cap: int, spill_dir: Path | None) -> JupyterRun:
         """Send the source as it is."""
+        assert self._channels is not None
         self.source = source
-        request_id, send = self._prepare(
+        request_id, send = self._channels.prepare(
             "shell",
             "execute_request",
             {
@@ -192,46 +193,67 @@ class JupyterWorker:
                 "stop_on_error": False,
             },
         )
-        self._run = JupyterRun(request_id, source, cap, spill_dir)
+        self._run = self._runs[request_id] = run = JupyterRun(request_id, source, cap, spill_dir, doom=self._doom)
+        if len(self._runs) > KEPT_RUNS:
+            del self._runs[next(iter(self._runs))]
         send()
-        return self._run
+        if self._run_watch is not None:
+            self._run_watch.cancel()
+        self._run_watch = asyncio.create_task(RunWatch(run, self, self._patience, self._doom).watch())
+        return run
 
     def inspect(self, kind: str, content: dict[str, Any]) -> Answer | None:
         """Ask about the variables, now; None if it cannot be asked."""
-        if not self._is_python or self._process is None or self._process.ended:
+        if not self._is_python or self._channels is None or self._process is None or self._process.ended:
             return None
         if not self._looked_into:
             self._looked_into = True
-            self._prepare("shell", "oi_tui_part", {"source": for_inspection()})[1]()
-        return self._ask(kind, content)
+            self._channels.send("shell", "oi_tui_part", {"source": for_inspection()})
+        return self._channels.ask(kind, content)
 
     def answer(self, text: str) -> None:
         """Reply to an `input_request`."""
-        self._prepare("stdin", "input_reply", {"value": text})[1]()
+        if self._channels is not None:
+            self._channels.send("stdin", "input_reply", {"value": text})
 
     def press(self, means: InterruptMeans) -> None:
         """One rung of the interrupt ladder."""
-        if self._process is None or self._process.ended:
+        if self._channels is None or self._process is None or self._process.ended:
             return
         if means == "request":
-            self._prepare("control", "interrupt_request", {})[1]()
+            self._channels.send("control", "interrupt_request", {})
             return
         self._process.interrupt(with_children=means == "second_signal")
         # A kernel that awaits notices the signal only when something wakes its loop.
-        self._prepare("shell", "kernel_info_request", {})[1]()
+        self._channels.send("shell", "kernel_info_request", {})
+
+    async def beats(self, within: float) -> bool:
+        """See `Patient`."""
+        return self._channels is None or await self._channels.beats(within)
+
+    def ask_control(self) -> Answer | None:
+        """See `Patient`."""
+        if self._channels is None or not self._has_control:
+            return None
+        return self._channels.ask("kernel_info_request", {}, "control")
+
+    @property
+    def stopped(self) -> bool:
+        """See `Patient`."""
+        return self._process is not None and self._process.stopped
 
     async def close(self, *, politely: bool) -> None:
         """End the process, its children, the channels and the folder."""
-        if self._watcher is not None:
-            await cancelled(self._watcher)  # from here on the end of the process is our doing
+        # From here on the end of the process is our doing.
+        await cancelled(*(task for task in (self._watcher, self._run_watch) if task is not None))
         if self._process is not None:
-            if politely and self._client is not None and not self._process.ended:
-                await self._ask_to_end(self._process)
+            if politely and self._channels is not None and not self._process.ended:
+                await self._ask_to_end(self._process, self._channels)
             await self._process.close()
-        await cancelled(*self._pumps)
-        if self._client is not None:
-            self._client.stop_channels()
-            self._client.context.destroy(linger=0)
+        if self._channels is not None:
+            await self._channels.close()
+        for run in self._runs.values():
+            run.afterwards = None
         if self._directory is not None:
             shutil.rmtree(self._directory, ignore_errors=True)
 
@@ -260,28 +282,35 @@ class JupyterWorker:
             self._process = await LoggedProcess.start(argv, kernel_environment(self._environ) | own, self._cwd)
         context = zmq.asyncio.Context()
         context.rcvhwm = 0  # we read all the time; beyond a limit zmq would drop messages, the end of a run among them
-        self._client = client = AsyncKernelClient(context=context)
+        client = AsyncKernelClient(context=context)
         client.load_connection_info(info)
-        client.start_channels(hb=False)
-        self._watcher = asyncio.create_task(self._watch(self._process))
-        self._pumps = [
-            asyncio.create_task(self._pump("shell", client.shell_channel.socket)),
-            asyncio.create_task(self._pump("iopub", client.iopub_channel.socket)),
-            asyncio.create_task(self._pump("stdin", client.stdin_channel.socket)),
-            asyncio.create_task(self._pump("control", client.control_channel.socket)),
-        ]
+        nonsense = f"sent {NONSENSE_LIMIT:,} messages that make no sense, and was ended"
+        self._channels = channels = Channels(client, self._deliver, lambda: self._doom(nonsense))
+        channels.start()
+        self._watcher = asyncio.create_task(self._watch(self._process, channels))
 
     async def _handshake(self) -> dict[str, Any]:
+        assert self._channels is not None
+        heard = self._channels.heard
         info = await self._request("kernel_info_request", {})
-        while not self._heard.is_set():
+        while not heard.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(0.1):
-                    await self._heard.wait()
+                    await heard.wait()
             info = await self._request("kernel_info_request", {})
         return info
 
-    async def _ask_to_end(self, process: LoggedProcess) -> None:
-        self._prepare("control", "shutdown_request", {"restart": False})[1]()
+    def _try_control(self) -> None:
+        """Find out, some time, whether the control channel answers."""
+        assert self._channels is not None
+
+        def answered(answer: Answer) -> None:
+            self._has_control = not answer.cancelled() and answer.result() is not None
+
+        self._channels.ask("kernel_info_request", {}, "control").add_done_callback(answered)
+
+    async def _ask_to_end(self, process: LoggedProcess, channels: Channels) -> None:
+        channels.send("control", "shutdown_request", {"restart": False})
         with suppress(TimeoutError):
             async with asyncio.timeout(POLITE_END):
                 await process.wait()
@@ -303,76 +332,20 @@ class JupyterWorker:
 
     async def _request(self, kind: str, content: dict[str, Any]) -> dict[str, Any]:
         """Ask on the shell channel and wait for the content of the reply; KernelError if the process ends instead."""
-        if self._process is None or self._process.ended:
+        if self._channels is None or self._process is None or self._process.ended:
             raise self._ended_error()
-        reply = await self._ask(kind, content)
+        reply = await self._channels.ask(kind, content)
         if reply is None:
             raise self._ended_error()
         return reply
 
-    def _ask(self, kind: str, content: dict[str, Any]) -> Answer:
-        """Ask on the shell channel at once; whoever waits no longer cancels the answer."""
-        request_id, send = self._prepare("shell", kind, content)
-        answer: Answer = asyncio.get_running_loop().create_future()
-        answer.add_done_callback(lambda _: self._replies.pop(request_id, None))
-        self._replies[request_id] = answer
-        send()
-        return answer
-
-    def _prepare(self, channel: Channel, kind: str, content: dict[str, Any]) -> tuple[str, Callable[[], None]]:
-        """A message's id, and what sends it: the id has to be known before an answer can come."""
-        session = self._client.session
-        message = session.msg(kind, content)
-        socket = getattr(self._client, f"{channel}_channel").socket
-
-        def send() -> None:
-            # Not by the channel: it sends past the asyncio socket, which then may miss, for good, that an answer
-            # came at this moment.
-            sent = socket.send_multipart(session.serialize(message))
-            if sent.done():
-                sent.result()
-
-        return message["header"]["msg_id"], send
-
-    async def _pump(self, channel: Channel, socket: Any) -> None:
-        while True:
-            message = self._parsed(await socket.recv_multipart())
-            if channel == "iopub":
-                self._heard.set()
-            match message:
-                case {"msg_type": str(kind), "parent_header": {"msg_id": str(parent)}, "content": dict(content)}:
-                    self._deliver_or_drop(channel, kind, parent, content)
-            await asyncio.sleep(0)  # a socket that is never empty would not let anyone else run
-
-    def _parsed(self, parts: list[bytes]) -> dict[str, Any] | None:
-        if sum(map(len, parts)) > FRAME_LIMIT:
-            return None
-        session = self._client.session
-        try:
-            _, frames = session.feed_identities(parts)
-            message: dict[str, Any] = session.deserialize(frames)
-        except Exception:
-            # Boundary: a forged or broken message raises almost anything (ValueError, KeyError, RecursionError).
-            return None
-        return message
-
-    def _deliver_or_drop(self, channel: Channel, kind: str, parent: str, content: dict[str, Any]) -> None:
-        try:
-            self._deliver(channel, kind, parent, content)
-        except Exception as error:
-            # Boundary: a message that we cannot use must not stop those that come after it.
-            self._dropped += 1
-            if self._dropped == 1:
-                _log.warning("a message of the kernel was dropped: %s in %s", type(error).__name__, channel)
-
     def _deliver(self, channel: Channel, kind: str, parent: str, content: dict[str, Any]) -> None:
-        future = self._replies.get(parent) if channel == "shell" else None
-        if future is not None and not future.done():
-            future.set_result(content)
-        run = self._run
-        if run is None or parent != run.request_id:
-            return  # of an earlier run (a thread that still prints): it must not end up in this one
+        run = self._runs.get(parent)
+        if run is None:
+            return
         match channel:
+            case _ if kind == TOO_LARGE:
+                run.on_too_large(content["bytes"], is_reply=channel == "shell")
             case "iopub":
                 run.on_iopub(kind, content)
             case "shell" if kind == "execute_reply":
@@ -382,12 +355,17 @@ class JupyterWorker:
 
     # -- the process -----------------------------------------------------------------------------------
 
-    async def _watch(self, process: LoggedProcess) -> None:
-        how = cause_of_end(await process.wait())
+    def _doom(self, how: str) -> None:
+        """End a process that is beyond help; the words continue "the kernel ..."."""
+        if self._process is not None and not self._process.ended:
+            self._doomed = self._doomed or how
+            self._process.kill()
+
+    async def _watch(self, process: LoggedProcess, channels: Channels) -> None:
+        returncode = await process.wait()
+        how = self._doomed or cause_of_end(returncode)
         await asyncio.sleep(LAST_WORDS)
-        for future in self._replies.values():
-            if not future.done():
-                future.set_result(None)
+        channels.give_up_answers()
         if self._run is None or self._run.over.is_set():
             self._on_end(how)
             return

@@ -7,7 +7,7 @@ a kernel may send what it likes.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +21,25 @@ GRACE = 2.0
 EXIT_GRACE = 1.5
 """Seconds in which a kernel that said it would exit has to be gone."""
 
+OVERSTAYED = "was told to exit by this run, did not, and was ended"
+
 
 class JupyterRun(Run):
     """Knows the messages of the run whose request had the id `request_id`."""
 
-    def __init__(self, request_id: str, source: str, cap: int, spill_dir: Path | None) -> None:
+    def __init__(
+        self,
+        request_id: str,
+        source: str,
+        cap: int,
+        spill_dir: Path | None,
+        *,
+        doom: Callable[[str], None] = lambda _how: None,
+    ) -> None:
+        """`doom` ends a kernel that is beyond help; it is given the words for that."""
         super().__init__(source, cap, spill_dir)
         self.request_id = request_id
+        self._doom = doom
         self._status = ""
         """Of the reply; empty until it came."""
         self._idle = False
@@ -37,6 +49,7 @@ class JupyterRun(Run):
 
     def on_iopub(self, kind: str, content: Mapping[str, Any]) -> None:
         """Output, or a change of the kernel's state."""
+        self.taken = True
         match kind, content:
             case "stream", {"name": "stdout" | "stderr" as name, "text": str(text)}:
                 self.stream(name, text)
@@ -59,6 +72,7 @@ class JupyterRun(Run):
 
     def on_reply(self, content: Mapping[str, Any]) -> None:
         """The reply to our request."""
+        self.taken = True
         status = content.get("status")
         self._status = status if isinstance(status, str) and status else "error"
         payload = content.get("payload")
@@ -67,6 +81,14 @@ class JupyterRun(Run):
                 case {"source": "ask_exit", "keepkernel": False | None}:
                     self._leaving = True
         self._settle()
+
+    def on_too_large(self, size: int, *, is_reply: bool) -> None:
+        """A message of so many bytes was dropped. A reply is never large but for the error in it."""
+        self.drop(size)
+        if is_reply:
+            text = f"The message of the error has more than {size / 1e6:,.0f} MB and was left out."
+            self.error(ErrorOutput(name="Error", value=text))
+            self.on_reply({"status": "error"})
 
     def on_stdin(self, kind: str, content: Mapping[str, Any]) -> None:
         """A question."""
@@ -89,8 +111,11 @@ class JupyterRun(Run):
         if self._status and self._idle and not self._leaving:
             self._end()
             return
-        delay = EXIT_GRACE if self._leaving else GRACE
-        self._timer = asyncio.get_running_loop().call_later(delay, self._end)
+        loop = asyncio.get_running_loop()
+        if self._leaving:
+            self._timer = loop.call_later(EXIT_GRACE, self._doom, OVERSTAYED)
+        else:
+            self._timer = loop.call_later(GRACE, self._end)
 
     def _end(self) -> None:
         match self._status:

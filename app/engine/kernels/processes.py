@@ -104,17 +104,29 @@ class LoggedProcess:
         """Whether it runs no more."""
         return self._process.returncode is not None
 
+    @property
+    def stopped(self) -> bool:
+        """Whether it was stopped by a signal, and goes on with another."""
+        return _status(self._leader) in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
+
     def last_lines(self) -> str:
         """The end of what it wrote."""
         return "\n".join(self._log.decode(errors="replace").splitlines()[-20:])
 
     def interrupt(self, *, with_children: bool) -> None:
-        """SIGINT to it alone, or to its subprocesses as well."""
+        """SIGINT to it alone, or to its subprocesses as well; one that was stopped goes on, or it would not notice."""
         with suppress(ProcessLookupError):
+            if self.stopped:
+                os.killpg(self._leader, signal.SIGCONT)
             if with_children:
                 os.killpg(self._leader, signal.SIGINT)
             elif self._process.returncode is None:
                 os.kill(self._leader, signal.SIGINT)
+
+    def kill(self) -> None:
+        """End it by force; `wait` tells when it is gone."""
+        with suppress(ProcessLookupError):
+            self._process.kill()
 
     async def wait(self) -> int:
         """Wait for its end, which is that of all that it started; the return code."""
@@ -173,10 +185,15 @@ def _session_of(pid: int) -> int:
 
 
 def _runs(pid: int) -> bool:
+    return _status(pid) not in (psutil.STATUS_ZOMBIE, "")
+
+
+def _status(pid: int) -> str:
+    """In psutil's words; "" if it is gone."""
     try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+        return str(psutil.Process(pid).status())
     except psutil.Error:
-        return False
+        return ""
 
 
 def cause_of_end(returncode: int) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from oi_tui.app.engine.kernels.base import (
+    Afterwards,
     DisplayUpdated,
     InputWanted,
     LineReached,
@@ -22,6 +23,7 @@ from oi_tui.app.engine.kernels.base import (
     OutputFiled,
     RunEvent,
     RunFinished,
+    SignsChanged,
     TailMoved,
 )
 from oi_tui.app.engine.kernels.cap import OutputCap
@@ -40,12 +42,17 @@ TAIL_INTERVAL = 1 / 8
 UPDATE_LIMIT = 64_000_000
 """Characters of updates that one run may pass on as they come; after that only the last one of each display is."""
 
+LATE_INTERVAL = 1 / 8
+"""Seconds in which what comes after the end of a run is gathered before it is told."""
+
 NAME_LIMIT = 1_000
 """Characters of the name of a display."""
 
 ERROR_LIMIT = 20_000
 """Characters of an error's message, and of its traceback; not taken from the cap, for it says what went wrong."""
 
+ERRORS_LIMIT = 20
+"""Errors of one run: a cell has one, and its background tasks may have some more."""
 
 PARTS_LIMIT = 200
 """Parts of a traceback: frames, for the most part."""
@@ -90,6 +97,12 @@ class Run:
         self.ignores = False
         """Whether it went on nevertheless."""
         self.over = asyncio.Event()
+        self.taken = False
+        """Whether the kernel has begun with it, as far as it is known to say so."""
+        self.told = False
+        """Whether somebody has consumed it to its end."""
+        self.afterwards: Afterwards | None = None
+        """Told what comes after the end, once the end itself was told."""
         self._lines = source.count("\n") + 1
         self._cap = OutputCap(cap, spill_dir)
         self._rich_room = RICH_LIMIT
@@ -98,7 +111,7 @@ class Run:
         """By display."""
         self._unseen: dict[str, Change] = {}
         """Those in the queue, by display."""
-        self._late: dict[str, DisplayUpdated] = {}
+        self._kept: dict[str, DisplayUpdated] = {}
         """Last updates that are kept for the end."""
         self._filed: WholeOutput | None = None
         """What was told of the file."""
@@ -108,16 +121,21 @@ class Run:
         self._clear_before_next = False
         self._queue: deque[RunEvent | Change | Text | TailDue] = deque()
         self._news = asyncio.Event()
+        self._errors = 0
+        self._told_dropped = 0
+        self._late_timer: asyncio.TimerHandle | None = None
 
     async def events(self) -> AsyncGenerator[RunEvent, None]:
         """Everything that happens, the end included."""
         while True:
             while self._queue:
                 event = self._taken(self._queue.popleft())
+                if isinstance(event, RunFinished):
+                    self.told = True
+                    yield event
+                    return
                 if event is not None:
                     yield event
-                if isinstance(event, RunFinished):
-                    return
             self._news.clear()
             await self._news.wait()
 
@@ -126,7 +144,7 @@ class Run:
     def stream(self, name: StreamName, text: str) -> None:
         """Text; joins what is still queued of the same stream."""
         self._clear_if_due()
-        if self.over.is_set():
+        if self.over.is_set() and self.afterwards is None:
             return
         shown = self._cap.admit(name, encodable(text))
         if self._cap.spill.whole is not self._filed:
@@ -152,7 +170,7 @@ class Run:
             self._charged[fitting.display_id] = charged
             # What was still to come for an earlier display of this name comes before this one.
             self._unseen.pop(fitting.display_id, None)
-            self._late.pop(fitting.display_id, None)
+            self._kept.pop(fitting.display_id, None)
         self._put_output(fitting)
 
     def update(self, output: RichOutput) -> None:
@@ -174,7 +192,10 @@ class Run:
         if name in self._unseen:
             self._unseen[name].event = event
         elif self._update_room < 0:
-            self._late[name] = event
+            if self.over.is_set():  # there is no end any more to keep it for
+                self._cap.count(charged.text + charged.rich)
+            else:
+                self._kept[name] = event
         else:
             self._unseen[name] = change = Change(event)
             self._put(change)
@@ -182,6 +203,10 @@ class Run:
     def error(self, error: ErrorOutput) -> None:
         """An exception ended the run."""
         self._clear_if_due()
+        self._errors += 1
+        if self._errors > ERRORS_LIMIT:
+            self._cap.count(len(error.value))
+            return
         self._put_output(
             ErrorOutput(
                 name=encodable(error.name[:ERROR_LIMIT]),
@@ -198,12 +223,22 @@ class Run:
 
     def line(self, number: int) -> None:
         """The active line moved."""
-        if 1 <= number <= self._lines:
+        if 1 <= number <= self._lines and not self.over.is_set():
             self._put(LineReached(line=number))
 
     def ask(self, prompt: str, *, password: bool) -> None:
         """The run waits for a line."""
-        self._put(InputWanted(prompt=encodable(prompt[:ERROR_LIMIT]), password=password))
+        if not self.over.is_set():
+            self._put(InputWanted(prompt=encodable(prompt[:ERROR_LIMIT]), password=password))
+
+    def tell(self, text: str, *, responds: bool = False) -> None:
+        """Something about the process that the person should know while it runs."""
+        if not self.over.is_set():
+            self._put(SignsChanged(text=text, responds=responds))
+
+    def drop(self, characters: int) -> None:
+        """Something was too large to be read at all."""
+        self._cap.count(characters)
 
     def skipped(self, name: StreamName, characters: int, lines: int) -> None:
         """A part of a stream was left out before it came here."""
@@ -214,13 +249,11 @@ class Run:
         """The end; only the first one counts."""
         if self.over.is_set():
             return
-        for late in self._late.values():
-            self._put(late)
+        self._queue.extend(self._kept.values())
         self._tell_tails()
         self._cap.spill.close()
         self._tell_file()
-        if self._cap.dropped:
-            self._put(OutputCapped(characters=self._cap.dropped))
+        self._tell_dropped()
         self._put(finished)
         self.over.set()
 
@@ -243,7 +276,9 @@ class Run:
 
     def _move_tail(self, name: StreamName) -> None:
         self._moved.add(name)
-        if self._tail_timer is None and not self.over.is_set():
+        if self.over.is_set():
+            self._tell_tails()  # what comes late is gathered all the same
+        elif self._tail_timer is None:
             self._tail_timer = asyncio.get_running_loop().call_later(TAIL_INTERVAL, self._tell_tails)
 
     def _tell_tails(self) -> None:
@@ -262,10 +297,32 @@ class Run:
             if self._filed is not None:
                 self._put(OutputFiled(whole=self._filed))
 
+    def _tell_dropped(self) -> None:
+        if (dropped := self._cap.dropped) > self._told_dropped:
+            self._put(OutputCapped(characters=dropped - self._told_dropped))
+            self._told_dropped = dropped
+
     def _put(self, event: RunEvent | Change | Text | TailDue) -> None:
-        if not self.over.is_set():
-            self._queue.append(event)
-            self._news.set()
+        if self.over.is_set() and self.afterwards is None:
+            return
+        self._queue.append(event)
+        self._news.set()
+        if self.over.is_set() and self._late_timer is None:
+            self._late_timer = asyncio.get_running_loop().call_later(LATE_INTERVAL, self._tell_late)
+
+    def _tell_late(self) -> None:
+        """Tell what came since the end to who wants it, once the end itself has been consumed."""
+        self._late_timer = None
+        if self.afterwards is None:
+            self._queue.clear()
+            return
+        if not self.told:
+            self._late_timer = asyncio.get_running_loop().call_later(LATE_INTERVAL, self._tell_late)
+            return
+        self._tell_dropped()
+        while self._queue:
+            if (event := self._taken(self._queue.popleft())) is not None:
+                self.afterwards(event)
 
     def _put_output(self, output: Output) -> None:
         self._put(OutputArrived(output=output))
@@ -279,7 +336,7 @@ class Run:
         self._moved.clear()
         self._queue = deque(item for item in self._queue if not isinstance(item, TailDue))
         self._rich_room = RICH_LIMIT
-        for by_display in (self._charged, self._unseen, self._late):
+        for by_display in (self._charged, self._unseen, self._kept):
             by_display.clear()
         self._put(OutputCleared())
 

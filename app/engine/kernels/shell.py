@@ -132,7 +132,7 @@ class ShellWorker:
     @property
     def rungs(self) -> tuple[InterruptMeans, ...]:
         """^C on the terminal, then the end of the foreground job."""
-        return ("signal", "second_signal")
+        return ("signal", "kill")
 
     async def open(self) -> None:
         """Start bash and wait for its first prompt."""

@@ -37,10 +37,13 @@ class Spill:
         """Characters of those."""
         self._file: BinaryIO | None = None
         self._room = FILE_LIMIT
+        self._closed = False
 
     def add(self, text: str) -> None:
         """More text of the run."""
-        if self._file is not None:
+        if self._closed:
+            self.miss("what it wrote after its end is not kept")
+        elif self._file is not None:
             self._write(text)
         elif self._folder is not None and self.whole is None:
             self._short.append(text)
@@ -62,8 +65,10 @@ class Spill:
             self._fail(error)
 
     def clear(self) -> None:
-        """What was written does not count any more: begin afresh."""
+        """What was written does not count any more: begin afresh, unless the run is over."""
+        closed = self._closed
         self.close()
+        self._closed = closed
         if self.whole is not None and self.whole.path:
             with suppress(OSError):  # somebody was faster
                 os.unlink(self.whole.path)
@@ -71,7 +76,9 @@ class Spill:
         self._short, self._size = [], 0
 
     def close(self) -> None:
-        """No more text comes."""
+        """The run is over: what comes now is not in the file."""
+        self._closed = True
+        self._short = []
         self.flush()
         file, self._file = self._file, None
         if file is not None:

@@ -14,7 +14,7 @@ import msgspec
 
 from oi_tui.app.engine.errors import KernelError
 from oi_tui.app.engine.events import KernelState
-from oi_tui.app.engine.kernels.base import InterruptMeans, RunEvent, RunFinished
+from oi_tui.app.engine.kernels.base import Afterwards, InterruptMeans, RunEvent, RunFinished
 from oi_tui.app.engine.kernels.processes import cancelled
 from oi_tui.app.engine.kernels.run import Run
 from oi_tui.app.engine.settings import KernelSection
@@ -119,7 +119,7 @@ class WorkerKernel:
             self._finish_run(f"The {self._language} kernel was closed during this run.")
             self._state = "cold"
 
-    async def run(self, source: str) -> AsyncGenerator[RunEvent, None]:
+    async def run(self, source: str, *, afterwards: Afterwards | None = None) -> AsyncGenerator[RunEvent, None]:
         """Run the source and yield what comes of it; closed early, it interrupts the run."""
         if self._run is not None:
             raise KernelError("Something runs already.", hint="Interrupt it, or wait for its end.")
@@ -127,12 +127,15 @@ class WorkerKernel:
         assert self._worker is not None
         loss, self._loss = self._loss, ""
         self._run = run = self._worker.begin(source, self._settings.output_cap, self._spill_dir)
+        run.afterwards = afterwards
         self._state = "busy"
         try:
             async with aclosing(run.events()) as events:
                 async for event in events:
                     yield _with_loss(event, loss) if loss and isinstance(event, RunFinished) else event
         finally:
+            if not run.told:
+                run.afterwards = None
             if not run.over.is_set():
                 await self._abandon(run)
             self._run = None

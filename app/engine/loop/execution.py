@@ -36,9 +36,19 @@ from oi_tui.app.engine.kernels.base import (
     OutputFiled,
     RunEvent,
     RunFinished,
+    SignsChanged,
     TailMoved,
 )
 from oi_tui.app.engine.values import Level
+
+REPLACE = "Esc twice within a second stops the turn and replaces the kernel; its variables are lost then."
+
+BY_WHICH: dict[InterruptMeans | None, str] = {
+    "second_signal": "Stopped by the second SIGINT, which its subprocesses got as well: the first was not enough.",
+    "request": "Stopped by a request on the control channel: two SIGINTs were not enough.",
+    "kill": "Stopped by SIGKILL for the command that ran: Ctrl+C was not enough.",
+}
+"""What is said of the rungs of the ladder: of the first one nothing, which is what everybody expects."""
 
 RETRY = 0.05
 """Seconds after which an interrupt that met nothing tries again."""
@@ -47,13 +57,23 @@ RETRY = 0.05
 class Execution:
     """Runs a block once. `answer` and `interrupt` reach into it while `events` is being consumed."""
 
-    def __init__(self, block: CodeBlock, kernel: Kernel, *, can_ask: bool, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        block: CodeBlock,
+        kernel: Kernel,
+        aside: Callable[[AnyEvent], None],
+        *,
+        can_ask: bool,
+        clock: Callable[[], float],
+    ) -> None:
+        """`aside` is told what happens beside `events`: what comes after their end, and what cannot wait for them."""
         self.block = block
         self.kernel = kernel
         self.can_ask = can_ask
         self.failure: KernelError | None = None
         """Set when the kernel could not run anything at all."""
         self._clock = clock
+        self._aside = aside
         self._input: InputRequested | None = None
         self._stopping: asyncio.Task[InterruptMeans] | None = None
         self._over = asyncio.Event()
@@ -88,7 +108,7 @@ class Execution:
         if self._stopping is not None:  # while the kernel was starting
             yield ExecutionFinished(block_id=self.block.id, status="interrupted", duration=0.0)
             return
-        async with aclosing(self.kernel.run(self.block.source)) as run:
+        async with aclosing(self.kernel.run(self.block.source, afterwards=self._come_late)) as run:
             async for event in run:
                 if not isinstance(event, RunFinished):
                     for translated in self._translate(event):
@@ -106,6 +126,11 @@ class Execution:
                     yield notice
                 return
 
+    def _come_late(self, event: RunEvent) -> None:
+        """The run is over, and something that it started goes on."""
+        for translated in self._translate(event):
+            self._aside(translated)
+
     async def _epilogue(self, event: RunFinished) -> AnyEvent | None:
         """What has to be said about how the run ended, beyond its state."""
         means: InterruptMeans | None = None
@@ -117,6 +142,8 @@ class Execution:
         if means == "restart":
             title = f"The {self.kernel.language} kernel ignored the interrupt and was restarted."
             return _notice("warning", title, hint="Its variables are gone.")
+        if means in BY_WHICH and event.status == "interrupted":
+            return _notice("info", BY_WHICH[means])
         if event.status == "died":
             title = event.detail or f"The {self.kernel.language} kernel ended."
             hint = "Its variables are gone. It starts afresh with the next run; /restart does it now."
@@ -132,6 +159,9 @@ class Execution:
             case InputWanted():
                 yield from self._close_input(cancelled=False)
                 yield self._ask(event)
+                return
+            case SignsChanged():
+                yield self._tell_signs(event)
                 return
             case _:
                 yield from self._close_input(cancelled=False)
@@ -150,6 +180,14 @@ class Execution:
                 yield OutputKept(block_id=block_id, whole=event.whole)
             case _:
                 pass
+
+    def _tell_signs(self, event: SignsChanged) -> AnyEvent:
+        if event.responds:
+            return _notice("info", event.text)
+        if not self.can_ask:
+            self.interrupt(force=True)
+            return _notice("warning", event.text, hint="There is nobody to ask: it is interrupted.")
+        return _notice("warning", event.text, hint=REPLACE)
 
     def _ask(self, event: InputWanted) -> AnyEvent:
         if not self.can_ask:
@@ -190,6 +228,7 @@ class Execution:
                 case "nothing_ran" if not self._over.is_set():
                     await asyncio.sleep(RETRY)
                 case "ignored" if not self._over.is_set():
+                    self._aside(_notice("warning", "The code goes on: it ignored every interrupt.", hint=REPLACE))
                     await _first(self._forced, self._over)
                 case _:
                     return means

@@ -61,8 +61,10 @@ class Session:
         redactor: Redactor | None = None,
         ready: Callable[[], Awaitable[object]] | None = None,
         clock: Callable[[], float] = time.monotonic,
+        aside: Callable[[AnyEvent], None] = lambda _event: None,
     ) -> None:
-        """`ready` is awaited before each question to the model: the model may still be opening."""
+        """`ready` is awaited before each question to the model: the model may still be opening. `aside` is told what
+        no generator yields, folded like all else: output after the end of a run."""
         self.kernels = kernels
         self.settings = settings
         self.model = model
@@ -73,6 +75,7 @@ class Session:
         self._api_base = ""
         self._can_ask = can_ask
         self._ready = ready
+        self._aside = aside
         self._decisions = Decisions(settings.approve, can_ask=can_ask, policy=policy)
         self._clock = clock
         self._guard = RepeatGuard(settings.max_repeats)
@@ -312,15 +315,15 @@ class Session:
         """
         kernel = self.kernels.get(block.language)
         self._decisions.ran(block.language, block.source, self._next_generation(block.language))
-        self._execution = execution = Execution(block, kernel, can_ask=self._can_ask, clock=self._clock)
+        self._execution = run = Execution(block, kernel, self._tell_aside, can_ask=self._can_ask, clock=self._clock)
         try:
-            async with aclosing(execution.events()) as events:
+            async with aclosing(run.events()) as events:
                 async for event in events:
                     yield event
         finally:
             self._execution = None
-        if execution.failure is not None:
-            self._stop("kernel_error", execution.failure.title)
+        if run.failure is not None:
+            self._stop("kernel_error", run.failure.title)
 
     async def rebuild(self, block_ids: Sequence[str]) -> Events:
         """Run these blocks of the transcript once more, in its order, up to the first that does not go as it did."""
@@ -352,6 +355,11 @@ class Session:
     def _apply(self, event: AnyEvent) -> AnyEvent:
         self.transcript.apply(event)
         return event
+
+    def _tell_aside(self, event: AnyEvent) -> None:
+        """Unless its block is gone: the conversation may have been cleared meanwhile."""
+        if isinstance(event, NoticeAdded) or self.transcript.has(getattr(event, "block_id", "")):
+            self._aside(self._apply(event))
 
     def _stop(self, reason: StopReason, detail: str = "") -> None:
         """The turn ends after this step; the first reason counts."""

@@ -1,0 +1,187 @@
+"""The sockets to a Jupyter kernel: messages out, messages in as far as they make sense, and its heartbeat.
+
+What comes in is not trusted: huge frames are dropped before they are parsed, broken ones are counted, and nothing
+that is received can stop what comes after it. Made over a client of jupyter_client, which only `jupyter.py` knows.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable
+from typing import Any, Literal
+
+from oi_tui.app.engine.kernels.processes import cancelled
+
+_log = logging.getLogger(__name__)
+
+Channel = Literal["shell", "iopub", "stdin", "control"]
+
+Content = dict[str, Any]
+
+Answer = asyncio.Future[Content | None]
+"""Content of a reply; None if the process ended instead."""
+
+FRAME_LIMIT = 80_000_000
+"""Bytes of one message; a larger one is dropped before it is parsed."""
+
+HEADER_LIMIT = 20_000
+"""Bytes of a header that is read nevertheless, to say whose message was dropped."""
+
+NONSENSE_LIMIT = 1_000
+"""Messages that cannot be read after which a kernel is of no use."""
+
+MARK = b"<IDS|MSG>"
+"""Stands between the addresses of a message and its parts: signature, header, parent header, metadata, content."""
+
+TOO_LARGE = "oi_tui_too_large"
+"""Kind of message that stands for one that was dropped; our own word."""
+
+BEAT_STEP = 1.0
+"""Seconds of one look for a heartbeat; of several, so that it does not matter if we were stopped ourselves."""
+
+Deliver = Callable[[Channel, str, str, Content], None]
+"""Takes a message: channel, kind, id of the request that it answers, content."""
+
+
+class Channels:
+    """All channels of one kernel process; `start` and `close` once each."""
+
+    def __init__(self, client: Any, deliver: Deliver, useless: Callable[[], None]) -> None:
+        """`useless` is told once when the kernel sent `NONSENSE_LIMIT` messages that cannot be read."""
+        self.heard = asyncio.Event()
+        """Something came on iopub, so its subscription works."""
+        self.nonsense = 0
+        """Messages that could not be read or used; the first one is logged."""
+        self._client = client
+        self._deliver = deliver
+        self._useless = useless
+        self._answers: dict[str, Answer] = {}
+        self._pumps: list[asyncio.Task[None]] = []
+        self._heart: Any = None
+        self._beat: asyncio.Future[Any] | None = None
+        """The heartbeat that is awaited."""
+
+    def start(self) -> None:
+        """Connect, and take what comes."""
+        client = self._client
+        client.start_channels(hb=False)  # its heartbeat is a thread that wakes up every second, also for nothing
+        self._heart = client.connect_hb()
+        self._pumps = [
+            asyncio.create_task(self._pump("shell", client.shell_channel.socket)),
+            asyncio.create_task(self._pump("iopub", client.iopub_channel.socket)),
+            asyncio.create_task(self._pump("stdin", client.stdin_channel.socket)),
+            asyncio.create_task(self._pump("control", client.control_channel.socket)),
+        ]
+
+    async def close(self) -> None:
+        """Disconnect."""
+        await cancelled(*self._pumps)
+        if self._beat is not None:
+            self._beat.cancel()
+        if self._heart is not None:
+            self._heart.close(linger=0)
+        self._client.stop_channels()
+        self._client.context.destroy(linger=0)
+
+    def give_up_answers(self) -> None:
+        """The process ended: nobody answers any more."""
+        for future in tuple(self._answers.values()):
+            if not future.done():
+                future.set_result(None)
+
+    # -- out -------------------------------------------------------------------------------------------
+
+    def prepare(self, channel: Channel, kind: str, content: Content) -> tuple[str, Callable[[], None]]:
+        """A message's id, and what sends it: the id has to be known before an answer can come."""
+        session = self._client.session
+        message = session.msg(kind, content)
+        socket = getattr(self._client, f"{channel}_channel").socket
+
+        def send() -> None:
+            # Not by the channel: it sends past the asyncio socket, which then may miss, for good, that an answer
+            # came at this moment.
+            sent = socket.send_multipart(session.serialize(message))
+            if sent.done():
+                sent.result()
+
+        return message["header"]["msg_id"], send
+
+    def send(self, channel: Channel, kind: str, content: Content) -> None:
+        """Say something without an answer."""
+        self.prepare(channel, kind, content)[1]()
+
+    def ask(self, kind: str, content: Content, channel: Channel = "shell") -> Answer:
+        """Ask at once; whoever waits no longer cancels the answer."""
+        request_id, send = self.prepare(channel, kind, content)
+        answer: Answer = asyncio.get_running_loop().create_future()
+        answer.add_done_callback(lambda _: self._answers.pop(request_id, None))
+        self._answers[request_id] = answer
+        send()
+        return answer
+
+    async def beats(self, within: float) -> bool:
+        """Whether the heart of the kernel beats, which it does while Python code runs, but not in a stopped process."""
+        if self._beat is None:
+            self._heart.send(b"ping")
+            self._beat = asyncio.ensure_future(self._heart.recv())
+        steps = max(1, round(within / BEAT_STEP))
+        for _ in range(steps):
+            done, _ = await asyncio.wait([self._beat], timeout=within / steps)
+            if done:
+                self._beat = None
+                return True
+        return False
+
+    # -- in --------------------------------------------------------------------------------------------
+
+    async def _pump(self, channel: Channel, socket: Any) -> None:
+        while True:
+            message = self.parsed(await socket.recv_multipart())
+            if channel == "iopub":
+                self.heard.set()
+            match message:
+                case {"msg_type": str(kind), "parent_header": {"msg_id": str(parent)}, "content": dict(content)}:
+                    self._take(channel, kind, parent, content)
+            await asyncio.sleep(0)  # a socket that is never empty would not let anyone else run
+
+    def parsed(self, parts: list[bytes]) -> dict[str, Any] | None:
+        """The message, or None if it makes no sense."""
+        size = sum(map(len, parts))
+        if size > FRAME_LIMIT:
+            return _dropped(parts, size)
+        session = self._client.session
+        try:
+            _, frames = session.feed_identities(parts)
+            message: dict[str, Any] = session.deserialize(frames)
+        except Exception as error:
+            # Boundary: a forged or broken message raises almost anything (ValueError, KeyError, RecursionError).
+            self._count(error)
+            return None
+        return message
+
+    def _take(self, channel: Channel, kind: str, parent: str, content: Content) -> None:
+        try:
+            future = self._answers.get(parent) if channel in ("shell", "control") else None
+            if future is not None and not future.done():
+                future.set_result(content)
+            self._deliver(channel, kind, parent, content)
+        except Exception as error:
+            # Boundary: a message that we cannot use must not stop those that come after it.
+            self._count(error)
+
+    def _count(self, error: Exception) -> None:
+        self.nonsense += 1
+        if self.nonsense == 1:
+            _log.warning("a message of the kernel was dropped: %s", type(error).__name__)
+        if self.nonsense == NONSENSE_LIMIT:
+            self._useless()
+
+
+def _dropped(parts: list[bytes], size: int) -> dict[str, Any] | None:
+    """What stands for a message that is too large: whose it was, as far as it says so, and how large."""
+    try:
+        header = parts[parts.index(MARK) + 3]
+        parent = json.loads(header) if len(header) <= HEADER_LIMIT else None
+    except (ValueError, IndexError, RecursionError):
+        return None
+    return {"msg_type": TOO_LARGE, "parent_header": parent, "content": {"bytes": size}}
