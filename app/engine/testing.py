@@ -92,6 +92,8 @@ class FakeKernel:
         """Set it to make every run wait until it is interrupted, after its events but the last."""
         self.stubborn = False
         """Set it to make runs ignore everything but a restart."""
+        self.stops_by: InterruptMeans = "signal"
+        """What stops a run that is not stubborn."""
         self.fails: KernelError | None = None
         """Set it to make every start fail."""
         self.starting: asyncio.Event | None = None
@@ -165,7 +167,7 @@ class FakeKernel:
             return "ignored"
         self._interrupted = True
         self._released.set()
-        return "restart" if self.stubborn else "signal"
+        return "restart" if self.stubborn else self.stops_by
 
     def variables(self, known: tuple[str, ...], *, again: bool) -> Awaitable[Listing | None]:
         """What it holds at this moment."""

@@ -14,7 +14,7 @@ except ImportError: pass
 
 def at_start() -> str:
     """As a cell, before all others."""
-    source = "\n\n".join(map(_text, ("in_kernel.py", "in_kernel_tables.py")))
+    source = "\n\n".join(map(_text, ("in_kernel.py", "in_kernel_tables.py", "in_kernel_background.py")))
     return f"exec(compile({source!r}, '<oi-tui>', 'exec'), {{'__name__': 'oi_tui_in_kernel'}})"
 
 

@@ -27,6 +27,8 @@ class Patience(Value, frozen=True, kw_only=True):
     """Until a run is begun."""
     reply: float = 5.0
     """Until the control channel answers."""
+    last: float = 20.0
+    """Until a kernel that was told to answer nothing is given up."""
 
 
 class Patient(Protocol):
@@ -51,6 +53,8 @@ WAITS = "The kernel has not begun this run yet: something that an earlier one st
 STOPPED = "The kernel does not respond: its process was stopped."
 
 STUCK = "The kernel does not respond: its process is stuck."
+
+SILENT = "The kernel does not answer, although its process runs."
 
 DEAF = "was there, but answered nothing any more, and was ended"
 
@@ -95,10 +99,12 @@ class RunWatch:
             answer = asyncio.ensure_future(asked)
             await asyncio.wait([answer], timeout=self._patience.reply)
             if not answer.done():
+                # It may be for a while: a thread that holds the interpreter's lock silences all channels.
+                self._run.tell(SILENT)
+                await asyncio.wait([answer], timeout=self._patience.last)
+                answered = answer.done()
                 answer.cancel()
-                # A thread that holds the interpreter's lock silences all channels: then the heart still beats, but
-                # so does the process. One more look, after as long again.
-                return not self._run.taken and not await self._over_within(self._patience.reply)
+                return not (answered or self._run.taken or self._run.over.is_set())
         if not (self._told_wait or self._run.taken or self._run.over.is_set()):
             self._told_wait = True
             self._run.tell(WAITS, responds=True)

@@ -1,0 +1,165 @@
+"""What happens beside a run: output after its end, a kernel that does not respond, how the code was stopped."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from oi_tui.app.engine.blocks import CodeBlock, NoticeBlock
+from oi_tui.app.engine.events import (
+    AnyEvent,
+    ExecutionFinished,
+    NoticeAdded,
+    OutputAdded,
+    SessionOpened,
+)
+from oi_tui.app.engine.kernels.base import InterruptMeans, RunFinished, SignsChanged
+from oi_tui.app.engine.loop.session import Session
+from oi_tui.app.engine.outputs import StreamOutput
+from oi_tui.app.engine.settings import LoopSection
+from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, printed
+from oi_tui.app.engine.verbs import Open, Run
+from support.front import engine
+
+LATE = StreamOutput(name="stdout", text="late\n")
+
+
+def make(kernel: FakeKernel, told: list[AnyEvent], *, can_ask: bool = True) -> Session:
+    """A session without a model, which is not needed for the person's own code."""
+    return Session(
+        kernels=FakeKernels(python=kernel), settings=LoopSection(), model=None, can_ask=can_ask, aside=told.append
+    )
+
+
+async def ran(session: Session, source: str) -> list[AnyEvent]:
+    """All events of the person's own code, within bounded time."""
+    async with asyncio.timeout(10):
+        return [event async for event in session.run_code("python", source)]
+
+
+def code(session: Session) -> CodeBlock:
+    """The only one there is."""
+    (block,) = (block for block in session.transcript.blocks if isinstance(block, CodeBlock))
+    return block
+
+
+async def test_k18_late_output_is_added_to_its_block_and_told() -> None:
+    kernel, told = FakeKernel(), []
+    session = make(kernel, told)
+    await ran(session, "1")
+    (afterwards,) = kernel.afterwards
+    assert afterwards is not None
+    afterwards(printed("late\n"))
+    assert told == [OutputAdded(block_id=code(session).id, output=LATE)]
+    assert code(session).state == "ok"
+    assert code(session).outputs == (StreamOutput(name="stdout", text="1late\n"),)
+
+
+async def test_k18_late_output_of_a_block_that_is_gone_is_dropped() -> None:
+    kernel, told = FakeKernel(), []
+    session = make(kernel, told)
+    await ran(session, "1")
+    session.forget()
+    (afterwards,) = kernel.afterwards
+    assert afterwards is not None
+    afterwards(printed("late\n"))
+    assert told == []
+
+
+async def test_k18_late_output_reaches_the_front_end_and_is_there_when_the_session_is_opened_again(
+    tmp_path: Path,
+) -> None:
+    kernel = FakeKernel()
+    async with engine(tmp_path, FakeModel([]), kernels=FakeKernels(python=kernel)) as front:
+        await front.client.send(Open())
+        await front.until_event(SessionOpened)
+        session_id = front.transcript.session_id
+        await front.client.send(Run(language="python", source="first"))
+        await front.until_event(ExecutionFinished)
+        await front.client.send(Run(language="python", source="second"))
+        await front.until_event(ExecutionFinished)
+        afterwards = kernel.afterwards[0]
+        assert afterwards is not None
+        afterwards(printed("late\n"))
+        await front.until_event(OutputAdded)
+        blocks = front.transcript.blocks
+    async with engine(tmp_path, FakeModel([])) as front:
+        await front.client.send(Open(session_id=session_id))
+        await front.until_event(SessionOpened)
+        assert front.transcript.blocks[: len(blocks)] == blocks
+    texts = [block.outputs for block in blocks if isinstance(block, CodeBlock)]
+    assert texts == [
+        (StreamOutput(name="stdout", text="firstlate\n"),),
+        (StreamOutput(name="stdout", text="second"),),
+    ]
+
+
+async def test_k23_a_kernel_that_does_not_respond_is_told_with_what_can_be_done() -> None:
+    script = {
+        "1": [SignsChanged(text="It is stuck."), SignsChanged(text="Again.", responds=True), RunFinished(status="ok")]
+    }
+    session = make(FakeKernel(script), [])
+    await ran(session, "1")
+    warning, info = (block for block in session.transcript.blocks if isinstance(block, NoticeBlock))
+    assert (warning.level, warning.title) == ("warning", "It is stuck.")
+    assert "Esc twice" in warning.hint
+    assert (info.level, info.title, info.hint) == ("info", "Again.", "")
+    assert code(session).state == "ok"
+
+
+async def test_k23_a_kernel_that_does_not_respond_is_interrupted_where_nobody_can_be_asked() -> None:
+    kernel = FakeKernel({"1": [SignsChanged(text="It is stuck."), RunFinished(status="ok")]})
+    kernel.blocked = kernel.stubborn = True
+    session = make(kernel, [], can_ask=False)
+    await ran(session, "1")
+    assert code(session).state == "interrupted"
+    titles = [block.title for block in session.transcript.blocks if isinstance(block, NoticeBlock)]
+    assert titles == ["It is stuck.", "The python kernel ignored the interrupt and was restarted."]
+
+
+@pytest.mark.parametrize(
+    ("means", "words"),
+    [
+        ("signal", ""),
+        ("second_signal", "second SIGINT"),
+        ("request", "control channel"),
+        ("kill", "SIGKILL"),
+        ("restart", "restarted"),
+    ],
+)
+async def test_r1_the_screen_says_what_stopped_the_code_unless_it_was_the_first_signal(
+    means: InterruptMeans, words: str
+) -> None:
+    kernel = FakeKernel()
+    kernel.blocked, kernel.stops_by = True, means
+    session = make(kernel, [])
+    async with asyncio.timeout(10):
+        async for event in session.run_code("python", "1"):
+            if isinstance(event, OutputAdded):
+                session.interrupt(turn=True)
+    assert code(session).state == "interrupted"
+    titles = [block.title for block in session.transcript.blocks if isinstance(block, NoticeBlock)]
+    assert len(titles) == bool(words)
+    assert all(words in title for title in titles)
+
+
+async def test_k20_code_that_goes_on_after_an_interrupt_is_told_while_it_does() -> None:
+    kernel = FakeKernel()
+    kernel.blocked = kernel.stubborn = True
+    told: list[AnyEvent] = []
+    session = make(kernel, told)
+    running = asyncio.create_task(ran(session, "1"))
+    async with asyncio.timeout(10):
+        while kernel.state != "busy":  # noqa: ASYNC110 - a state sets no event
+            await asyncio.sleep(0)
+        session.interrupt()
+        while not told:  # noqa: ASYNC110 - it is told to a list
+            await asyncio.sleep(0)
+        (notice,) = told
+        assert isinstance(notice, NoticeAdded)
+        assert "goes on" in notice.title
+        assert "Esc twice" in notice.hint
+        assert code(session).state == "running"
+        session.interrupt(turn=True)
+        await running
+    assert code(session).state == "interrupted"
