@@ -25,7 +25,7 @@ async def test_k18_a_finished_cell_shows_what_its_threads_print_later(play):
                 TurnEnded(reason="done"),
             )
         await stage.settle()
-        stage.engine.say(OutputAdded(block_id="c1", output=StreamOutput(name="stdout", text="an afterthought\x1b[2J\n")))
+        stage.engine.say(OutputAdded(block_id="c1", output=StreamOutput(name="stdout", text="afterthought\x1b[2J\n")))
         await stage.settle()
         shown = stage.app.export_screenshot().replace("&#160;", " ")
         places = [shown.find(words) for words in ("output of c1", "afterthought", "output of c2")]
