@@ -32,6 +32,7 @@ from oi_tui.app.engine.events import (
     TurnEnded,
     TurnStarted,
 )
+from oi_tui.app.engine.policy.modes import holding
 from oi_tui.app.engine.protocol import (
     Batch,
     Failed,
@@ -47,10 +48,13 @@ from oi_tui.app.engine.protocol import (
     VariableSeen,
     VariablesFound,
 )
+from oi_tui.app.engine.settings import Settings, sandbox_in_words
 from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.values import Level
 from oi_tui.app.engine.verbs import AnyVerb, FindModels, Inspect, Open, Submit
 from oi_tui.widgets.status import Status
+
+_DEFAULTS = Settings()
 
 Answer = ModelsFound | FetchProgressed | FetchEnded | VariablesFound | VariableSeen
 AboutSessions = SessionsFound | SessionSeen | SessionEdited | SessionExported
@@ -93,8 +97,7 @@ class Bridge:
         view: View,
         *,
         session_id: str | None = None,
-        context_window: int | None = None,
-        sandbox: str = "",
+        settings: Settings = _DEFAULTS,
     ) -> None:
         self.transcript = Transcript()
         self.stopped = False
@@ -102,8 +105,7 @@ class Bridge:
         self._connect = connect
         self._view = view
         self._session_id = session_id
-        self._context_window = context_window
-        self._sandbox = sandbox
+        self._settings = settings
         self._client: EngineClient | None = None
         self._verbs: asyncio.Queue[AnyVerb] = asyncio.Queue()
         self._again = asyncio.Event()
@@ -143,6 +145,11 @@ class Bridge:
     def submit_first(self, prompt: Submit) -> None:
         """Send this prompt as soon as there is a session with a model."""
         self._first_prompt = prompt
+
+    def heed(self, settings: Settings) -> None:
+        """Others hold from the next engine on."""
+        self._settings = settings
+        self._show_status()
 
     def restart(self) -> None:
         """Start the engine again, on the same session, if there is none."""
@@ -314,17 +321,19 @@ class Bridge:
         self._apply([NoticeAdded(block_id=block_id, level=level, title=title, hint=hint, details=details)])
 
     def _show_status(self) -> None:
-        transcript = self.transcript
+        transcript, settings = self.transcript, self._settings
         activity = "waiting for you" if transcript.pending_decision or transcript.pending_input else self._activity
         self._view.show_status(
             Status(
                 model=transcript.model,
                 approval=transcript.approval,
-                sandbox=self._sandbox,
+                floor=holding(settings.policy, settings.sandbox),
+                sandbox=sandbox_in_words(settings.sandbox),
+                exposed=settings.sandbox.mode == "danger-full-access",
                 activity=activity,
                 kernels=tuple(self._kernels.items()),
                 usage=transcript.usage,
-                context_window=self._context_window or transcript.context_window,
+                context_window=settings.model.context_window or transcript.context_window,
             ),
             self._queued,
         )

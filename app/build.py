@@ -6,6 +6,7 @@ from pathlib import Path
 
 from oi_tui.app.client import LocalClient
 from oi_tui.app.engine import paths
+from oi_tui.app.engine.folders import NAME as FOLDERS
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.local.weights import Weights
 from oi_tui.app.engine.models.source import Models
@@ -27,7 +28,13 @@ def open_store() -> Store:
 def make_engine(setup: Configure, send: Send, environ: Mapping[str, str] = os.environ) -> Engine:
     """One engine for one front end."""
     settings = setup.settings
-    policy = load_policy(settings, folder=paths.config_dir(), cwd=Path(setup.cwd))
+    policy = load_policy(
+        settings,
+        folder=paths.config_dir(),
+        cwd=Path(setup.cwd),
+        trusted=setup.trusted,
+        own=[paths.data_dir() / FOLDERS],  # who is trusted must not be changed unasked either
+    )
     store = open_store()
     models = Models(settings.model, environ=environ, weights=Weights())
     kernels = Kernels(

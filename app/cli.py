@@ -10,13 +10,15 @@ import io
 import os
 import stat
 import sys
+from pathlib import Path
 from typing import NoReturn
 
 import click
 
 from oi_tui.app.asker import TerminalAsker
-from oi_tui.app.engine.errors import OiTuiError, SettingsError
-from oi_tui.app.engine.paths import data_dir, log_dir, private_dir
+from oi_tui.app.engine.errors import KernelError, OiTuiError, SettingsError
+from oi_tui.app.engine.paths import data_dir, inputs_dir, log_dir, private_dir
+from oi_tui.app.engine.protocol import Configure
 from oi_tui.app.engine.settings import Settings
 from oi_tui.app.engine.text import safe_text
 from oi_tui.app.flags import Flags, common, words
@@ -24,8 +26,9 @@ from oi_tui.app.subcommands.models import models
 from oi_tui.app.subcommands.sessions import sessions
 
 EXIT_CODES = """\
-Exit codes: 0 done; 1 error; 2 wrong flag or settings; 3 the model failed; 4 the kernel failed; 5 the session could
-not be read or written; 6 no embedded model; 7 refused or stopped; 8 step cap or repetition; 130 interrupted."""
+Exit codes: 0 done; 1 error; 2 wrong flag or settings; 3 the model failed; 4 the kernel failed or there is no
+sandbox; 5 the session could not be read or written; 6 no embedded model; 7 refused or stopped; 8 step cap or
+repetition; 130 interrupted."""
 
 TRUE = ("1", "true", "yes", "on")
 
@@ -101,19 +104,19 @@ def app(
 
     gc.freeze()
     gc.enable()
-    setup = flags.configure()
-    screen = _screen(setup.settings, theme)
-    session_id = _session_id(go_on, resume, setup.cwd)
+    place = flags.workplace()
+    screen = _screen(place.settings, theme)
+    session_id = _session_id(go_on, resume, str(place.folder))
     log = private_dir(log_dir()) / "engine.log"
 
     async def connect() -> EngineClient:
         from oi_tui.app.engine.sandbox.privacy import close_to_others
 
         close_to_others()  # code that runs without a sandbox could read our keys from our environment
-        return await ProcessClient.start(setup, log=log)
+        return await ProcessClient.start(place.setup, log=log)
 
     tui = OiTui(connect, screen, prompt=" ".join(prompt) or None, session_id=session_id)
-    tui.run(mouse=setup.settings.screen.mouse and not no_mouse)
+    tui.run(mouse=screen.screen.mouse and not no_mouse)
     transcript = tui.chat.bridge.transcript
     if transcript.blocks:
         click.echo(f"To go on with this session: oi-tui --resume {transcript.session_id}", err=True)
@@ -164,9 +167,12 @@ def run(flags: Flags, task: tuple[str, ...], as_json: bool, accept_download: boo
         raise SettingsError("There is nothing to do.", hint='Say what: oi-tui run "TASK".')
     accept = accept_download or os.environ.get("OI_TUI_ACCEPT_DOWNLOAD", "").lower() in TRUE
     asker = _asker()
-    setup = flags.configure(can_ask=asker is not None)
-    session_id = _session_id(False, resume, setup.cwd)
-    prompt = text if data is None else _with_data(text, data)
+    place = flags.workplace(can_ask=asker is not None)
+    session_id = _session_id(False, resume, str(place.folder))
+    for remark in place.remarks():
+        click.echo(f"▪ {safe_text(remark)}", err=True)
+    _require_sandbox(place.setup)
+    prompt, setup = (text, place.setup) if data is None else _with_data(text, data, place.setup)
 
     async def whole() -> int:
         client = local_client(setup)
@@ -192,16 +198,35 @@ def _piped() -> bytes | None:
     return sys.stdin.buffer.read() or None
 
 
-def _with_data(task: str, data: bytes) -> str:
-    """The task and where its data is: a private file, so that it may be of any size and kind."""
+def _require_sandbox(setup: Configure) -> None:
+    """KernelError if there has to be a sandbox and can be none: before a model is asked for code that cannot run."""
+    sandbox = setup.settings.sandbox
+    if sandbox.mode == "danger-full-access" or setup.settings.loop.approve == "never":
+        return
+    from oi_tui.app.engine.survey import trial
+
+    found = trial(Path(setup.cwd), sandbox, sandbox.mode)
+    if not found.works:
+        without = "To run code with all your rights instead: --sandbox danger-full-access."
+        raise KernelError(found.why, hint=f"{found.fix} {without}".strip())
+
+
+def _with_data(task: str, data: bytes, setup: Configure) -> tuple[str, Configure]:
+    """The task and where its data is: a private file, so that it may be of any size and kind; code may read it."""
     import hashlib
 
-    path = private_dir(data_dir() / "inputs") / f"{hashlib.sha256(data).hexdigest()[:16]}.txt"
+    import msgspec
+
+    path = private_dir(inputs_dir()) / f"{hashlib.sha256(data).hexdigest()[:16]}.txt"
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(data)
     head = data[:600].decode(errors="replace")
-    return f"{task}\n\nThe data ({len(data):,} bytes) is in the file {path}. It begins:\n{head}".strip()
+    sandbox = setup.settings.sandbox
+    sandbox = msgspec.structs.replace(sandbox, readable=(*sandbox.readable, str(path)))
+    settings = msgspec.structs.replace(setup.settings, sandbox=sandbox)
+    said = f"{task}\n\nThe data ({len(data):,} bytes) is in the file {path}. It begins:\n{head}".strip()
+    return said, msgspec.structs.replace(setup, settings=settings)
 
 
 def _asker() -> TerminalAsker | None:

@@ -11,8 +11,8 @@ import click
 from oi_tui.app.engine.errors import SettingsError
 from oi_tui.app.engine.paths import config_dir
 from oi_tui.app.engine.protocol import Configure, encode
-from oi_tui.app.engine.settings import Settings
-from oi_tui.app.engine.settings_file import load_settings
+from oi_tui.app.engine.settings_file import Loaded, load_layers
+from oi_tui.app.workplace import Workplace, known_folders
 
 
 def words(value: str) -> str:
@@ -28,30 +28,32 @@ class Flags(NamedTuple):
     api_key: str | None = None
     yes: bool = False
     approve: str | None = None
+    sandbox: str | None = None
     max_steps: int | None = None
     cwd: Path | None = None
     profile: str | None = None
 
-    def settings(self) -> Settings:
+    def settings(self) -> Loaded:
         """These flags over environment and files; SettingsError if something is wrong."""
         if self.yes and self.approve in ("ask", "never"):
             raise SettingsError(f"--yes and --approve {self.approve} contradict each other.")
         approve = "auto" if self.yes else self.approve
         model = {"name": self.model, "api_base": self.api_base}
         loop = {"approve": approve, "max_steps": self.max_steps}
-        given = {"model": _given(model), "loop": _given(loop)}
-        settings = load_settings(config_dir(), environ=os.environ, flags=given, profile=self.profile)
-        if settings.model.api_base and not settings.model.name:
+        given = {"model": _given(model), "loop": _given(loop), "sandbox": _given({"mode": self.sandbox})}
+        loaded = load_layers(config_dir(), environ=os.environ, flags=given, profile=self.profile)
+        if loaded.settings.model.api_base and not loaded.settings.model.name:
             raise SettingsError("--api-base needs a model.", hint="Name it with -m NAME.")
-        return settings
+        return loaded
 
-    def configure(self, *, can_ask: bool = True) -> Configure:
-        """What an engine needs to know."""
+    def workplace(self, *, can_ask: bool = True) -> Workplace:
+        """The folder, and what an engine there needs to know."""
         cwd = (self.cwd or Path.cwd()).resolve()
         if not cwd.is_dir():
             raise SettingsError(f"--cwd: {cwd} is not a folder.")
         key = self.api_key or os.environ.get("OI_TUI_API_KEY") or None
-        setup = Configure(settings=self.settings(), cwd=str(cwd), api_key=key, can_ask=can_ask)
+        settings, said = self.settings()
+        setup = Configure(settings=settings, cwd=str(cwd), api_key=key, can_ask=can_ask)
         try:
             encode(setup)
         except UnicodeEncodeError as error:
@@ -59,7 +61,7 @@ class Flags(NamedTuple):
             what = f"The name of the folder {cwd}" if is_cwd else "A setting or key in the environment"
             hint = "Give it another name, or work in another folder with --cwd DIR." if is_cwd else ""
             raise SettingsError(f"{what} is not UTF-8.", hint=hint) from None  # the key must not be in a traceback
-        return setup
+        return Workplace(setup, said=said, folders=known_folders())
 
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:
@@ -83,6 +85,11 @@ def common(command: Callable[..., Any]) -> Callable[..., Any]:
             "--approve",
             type=click.Choice(["ask", "auto", "never"]),
             help="ask before code runs (default), run all of it, or run none.",
+        ),
+        click.option(
+            "--sandbox",
+            type=click.Choice(["read-only", "workspace-write", "danger-full-access"]),
+            help="What code can change: nothing, the folder (default), or all that you can.",
         ),
         click.option("--yes", "-y", is_flag=True, help="Run all code without asking: --approve auto."),
         click.option("--api-key", type=words, metavar="KEY", help="Better: OI_TUI_API_KEY, which `ps` does not show."),

@@ -15,6 +15,7 @@ from textual.pilot import Pilot
 from oi_tui.app.client import EngineClient, LocalClient
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.protocol import Configure, ModelOffer, ModelsFound
+from oi_tui.app.engine.sandbox.choice import chosen_profile
 from oi_tui.app.engine.service import Engine
 from oi_tui.app.engine.settings import KernelSection, LoopSection, ModelSection, ScreenSection, Settings
 from oi_tui.app.engine.store import Store
@@ -106,7 +107,7 @@ async def take(
                 lambda send: Engine(
                     setup,
                     models=Choosing(FakeModel(*answers, chunk=40)),
-                    kernels=Kernels(KernelSection(), cwd=work),
+                    kernels=Kernels(KernelSection(), cwd=work, sandbox=chosen_profile(settings.sandbox, work)),
                     store=Store(Path(folder) / "sessions.db"),
                     send=send,
                 )

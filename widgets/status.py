@@ -8,9 +8,10 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from oi_tui.app.engine.events import KernelState
+from oi_tui.app.engine.policy.modes import OF_APPROVAL, stricter
 from oi_tui.app.engine.text import safe_text
 from oi_tui.app.engine.transcript import Usage
-from oi_tui.app.engine.values import ApprovalMode
+from oi_tui.app.engine.values import ApprovalMode, Mode
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,8 +19,12 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
 
     model: str = ""
     approval: ApprovalMode = "ask"
+    floor: Mode = "bypassPermissions"
+    """The mode that holds where it is stricter than `approval`."""
     sandbox: str = ""
     """What holds code back, in two words."""
+    exposed: bool = False
+    """Nothing holds it back."""
     activity: str = ""
     """What goes on now, in a word or two; "" at rest."""
     kernels: tuple[tuple[str, KernelState], ...] = ()
@@ -36,12 +41,19 @@ _SYMBOLS: dict[KernelState, str] = {
     "restarting": "◌",
     "dead": "✗",
 }
-_MODES: dict[ApprovalMode, str] = {"ask": "asks first", "auto": "runs unasked", "never": "never runs"}
+_MODES: dict[Mode, str] = {
+    "plan": "never runs",
+    "dontAsk": "runs by rules only",
+    "default": "asks first",
+    "acceptEdits": "asks first",
+    "auto": "runs unasked in the sandbox",
+    "bypassPermissions": "runs unasked",
+}
 _SEPARATOR = " · "
 
-
 _NAME = 1
-"""Rank of the model's name, the one part that can be cut."""
+"""Rank of the model's name, the one part that can be cut. What is below it always stays: who decides, and what holds
+code back."""
 
 
 class Part(NamedTuple):
@@ -69,11 +81,12 @@ class StatusBar(Widget, can_focus=False):
 
 def parts(status: Status) -> list[Part]:
     """Everything that could be shown, in reading order."""
-    unasked = status.approval == "auto"
+    mode = stricter(status.floor, OF_APPROVAL[status.approval])
+    unasked = mode == "bypassPermissions"
     found = [Part(safe_text(status.model) or "no model", _NAME, style="$text")]
-    found.append(Part(_MODES[status.approval], 0 if unasked else 3, style="$warning" if unasked else "$dim"))
+    found.append(Part(_MODES[mode], 0, style="$warning" if unasked else "$dim"))
     if status.sandbox:
-        found.append(Part(safe_text(status.sandbox), 2))
+        found.append(Part(safe_text(status.sandbox), 0, style="$warning" if status.exposed else "$dim"))
     if status.activity:
         found.append(Part(status.activity, 0, style="$accent"))
     usage = status.usage
@@ -94,8 +107,8 @@ def parts(status: Status) -> list[Part]:
 def laid_out(found: list[Part], width: int) -> Content:
     """The most important parts that fit into `width`; the model's name is cut before it is left out."""
     shown = list(found)
-    while len(shown) > 2 and _width(shown) > width:
-        shown.remove(max(shown, key=lambda part: part.rank))
+    while _width(shown) > width and (least := max(shown, key=lambda part: part.rank)).rank > _NAME:
+        shown.remove(least)
     if (over := _width(shown) - width) > 0:
         shown = [_cut(part, over) if part.rank == _NAME else part for part in shown]
     left = _joined([part for part in shown if not part.right])

@@ -20,6 +20,11 @@ def data_dir() -> Path:
     return platformdirs.user_data_path(APP, appauthor=False)
 
 
+def inputs_dir() -> Path:
+    """What was piped into a task (`$XDG_DATA_HOME/oi-tui-inputs`): not in a folder of ours, which code does not see."""
+    return data_dir().with_name(f"{APP}-inputs")
+
+
 def cache_dir() -> Path:
     """Weights of embedded models (`$XDG_CACHE_HOME/oi-tui`)."""
     return platformdirs.user_cache_path(APP, appauthor=False)

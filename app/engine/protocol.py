@@ -40,6 +40,8 @@ class Configure(Value, frozen=True, kw_only=True, tag=True):
     """Absolute path of the folder that the kernels work in."""
     api_key: str | None = None
     """Kept in memory only."""
+    trusted: bool = False
+    """Whether the person trusts the folder: rules in it that allow count then."""
     can_ask: bool = True
     """Whether there is somebody who can decide; if not, what would have to be asked is refused."""
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from oi_tui.app.engine.values import ApprovalMode, Mode
+from oi_tui.app.engine.values import ApprovalMode, Mode, SandboxMode
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -64,7 +64,7 @@ class KernelSection(Section, frozen=True, kw_only=True):
 class SandboxSection(Section, frozen=True, kw_only=True):
     """What running code can reach. Needs bubblewrap; where that is missing, nothing is run rather than run without."""
 
-    mode: Literal["read-only", "workspace-write", "danger-full-access"] = "danger-full-access"
+    mode: SandboxMode = "workspace-write"
     """Write nothing, write in the folder that you started in, or no sandbox: code can do all that you can."""
     network: Literal["none", "hosts", "full"] = "none"
     """Nothing, the `hosts` only (by HTTP and HTTPS through a proxy), or everything."""
@@ -122,7 +122,9 @@ def sandbox_in_words(settings: SandboxSection) -> str:
     """What holds code back, for a line that has little room: no kernel starts with less than is said here."""
     if settings.mode == "danger-full-access":
         return "no sandbox"
-    network = {"none": "no network", "hosts": f"{len(settings.hosts)} hosts", "full": "network"}[settings.network]
+    count = len(settings.hosts)
+    hosts = f"{count} host{'s' if count > 1 else ''}" if count else "no network"
+    network = {"none": "no network", "hosts": hosts, "full": "network"}[settings.network]
     return f"sandbox{' read-only' if settings.mode == 'read-only' else ''}, {network}"
 
 

@@ -8,7 +8,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -21,6 +21,7 @@ ENVIRONMENT: Mapping[str, tuple[str, str]] = {
     "OI_TUI_API_BASE": ("model", "api_base"),
     "OI_TUI_APPROVE": ("loop", "approve"),
     "OI_TUI_MAX_STEPS": ("loop", "max_steps"),
+    "OI_TUI_SANDBOX": ("sandbox", "mode"),
     "OI_TUI_THEME": ("screen", "theme"),
 }
 """Variables that set something, and what."""
@@ -28,10 +29,25 @@ ENVIRONMENT: Mapping[str, tuple[str, str]] = {
 Layer = Mapping[str, Mapping[str, Any]]
 
 
+class Loaded(NamedTuple):
+    """Settings, and which of them somebody said: the others are defaults."""
+
+    settings: Settings
+    said: frozenset[str]
+    """`section.key`."""
+
+
 def load_settings(
     folder: Path, *, environ: Mapping[str, str], flags: Layer | None = None, profile: str | None = None
 ) -> Settings:
     """All layers as one value; SettingsError if one of them is wrong."""
+    return load_layers(folder, environ=environ, flags=flags, profile=profile).settings
+
+
+def load_layers(
+    folder: Path, *, environ: Mapping[str, str], flags: Layer | None = None, profile: str | None = None
+) -> Loaded:
+    """The same, and what was said."""
     layers: list[tuple[Layer, str]] = [_file(folder / "settings.toml", required=False)]
     if profile is not None:
         layers.append(_file(_profile_path(folder, profile), required=True))
@@ -48,7 +64,7 @@ def load_settings(
     if "approve" not in merged.get("loop", {}) and (meant := _approval(settings.policy)) is not None:
         loop = msgspec.structs.replace(settings.loop, approve=meant)
         settings = msgspec.structs.replace(settings, loop=loop)
-    return settings
+    return Loaded(settings, frozenset(f"{section}.{key}" for section, values in merged.items() for key in values))
 
 
 def _approval(policy: PolicySection) -> ApprovalMode | None:

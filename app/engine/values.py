@@ -22,5 +22,8 @@ ApprovalMode = Literal["ask", "auto", "never"]
 Mode = Literal["plan", "dontAsk", "default", "acceptEdits", "auto", "bypassPermissions"]
 """The same question on a finer scale (see `policy/modes.py`), the strictest first."""
 
+SandboxMode = Literal["read-only", "workspace-write", "danger-full-access"]
+"""What code can change, the strictest first; `danger-full-access` is no sandbox at all."""
+
 Level = Literal["info", "warning", "error"]
 """How loud a notice is."""

@@ -23,7 +23,7 @@ from oi_tui.app.commands import Typed, WrongArgument, bindings, meaning, slash_c
 from oi_tui.app.engine.blocks import Block, UserBlock
 from oi_tui.app.engine.events import DecisionRequested, InputRequested
 from oi_tui.app.engine.protocol import ModelsFound, VariableSeen, VariablesFound
-from oi_tui.app.engine.settings import Settings, sandbox_in_words
+from oi_tui.app.engine.settings import Settings
 from oi_tui.app.engine.text import safe_text
 from oi_tui.app.engine.verbs import Interrupt
 from oi_tui.app.screens.bottom import Bottom
@@ -65,8 +65,7 @@ class ChatScreen(Screen[None]):
             connect,
             self,
             session_id=session_id,
-            context_window=settings.model.context_window,
-            sandbox=sandbox_in_words(settings.sandbox),
+            settings=settings,
         )
         self.palette = palette
         self._settings = settings

@@ -19,6 +19,7 @@ from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.protocol import Batch, Configure
 from oi_tui.app.engine.settings import KernelSection, Settings
 from oi_tui.app.engine.verbs import Open, Run
+from support.enclosure import UNENCLOSED
 from support.terminal import clean_env
 
 SOURCE = "1+1"
@@ -72,7 +73,8 @@ async def our_kernel(stack: AsyncExitStack, folder: Path) -> Warm:
 
 async def our_engine(stack: AsyncExitStack, folder: Path) -> Warm:
     """The engine process as the screen sees it: a verb out, the event that says "finished" back, all of it stored."""
-    client = await ProcessClient.start(Configure(settings=Settings(), cwd=str(folder)), log=folder / "engine.log")
+    setup = Configure(settings=Settings(sandbox=UNENCLOSED), cwd=str(folder))
+    client = await ProcessClient.start(setup, log=folder / "engine.log")
     stack.push_async_callback(client.close)
     replies = client.replies()
     await client.send(Open())

@@ -19,6 +19,7 @@ from oi_tui.app.engine.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.store import Store
 from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.verbs import Interrupt, Open, Submit
+from support.enclosure import UNENCLOSED
 from support.openai_server import OpenAIServer, Turn
 
 pytestmark = pytest.mark.kernel
@@ -57,7 +58,9 @@ def setup(
     for name, value in clean_env.items():
         monkeypatch.setenv(name, value)
     settings = Settings(
-        model=ModelSection(name="openai/scripted", api_base=openai_server.url), loop=LoopSection(approve="auto")
+        model=ModelSection(name="openai/scripted", api_base=openai_server.url),
+        loop=LoopSection(approve="auto"),
+        sandbox=UNENCLOSED,
     )
     return Configure(settings=settings, cwd=str(tmp_path), api_key="s3cret-key")
 

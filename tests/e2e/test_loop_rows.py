@@ -16,6 +16,7 @@ from oi_tui.app.engine.protocol import Batch, Configure
 from oi_tui.app.engine.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.verbs import Decide, Interrupt, Open, Submit, UseModel
+from support.enclosure import UNENCLOSED
 from support.openai_server import Call, OpenAIServer, Turn
 
 pytestmark = pytest.mark.kernel
@@ -30,6 +31,7 @@ class Session:
         settings = Settings(
             model=ModelSection(name="openai/scripted", api_base=server.url, tools="on", retries=0),
             loop=LoopSection(approve="ask"),
+            sandbox=UNENCLOSED,
         )
         self.server = server
         self.client = local_client(Configure(settings=settings, cwd=str(folder), api_key="x"))

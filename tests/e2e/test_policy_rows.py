@@ -14,6 +14,7 @@ from oi_tui.app.engine.protocol import Batch, Configure
 from oi_tui.app.engine.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.verbs import Open, Submit
+from support.enclosure import UNENCLOSED
 from support.openai_server import OpenAIServer, Turn
 
 pytestmark = pytest.mark.kernel
@@ -38,7 +39,7 @@ def rules(clean_env: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def setup(server: OpenAIServer, folder: Path) -> Configure:
     model = ModelSection(name="openai/scripted", api_base=server.url, tools="off", retries=0)
-    settings = Settings(model=model, loop=LoopSection(approve="ask"))
+    settings = Settings(model=model, loop=LoopSection(approve="ask"), sandbox=UNENCLOSED)
     return Configure(settings=settings, cwd=str(folder), api_key="x", can_ask=False)
 
 

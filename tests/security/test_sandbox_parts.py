@@ -253,9 +253,11 @@ def test_a_profile_says_truthfully_what_it_is(tmp_path: Path) -> None:
     assert said(mode="danger-full-access") == "no sandbox: code can do all that you can"
 
 
-def test_the_settings_choose_no_sandbox_until_they_say_so(tmp_path: Path) -> None:
-    assert not chosen_profile(SandboxSection(), tmp_path).encloses
-    chosen = chosen_profile(SandboxSection(mode="workspace-write", scratch_mb=3, file_mb=2, memory_mb=1), tmp_path)
+def test_the_settings_choose_a_sandbox_without_network_until_they_say_otherwise(tmp_path: Path) -> None:
+    usual = chosen_profile(SandboxSection(), tmp_path)
+    assert (usual.mode, usual.network) == ("workspace-write", "none")
+    assert not chosen_profile(SandboxSection(mode="danger-full-access"), tmp_path).encloses
+    chosen = chosen_profile(SandboxSection(scratch_mb=3, file_mb=2, memory_mb=1), tmp_path)
     assert chosen.encloses
     assert chosen.writes == (tmp_path.resolve(),)
     assert chosen.limits == Limits(memory=1_000_000, processes=512, file_size=2_000_000, scratch=3_000_000)

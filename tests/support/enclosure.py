@@ -12,7 +12,11 @@ import psutil
 
 from oi_tui.app.engine.kernels.base import Kernel
 from oi_tui.app.engine.sandbox.profile import Limits, Profile
+from oi_tui.app.engine.settings import SandboxSection
 from support.runs import collect
+
+UNENCLOSED = SandboxSection(mode="danger-full-access")
+"""For tests that are not about the sandbox, so that they run on every machine."""
 
 SECRET = f"do-not-read-{uuid.uuid4().hex}"
 """In no file but those that the tests make."""

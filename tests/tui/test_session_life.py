@@ -372,7 +372,7 @@ async def test_the_status_line_drops_its_least_important_parts_first(play, width
         line = laid_out(parts(stage.app.chat.query_one(StatusBar).status), width - 2)
         assert line.cell_length <= width - 2
         assert line.plain.startswith("qwen")
-        assert ("↑3.1k ↓420" in line.plain) == (width >= 80)
+        assert ("↑3.1k ↓420" in line.plain) == (width >= 120)
 
 
 async def test_a_finished_run_leaves_nothing_busy(play):

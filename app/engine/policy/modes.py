@@ -10,7 +10,7 @@ This is one of two axes; the other is `sandbox.mode`: what code that runs can re
     bypassPermissions  everything runs that no rule, and no hidden character, stands against
 """
 
-from oi_tui.app.engine.settings import PolicySection
+from oi_tui.app.engine.settings import PolicySection, SandboxSection
 from oi_tui.app.engine.values import ApprovalMode, Mode
 
 MODES: tuple[Mode, ...] = ("plan", "dontAsk", "default", "acceptEdits", "auto", "bypassPermissions")
@@ -38,3 +38,10 @@ def demanded(section: PolicySection) -> Mode:
         OF_SAFE_MODE[section.safe_mode],
         OF_AUTO_RUN[True if section.auto_run is None else section.auto_run],
     )
+
+
+def holding(section: PolicySection, sandbox: SandboxSection) -> Mode:
+    """The same as it works out: without a sandbox that has no network, the mode `auto` asks about everything."""
+    mode = demanded(section)
+    enclosed = sandbox.mode != "danger-full-access" and sandbox.network == "none"
+    return "default" if mode == "auto" and not enclosed else mode

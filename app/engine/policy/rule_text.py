@@ -75,7 +75,7 @@ def _blamed(file: str, line: int) -> Iterator[None]:
 
 
 def _placed(rule: Rule, file: str, line: int, origin: Origin) -> Rule:
-    name = file.rpartition("/")[2]
+    name = "/".join(file.split("/")[-2 if origin == "project" else -1 :])
     return rule._replace(origin=origin, place=f"{name}, line {line}" if line else name)
 
 

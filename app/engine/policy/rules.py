@@ -27,7 +27,7 @@ Tool = Literal["Shell", "Python", "Kernel", "Edit", "Read"]
 """Shell commands (also within Python), Python by what it imports and calls, other kernels by name, files by path."""
 
 Verdict = Literal["allow", "ask", "deny"]
-Origin = Literal["admin", "user", "settings"]
+Origin = Literal["admin", "user", "settings", "project"]
 Hit = Literal["yes", "maybe", "no"]
 """`maybe`: a part cannot be read, and could be what the rule means."""
 

@@ -32,7 +32,7 @@ PATIENCE = 2.0
 INSIDE = Path(__file__).with_name("inside.py")
 KEEPER = Path(placeholders.__file__)
 
-NO_FALLBACK = "Nothing was run. To work without a sandbox, choose sandbox.mode = “danger-full-access”."
+NO_FALLBACK = "Nothing was run. To do without: --sandbox danger-full-access, or /sandbox on the screen."
 
 
 class Entrance:

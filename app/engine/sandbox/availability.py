@@ -1,0 +1,82 @@
+"""Whether there can be a sandbox on this machine, and if not, what a person can do about it."""
+
+import asyncio
+import shutil
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from oi_tui.app.engine.sandbox.bubblewrap import find_bubblewrap
+from oi_tui.app.engine.sandbox.entrance import unavailable
+from oi_tui.app.engine.sandbox.profile import Profile
+
+PATIENCE = 20.0
+"""Seconds that the trial has."""
+
+INSTALLERS = {
+    "apt": "sudo apt install bubblewrap",
+    "dnf": "sudo dnf install bubblewrap",
+    "pacman": "sudo pacman -S bubblewrap",
+    "zypper": "sudo zypper install bubblewrap",
+    "apk": "sudo apk add bubblewrap",
+}
+
+SWITCHES = (
+    (
+        "kernel/apparmor_restrict_unprivileged_userns",
+        "1",
+        "AppArmor forbids it, as on Ubuntu from 24.04 on. For all programs, until the next boot, this allows it: "
+        "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
+    ),
+    (
+        "kernel/unprivileged_userns_clone",
+        "0",
+        "This system forbids it. Until the next boot this allows it: sudo sysctl -w kernel.unprivileged_userns_clone=1",
+    ),
+    (
+        "user/max_user_namespaces",
+        "0",
+        "This system forbids it. Until the next boot, this allows it: sudo sysctl -w user.max_user_namespaces=10000",
+    ),
+)
+"""What forbids programs to enclose themselves: a file of /proc/sys, its value, and what to do."""
+
+
+class Availability(NamedTuple):
+    """What a trial found."""
+
+    works: bool
+    why: str = ""
+    """Why not, in plain words."""
+    fix: str = ""
+    """What can be done about it; "" if nothing is known."""
+
+
+async def look(profile: Profile) -> Availability:
+    """Start such a sandbox and have it proven. Never raises for what a machine lacks."""
+    if not sys.platform.startswith("linux"):
+        return Availability(False, "There is no sandbox on this system: bubblewrap is for Linux only.")
+    if find_bubblewrap(profile) is None:
+        return Availability(False, "There is no sandbox here: bubblewrap is not installed.", _installation())
+    try:
+        async with asyncio.timeout(PATIENCE):
+            why = await unavailable(profile)
+    except TimeoutError:
+        return Availability(False, f"The sandbox did not start within {PATIENCE:.0f} seconds.")
+    return Availability(not why, why, forbidden() if "namespace" in why or "uid map" in why else "")
+
+
+def _installation() -> str:
+    known = [command for program, command in INSTALLERS.items() if shutil.which(program)]
+    return known[0] if known else "Install the package “bubblewrap”."
+
+
+def forbidden(switches: Path = Path("/proc/sys")) -> str:
+    """Why programs may not enclose themselves here, and what changes that."""
+    for name, value, words in SWITCHES:
+        try:
+            if (switches / name).read_text().strip() == value:
+                return words
+        except OSError:
+            continue
+    return "In a container, whoever started it has to allow user namespaces."

@@ -1,0 +1,93 @@
+"""The folder that code works in: what the person decided about it, and what an engine is configured with because of it.
+
+not decided     a sandbox as the settings say; the folder's rules can forbid, and nothing of it allows
+only looked at  a read-only sandbox without network, and code is asked about, whatever flags say
+trusted         its rules and settings count; no sandbox only if that was chosen, for it or by settings and flags
+"""
+
+import os
+from collections.abc import Set
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from oi_tui.app.engine import paths
+from oi_tui.app.engine.folders import NAME, Decision, Folders
+from oi_tui.app.engine.project import brings_something, distrusting, heeding, read_wishes, stricter_sandbox
+from oi_tui.app.engine.protocol import Configure
+from oi_tui.app.engine.settings import Settings
+from oi_tui.app.engine.values import SandboxMode
+
+Choice = Literal["trust", "look", "open"]
+"""Trust it; only look; trust it and do without a sandbox."""
+
+
+class Workplace:
+    """One folder, as it was started in."""
+
+    def __init__(self, setup: Configure, *, said: Set[str], folders: Folders) -> None:
+        """`said` are the settings that are no defaults; SettingsError if the folder's own cannot be relied on."""
+        self._given = setup
+        self._folders = folders
+        self.folder = Path(setup.cwd)
+        self.mode_said = "sandbox.mode" in said
+        """Whether settings or flags say what sandbox there is: it is not asked about then."""
+        self.decision: Decision | None = folders.find(self.folder)
+        self.setup: Configure = self._settled()
+        """What the next engine is configured with."""
+
+    @property
+    def settings(self) -> Settings:
+        """As they hold here."""
+        return self.setup.settings
+
+    @property
+    def undecided(self) -> bool:
+        """Whether there is something to ask the person."""
+        return self.decision is None and (not self.mode_said or brings_something(self.folder))
+
+    @property
+    def is_remembered(self) -> bool:
+        """Whether what is decided now will hold the next time."""
+        return self._folders.can_remember(self.folder)
+
+    def choose(self, choice: Choice) -> None:
+        """Decide, keep it where it can be kept, and have the next engine configured accordingly; OiTuiError if the
+        decision cannot be written, or the folder cannot be relied on."""
+        if choice != "look":
+            read_wishes(self.folder)  # before anything is written down: it must not be trusted if this fails
+        sandbox: SandboxMode | Literal[""] = "danger-full-access" if choice == "open" else ""
+        self.decision = self._folders.decide(self.folder, trusted=choice != "look", sandbox=sandbox)
+        self.setup = self._settled()
+
+    def _settled(self) -> Configure:
+        given, decision = self._given.settings, self.decision
+        replace = msgspec.structs.replace
+        if decision is None:
+            return replace(self._given, trusted=False)
+        if not decision.trusted:
+            return replace(self._given, settings=distrusting(given), trusted=False)
+        mode = given.sandbox.mode
+        if decision.sandbox:
+            mode = stricter_sandbox(mode, decision.sandbox) if self.mode_said else decision.sandbox
+        settings = replace(given, sandbox=replace(given.sandbox, mode=mode))
+        return replace(self._given, settings=heeding(settings, read_wishes(self.folder)), trusted=True)
+
+    def remarks(self) -> list[str]:
+        """What somebody who was not asked has to know: one line each, for a front end without a screen."""
+        decision, where = self.decision, self.folder
+        if decision is None:
+            if not brings_something(where):
+                return []
+            return [f"{where} is not trusted: of its own rules those count that forbid. “oi-tui trust” trusts it."]
+        if not decision.trusted:
+            return [f"{where} is only looked at: nothing is written, and nothing runs unasked. See “oi-tui trust”."]
+        if decision.sandbox == "danger-full-access" == self.settings.sandbox.mode and not self.mode_said:
+            return ["No sandbox, as was chosen for this folder: code can do all that you can."]
+        return []
+
+
+def known_folders() -> Folders:
+    """What this person decided; OiTuiError in plain words if our folder cannot be used."""
+    return Folders(paths.private_dir(paths.data_dir()) / NAME, owner=os.getuid())

@@ -1,0 +1,117 @@
+"""What holds in a folder: settings, flags and the decision about it together; of two authorities the stricter wins."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from oi_tui.app.engine.errors import SettingsError
+from oi_tui.app.engine.folders import Folders
+from oi_tui.app.engine.protocol import Configure
+from oi_tui.app.engine.settings import LoopSection, SandboxSection, Settings
+from oi_tui.app.workplace import Workplace
+
+Place = Callable[..., Workplace]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "home" / "data"
+    (made / ".oi").mkdir(parents=True)
+    return made
+
+
+@pytest.fixture
+def place(tmp_path: Path, folder: Path) -> Place:
+    """Starts anew in the folder, with this mode said by settings or flags, or none."""
+
+    def started(mode: str = "", *, approve: str = "ask", where: Path = folder) -> Workplace:
+        sandbox = SandboxSection(mode=mode) if mode else SandboxSection()  # type: ignore[arg-type]  # given as literals
+        settings = Settings(loop=LoopSection(approve=approve), sandbox=sandbox)  # type: ignore[arg-type]  # the same
+        folders = Folders(tmp_path / "folders.toml", owner=os.getuid(), home=tmp_path / "home")
+        said = {"sandbox.mode"} if mode else set()
+        return Workplace(Configure(settings=settings, cwd=str(where)), said=said, folders=folders)
+
+    return started
+
+
+def test_a_folder_is_asked_about_once_and_what_was_chosen_holds_the_next_time(place: Place) -> None:
+    first = place()
+    assert first.undecided
+    assert (first.settings.sandbox.mode, first.setup.trusted) == ("workspace-write", False)
+    first.choose("trust")
+    for now in (first, place()):
+        assert not now.undecided
+        assert (now.settings.sandbox.mode, now.setup.trusted) == ("workspace-write", True)
+
+
+def test_doing_without_a_sandbox_is_remembered_for_this_folder_alone(place: Place, tmp_path: Path) -> None:
+    place().choose("open")
+    assert place().settings.sandbox.mode == "danger-full-access"
+    assert place(where=tmp_path / "home").settings.sandbox.mode == "workspace-write"
+    assert place().remarks() == ["No sandbox, as was chosen for this folder: code can do all that you can."]
+
+
+def test_of_the_choice_for_a_folder_and_what_settings_or_flags_say_the_stricter_wins(place: Place) -> None:
+    place().choose("open")
+    assert place("workspace-write").settings.sandbox.mode == "workspace-write"
+    assert place("read-only").settings.sandbox.mode == "read-only"
+    place().choose("trust")
+    assert place("danger-full-access").settings.sandbox.mode == "danger-full-access"  # nothing else was said
+
+
+def test_where_code_only_looks_no_flag_loosens_that(place: Place) -> None:
+    place().choose("look")
+    now = place("danger-full-access", approve="auto")
+    assert (now.settings.sandbox.mode, now.settings.loop.approve, now.setup.trusted) == ("read-only", "ask", False)
+    assert "only looked at" in now.remarks()[0]
+    assert place(approve="never").settings.loop.approve == "never"
+
+
+def test_nothing_is_asked_where_the_sandbox_is_said_and_the_folder_brings_nothing(place: Place, folder: Path) -> None:
+    assert not place("danger-full-access").undecided
+    assert place("danger-full-access").remarks() == []
+    (folder / ".oi" / "permissions.toml").write_text("deny = ['Shell(rm *)']")
+    assert place("danger-full-access").undecided
+    assert "is not trusted" in place("danger-full-access").remarks()[0]
+
+
+def test_U9_settings_of_a_folder_are_read_once_it_is_trusted(place: Place, folder: Path) -> None:
+    config = folder / ".oi" / "config.toml"
+    config.write_text("[loop]\nmax_steps = 3\n")
+    config.chmod(0o644)
+    assert place().settings.loop.max_steps == 20
+    place().choose("look")
+    assert place().settings.loop.max_steps == 20
+    place().choose("trust")
+    assert place().settings.loop.max_steps == 3
+
+
+def test_U9_a_folder_that_asks_for_more_than_it_may_cannot_be_trusted(place: Place, folder: Path) -> None:
+    config = folder / ".oi" / "config.toml"
+    config.write_text("[loop]\napprove = 'auto'\n")
+    config.chmod(0o644)
+    for choice in ("trust", "open"):
+        with pytest.raises(SettingsError, match=r"loop\.approve"):
+            place().choose(choice)
+    assert place().undecided
+    place().choose("look")
+    assert not place().undecided
+
+
+def test_U9_a_folder_that_asks_for_more_later_stops_the_start(place: Place, folder: Path) -> None:
+    place().choose("trust")
+    config = folder / ".oi" / "config.toml"
+    config.write_text("[model]\napi_base = 'http://evil.example'\n")
+    config.chmod(0o644)
+    with pytest.raises(SettingsError, match=r"model\.api_base cannot be set by a folder"):
+        place()
+
+
+def test_what_holds_all_folders_is_decided_for_this_time(place: Place, tmp_path: Path) -> None:
+    now = place(where=tmp_path)
+    assert not now.is_remembered
+    now.choose("open")
+    assert now.settings.sandbox.mode == "danger-full-access"
+    assert place(where=tmp_path).undecided

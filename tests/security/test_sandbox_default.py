@@ -1,0 +1,141 @@
+"""The installed program as a newcomer starts it: in a sandbox, or refused; and row U9 with a real folder."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.openai_server import OpenAIServer, Turn
+
+OI_TUI = Path(sys.executable).with_name("oi-tui")
+
+CODE = """```python
+from pathlib import Path
+Path("here").write_text("x")
+for name in ("../outside", str(Path.home() / "at-home")):
+    try:
+        Path(name).write_text("x")
+    except OSError as error:
+        print(type(error).__name__)
+print(sorted(path.name for path in Path.home().iterdir()))
+```
+"""
+
+
+@pytest.fixture
+def environment(clean_env: dict[str, str]) -> dict[str, str]:
+    """A newcomer's: nothing is said of a sandbox."""
+    return {name: value for name, value in clean_env.items() if name != "OI_TUI_SANDBOX"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "home" / "work"
+    made.mkdir(parents=True)
+    return made
+
+
+def run(
+    environment: dict[str, str], server: OpenAIServer, folder: Path, *args: str, data: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """One task, with nobody to ask."""
+    model = ("-m", "openai/scripted", "--api-base", server.url, "--api-key", "x")
+    return subprocess.run(
+        [str(OI_TUI), "run", *model, *args, "do it"],
+        env=environment,
+        cwd=folder,
+        input=data,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        start_new_session=True,
+    )
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.kernel
+def test_S1_code_of_a_newcomer_runs_in_a_sandbox(
+    environment: dict[str, str], openai_server: OpenAIServer, folder: Path
+) -> None:
+    (folder.parent / "secret").write_text("x")
+    openai_server.script(Turn(text=CODE), Turn(text="Done."))
+    done = run(environment, openai_server, folder, "--yes")
+    assert done.returncode == 0, done.stderr
+    assert (folder / "here").exists()
+    assert not (folder.parent / "outside").exists()
+    assert not (folder.parent / "at-home").exists()
+    told = str(openai_server.requests[-1]["messages"])
+    assert "secret" not in told
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.kernel
+def test_what_was_piped_in_can_be_read_in_the_sandbox(
+    environment: dict[str, str], openai_server: OpenAIServer, folder: Path
+) -> None:
+    code = "```python\nimport glob, os\n{0}```\n"
+    inputs = Path(environment["XDG_DATA_HOME"]) / "oi-tui-inputs"
+    read = f"for path in glob.glob({str(inputs / '*')!r}): print(open(path).read()[::-1])\n"
+    openai_server.script(Turn(text=code.format(read)), Turn(text="Done."))
+    done = run(environment, openai_server, folder, "--yes", data="abcdefg")
+    assert done.returncode == 0, done.stderr
+    assert "gfedcba" in str(openai_server.requests[-1]["messages"])
+
+
+def test_S20_where_there_is_no_sandbox_no_model_is_asked_and_the_way_out_is_named(
+    environment: dict[str, str], openai_server: OpenAIServer, folder: Path, tmp_path: Path
+) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    openai_server.script(Turn(text=CODE))
+    done = run(environment | {"PATH": str(programs)}, openai_server, folder, "--yes")
+    assert done.returncode == 4
+    assert "bubblewrap is not installed" in done.stderr
+    assert "--sandbox danger-full-access" in done.stderr
+    assert openai_server.requests == []
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.kernel
+def test_S20_without_a_sandbox_only_when_it_is_said(
+    environment: dict[str, str], openai_server: OpenAIServer, folder: Path
+) -> None:
+    openai_server.script(Turn(text=CODE), Turn(text="Done."))
+    done = run(environment, openai_server, folder, "--yes", "--sandbox", "danger-full-access")
+    assert done.returncode == 0, done.stderr
+    assert (folder.parent / "outside").exists()
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.kernel
+def test_U9_where_code_only_looks_yes_does_not_count_and_says_so(
+    environment: dict[str, str], openai_server: OpenAIServer, folder: Path
+) -> None:
+    record = Path(environment["XDG_DATA_HOME"]) / "oi-tui" / "folders.toml"
+    record.parent.mkdir(parents=True)
+    record.write_text(f'[folder."{folder}"]\ntrusted = false\n')
+    record.chmod(0o600)
+    openai_server.script(Turn(text=CODE), Turn(text="Done."))
+    done = run(environment, openai_server, folder, "--yes")
+    assert done.returncode == 7, done.stderr
+    assert f"{folder} is only looked at" in done.stderr
+    assert not (folder / "here").exists()
+    assert not os.path.lexists(folder / ".git")
+
+
+@pytest.mark.kernel
+def test_U9_rules_of_a_folder_that_nobody_trusts_forbid_and_do_not_allow(
+    environment: dict[str, str], openai_server: OpenAIServer, folder: Path
+) -> None:
+    (folder / ".oi").mkdir()
+    rules = folder / ".oi" / "permissions.toml"
+    rules.write_text('deny = ["Shell(touch *)"]\nallow = ["Shell(mkdir *)"]\n')
+    openai_server.script(
+        Turn(text="```bash\ntouch file\n```\n"), Turn(text="```bash\nmkdir made\n```\n"), Turn(text="Done.")
+    )
+    done = run(environment | {"OI_TUI_SANDBOX": "danger-full-access"}, openai_server, folder)
+    assert done.returncode == 7, done.stderr
+    assert "is not trusted" in done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == [".oi"]

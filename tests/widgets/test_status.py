@@ -1,0 +1,69 @@
+"""The status line says who decides and what holds code back, whatever else has room."""
+
+from typing import Any
+
+import pytest
+
+from oi_tui.app.engine.policy.modes import holding
+from oi_tui.app.engine.settings import PolicySection, SandboxSection, sandbox_in_words
+from oi_tui.app.engine.transcript import Usage
+from oi_tui.widgets.status import Status, laid_out, parts
+
+USUAL = SandboxSection()
+OPEN = SandboxSection(mode="danger-full-access")
+
+
+def line(width: int, sandbox: SandboxSection = USUAL, policy: PolicySection | None = None, **more: Any) -> str:
+    """What stands there at this width, with everything else going on."""
+    status = Status(
+        model="some-provider/a-model-with-quite-a-long-name",
+        floor=holding(policy or PolicySection(), sandbox),
+        sandbox=sandbox_in_words(sandbox),
+        exposed=sandbox.mode == "danger-full-access",
+        kernels=(("python", "busy"), ("shell", "idle")),
+        usage=Usage(input_tokens=31_000, output_tokens=4_200, last_input_tokens=900),
+        context_window=4000,
+        **{"activity": "waiting for you", **more},
+    )
+    return laid_out(parts(status), width).plain
+
+
+@pytest.mark.parametrize("width", [50, 60, 80, 100, 160])
+@pytest.mark.parametrize(
+    ("sandbox", "words"),
+    [
+        (OPEN, "no sandbox"),
+        (SandboxSection(), "sandbox, no network"),
+        (SandboxSection(network="full"), "sandbox, network"),
+        (SandboxSection(mode="read-only", network="hosts", hosts=("a.org",)), "sandbox read-only, 1 host"),
+    ],
+)
+def test_sandbox_mode_and_network_stay_at_every_width(width: int, sandbox: SandboxSection, words: str) -> None:
+    assert f" · asks first · {words} ·" in line(width, sandbox)
+    assert len(line(width, sandbox)) <= width
+
+
+def test_that_there_is_no_sandbox_stays_where_little_else_does() -> None:
+    for width in (34, 40):
+        assert "runs unasked · no sandbox" in line(width, OPEN, approval="auto")
+
+
+@pytest.mark.parametrize(
+    ("policy", "approval", "words"),
+    [
+        (PolicySection(), "auto", "runs unasked"),
+        (PolicySection(auto_run=False), "auto", "asks first"),
+        (PolicySection(mode="dontAsk"), "auto", "runs by rules only"),
+        (PolicySection(mode="plan"), "ask", "never runs"),
+        (PolicySection(mode="auto"), "auto", "runs unasked in the sandbox"),
+        (PolicySection(mode="auto"), "ask", "asks first"),
+        (PolicySection(mode="plan"), "never", "never runs"),
+    ],
+)
+def test_the_mode_that_is_shown_is_the_stricter_of_two(policy: PolicySection, approval: str, words: str) -> None:
+    assert f" · {words} · sandbox" in line(120, policy=policy, approval=approval)
+
+
+def test_the_mode_auto_without_a_sandbox_asks_and_says_so() -> None:
+    for sandbox in (OPEN, SandboxSection(network="full")):
+        assert " · asks first · " in line(120, sandbox, PolicySection(mode="auto"), approval="auto")
