@@ -6,7 +6,7 @@ until the person wants a new one.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol, assert_never
 
 from oi_tui.app.client import Connect, EngineClient, EngineLost
@@ -51,13 +51,14 @@ from oi_tui.app.engine.protocol import (
 from oi_tui.app.engine.settings import Settings, sandbox_in_words
 from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.values import Level
-from oi_tui.app.engine.verbs import AnyVerb, FindModels, Inspect, Open, Submit
+from oi_tui.app.engine.verbs import AnyVerb, FindModels, Fork, Inspect, Open, Submit
 from oi_tui.widgets.status import Status
 
 _DEFAULTS = Settings()
 
 Answer = ModelsFound | FetchProgressed | FetchEnded | VariablesFound | VariableSeen
-AboutSessions = SessionsFound | SessionSeen | SessionEdited | SessionExported
+AboutSessions = SessionsFound | SessionSeen | SessionEdited | SessionExported | Failed
+"""`Failed` may be about something else: it does not say what was asked."""
 
 
 class View(Protocol):
@@ -118,6 +119,7 @@ class Bridge:
         self._first_prompt: Submit | None = None
         self._asked_for_model = False
         self._inspecting = False
+        self._then: Callable[[], None] | None = None
 
     # -- what the screen calls -----------------------------------------------------------------------------
 
@@ -135,6 +137,11 @@ class Bridge:
             self._queued = self._queued + 1 if self.transcript.turn_open else 0
             self._show_status()
         self._verbs.put_nowait(verb)
+
+    def switch(self, verb: Open | Fork, then: Callable[[], None] | None = None) -> None:
+        """Leave this session for another one, which breaks off what runs; `then` is called when that is open."""
+        self.send(verb)
+        self._then = None if self.stopped else then
 
     def inspect(self, on: bool) -> None:
         """Have the variables told from now on, or no more; the next engine is told as well."""
@@ -211,7 +218,7 @@ class Bridge:
     def _lose(self, title: str, detail: str) -> None:
         if self.stopped or self._closing:
             return
-        self.stopped, self._queued = True, 0
+        self.stopped, self._queued, self._then = True, 0, None
         self._verbs = asyncio.Queue()  # the next engine is not asked what this one was
         self._kernels.clear()
         self._running.clear()
@@ -227,12 +234,15 @@ class Bridge:
         match reply:
             case Batch(replay=True):
                 self.transcript = Transcript()
+                self._queued = 0
                 self._rest()
                 self._apply(reply.events, anew=True)
             case Batch():
                 self._apply(reply.events)
             case Failed():
+                self._then = None
                 self._notice("error", reply.title, reply.hint, reply.details)
+                self._view.show_sessions(reply)
             case ModelsFound() | FetchProgressed() | FetchEnded() | VariablesFound() | VariableSeen():
                 self._view.show(reply)
             case SessionsFound() | SessionSeen() | SessionEdited() | SessionExported():
@@ -258,6 +268,9 @@ class Bridge:
         self._view.ask(transcript.pending_decision, transcript.pending_input)
         self._show_status()
         self._open_with_model()
+        if self._then is not None and any(isinstance(event, SessionOpened) for event in events):
+            then, self._then = self._then, None
+            then()
 
     def _follow(self, event: AnyEvent) -> None:
         """What the status line knows beyond the transcript."""

@@ -82,7 +82,11 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "variables", "Variables", "What the kernel holds, beside the timeline; again: into it; again: away", key="f2",
-        slash="variables", action="screen.variables",
+        slash="variables", action="screen.panel('variables')",
+    ),
+    Command(
+        "sessions", "Sessions", "Past sessions: find, go on, fork, rename, export; again: away", key="ctrl+b,f3",
+        slash="sessions", action="screen.panel('sessions')",
     ),
     Command(
         "mouse", "Mouse on or off", "Off, the terminal selects text by itself", key="f4", slash="mouse",

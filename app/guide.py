@@ -10,6 +10,8 @@ from oi_tui.widgets.approval import ApprovalPanel
 from oi_tui.widgets.composer import PromptArea
 from oi_tui.widgets.editor import SourceEditor
 from oi_tui.widgets.inspector import Inspector
+from oi_tui.widgets.sessions.panel import Panel
+from oi_tui.widgets.sessions.rows import SessionRows
 from oi_tui.widgets.timeline.picture_view import PictureView
 from oi_tui.widgets.timeline.view import Timeline
 from oi_tui.widgets.viewer.pane import TextPane
@@ -53,6 +55,7 @@ def sections() -> tuple[Section, ...]:
             "The timeline", (*_rows(Timeline.BINDINGS), Row("ctrl+c", "", "Copy what was selected with the mouse"))
         ),
         Section("The variables", _rows(Inspector.BINDINGS)),
+        Section("The sessions", _rows([*Panel.BINDINGS, *SessionRows.BINDINGS])),
         Section("A block on the whole screen", _rows([*ViewerScreen.BINDINGS, *TextPane.BINDINGS])),
         Section("A picture on the whole screen", _rows(PictureView.BINDINGS)),
     )

@@ -17,6 +17,7 @@ from oi_tui.app.engine.outputs import RichOutput
 from oi_tui.app.engine.text import safe_text
 from oi_tui.app.engine.verbs import Rebuild, Run
 from oi_tui.app.screens.bottom import Bottom
+from oi_tui.app.screens.branching import Branching
 from oi_tui.app.screens.browser_ask import BrowserAskScreen, NoBrowser, can_open, open_in_browser, open_page
 from oi_tui.app.screens.choose import ChooseScreen
 from oi_tui.app.screens.confirm import ConfirmScreen
@@ -46,6 +47,7 @@ class BlockActions:
         self._place = place
         self._bridge = bridge
         self._editor = editor
+        self._branching = Branching(place, bridge)
         self.palette: Palette | None = None
         """Colours of what is opened from here."""
         self.graphics = HALF_BLOCKS
@@ -76,6 +78,8 @@ class BlockActions:
                 self._elsewhere(wish, block)
             case "browser":
                 await self._browse(block)
+            case "fork" | "rewind" | "again":
+                await self._branching.do(wish, block)
 
     async def copy(self, text: str, what: str = "") -> None:
         """Into the clipboard, and say how much it was."""
@@ -209,7 +213,7 @@ class BlockActions:
     def _run_again(self, block: Block) -> None:
         """Show it first: one letter, typed for the prompt, must run nothing."""
         if not isinstance(block, CodeBlock) or not block.source.strip():
-            self._tell("There is no code in this block.")
+            self._tell("There is no code in this block. R asks its prompt again, E changes it.")
             return
         assert self.palette is not None
         screen = RunAgainScreen(block.source, block.language, self.palette)

@@ -37,7 +37,9 @@ from oi_tui.widgets.welcome import Welcome
 
 if TYPE_CHECKING:  # these take their time to load, and the first frame does without them
     from oi_tui.app.screens.parts import Parts
+    from oi_tui.app.screens.sessions_pane import SessionsPanel
     from oi_tui.app.screens.setup import SetupScreen
+    from oi_tui.app.screens.variables import VariablesPanel
 
 WIDE = 100
 """Columns from which on the variables stand beside the timeline; on a narrower screen they lie over it."""
@@ -97,7 +99,8 @@ class ChatScreen(Screen[None]):
         from oi_tui.app.screens.parts import Parts
 
         parts = Parts.make(self.bridge, self._settings.screen, self._graphics, self.palette, self._arming, self._clock)
-        await self.query_one("#upper").mount(parts.pane, parts.variables)
+        await self.query_one("#upper").mount(parts.pane, parts.preview, parts.variables)
+        await self.query_one("#upper").mount(parts.sessions, before=0)
         await self.query_one(Bottom).add(parts.approval, parts.question)
         self._parts = parts
         self.set_graphics(self._graphics)  # the terminal may have answered meanwhile
@@ -120,7 +123,7 @@ class ChatScreen(Screen[None]):
         """Another way to show pictures, or cells of another size."""
         self._graphics = graphics
         if self._parts is not None:
-            self._parts.pane.set_graphics(graphics)
+            self._parts.set_graphics(graphics)
 
     def note_key(self) -> None:
         """The app tells of every key, on whatever screen: no question may take one that was meant for another thing."""
@@ -165,6 +168,8 @@ class ChatScreen(Screen[None]):
         hint = "enter send · F1 help"
         if self._parts is not None and self._parts.timeline.has_focus:
             hint = "c copy · v view · r run again · / search · tab back"
+        elif self._parts is not None and self._parts.sessions.has_focus_within:
+            hint = ""  # its own keys stand there
         elif self.bridge.stopped:
             hint = "ctrl+r starts the engine"
         elif self._queued:
@@ -193,7 +198,8 @@ class ChatScreen(Screen[None]):
                 pass  # a download of which nobody wants to know any more
 
     def show_sessions(self, reply: AboutSessions) -> None:
-        """Past sessions; nothing on this screen asks for them yet."""
+        """Past sessions, and what became of a change to one."""
+        self.parts.sessions.take(reply)
 
     # -- messages of widgets -----------------------------------------------------------------------------
 
@@ -267,10 +273,11 @@ class ChatScreen(Screen[None]):
         else:
             upper.focus()
 
-    def action_variables(self) -> None:
-        """The variables beside the timeline; again: into them; again: away."""
+    def action_panel(self, name: str) -> None:
+        """A panel beside the timeline (`variables`, `sessions`); in it, again: away."""
         if self._parts is not None:
-            self._parts.variables.toggle()
+            panel: VariablesPanel | SessionsPanel = getattr(self._parts, name)
+            panel.toggle()
 
     def on_inspector_closed(self) -> None:
         """Back to what one did before."""

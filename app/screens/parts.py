@@ -1,15 +1,18 @@
 """The parts of the chat screen that the first frame does without: to import them takes as long as all the rest."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from oi_tui.app.bridge import Bridge
 from oi_tui.app.engine.settings import ScreenSection
+from oi_tui.app.screens.sessions_pane import SessionsPanel
 from oi_tui.app.screens.timeline_pane import TimelinePane
 from oi_tui.app.screens.variables import VariablesPanel
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.approval import ApprovalPanel
 from oi_tui.widgets.arming import Arming, Clock
 from oi_tui.widgets.question import QuestionPanel
+from oi_tui.widgets.sessions.preview import Preview
 from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.view import Timeline
 
@@ -22,6 +25,8 @@ class Parts:
     approval: ApprovalPanel
     question: QuestionPanel
     variables: VariablesPanel
+    sessions: SessionsPanel
+    preview: Preview
 
     @classmethod
     def make(
@@ -29,11 +34,14 @@ class Parts:
     ) -> "Parts":
         """All of them."""
         timeline = Timeline(palette=palette, graphics=graphics, clock=clock, id="timeline")
+        preview = Preview(palette=palette, home=str(Path.home()), id="preview")
         return cls(
             TimelinePane(timeline, bridge, editor=settings.editor, id="pane"),
             ApprovalPanel(arming=arming, id="approval"),
             QuestionPanel(arming=arming, id="question"),
             VariablesPanel(bridge, id="variables"),
+            SessionsPanel(bridge, preview, timeline, id="sessions"),
+            preview,
         )
 
     @property
@@ -41,7 +49,13 @@ class Parts:
         """What the session consists of."""
         return self.pane.timeline
 
+    def set_graphics(self, graphics: Graphics) -> None:
+        """Another way to show pictures."""
+        self.pane.set_graphics(graphics)
+        self.preview.set_graphics(graphics)
+
     def set_palette(self, palette: Palette) -> None:
         """Other colours from now on."""
         self.pane.set_palette(palette)
+        self.preview.set_palette(palette)
         self.approval.set_palette(palette)

@@ -37,8 +37,9 @@ class SaveAsScreen(ModalScreen[Path | None]):
         Binding("tab", "complete", "Complete the name", priority=True),
     ]
 
-    def __init__(self, name: str, folder: Path, *, what: str = "") -> None:
+    def __init__(self, name: str, folder: Path, *, what: str = "", may_replace: bool = True) -> None:
         super().__init__()
+        self._may_replace = may_replace
         self._proposed = name
         self._folder = folder
         self._what = what
@@ -71,6 +72,9 @@ class SaveAsScreen(ModalScreen[Path | None]):
             return
         if not path.exists():
             self.dismiss(path)
+            return
+        if not self._may_replace:
+            self._say("There is a file of this name already.", wrong=True)
             return
 
         def answered(yes: bool | None) -> None:

@@ -31,7 +31,7 @@ SIDEWAYS = 16
 
 Wish = Literal[
     "copy", "copy_markdown", "copy_output", "view", "edit", "pager", "rerun", "reuse", "save", "browser",
-    "zoom",
+    "zoom", "fork", "rewind", "again",
 ]  # fmt: skip
 """What a person can want of a block beyond looking at it here."""
 
@@ -52,7 +52,7 @@ class Timeline(Searchable, can_focus=True, inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "cursor(-1)", "Previous block"),
         Binding("down,j", "cursor(1)", "Next block"),
-        Binding("pageup,ctrl+b", "page(-1)", "Page up", key_display="pageup"),
+        Binding("pageup", "page(-1)", "Page up"),
         Binding("pagedown,ctrl+f", "page(1)", "Page down", key_display="pagedown"),
         Binding("ctrl+u", "half(-1)", "Half a page up"),
         Binding("ctrl+d", "half(1)", "Half a page down"),
@@ -86,6 +86,16 @@ class Timeline(Searchable, can_focus=True, inherit_bindings=False):
         Binding("s", "ask('save')", "Save to a file"),
         Binding("r,e", "ask('rerun')", "Run the code again, as it is or changed; it is shown first"),
         Binding("u", "ask('reuse')", "Use the text as a prompt"),
+        Binding("F", "ask('fork')", "Fork: go on from here on a new branch", key_display="F"),
+        Binding(
+            "E", "ask('rewind')", "Change the prompt of this block: go on from there on a new branch", key_display="E"
+        ),
+        Binding(
+            "R",
+            "ask('again')",
+            "Ask the prompt of this block again, on a new branch",
+            key_display="R",
+        ),
     ]
 
     @dataclass
@@ -139,6 +149,12 @@ class Timeline(Searchable, can_focus=True, inherit_bindings=False):
             self._unseen.add(index)
             self.unseen = len(self._unseen)
         self._want_frame()
+
+    def show_block(self, block_id: str) -> None:
+        """Put the cursor on this block and bring it into view, if there is such a block."""
+        index = next((index for index, block in enumerate(self._view.blocks) if block.id == block_id), None)
+        if index is not None:
+            self._go(index)
 
     def set_palette(self, palette: Palette) -> None:
         """Other colours from now on."""

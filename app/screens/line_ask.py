@@ -1,0 +1,50 @@
+"""One line of text, asked for over what one was doing: a title, some tags."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from oi_tui.app.engine.text import safe_text
+from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+
+
+class LineAskScreen(ModalScreen[str | None]):
+    """Dismissed with what stands in the line, or None."""
+
+    CSS_PATH = "line_ask.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Back")]
+
+    def __init__(self, title: str, text: str, *, hint: str = "", limit: int = 0) -> None:
+        """`limit` is the most characters that can be typed; 0 for any number."""
+        super().__init__()
+        self._title = title
+        self._text = " ".join(safe_text(text).split())
+        self._hint = hint
+        self._limit = limit
+
+    def compose(self) -> ComposeResult:
+        """A small box in the middle."""
+        with Vertical(id="line-box"):
+            yield Static(safe_text(self._title), id="line-title", markup=False)
+            yield Input(self._text, id="line-text", max_length=self._limit, select_on_focus=False)
+            yield Static(self._hint, id="line-hint", markup=False)
+            yield KeyRow(id="line-keys")
+
+    def on_mount(self) -> None:
+        """The keys; nothing is said where there is nothing to say."""
+        self.query_one("#line-hint").display = bool(self._hint)
+        self.query_one(KeyRow).labels = (KeyLabel("enter", "keep it", "keep"), KeyLabel("esc", "back", "back"))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """This is it."""
+        event.stop()
+        self.dismiss(event.value.strip())
+
+    def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
+        """A click on a label is that key."""
+        event.stop()
+        self.dismiss(self.query_one(Input).value.strip() if event.key == "enter" else None)

@@ -1,0 +1,287 @@
+"""The panel of sessions on the chat screen: what is wanted there becomes verbs, and what the engine says, rows."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from oi_tui.app.bridge import AboutSessions, Bridge
+from oi_tui.app.engine.protocol import Failed, SessionEdited, SessionExported, SessionSeen, SessionsFound
+from oi_tui.app.engine.sessions import TITLE_LIMIT, ExportFormat, SessionRecord
+from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.verbs import EditSession, ExportSession, FindSessions, Fork, Open, PreviewSession
+from oi_tui.app.screens.bottom import Bottom
+from oi_tui.app.screens.branching import KEPT, last_place, may_leave
+from oi_tui.app.screens.choose import ChooseScreen
+from oi_tui.app.screens.line_ask import LineAskScreen
+from oi_tui.app.screens.save_as import SaveAsScreen
+from oi_tui.widgets.sessions.face import one_line
+from oi_tui.widgets.sessions.panel import Panel
+from oi_tui.widgets.sessions.preview import Preview
+from oi_tui.widgets.sessions.rows import SessionRows
+from oi_tui.widgets.timeline.view import Timeline
+
+LOOKING = "-look"
+"""Class of the screen while a session is looked at in place of the timeline."""
+
+_FORMATS: tuple[tuple[ExportFormat, str], ...] = (
+    ("ipynb", "Notebook (.ipynb)"),
+    ("md", "Markdown (.md)"),
+    ("html", "One page for a browser (.html)"),
+    ("lmc", "Messages of Open Interpreter (.json)"),
+)
+_ENDINGS: dict[ExportFormat, str] = {"ipynb": ".ipynb", "md": ".md", "html": ".html", "lmc": ".json"}
+_IS_OPEN = "This session is open. Open another one first."
+
+
+class Change(NamedTuple):
+    """A change that was asked for: how to undo it, and what to say when it is done."""
+
+    undo: EditSession | None
+    done: str
+
+
+class SessionsPanel(Panel):
+    """Closed at first. The engine is asked whenever the panel gets the keys."""
+
+    def __init__(self, bridge: Bridge, preview: Preview, timeline: Timeline, *, id: str | None = None) -> None:
+        super().__init__(id=id, home=str(Path.home()))
+        self._bridge = bridge
+        self._preview = preview
+        self._timeline = timeline
+        self._changes: dict[str, Change] = {}
+        """By session, until the engine says that it is so."""
+        self._undo: list[EditSession] = []
+        self.display = False
+
+    # -- what the screen calls ---------------------------------------------------------------------------
+
+    def toggle(self) -> None:
+        """Open it and go there; when one is in it, put it away."""
+        if self.display and self.has_focus_within:
+            self.close()
+            return
+        self.display = True
+        self.follow()
+        self._bridge.send(FindSessions(archived=self.archived))
+        self.begin()
+
+    def close(self) -> None:
+        """Put it away; who was in it goes back to the prompt."""
+        was_in = self.has_focus_within
+        self._look_no_more()
+        self.display = False
+        if was_in:
+            self.screen.query_one(Bottom).focus_shown()
+
+    def follow(self) -> None:
+        """The session that is open, and its folder."""
+        transcript = self._bridge.transcript
+        self.set_place(here=transcript.cwd, current=transcript.session_id)
+
+    def take(self, reply: AboutSessions) -> None:
+        """What the engine told."""
+        match reply:
+            case SessionsFound():
+                self.show(reply)
+            case SessionSeen():
+                self._preview.show(reply)
+            case SessionEdited():
+                self._edited(reply.session)
+            case SessionExported():
+                self._tell(f"Written: {reply.path}")
+            case Failed():
+                self._failed(reply)
+
+    def _failed(self, reply: Failed) -> None:
+        """It stands in the timeline; here as well, if it may be about what was asked here."""
+        if self.display and (self._changes or self.waiting):
+            self._changes.clear()
+            self.give_up()
+            self.say(f"✗ {reply.title} {reply.hint}".rstrip(), wrong=True)
+
+    # -- messages ----------------------------------------------------------------------------------------------
+
+    def on_panel_closed(self, event: Panel.Closed) -> None:
+        """Back to what one did before."""
+        event.stop()
+        self.close()
+
+    def on_panel_searched(self, event: Panel.Searched) -> None:
+        """What do texts contain?"""
+        event.stop()
+        self._bridge.send(FindSessions(query=event.query, archived=event.archived))
+
+    def on_panel_pointed(self, event: Panel.Pointed) -> None:
+        """What is looked at follows the cursor."""
+        event.stop()
+        if self.looking:
+            self._look(event.record)
+
+    def on_session_rows_look_scrolled(self, event: SessionRows.LookScrolled) -> None:
+        """Half a page of it."""
+        event.stop()
+        self._preview.scroll_half(event.step)
+
+    def on_panel_wanted(self, event: Panel.Wanted) -> None:
+        """Something is to be done; what asks first must not keep messages waiting."""
+        event.stop()
+        self.run_worker(self._do(event), group="sessions", exclusive=False)
+
+    async def _do(self, wanted: Panel.Wanted) -> None:
+        if self.app.screen is not self.screen:
+            return  # a key that was pressed twice, before what it brings up was there
+        record = wanted.record
+        match wanted.wish:
+            case "undo":
+                self._undo_last()
+            case "new":
+                await self._leave_for(Open(), self._arrive)
+            case _ if record is None:
+                pass
+            case "open":
+                await self._open(record, wanted.block_id)
+            case "fork":
+                await self._fork(record, wanted.block_id)
+            case "look" if self.looking:
+                self._look_no_more()
+            case "look":
+                self._look(record)
+            case "rename":
+                await self._rename(record)
+            case "tag":
+                await self._tag(record)
+            case "archive" | "delete" | "export":
+                await self._put_away(wanted.wish, record)
+            case _:
+                pass  # the panel does these itself
+
+    # -- opening -----------------------------------------------------------------------------------------------
+
+    async def _open(self, record: SessionRecord, block_id: str) -> None:
+        if record.id == self._bridge.transcript.session_id:
+            self._arrive(block_id)
+        else:
+            await self._leave_for(Open(session_id=record.id), lambda: self._arrive(block_id))
+
+    async def _fork(self, record: SessionRecord, block_id: str) -> None:
+        """Of another session, after it was opened: what is shared is known then."""
+        if record.id == self._bridge.transcript.session_id:
+            if place := last_place(self._bridge.transcript.blocks, block_id):
+                await self._leave_for(Fork(block_id=place), self._forked)
+            else:
+                self.say("There is nothing to fork yet.")
+        else:
+            await self._leave_for(Open(session_id=record.id), lambda: self._fork_opened(block_id))
+
+    def _fork_opened(self, block_id: str) -> None:
+        if place := last_place(self._bridge.transcript.blocks, block_id):
+            self._bridge.switch(Fork(block_id=place), self._forked)
+        else:
+            self._arrive()
+
+    async def _leave_for(self, verb: Open | Fork, then: Callable[[], None]) -> None:
+        if await may_leave(self, self._bridge):
+            self._bridge.switch(verb, then)
+
+    def _forked(self) -> None:
+        self._arrive()
+        self._tell(KEPT)
+
+    def _arrive(self, block_id: str = "") -> None:
+        """To the prompt of what is open now, and to the place that was found; the panel stays where it covers
+        nothing."""
+        self._look_no_more()
+        self.follow()
+        if self.screen.has_class("-narrow"):
+            self.display = False
+        else:
+            self._bridge.send(FindSessions(archived=self.archived))
+        self.screen.query_one(Bottom).focus_shown()
+        if block_id:
+            self._timeline.show_block(block_id)
+
+    # -- looking -----------------------------------------------------------------------------------------------
+
+    def _look(self, record: SessionRecord | None) -> None:
+        self.looking = True
+        self.screen.add_class(LOOKING)
+        if record is not None and record.id != self._preview.session_id:
+            self._preview.expect(record)
+            self._bridge.send(PreviewSession(session_id=record.id))
+
+    def _look_no_more(self) -> None:
+        self.looking = False
+        self._preview.session_id = ""  # it may have grown when it is looked at again
+        self.screen.remove_class(LOOKING)
+
+    # -- changing ----------------------------------------------------------------------------------------------
+
+    async def _rename(self, record: SessionRecord) -> None:
+        title = await self.app.push_screen_wait(LineAskScreen("Title", record.title, limit=TITLE_LIMIT))
+        if title and title != record.title:
+            edit = EditSession(session_id=record.id, title=title)
+            self._edit(edit, EditSession(session_id=record.id, title=record.title), "Renamed")
+
+    async def _tag(self, record: SessionRecord) -> None:
+        screen = LineAskScreen("Tags", " ".join(record.tags), hint="Words; the filter finds them by #word.")
+        typed = await self.app.push_screen_wait(screen)
+        if typed is None:
+            return
+        tags = tuple(sorted({word.strip("#,") for word in typed.split()} - {""}))
+        if tags != record.tags:
+            edit = EditSession(session_id=record.id, tags=tags)
+            self._edit(edit, EditSession(session_id=record.id, tags=record.tags), "Tags changed")
+
+    async def _put_away(self, wish: str, record: SessionRecord) -> None:
+        name = f"“{one_line(record.title)[:40]}”"
+        if wish == "export":
+            await self._export(record)
+        elif wish == "archive":
+            edit = EditSession(session_id=record.id, archived=not record.archived)
+            undo = EditSession(session_id=record.id, archived=record.archived)
+            self._edit(edit, undo, f"{name} {'was taken back' if record.archived else 'was put away: A shows it'}")
+        elif record.id == self._bridge.transcript.session_id:
+            self.say(_IS_OPEN)
+        else:
+            edit = EditSession(session_id=record.id, deleted=True)
+            self._edit(edit, EditSession(session_id=record.id, deleted=False), f"{name} was deleted")
+
+    async def _export(self, record: SessionRecord) -> None:
+        number = await self.app.push_screen_wait(ChooseScreen("Export as", [title for _, title in _FORMATS]))
+        if number is None:
+            return
+        format_, title = _FORMATS[number]
+        folder = Path(self._bridge.transcript.cwd or ".")
+        screen = SaveAsScreen(file_name(record.title) + _ENDINGS[format_], folder, what=title, may_replace=False)
+        path = await self.app.push_screen_wait(screen)
+        if path is not None:
+            self._bridge.send(ExportSession(session_id=record.id, format=format_, path=str(path.absolute())))
+
+    def _edit(self, edit: EditSession, undo: EditSession | None, done: str) -> None:
+        self._changes[edit.session_id] = Change(undo, done)
+        self._bridge.send(edit)
+
+    def _edited(self, record: SessionRecord) -> None:
+        self.put(record)
+        change = self._changes.pop(record.id, None)
+        if change is None:
+            return
+        if change.undo is not None:
+            self._undo.append(change.undo)
+        self.say(f"{change.done} · u undo" if self._undo and change.undo is not None else change.done)
+
+    def _undo_last(self) -> None:
+        if self._undo:
+            self._edit(self._undo.pop(), None, "Undone")
+        else:
+            self.say("There is nothing to undo.")
+
+    def _tell(self, text: str) -> None:
+        self.app.clear_notifications()  # one at a time: they lie over the text
+        self.app.notify(safe_text(text), timeout=4, markup=False)
+
+
+def file_name(title: str) -> str:
+    """A name for a file of what has this title."""
+    words = "".join(character if character.isalnum() else " " for character in one_line(title)).split()
+    return "-".join(words)[:60].strip("-").lower() or "session"

@@ -1,0 +1,1 @@
+"""The panel of past sessions: its rows, what they read, the preview."""

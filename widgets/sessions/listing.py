@@ -1,0 +1,169 @@
+"""Which rows the list of sessions has, in which order: pure, so that ten thousand of them cost milliseconds.
+
+Sessions stand under their day and, within it, under their folder. A session with its forks is a family: it stays
+together as a tree, where its youngest member belongs. A search has no such order: titles, then places in the text.
+"""
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
+from typing import NamedTuple
+
+from oi_tui.app.engine.sessions import Hit, SessionRecord
+
+DEEPEST = 4
+"""Levels of forks that are indented; deeper ones stand below these."""
+
+IN_TEXT = "In the text"
+"""Heading of what the engine's search found."""
+
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+
+
+class Heading(NamedTuple):
+    """A day, and a folder in which one worked then; not to be chosen."""
+
+    label: str
+    """"" for another folder of the same day."""
+    folder: str = ""
+
+
+class Listed(NamedTuple):
+    """A session."""
+
+    record: SessionRecord
+    branch: str = ""
+    """Lines of the tree before the title of a fork."""
+    below: str = ""
+    """The same before its second line."""
+
+
+class Found(NamedTuple):
+    """A place in a session."""
+
+    hit: Hit
+    first: bool
+    """Whether it is the first of its session: the title stands above it."""
+
+
+Entry = Heading | Listed | Found
+
+
+def record_of(entry: Entry) -> SessionRecord | None:
+    """The session that an entry is about."""
+    match entry:
+        case Listed():
+            return entry.record
+        case Found():
+            return entry.hit.session
+        case Heading():
+            return None
+
+
+def listed(sessions: Sequence[SessionRecord], *, now: float, here: str) -> list[Entry]:
+    """All of them under their days and folders; those of the folder `here` come first in each day."""
+    days: dict[str, dict[str, list[Listed]]] = {}
+    names: dict[int, str] = {}
+    today = day_of(now)
+    for family in _families(sessions):
+        day = day_of(max(row.record.active for row in family))
+        label = names.get(day) or names.setdefault(day, day_name(day, today))
+        days.setdefault(label, {}).setdefault(family[0].record.cwd, []).extend(family)
+    entries: list[Entry] = []
+    for label, folders in days.items():
+        for number, folder in enumerate(sorted(folders, key=lambda folder: folder != here)):
+            entries.append(Heading("" if number else label, folder))
+            entries += folders[folder]
+    return entries
+
+
+def searched(titled: Iterable[SessionRecord], hits: Sequence[Hit]) -> list[Entry]:
+    """Sessions whose title (or tag, model, folder) fits, then what was found in texts, session by session."""
+    by_title = {record.id: record for record in titled}
+    for hit in hits:
+        if hit.kind == "title":
+            by_title.setdefault(hit.session.id, hit.session)
+    rows: list[Entry] = [Listed(record) for record in by_title.values()]
+    places: dict[str, list[Hit]] = {}
+    for hit in hits:
+        if hit.kind != "title":
+            places.setdefault(hit.session.id, []).append(hit)
+    if places:
+        rows.append(Heading(IN_TEXT))
+    rows += [Found(hit, number == 0) for group in places.values() for number, hit in enumerate(group)]
+    return rows
+
+
+def haystack(record: SessionRecord, folder: str) -> str:
+    """What a filter looks into: everything that a row shows."""
+    tags = " ".join(f"#{tag}" for tag in record.tags)
+    return f"{record.title}\n{tags}\n{record.model}\n{folder}".casefold()
+
+
+def words_of(query: str) -> tuple[str, ...]:
+    """What must all be there."""
+    return tuple(dict.fromkeys(query.casefold().split()))
+
+
+def day_of(moment: float) -> int:
+    """The local day of a Unix time, as `date.toordinal` counts."""
+    try:
+        year, month, day, *_ = time.localtime(moment)
+        return date(year, month, day).toordinal()
+    except (OverflowError, ValueError, OSError):
+        return 1  # no time that a calendar has: a damaged record stays in the list, at its end
+
+
+def day_name(day: int, today: int) -> str:
+    """Today, Yesterday, the weekday within a week, then the month, with its year where it is another one."""
+    match today - day:
+        case 1:
+            return "Yesterday"
+        case ago if ago <= 0:
+            return "Today"  # or a clock that was set back
+        case ago if ago < 7:
+            return _WEEKDAYS[date.fromordinal(day).weekday()]
+    then, now = date.fromordinal(day), date.fromordinal(today)
+    month = _MONTHS[then.month - 1]
+    return month if then.year == now.year else f"{month} {then.year}"
+
+
+def _families(sessions: Sequence[SessionRecord]) -> Iterator[list[Listed]]:
+    """Sessions with their forks, the family that was last active first."""
+    ids = {record.id for record in sessions}
+    forks: dict[str, list[SessionRecord]] = {}
+    roots = []
+    for record in sessions:
+        if record.parent_id is not None and record.parent_id in ids and record.parent_id != record.id:
+            forks.setdefault(record.parent_id, []).append(record)
+        else:
+            roots.append(record)
+    if not forks:
+        yield from ([Listed(root)] for root in sorted(roots, key=lambda root: -root.active))
+        return
+    seen: set[str] = set()
+    families = [_tree(root, forks, seen) for root in roots]
+    families += [_tree(record, forks, seen) for record in sessions if record.id not in seen]  # a ring of parents
+    yield from sorted((each for each in families if each), key=lambda each: -max(row.record.active for row in each))
+
+
+def _tree(root: SessionRecord, forks: dict[str, list[SessionRecord]], seen: set[str]) -> list[Listed]:
+    """The family of one root, each once, parents before their forks, older forks first."""
+    rows: list[Listed] = []
+    waiting = [(root, "", "", 0)]
+    while waiting:
+        record, branch, below, depth = waiting.pop()
+        if record.id in seen:
+            continue
+        seen.add(record.id)
+        rows.append(Listed(record, branch, below))
+        children = sorted(forks.get(record.id, ()), key=lambda fork: fork.created)
+        stem = below if depth < DEEPEST else below[:-2]
+        for number, child in reversed(list(enumerate(children))):
+            last = number == len(children) - 1
+            waiting.append((child, stem + ("└ " if last else "├ "), stem + ("  " if last else "│ "), depth + 1))
+    return rows

@@ -1,0 +1,343 @@
+"""The panel of past sessions: a filter, the list, and what its keys do.
+
+It shows what it is given and asks for the rest: by `Searched` for what a text contains, by `Wanted` for something to
+be done with a session. Typing filters titles at once; what the engine finds in texts comes below as it arrives.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.events import DescendantBlur, DescendantFocus
+from textual.message import Message
+from textual.timer import Timer
+from textual.widgets import Input, Static
+
+from oi_tui.app.engine.protocol import SessionsFound
+from oi_tui.app.engine.sessions import SessionRecord
+from oi_tui.app.engine.text import safe_text
+from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.sessions.face import Pen, nothing_listed
+from oi_tui.widgets.sessions.listing import Found, record_of, words_of
+from oi_tui.widgets.sessions.rows import SessionRows, Wish
+from oi_tui.widgets.sessions.stock import Stock
+
+PAUSE = 0.15
+"""Seconds without a key after which the engine is asked what texts contain."""
+
+SHORTEST = 2
+"""Characters of a search in texts; one stands nearly everywhere."""
+
+_OPEN = KeyLabel("enter", "open", "open")
+_IN_LIST = (
+    _OPEN,
+    KeyLabel("space", "look", "look"),
+    KeyLabel("f", "fork", "fork"),
+    KeyLabel("r", "rename", "rename"),
+    KeyLabel("#", "tags", "tags"),
+    KeyLabel("a", "archive", "archive"),
+    KeyLabel("e", "export", "export"),
+    KeyLabel("d", "delete", "delete"),
+)
+_IN_ARCHIVE = tuple(
+    label._replace(label="take back", short="take back") if label.key == "a" else label for label in _IN_LIST
+)
+_CLICKED: dict[str, Wish] = {
+    "enter": "open", "space": "look", "f": "fork", "r": "rename", "#": "tag", "a": "archive", "e": "export",
+    "d": "delete", "A": "archived", "n": "new",
+}  # fmt: skip
+
+
+class Panel(Vertical):
+    """Sessions to find, look at and go on with."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "into_list(1)", "From the filter into the list", id="sessions.list"),
+        Binding("pagedown", "into_list(0)", "", show=False),
+        Binding("tab,shift+tab", "switch", "Between the filter and the list", id="sessions.switch"),
+        Binding("escape", "step_back", "Back: out of the look, the filter, the archive, the panel", id="sessions.back"),
+    ]
+
+    DEFAULT_CSS = """
+    Panel {
+        width: 34; height: 1fr; background: $background;
+        & > #sessions-filter {
+            height: 1; background: $surface;
+            & > #sessions-mark { width: 3; padding: 0 1; color: $accent; text-style: bold; }
+            & > #sessions-count { width: auto; padding: 0 1; color: $dim; }
+            & > Input {
+                width: 1fr; height: 1; border: none; padding: 0; background: $surface;
+                &:focus { border: none; background: $surface-focus; }
+            }
+            &:focus-within { background: $surface-focus; }
+        }
+        & > #sessions-empty { height: 1fr; padding: 1 1; color: $dim; }
+        & > #sessions-note { height: auto; max-height: 4; padding: 0 1; background: $surface; color: $dim; }
+        & > #sessions-note.-wrong { color: $error; }
+        & > #sessions-keys { background: $surface; & > .keyrow--label { color: $foreground; } }
+    }
+    """
+
+    @dataclass
+    class Wanted(Message):
+        """Something is to be done with this session."""
+
+        wish: Wish
+        record: SessionRecord | None
+        """None where it is about no session: `undo`, `new`."""
+        block_id: str = ""
+        """The place in it that a search found."""
+
+    @dataclass
+    class Searched(Message):
+        """What is in the list is wanted (no query), or what texts contain; the answer goes to `show`."""
+
+        query: str
+        archived: bool
+
+    @dataclass
+    class Pointed(Message):
+        """The cursor is at another session."""
+
+        record: SessionRecord | None
+
+    class Closed(Message):
+        """The panel is not wanted any more."""
+
+    def __init__(self, *, id: str | None = None, clock: Callable[[], float] = time.time, home: str = "") -> None:
+        super().__init__(id=id)
+        self._clock = clock
+        self._home = home
+        self._here = ""
+        self._current = ""
+        self._stock = Stock(home)
+        self._timer: Timer | None = None
+        self.looking = False
+        """Whether something is looked at beside the list, which Escape ends first."""
+        self.rows = SessionRows(id="sessions-rows")
+
+    def compose(self) -> ComposeResult:
+        """The filter, the rows (or why there are none), what is to be said, and the keys."""
+        with Horizontal(id="sessions-filter"):
+            yield Static("/", id="sessions-mark", markup=False)
+            yield Input(id="sessions-text", placeholder="filter or search…", select_on_focus=False)
+            yield Static(id="sessions-count", markup=False)
+        yield Static(id="sessions-empty", markup=False)
+        yield self.rows
+        yield Static(id="sessions-note", markup=False)
+        yield KeyRow(id="sessions-keys")
+
+    def on_mount(self) -> None:
+        """Nothing is known yet."""
+        self.say("")
+        self._refresh()
+
+    # -- what others call --------------------------------------------------------------------------------
+
+    def set_place(self, *, here: str, current: str) -> None:
+        """The folder one works in, and the session that is open."""
+        if (here, current) != (self._here, self._current):
+            self._here, self._current = here, current
+            self._refresh()
+
+    def show(self, found: SessionsFound) -> None:
+        """What the engine found; an answer to what is not asked any more is dropped."""
+        if self._stock.take(found, self.sought):
+            self._refresh()
+
+    def put(self, record: SessionRecord) -> None:
+        """One session as it is now."""
+        self._stock.put(record)
+        self._refresh()
+
+    def say(self, words: str, *, wrong: bool = False) -> None:
+        """Something about what was done; "" for nothing."""
+        note = self.query_one("#sessions-note", Static)
+        note.set_class(wrong, "-wrong")
+        note.display = bool(words)
+        note.update(safe_text(words))
+
+    @property
+    def archived(self) -> bool:
+        """Whether those are shown that were put away."""
+        return self._stock.archived
+
+    @property
+    def waiting(self) -> bool:
+        """Whether something that was asked for is still to come."""
+        return not self._stock.known or self._searching
+
+    def give_up(self) -> None:
+        """What is still to come does not come."""
+        self._stock.known, self._stock.searched = True, self.sought
+        self._refresh()
+
+    def begin(self) -> None:
+        """Take the keys."""
+        self.query_one(Input).focus()
+
+    @property
+    def sought(self) -> str:
+        """What is typed, as the engine is asked it."""
+        return " ".join(self.query_one(Input).value.split())
+
+    @property
+    def record(self) -> SessionRecord | None:
+        """The session under the cursor."""
+        return record_of(self.rows.entry) if self.rows.entry is not None else None
+
+    # -- keys ----------------------------------------------------------------------------------------------
+
+    def action_into_list(self, step: int) -> None:
+        """To the next row, with the keys of the list."""
+        if self.rows.entry is not None:
+            self.rows.focus()
+            self.rows.action_move(step)
+
+    def action_switch(self) -> None:
+        """Between the filter and the list."""
+        if self.rows.has_focus or self.rows.entry is None:
+            self.begin()
+        else:
+            self.rows.focus()
+
+    def action_step_back(self) -> None:
+        """Out of the look, the filter, the archive, or the panel."""
+        if self.looking:
+            self._want("look")
+        elif self.query_one(Input).value:
+            self.query_one(Input).value = ""
+        elif self.archived:
+            self.toggle_archived()
+        else:
+            self.post_message(self.Closed())
+
+    def toggle_archived(self) -> None:
+        """Those that were put away, or the others."""
+        self._stock.turn()
+        self.query_one(Input).placeholder = "filter the archive…" if self.archived else "filter or search…"
+        self._refresh()
+        self.post_message(self.Searched("", self.archived))
+        self._ask_soon()
+
+    # -- messages --------------------------------------------------------------------------------------------
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Fewer rows at once; what texts contain, when the typing pauses."""
+        event.stop()
+        self.say("")
+        self._stock.forget_search()
+        self._refresh()
+        self._ask_soon()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter opens what is under the cursor."""
+        event.stop()
+        self._want("open")
+
+    def on_session_rows_wanted(self, event: SessionRows.Wanted) -> None:
+        """A key of the list."""
+        event.stop()
+        self._want(event.wish)
+
+    def on_session_rows_moved(self, event: SessionRows.Moved) -> None:
+        """Another one is under the cursor."""
+        event.stop()
+        self.post_message(self.Pointed(self.record))
+
+    def on_session_rows_left(self, event: SessionRows.Left) -> None:
+        """Up, out of the list."""
+        event.stop()
+        self.begin()
+
+    def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
+        """A click on a label is that key."""
+        event.stop()
+        if event.key == "esc":
+            self.action_step_back()
+        elif event.key == "↓":
+            self.action_into_list(1)
+        elif event.key in _CLICKED:
+            self._want(_CLICKED[event.key])
+
+    @on(DescendantFocus)
+    @on(DescendantBlur)
+    def _keys_went(self) -> None:
+        """The keys came, went, or are elsewhere in the panel."""
+        self.call_later(self._show_keys)
+
+    # -- inside ------------------------------------------------------------------------------------------------
+
+    def _want(self, wish: Wish) -> None:
+        match wish:
+            case "filter":
+                self.begin()
+            case "archived":
+                self.toggle_archived()
+            case "undo" | "new":
+                self.post_message(self.Wanted(wish, None))
+            case _ if (record := self.record) is not None:
+                entry = self.rows.entry
+                self.post_message(self.Wanted(wish, record, entry.hit.block_id if isinstance(entry, Found) else ""))
+            case _:
+                pass  # nothing is under the cursor
+
+    def _ask_soon(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = None
+        if len(sought := self.sought) >= SHORTEST:
+            wanted = self.Searched(sought, self.archived)
+            self._timer = self.set_timer(PAUSE, lambda: self.post_message(wanted))
+
+    @property
+    def _searching(self) -> bool:
+        """Whether what texts contain is still to come."""
+        return len(self.sought) >= SHORTEST and self._stock.searched != self.sought
+
+    def _refresh(self) -> None:
+        """The rows, from what was told and what is typed."""
+        now, stock, sought = self._clock(), self._stock, self.sought
+        entries = stock.entries(sought, now=now, here=self._here)
+        home, here, current, words = self._home, self._here, self._current, words_of(sought)
+
+        def pens(width: int) -> Pen:
+            return Pen(width, now=now, home=home, here=here, current=current, words=words)
+
+        keep = self.rows.key or ((current, "", "") if current and not words else None)
+        self.rows.show(entries, pens, keep=keep)
+        self.rows.set_class(not entries, "-empty")  # not hidden: its keys go on working
+        empty = self.query_one("#sessions-empty", Static)
+        empty.display = not entries
+        empty.update(
+            "Reading…" if not stock.known
+            else "Searching…" if self._searching
+            else nothing_listed(sought, archived=self.archived)
+        )  # fmt: skip
+        fitting = sum(not isinstance(entry, Found) and record_of(entry) is not None for entry in entries)
+        self.query_one("#sessions-count", Static).update(self._counted(fitting))
+        self._show_keys()
+        self.post_message(self.Pointed(self.record))
+
+    def _counted(self, fitting: int) -> str:
+        total = f"{len(self._stock):,}{'+' if self._stock.cut else ''}"
+        if self._searching:
+            return "…"
+        return f"{fitting:,}/{total}" if self.sought else f"{'archived ' if self.archived else ''}{total}"
+
+    def _show_keys(self) -> None:
+        if not self.is_mounted:
+            return
+        self.rows.set_active(self.has_focus_within)
+        if self.rows.has_focus:
+            labels = _IN_ARCHIVE if self.archived else _IN_LIST
+        else:
+            word = "back" if self.query_one(Input).value or self.archived or self.looking else "close"
+            some = self.rows.entry is not None
+            labels = (*((_OPEN, KeyLabel("↓", "list", "list")) if some else ()), KeyLabel("esc", word, word))
+        self.query_one(KeyRow).labels = labels

@@ -1,0 +1,105 @@
+"""A look at a stored session before it is opened: its beginning, drawn as the timeline would."""
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from oi_tui.app.engine.protocol import SessionSeen
+from oi_tui.app.engine.sessions import SessionRecord
+from oi_tui.themes.palette import Palette
+from oi_tui.widgets.sessions.face import UNTITLED, count, folder_text, one_line, short_model
+from oi_tui.widgets.timeline.graphics import Graphics
+from oi_tui.widgets.timeline.view import Timeline
+
+
+class Preview(Vertical):
+    """Head, blocks, and how many more there are. It takes no keys: the list keeps them."""
+
+    DEFAULT_CSS = """
+    Preview {
+        width: 1fr; height: 1fr; background: $background;
+        & > #preview-head { height: auto; max-height: 2; padding: 0 1; background: $surface; }
+        & > #preview-words { height: 1fr; padding: 1 2; color: $dim; }
+        & > #preview-blocks { margin-top: 1; }
+        & > #preview-more { height: 1; padding: 0 1; color: $dim; background: $surface; text-overflow: ellipsis; }
+    }
+    """
+
+    def __init__(self, *, palette: Palette, home: str = "", id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._home = home
+        self._timeline = Timeline(palette=palette, id="preview-blocks")
+        self._timeline.can_focus = False
+        self.session_id = ""
+        """Whose beginning is wanted."""
+
+    def compose(self) -> ComposeResult:
+        """From the top down."""
+        yield Static(id="preview-head", markup=False)
+        yield Static(id="preview-words", markup=False)
+        yield self._timeline
+        yield Static(id="preview-more", markup=False)
+
+    def set_palette(self, palette: Palette) -> None:
+        """Other colours from now on."""
+        self._timeline.set_palette(palette)
+
+    def set_graphics(self, graphics: Graphics) -> None:
+        """Another way to show pictures."""
+        self._timeline.set_graphics(graphics)
+
+    def expect(self, record: SessionRecord) -> None:
+        """This session is asked for; what was shown of another one goes."""
+        self._show_head(record)
+        if record.id == self.session_id:
+            return
+        self.session_id = record.id
+        self._timeline.reset(())
+        self._say("Reading…")
+        self.query_one("#preview-more", Static).display = False
+
+    def show(self, seen: SessionSeen) -> None:
+        """Its blocks, from the first one, if it is still the one that is wanted."""
+        if seen.session.id != self.session_id:
+            return
+        self._show_head(seen.session)
+        self._timeline.reset(seen.blocks)
+        self._timeline.action_start()
+        self._say("" if seen.blocks else "Nothing was asked in it.")
+        rest = seen.count - len(seen.blocks)
+        more = self.query_one("#preview-more", Static)
+        more.display = rest > 0
+        more.update(f"… {rest:,} more {'block' if rest == 1 else 'blocks'} · enter opens it")
+
+    def scroll_half(self, step: int) -> None:
+        """Half a page down or up."""
+        self._timeline.action_half(step)
+
+    def on_timeline_wanted(self, event: Timeline.Wanted) -> None:
+        """Nothing is done with blocks here."""
+        event.stop()
+
+    def on_timeline_link_clicked(self, event: Timeline.LinkClicked) -> None:
+        """Nor with links."""
+        event.stop()
+
+    def _say(self, words: str) -> None:
+        line = self.query_one("#preview-words", Static)
+        line.display = bool(words)
+        line.update(words)
+        self._timeline.display = not words
+
+    def _show_head(self, record: SessionRecord) -> None:
+        tokens = record.input_tokens + record.output_tokens
+        facts = [
+            folder_text(record.cwd, self._home),
+            short_model(record.model),
+            f"{count(tokens)} tokens" if tokens else "",
+            *(f"#{one_line(tag)}" for tag in record.tags),
+        ]
+        self.query_one("#preview-head", Static).update(
+            Content.assemble(
+                (one_line(record.title) or UNTITLED, "bold"), "\n", (" · ".join(filter(None, facts)), "$dim")
+            )
+        )

@@ -1,0 +1,83 @@
+"""What is known of past sessions, and which of it a filter leaves: no widget, so that the panel only shows it."""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from oi_tui.app.engine.protocol import SessionsFound
+from oi_tui.app.engine.sessions import Hit, SessionRecord
+from oi_tui.widgets.sessions.face import folder_text
+from oi_tui.widgets.sessions.listing import Entry, haystack, listed, searched, words_of
+
+
+class Stock:
+    """Sessions, those that were put away or the others, and what a search found in them."""
+
+    def __init__(self, home: str) -> None:
+        self._home = home
+        self.archived = False
+        self.known = False
+        """Whether the engine has told them."""
+        self.cut = False
+        """Whether there are more."""
+        self._sessions: list[SessionRecord] = []
+        self._haystacks: list[str] = []
+        self._hits: Sequence[Hit] = ()
+        self.searched = ""
+        """What the hits are of."""
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def turn(self) -> None:
+        """To those that were put away, or back to the others: nothing is known of them."""
+        self.archived, self.known = not self.archived, False
+        self._sessions, self._haystacks = [], []
+        self.forget_search()
+
+    def forget_search(self) -> None:
+        """Something else is looked for."""
+        self._hits, self.searched = (), ""
+
+    def take(self, found: SessionsFound, wanted: str) -> bool:
+        """What the engine found; False if it is an answer to what is not asked (`wanted`) any more."""
+        if found.archived != self.archived or found.query not in ("", wanted):
+            return False
+        if found.query:
+            self._hits, self.searched = found.hits, found.query
+        else:
+            self._sessions, self.cut, self.known = list(found.sessions), found.cut, True
+            self._haystacks = [self._haystack(record) for record in self._sessions]
+        return True
+
+    def put(self, record: SessionRecord) -> None:
+        """One session as it is now; gone, if it is one of the others now."""
+        gone = record.deleted or record.archived != self.archived
+        place = next((number for number, other in enumerate(self._sessions) if other.id == record.id), None)
+        if gone and place is not None:
+            del self._sessions[place], self._haystacks[place]
+        elif not gone and place is None and self.known:
+            self._sessions.append(record)
+            self._haystacks.append(self._haystack(record))
+        elif not gone and place is not None:
+            self._sessions[place], self._haystacks[place] = record, self._haystack(record)
+        self._hits = [
+            replace(hit, session=record) if hit.session.id == record.id else hit
+            for hit in self._hits
+            if not (gone and hit.session.id == record.id)
+        ]
+
+    def entries(self, sought: str, *, now: float, here: str) -> list[Entry]:
+        """The list, or what fits and what was found."""
+        words = words_of(sought)
+        if not words:
+            return listed(self._sessions, now=now, here=here)
+        fitting = [
+            record
+            for record, text in zip(self._sessions, self._haystacks, strict=True)
+            if all(word in text for word in words)
+        ]
+        return searched(sorted(fitting, key=lambda record: -record.active), self._hits)
+
+    def _haystack(self, record: SessionRecord) -> str:
+        return haystack(record, folder_text(record.cwd, self._home))
