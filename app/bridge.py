@@ -347,6 +347,7 @@ class Bridge:
                 kernels=tuple(self._kernels.items()),
                 usage=transcript.usage,
                 context_window=settings.model.context_window or transcript.context_window,
+                max_cost=transcript.max_cost,
             ),
             self._queued,
         )

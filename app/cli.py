@@ -27,8 +27,8 @@ from oi_tui.app.subcommands.sessions import sessions
 
 EXIT_CODES = """\
 Exit codes: 0 done; 1 error; 2 wrong flag or settings; 3 the model failed; 4 the kernel failed or there is no
-sandbox; 5 the session could not be read or written; 6 no embedded model; 7 refused or stopped; 8 step cap or
-repetition; 130 interrupted."""
+sandbox; 5 the session could not be read or written; 6 no embedded model; 7 refused or stopped; 8 step cap, budget
+or repetition; 130 interrupted."""
 
 TRUE = ("1", "true", "yes", "on")
 

@@ -11,8 +11,21 @@ from typing import NamedTuple, get_args
 from textual.binding import Binding, BindingType
 
 from oi_tui.app.engine.values import ApprovalMode, Value
-from oi_tui.app.engine.verbs import AnyVerb, Clear, FindModels, Restart, Retry, Run, SetApproval, Submit, UseModel
+from oi_tui.app.engine.verbs import (
+    AnyVerb,
+    Clear,
+    FindModels,
+    Restart,
+    Retry,
+    Run,
+    SetApproval,
+    SetBudget,
+    Submit,
+    UseModel,
+)
 
+_MONEY = re.compile(r"\$?(\d{1,9}(?:\.\d{0,12})?|\.\d{1,12})")
+_TOKENS = re.compile(r"(\d{1,12}) ?(k)? ?tokens?")
 _MENTION = re.compile(r'(?<!\S)@(?:"([^"\n]+)"|(\S+))')
 
 
@@ -46,6 +59,19 @@ def _set_approval(argument: str) -> AnyVerb:
     raise WrongArgument("Say /approve ask, /approve auto or /approve never.")
 
 
+def _set_budget(argument: str) -> AnyVerb:
+    if not argument:
+        return SetBudget()
+    if argument == "off":
+        return SetBudget(max_cost=0.0, max_tokens=0)
+    money, tokens = _MONEY.fullmatch(argument), _TOKENS.fullmatch(argument)
+    if money and float(money[1]):
+        return SetBudget(max_cost=float(money[1]))
+    if tokens and int(tokens[1]):
+        return SetBudget(max_tokens=int(tokens[1]) * (1000 if tokens[2] else 1))
+    raise WrongArgument("Say /budget 2 for two dollars, /budget 50000 tokens, or /budget off.")
+
+
 COMMANDS: tuple[Command, ...] = (
     Command("help", "Help", "Keys and commands", key="f1", slash="help", action="app.help"),
     Command(
@@ -55,6 +81,10 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "approve", "Approval mode", "Who decides about code: ask you, auto (all runs), never (nothing runs)",
         slash="approve", argument="ask|auto|never", verb=_set_approval,
+    ),
+    Command(
+        "budget", "Budget", "What this session may cost; alone, what it has cost", slash="budget",
+        argument="[USD|N tokens|off]", verb=_set_budget,
     ),
     Command(
         "restart", "Restart the kernels", "Fresh kernels: variables are lost, the conversation stays", slash="restart",

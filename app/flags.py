@@ -30,6 +30,9 @@ class Flags(NamedTuple):
     approve: str | None = None
     sandbox: str | None = None
     max_steps: int | None = None
+    max_cost: float | None = None
+    max_tokens: int | None = None
+    complete: bool | None = None
     cwd: Path | None = None
     profile: str | None = None
 
@@ -39,7 +42,13 @@ class Flags(NamedTuple):
             raise SettingsError(f"--yes and --approve {self.approve} contradict each other.")
         approve = "auto" if self.yes else self.approve
         model = {"name": self.model, "api_base": self.api_base}
-        loop = {"approve": approve, "max_steps": self.max_steps}
+        loop = {
+            "approve": approve,
+            "max_steps": self.max_steps,
+            "max_cost": self.max_cost,
+            "max_tokens": self.max_tokens,
+            "complete": self.complete or None,
+        }
         given = {"model": _given(model), "loop": _given(loop), "sandbox": _given({"mode": self.sandbox})}
         loaded = load_layers(config_dir(), environ=os.environ, flags=given, profile=self.profile)
         if loaded.settings.model.api_base and not loaded.settings.model.name:
@@ -80,6 +89,9 @@ def common(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--profile", type=words, metavar="NAME", help="Settings from profiles/NAME.toml."),
         click.option("--cwd", type=folder, metavar="DIR", help="Folder that code works in. Default: here."),
+        click.option("--complete", is_flag=True, help="Insist until the model says that it is done, or cannot be."),
+        click.option("--max-tokens", type=click.IntRange(min=0), metavar="N", help="Tokens of one session."),
+        click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="US dollars of one session."),
         click.option("--max-steps", type=click.IntRange(min=1), metavar="N", help="Model answers in one turn."),
         click.option(
             "--approve",

@@ -47,6 +47,7 @@ EXIT_CODES: dict[StopReason, int] = {
     "refused": 7,
     "stopped": 7,
     "step_cap": 8,
+    "budget": 8,
     "repeated": 8,
     "interrupted": 130,
 }

@@ -30,6 +30,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     kernels: tuple[tuple[str, KernelState], ...] = ()
     usage: Usage = Usage()
     context_window: int | None = None
+    max_cost: float = 0.0
+    """US dollars that the session may cost, 0 is no limit."""
 
 
 _SYMBOLS: dict[KernelState, str] = {
@@ -96,7 +98,11 @@ def parts(status: Status) -> list[Part]:
     if usage.input_tokens or usage.output_tokens:
         about = "~" if usage.estimated else ""
         found.append(Part(f"{about}↑{_count(usage.input_tokens)} ↓{_count(usage.output_tokens)}", 5, right=True))
-        found.append(Part(_money(usage.cost), 6, right=True))
+        if status.max_cost:
+            spent = f"{_money(usage.priced)} of {_money(status.max_cost)}"
+            found.append(Part(spent, 3, right=True))
+        else:
+            found.append(Part(_money(usage.cost), 6, right=True))
     for language, state in status.kernels:
         style = "$error" if state == "dead" else "$accent" if state == "busy" else "$dim"
         rank = 4 if state in ("idle", "cold") else 2

@@ -39,6 +39,7 @@ StopReason = Literal[
     "interrupted",  # the person broke the turn off
     "stopped",  # the person answered a question with "stop"
     "step_cap",
+    "budget",  # the money or the tokens of this session are spent
     "repeated",  # the same code or the same traceback again
     "refused",  # nobody may decide here (approval mode "never"), or the run was refused without a reason
     "model_error",
@@ -312,7 +313,7 @@ class KernelChanged(Event, frozen=True, kw_only=True, tag=True):
 
 
 class SettingsChanged(Event, frozen=True, kw_only=True, tag=True):
-    """Model or approval mode of the session are others now."""
+    """Model, approval mode or budget of the session are others now."""
 
     model: str
     approval: ApprovalMode
@@ -320,6 +321,10 @@ class SettingsChanged(Event, frozen=True, kw_only=True, tag=True):
     """Tokens that the model takes, None if unknown."""
     api_base: str = ""
     """Server that was named for it; a resumed session asks no other one."""
+    max_cost: float = 0.0
+    """US dollars that the session may cost, 0 is no limit."""
+    max_tokens: int = 0
+    """Tokens that it may use, 0 is no limit."""
 
 
 class NoticeAdded(Event, frozen=True, kw_only=True, tag=True):

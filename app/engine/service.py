@@ -42,6 +42,7 @@ from oi_tui.app.engine.verbs import (
     Retry,
     Run,
     SetApproval,
+    SetBudget,
     Submit,
     UseModel,
 )
@@ -113,6 +114,9 @@ class Engine:
                 sitting.chooser.use(verb)
             case SetApproval():
                 sitting.emit(sitting.session.set_approval(verb.mode))
+            case SetBudget():
+                for event in sitting.session.set_budget(verb):
+                    sitting.emit(event)
             case FindModels():
                 sitting.chooser.find()
             case FetchModel():

@@ -44,6 +44,12 @@ class LoopSection(Section, frozen=True, kw_only=True):
     """Model answers in one turn."""
     max_repeats: Annotated[int, msgspec.Meta(ge=1)] = 2
     """The same code this often in one turn is asked about (or ends the turn where nobody can be asked)."""
+    max_cost: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    """US dollars that one session may cost: no further request is sent then; 0 is no limit."""
+    max_tokens: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Tokens, in and out, that one session may use; 0 is no limit."""
+    complete: bool = False
+    """Insist, up to `max_steps`, until the model says that the task is done or impossible, or that it needs input."""
     output_to_model: Annotated[int, msgspec.Meta(ge=1000)] = 12_000
     """Characters of one run's output that go to the model: head and tail, with the count of what was left out."""
 

@@ -56,6 +56,8 @@ class Usage(Value, frozen=True, kw_only=True):
     output_tokens: int = 0
     cost: float | None = 0.0
     """US dollars; None as soon as one step had an unknown price."""
+    priced: float = 0.0
+    """US dollars of the steps whose price is known."""
     estimated: bool = False
     last_input_tokens: int = 0
     """Input tokens of the latest step: how full the context is."""
@@ -67,6 +69,7 @@ class Usage(Value, frozen=True, kw_only=True):
             input_tokens=self.input_tokens + step.input_tokens,
             output_tokens=self.output_tokens + step.output_tokens,
             cost=(self.cost or 0.0) + (step.cost or 0.0) if known else None,
+            priced=self.priced + (step.cost or 0.0),
             estimated=self.estimated or step.estimated,
             last_input_tokens=step.input_tokens,
         )
@@ -84,6 +87,7 @@ class Transcript:
         self.context_window: int | None = None
         self.api_base = ""
         self.approval: ApprovalMode = "ask"
+        self.max_cost, self.max_tokens = 0.0, 0
         self.session_id = ""
         self.cwd = ""
         self.turn_open = False
@@ -222,6 +226,7 @@ class Transcript:
             case SettingsChanged():
                 self.model, self.approval = event.model, event.approval
                 self.context_window, self.api_base = event.context_window, event.api_base
+                self.max_cost, self.max_tokens = event.max_cost, event.max_tokens
                 return ()
             case NoticeAdded():
                 return self._add(

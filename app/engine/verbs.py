@@ -106,6 +106,14 @@ class SetApproval(Verb, frozen=True, kw_only=True, tag=True):
     mode: ApprovalMode
 
 
+class SetBudget(Verb, frozen=True, kw_only=True, tag=True):
+    """Other limits for this session, from the next request on; without any, they and what is spent are told."""
+
+    max_cost: float | None = None
+    """US dollars; 0 is no limit, None leaves it as it is."""
+    max_tokens: int | None = None
+
+
 class FindModels(Verb, frozen=True, kw_only=True, tag=True):
     """Look for keys, local servers and embedded models; answered with `ModelsFound`."""
 
@@ -182,6 +190,7 @@ AnyVerb = (
     | Clear
     | UseModel
     | SetApproval
+    | SetBudget
     | FindModels
     | FetchModel
     | CancelFetch

@@ -88,6 +88,16 @@ def test_standard_input_is_data(clean_env: dict[str, str], openai_server: OpenAI
     assert path.read_bytes() == b"one\ntwo\n"
 
 
+def test_l11_l13_a_spent_budget_ends_even_what_must_be_completed_with_exit_code_eight(
+    openai_server: OpenAIServer, clean_env: dict[str, str], tmp_path: Path
+) -> None:
+    openai_server.script(Turn(text="I am thinking about it."))
+    done = oi_tui(clean_env, "run", *on(openai_server), "--complete", "--max-tokens", "1", "add", cwd=tmp_path)
+    assert done.returncode == 8
+    assert b"Stopped before the next request: this session has spent" in done.stderr
+    assert len(openai_server.requests) == 1
+
+
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [

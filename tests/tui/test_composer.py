@@ -8,7 +8,7 @@ from textual import events
 
 from oi_tui.app.engine.events import ProseFinished, ProseStarted, TurnEnded, TurnStarted
 from oi_tui.app.engine.settings import ScreenSection, Settings
-from oi_tui.app.engine.verbs import Clear, FindModels, Restart, Retry, Run, SetApproval, Submit, UseModel
+from oi_tui.app.engine.verbs import Clear, FindModels, Restart, Retry, Run, SetApproval, SetBudget, Submit, UseModel
 from oi_tui.widgets.composer import Composer, PromptArea
 
 
@@ -156,6 +156,10 @@ async def test_a_prompt_during_a_turn_is_sent_and_shown_as_queued(play):
         ("/model gpt-5", UseModel(name="gpt-5")),
         ("/model", FindModels()),
         ("/approve auto", SetApproval(mode="auto")),
+        ("/budget", SetBudget()),
+        ("/budget $0.50", SetBudget(max_cost=0.5)),
+        ("/budget 50k tokens", SetBudget(max_tokens=50_000)),
+        ("/budget off", SetBudget(max_cost=0.0, max_tokens=0)),
         ("/restart", Restart()),
         ("/restart python", Restart(language="python")),
         ("/clear", Clear()),
@@ -170,7 +174,7 @@ async def test_the_first_character_says_what_a_line_is(play, typed, verb):
         assert await stage.engine.heard(1) == [verb]
 
 
-@pytest.mark.parametrize("typed", ["/nonsense", "/approve maybe", "/theme nowhere", "/r"])
+@pytest.mark.parametrize("typed", ["/nonsense", "/approve maybe", "/budget much", "/budget 0", "/theme nowhere", "/r"])
 async def test_a_command_that_cannot_be_followed_is_explained_and_not_sent(play, typed):
     async with play() as stage:
         area(stage).fill(typed)

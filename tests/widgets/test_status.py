@@ -15,15 +15,19 @@ OPEN = SandboxSection(mode="danger-full-access")
 
 def line(width: int, sandbox: SandboxSection = USUAL, policy: PolicySection | None = None, **more: Any) -> str:
     """What stands there at this width, with everything else going on."""
+    told: dict[str, Any] = {
+        "activity": "waiting for you",
+        "usage": Usage(input_tokens=31_000, output_tokens=4_200, last_input_tokens=900),
+        **more,
+    }
     status = Status(
         model="some-provider/a-model-with-quite-a-long-name",
         floor=holding(policy or PolicySection(), sandbox),
         sandbox=sandbox_in_words(sandbox),
         exposed=sandbox.mode == "danger-full-access",
         kernels=(("python", "busy"), ("shell", "idle")),
-        usage=Usage(input_tokens=31_000, output_tokens=4_200, last_input_tokens=900),
         context_window=4000,
-        **{"activity": "waiting for you", **more},
+        **told,
     )
     return laid_out(parts(status), width).plain
 
@@ -67,3 +71,9 @@ def test_the_mode_that_is_shown_is_the_stricter_of_two(policy: PolicySection, ap
 def test_the_mode_auto_without_a_sandbox_asks_and_says_so() -> None:
     for sandbox in (OPEN, SandboxSection(network="full")):
         assert " · asks first · " in line(120, sandbox, PolicySection(mode="auto"), approval="auto")
+
+
+def test_l11_a_budget_stands_beside_what_is_spent() -> None:
+    usage = Usage(input_tokens=100, output_tokens=10, cost=None, priced=0.12)
+    assert line(160, usage=usage, max_cost=1.0).count("$0.12 of $1.00") == 1
+    assert "$?" in line(160, usage=usage)

@@ -50,6 +50,14 @@ class Answer:
             case AnswerEnded():
                 self.truncated = delta.reason == "length"
 
+    @property
+    def remark(self) -> tuple[str, str] | None:
+        """What the person should know of it, and what to do."""
+        if self.truncated:
+            title = "The answer was cut: the model reached its limit of output tokens."
+            return title, "Type /retry to let it go on."
+        return ("The model answered with nothing.", "Type /retry to ask again.") if self.empty else None
+
     def close(self, *, complete: bool) -> Iterator[AnyEvent]:
         """The answer is over; what was broken off (also by the token limit) is marked so."""
         complete = complete and not self.truncated

@@ -13,6 +13,7 @@ import msgspec
 
 from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.chat import ChatMessage, ToolCall
+from oi_tui.app.engine.loop import completion
 from oi_tui.app.engine.mime import UNTRUSTED, pictures, report
 from oi_tui.app.engine.redaction import Redactor
 from oi_tui.app.engine.text import safe_text
@@ -56,10 +57,11 @@ class _Told(NamedTuple):
 class Conversation:
     """The messages of one session. A block is looked through once, however many requests it is part of."""
 
-    def __init__(self, redactor: Redactor, output_limit: int) -> None:
-        """`output_limit`: characters of one run's output."""
+    def __init__(self, redactor: Redactor, output_limit: int, *, insist: bool = False) -> None:
+        """`output_limit`: characters of one run's output. `insist`: an answer without code is not the end."""
         self._redactor = redactor
         self._limit = output_limit
+        self._insist = insist
         self._told: dict[str, _Told] = {}
         """By the first block of a group."""
 
@@ -74,13 +76,14 @@ class Conversation:
             group = tuple(neighbours)
             known = self._told.get(group[0].id)
             if known is None or not known.is_of(group, images):
-                teller = _Teller(self._redactor, self._limit, images)
-                messages = tuple(teller.messages(list(group)))
-                known = _Told(group, images, messages, {name: tuple(found) for name, found in teller.withheld.items()})
+                teller = _Teller(self._redactor, self._limit, images, completion.NEXT if self._insist else NEXT)
+                said = tuple(teller.messages(list(group)))
+                known = _Told(group, images, said, {name: tuple(found) for name, found in teller.withheld.items()})
             told[group[0].id] = known
         self._told = told  # what was forgotten is forgotten here too
         first = ChatMessage(role="system", text=self._redactor.redact(safe_text(system)).text)
-        return tuple(_merged([first, *(message for known in told.values() for message in known.messages)]))
+        messages = [first, *(message for known in told.values() for message in known.messages)]
+        return tuple(_insisted(_merged(messages)) if self._insist else _merged(messages))
 
     @property
     def withheld(self) -> dict[str, tuple[str, ...]]:
@@ -99,11 +102,12 @@ def _group(block: Block) -> tuple[str, int | str]:
 class _Teller:
     """Puts blocks into words, and takes note of the secrets that were in them."""
 
-    def __init__(self, redactor: Redactor, limit: int, images: bool) -> None:
+    def __init__(self, redactor: Redactor, limit: int, images: bool, go_on: str) -> None:
         self.withheld: dict[str, list[str]] = {}
         self._redactor = redactor
         self._limit = limit
         self._images = images
+        self._go_on = go_on
 
     def messages(self, group: list[Block]) -> Iterator[ChatMessage]:
         """What is told of a prompt, of the person's own code, or of a whole answer and what its code gave."""
@@ -140,7 +144,7 @@ class _Teller:
                 self._result(code, f"{what} ({UNTRUSTED}):\n") for code, what in zip(fenced, which, strict=True)
             )
             failed = any(code.state == "error" for code in fenced)
-            yield ChatMessage(role="user", text=f"{results}\n\n{FAILED if failed else NEXT}", images=shown)
+            yield ChatMessage(role="user", text=f"{results}\n\n{FAILED if failed else self._go_on}", images=shown)
         elif shown:
             yield ChatMessage(role="user", text="The pictures that the code made:", images=shown)
 
@@ -209,3 +213,15 @@ def _merged(messages: Iterable[ChatMessage]) -> Iterator[ChatMessage]:
         waiting = message
     if waiting is not None:
         yield waiting
+
+
+def _insisted(messages: Iterable[ChatMessage]) -> Iterator[ChatMessage]:
+    """With what was, or is to be, said after each answer that neither ran code nor was answered by the person."""
+    last = ""
+    for message in messages:
+        if last == message.role == "assistant":
+            yield ChatMessage(role="user", text=completion.INSIST)
+        yield message
+        last = message.role
+    if last == "assistant":
+        yield ChatMessage(role="user", text=completion.INSIST)

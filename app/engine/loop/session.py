@@ -27,7 +27,9 @@ from oi_tui.app.engine.events import (
 )
 from oi_tui.app.engine.ids import new_id
 from oi_tui.app.engine.kernels.base import KernelSource
+from oi_tui.app.engine.loop import completion
 from oi_tui.app.engine.loop.answer import Answer
+from oi_tui.app.engine.loop.budget import Budget
 from oi_tui.app.engine.loop.decisions import Decisions, made
 from oi_tui.app.engine.loop.execution import Execution
 from oi_tui.app.engine.loop.guard import RepeatGuard
@@ -41,7 +43,7 @@ from oi_tui.app.engine.redaction import Redactor
 from oi_tui.app.engine.settings import LoopSection
 from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.values import ApprovalMode, Language, Level
-from oi_tui.app.engine.verbs import Decide
+from oi_tui.app.engine.verbs import Decide, SetBudget
 
 Events = AsyncGenerator[AnyEvent, None]
 
@@ -79,7 +81,8 @@ class Session:
         self._decisions = Decisions(settings.approve, can_ask=can_ask, policy=policy)
         self._clock = clock
         self._guard = RepeatGuard(settings.max_repeats)
-        self._conversation = Conversation(redactor or Redactor(), settings.output_to_model)
+        self._conversation = Conversation(redactor or Redactor(), settings.output_to_model, insist=settings.complete)
+        self._budget = Budget(settings.max_cost, settings.max_tokens)
         self._halt = Halt()
         self._execution: Execution | None = None
         self._end: TurnEnded | None = None
@@ -103,9 +106,15 @@ class Session:
 
     async def _turn(self) -> Events:
         for number in range(1, self.settings.max_steps + 1):
+            if (over := self._budget.exceeded(self.transcript.usage)) is not None:
+                yield self.notice(*over)
+                yield self._apply(TurnEnded(reason="budget", detail=over.title))
+                return
             async with aclosing(self._step(number)) as events:
                 async for event in events:
                     yield event
+            for remark in self._budget.remarks(self.transcript.usage):
+                yield self.notice(*remark)
             if self._end is not None:
                 yield self._apply(self._end)
                 return
@@ -162,6 +171,12 @@ class Session:
         self._decisions.mode = mode
         return self._settings_changed()
 
+    def set_budget(self, verb: SetBudget) -> tuple[AnyEvent, ...]:
+        """Other limits from the next request on; what they are is said."""
+        self._budget.change(verb.max_cost, verb.max_tokens)
+        told = self._budget.in_words(self.transcript.usage)
+        return self._settings_changed(), self.notice("info", told)
+
     def expect_model(self, name: str, api_base: str) -> AnyEvent:
         """Another model, on this server if one was named, is being opened: `ready` waits for it."""
         self._model_name, self._api_base = name, api_base
@@ -179,6 +194,8 @@ class Session:
                 approval=self._decisions.mode,
                 context_window=self.model.context_window if self.model is not None else None,
                 api_base=self._api_base,
+                max_cost=self._budget.cost,
+                max_tokens=self._budget.tokens,
             )
         )
 
@@ -218,7 +235,8 @@ class Session:
             self._stop("interrupted", "Interrupted by you.")
             return
         if not proposed:
-            self._stop("done")
+            blocks, step = self.transcript.blocks, self.transcript.step
+            self._end = self._end or completion.end_of(blocks, step, insist=self.settings.complete)
             return
         async with aclosing(self._settle_all(proposed)) as events:
             async for event in events:
@@ -253,14 +271,8 @@ class Session:
             yield self._apply(event)
         if failure is not None:
             raise failure
-        if answer.truncated:
-            yield self.notice(
-                "warning",
-                "The answer was cut: the model reached its limit of output tokens.",
-                hint="Type /retry to let it go on.",
-            )
-        elif answer.empty and not self._halt.is_asked():
-            yield self.notice("warning", "The model answered with nothing.", hint="Type /retry to ask again.")
+        if (remark := answer.remark) and not (answer.empty and self._halt.is_asked()):
+            yield self.notice("warning", *remark)
 
     # -- deciding and running ------------------------------------------------------------------------
 
@@ -366,7 +378,7 @@ class Session:
         if self._end is None:
             self._end = TurnEnded(reason=reason, detail=detail)
 
-    def notice(self, level: Level, title: str, *, hint: str = "", details: str = "") -> AnyEvent:
+    def notice(self, level: Level, title: str, hint: str = "", *, details: str = "") -> AnyEvent:
         """Something to say that belongs in the transcript."""
         return self._apply(NoticeAdded(block_id=new_id(), level=level, title=title, hint=hint, details=details))
 

@@ -36,6 +36,8 @@ def code(source: str = "x = 1", **fields: Any) -> CodeBlock:
         (code(state="interrupted"), " ■ python · 1 line · interrupted"),
         (code(state="died"), " ✗ python · 1 line · the kernel ended"),
         (code(state="cut"), " ■ python · 1 line · broken off, not run"),
+        (code(state="ok", withheld=("A", "A")), " ✓ python · 1 line · 2 secrets withheld from the model"),
+        (code(state="ok", withheld=("A",)), " ✓ python · 1 line · 1 secret withheld from the model"),
         (code(state="ok", author="user"), " ✓ python · 1 line · typed by you"),
         (code(state="ok", rerun="running"), " ✓ python · 1 line · runs again"),
         (code(state="ok", rerun="same"), " ✓ python · 1 line · run again: the same"),
