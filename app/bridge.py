@@ -6,6 +6,7 @@ until the person wants a new one.
 """
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Protocol, assert_never
 
@@ -35,11 +36,13 @@ from oi_tui.app.engine.events import (
 from oi_tui.app.engine.policy.modes import holding
 from oi_tui.app.engine.protocol import (
     Batch,
+    DraftKept,
     Failed,
     FetchEnded,
     FetchProgressed,
     Hello,
     ModelsFound,
+    PromptsFound,
     Reply,
     SessionEdited,
     SessionExported,
@@ -51,12 +54,12 @@ from oi_tui.app.engine.protocol import (
 from oi_tui.app.engine.settings import Settings, sandbox_in_words
 from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.values import Level
-from oi_tui.app.engine.verbs import AnyVerb, FindModels, Fork, Inspect, Open, Submit
+from oi_tui.app.engine.verbs import AnyVerb, FindModels, Fork, Inspect, KeepDraft, Open, Submit
 from oi_tui.widgets.status import Status
 
 _DEFAULTS = Settings()
 
-Answer = ModelsFound | FetchProgressed | FetchEnded | VariablesFound | VariableSeen
+Answer = ModelsFound | FetchProgressed | FetchEnded | VariablesFound | VariableSeen | PromptsFound | DraftKept
 AboutSessions = SessionsFound | SessionSeen | SessionEdited | SessionExported | Failed
 """`Failed` may be about something else: it does not say what was asked."""
 
@@ -131,7 +134,7 @@ class Bridge:
     def send(self, verb: AnyVerb) -> None:
         """Ask the engine for something; verbs arrive in the order in which they were sent."""
         if self.stopped:
-            self._notice("warning", "The engine is not running.", "Press ctrl+r to start it again.")
+            self._notice("warning", "The engine is not running.", "Press f5 to start it again.")
             return
         if isinstance(verb, Submit):
             self._queued = self._queued + 1 if self.transcript.turn_open else 0
@@ -167,6 +170,10 @@ class Bridge:
         """Let the engine save and end."""
         self._closing = True
         if self._client is not None:
+            while not self._verbs.empty():  # what nobody else would tell: the draft
+                if isinstance(verb := self._verbs.get_nowait(), KeepDraft):
+                    with contextlib.suppress(EngineLost):
+                        await self._client.send(verb)
             await self._client.close()
         self._again.set()
 
@@ -225,7 +232,7 @@ class Bridge:
         if self.transcript.turn_open:
             self._apply([TurnEnded(reason="engine_lost")])
         self._activity = "engine stopped"
-        hint = "Press ctrl+r to start it again; the conversation is kept."
+        hint = "Press f5 to start it again; the conversation is kept."
         self._notice("error", title, hint, detail)
 
     # -- replies ---------------------------------------------------------------------------------------------
@@ -244,6 +251,8 @@ class Bridge:
                 self._notice("error", reply.title, reply.hint, reply.details)
                 self._view.show_sessions(reply)
             case ModelsFound() | FetchProgressed() | FetchEnded() | VariablesFound() | VariableSeen():
+                self._view.show(reply)
+            case PromptsFound() | DraftKept():
                 self._view.show(reply)
             case SessionsFound() | SessionSeen() | SessionEdited() | SessionExported():
                 self._view.show_sessions(reply)

@@ -92,12 +92,16 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "rebuild", "Rebuild variables", "Run chosen code of this session again, in fresh kernels", slash="rebuild",
-        action="screen.rebuild",
+        action="screen.part('rebuild')",
     ),
     Command("clear", "Clear", "Forget the conversation and the kernels' state", slash="clear", verb=lambda _: Clear()),
     Command("retry", "Go on", "Go on where the last turn ended", slash="retry", verb=lambda _: Retry()),
     Command("theme", "Theme", "Other colours", slash="theme", argument="NAME", action="app.use_theme"),
     Command("editor", "Open the editor", "Write the prompt in $EDITOR", key="ctrl+g", action="screen.edit_external"),
+    Command(
+        "recall", "Earlier prompts", "Find a prompt of any session by words in it", key="ctrl+r", slash="history",
+        action="screen.part('recall')",
+    ),
     Command(
         "interrupt", "Interrupt", "Stop the cell that runs; twice within a second, the turn; else one step back",
         key="escape", action="screen.step_back",
@@ -107,16 +111,16 @@ COMMANDS: tuple[Command, ...] = (
         action="screen.switch_focus",
     ),
     Command(
-        "engine", "Start the engine again", "After it was lost, on the same session", key="ctrl+r",
+        "engine", "Start the engine again", "After it was lost, on the same session", key="f5",
         action="screen.restart_engine",
     ),
     Command(
         "variables", "Variables", "What the kernel holds, beside the timeline; again: into it; again: away", key="f2",
-        slash="variables", action="screen.panel('variables')",
+        slash="variables", action="screen.part('variables')",
     ),
     Command(
         "sessions", "Sessions", "Past sessions: find, go on, fork, rename, export; again: away", key="ctrl+b,f3",
-        slash="sessions", action="screen.panel('sessions')",
+        slash="sessions", action="screen.part('sessions')",
     ),
     Command(
         "mouse", "Mouse on or off", "Off, the terminal selects text by itself", key="f4", slash="mouse",

@@ -26,6 +26,7 @@ from oi_tui.app.engine.settings import Settings
 from oi_tui.app.engine.text import safe_text
 from oi_tui.app.engine.verbs import Submit
 from oi_tui.app.probing_driver import ProbingDriver, TerminalKnown
+from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.chat import ChatScreen
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.terminal_probe import Known, Window, graphics, window_size
@@ -204,5 +205,6 @@ class OiTui(App[None]):
             await self._leave()
 
     async def _leave(self, code: int = 0) -> None:
+        self.chat.query_one(Bottom).keep_draft()
         await self.chat.bridge.close()
         self.exit(return_code=code)

@@ -19,14 +19,23 @@ from oi_tui.app.engine.errors import OiTuiError, SettingsError
 from oi_tui.app.engine.export import export_session
 from oi_tui.app.engine.outbox import Send
 from oi_tui.app.engine.outputs import Output, StreamOutput
-from oi_tui.app.engine.protocol import Reply, SessionEdited, SessionExported, SessionSeen, SessionsFound, failed
+from oi_tui.app.engine.protocol import (
+    PromptsFound,
+    Reply,
+    SessionEdited,
+    SessionExported,
+    SessionSeen,
+    SessionsFound,
+    failed,
+)
+from oi_tui.app.engine.sessions import PastPrompt
 from oi_tui.app.engine.store import Store
 from oi_tui.app.engine.transcript import Transcript
-from oi_tui.app.engine.verbs import EditSession, ExportSession, FindSessions, PreviewSession
+from oi_tui.app.engine.verbs import EditSession, ExportSession, FindPrompts, FindSessions, PreviewSession
 
 _log = logging.getLogger(__name__)
 
-LibraryVerb = FindSessions | PreviewSession | EditSession | ExportSession
+LibraryVerb = FindSessions | PreviewSession | EditSession | ExportSession | FindPrompts
 
 RECORDS = 2_000
 """Sessions that one answer lists; a search finds the others."""
@@ -35,6 +44,9 @@ HITS = 100
 
 PREVIEW_BLOCKS, PREVIEW_TEXT, PREVIEW_OUTPUT = 40, 2_000, 600
 """Blocks of a preview, characters of each text in it, and of what a run printed."""
+
+PROMPTS, PROMPTS_READ, PAGE = 200, 20_000, 500
+"""Prompts of one answer, those that are looked at for it at most, and how many at a time."""
 
 UPKEEP = 0.05
 """Seconds at a time for what can wait; a question that comes meanwhile is answered next."""
@@ -51,11 +63,14 @@ class Library:
         self._store: Store | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._newest: FindSessions | None = None
+        self._newest_prompts: FindPrompts | None = None
 
     def follow(self, verb: LibraryVerb) -> None:
         """Answer this when what was asked before is answered."""
         if isinstance(verb, FindSessions):
             self._newest = verb
+        if isinstance(verb, FindPrompts):
+            self._newest_prompts = verb
         self._begin(self._answer(verb))
 
     def tidy(self) -> None:
@@ -123,6 +138,8 @@ class Library:
                 )
             case ExportSession():
                 return _exported(store, verb)
+            case FindPrompts():
+                return _prompts(store, verb) if verb is self._newest_prompts else None
             case _:
                 assert_never(verb)
 
@@ -133,6 +150,22 @@ def _found(store: Store, verb: FindSessions) -> SessionsFound:
         return SessionsFound(archived=verb.archived, sessions=records[:RECORDS], cut=len(records) > RECORDS)
     hits = store.search(verb.query, archived=verb.archived, limit=HITS + 1)
     return SessionsFound(query=verb.query, archived=verb.archived, hits=hits[:HITS], cut=len(hits) > HITS)
+
+
+def _prompts(store: Store, verb: FindPrompts) -> PromptsFound:
+    words = verb.query.casefold().split()
+    found: dict[str, PastPrompt] = {}
+    before: int | None = None
+    for _ in range(0, PROMPTS_READ, PAGE):
+        page = store.prompts(PAGE, before)
+        for prompt in page:
+            text = prompt.text.casefold()
+            if all(word in text for word in words):
+                found.setdefault(prompt.text.strip(), prompt)
+        if len(page) < PAGE or len(found) >= PROMPTS:
+            break
+        before = page[-1].place
+    return PromptsFound(query=verb.query, prompts=tuple(found.values())[:PROMPTS])
 
 
 def _seen(store: Store, session_id: str) -> SessionSeen:

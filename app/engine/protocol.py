@@ -14,7 +14,7 @@ import msgspec
 from oi_tui.app.engine.blocks import Block
 from oi_tui.app.engine.errors import OiTuiError
 from oi_tui.app.engine.events import AnyEvent
-from oi_tui.app.engine.sessions import Hit, SessionRecord
+from oi_tui.app.engine.sessions import Hit, PastPrompt, SessionRecord
 from oi_tui.app.engine.settings import Settings
 from oi_tui.app.engine.values import Language, Value
 from oi_tui.app.engine.variables import Telling, Variable
@@ -154,6 +154,19 @@ class SessionExported(Value, frozen=True, kw_only=True, tag=True):
     """Absolute."""
 
 
+class PromptsFound(Value, frozen=True, kw_only=True, tag=True):
+    """Answer to `FindPrompts`: each text once, the newest first."""
+
+    query: str = ""
+    prompts: tuple[PastPrompt, ...] = ()
+
+
+class DraftKept(Value, frozen=True, kw_only=True, tag=True):
+    """What was being typed in this folder when the program last ended; comes once, if there is something."""
+
+    text: str
+
+
 class Failed(Value, frozen=True, kw_only=True, tag=True):
     """The engine cannot go on, or a verb could not be followed; `fatal` when it ends now."""
 
@@ -187,6 +200,8 @@ Reply = (
     | SessionSeen
     | SessionEdited
     | SessionExported
+    | PromptsFound
+    | DraftKept
     | Failed
 )
 Request = Hello | Configure | AnyVerb

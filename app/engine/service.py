@@ -14,7 +14,7 @@ from oi_tui.app.engine.ids import new_id
 from oi_tui.app.engine.library import Library, LibraryVerb
 from oi_tui.app.engine.outbox import Send
 from oi_tui.app.engine.policy.decide import Policy
-from oi_tui.app.engine.protocol import Configure, Failed, Reply, failed
+from oi_tui.app.engine.protocol import Configure, DraftKept, Failed, Reply, failed
 from oi_tui.app.engine.redaction import Redactor
 from oi_tui.app.engine.sitting import ClosableKernels, Past, Sitting
 from oi_tui.app.engine.store import Store
@@ -30,10 +30,12 @@ from oi_tui.app.engine.verbs import (
     ExportSession,
     FetchModel,
     FindModels,
+    FindPrompts,
     FindSessions,
     Fork,
     Inspect,
     Interrupt,
+    KeepDraft,
     Open,
     Peek,
     PreviewSession,
@@ -129,9 +131,12 @@ class Engine:
                 sitting.inspector.peek(verb.name)
             case Fork():
                 await self._fork(sitting, verb)
-            case FindSessions() | PreviewSession() | EditSession() | ExportSession():
+            case FindSessions() | PreviewSession() | EditSession() | ExportSession() | FindPrompts():
                 sitting.write_down()
                 self._ask_library(verb)
+            case KeepDraft():
+                if self._store is not None:
+                    self._store.remember(self._draft_key, verb.text)
             case Close():
                 await self.close()
             case _:
@@ -168,6 +173,12 @@ class Engine:
             await left.end("Another session was opened.")
             await self._renew()
         await self._sit(session_id, past, model, replay=left is not None)
+        if left is None and self._store is not None and (draft := self._store.recall(self._draft_key)):
+            await self._send(DraftKept(text=draft))
+
+    @property
+    def _draft_key(self) -> str:
+        return f"draft:{self._setup.cwd}"
 
     async def _fork(self, sitting: Sitting, verb: Fork) -> None:
         """Another session that begins as this one did; the kernels stay as they are, and so does the model."""

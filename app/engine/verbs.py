@@ -174,6 +174,18 @@ class ExportSession(Verb, frozen=True, kw_only=True, tag=True):
     """Whether pictures are kept."""
 
 
+class FindPrompts(Verb, frozen=True, kw_only=True, tag=True):
+    """Prompts of all sessions in which these words stand, the newest first; answered with `PromptsFound`."""
+
+    query: str = ""
+
+
+class KeepDraft(Verb, frozen=True, kw_only=True, tag=True):
+    """What is being typed and not sent; told again (`DraftKept`) when the program next starts in this folder."""
+
+    text: str
+
+
 class Close(Verb, frozen=True, kw_only=True, tag=True):
     """Save, end kernels and model server, and end."""
 
@@ -202,5 +214,7 @@ AnyVerb = (
     | PreviewSession
     | EditSession
     | ExportSession
+    | FindPrompts
+    | KeepDraft
     | Close
 )

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.widgets import Input
+from textual.widgets import Input, TextArea
 
 from oi_tui.app.bridge import Bridge
 from oi_tui.app.engine.blocks import Block, CodeBlock
@@ -13,6 +13,7 @@ from oi_tui.app.engine.verbs import Answer, Decide
 from oi_tui.widgets.composer import Composer, PromptArea
 
 if TYPE_CHECKING:  # these take their time to load, and the first frame does without them
+    from oi_tui.app.screens.recall import Recall
     from oi_tui.widgets.approval import ApprovalPanel
     from oi_tui.widgets.question import QuestionPanel
 
@@ -28,16 +29,17 @@ class Bottom(Vertical):
         self._bridge = bridge
         self._approval: ApprovalPanel | None = None
         self._question: QuestionPanel | None = None
+        self._recall: Recall | None = None
 
     def compose(self) -> ComposeResult:
         """At first there is nothing to ask."""
         yield Composer(id="composer")
 
-    async def add(self, approval: "ApprovalPanel", question: "QuestionPanel") -> None:
-        """The two that ask."""
+    async def add(self, approval: "ApprovalPanel", question: "QuestionPanel", recall: "Recall") -> None:
+        """The two that ask, and what is told of every change of the text."""
         approval.display = question.display = False
         await self.mount(approval, question)
-        self._approval, self._question = approval, question
+        self._approval, self._question, self._recall = approval, question, recall
         self.fit()
 
     def ask(self, decision: DecisionRequested | None, question: InputRequested | None) -> None:
@@ -74,6 +76,16 @@ class Bottom(Vertical):
     def step_back(self) -> bool:
         """One level back inside the question about code; False if it is at its first."""
         return self._approval is not None and self._approval.step_back()
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        """A draft is not lost; an editor of code in the question is none."""
+        if self._recall is not None and isinstance(event.text_area, PromptArea):
+            self._recall.typed()
+
+    def keep_draft(self) -> None:
+        """What is typed and not sent is to be there again next time."""
+        if self._recall is not None:
+            self._recall.keep()
 
     def on_approval_panel_decided(self, event: "ApprovalPanel.Decided") -> None:
         """The answer to the question about code."""

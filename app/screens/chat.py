@@ -22,7 +22,7 @@ from oi_tui.app.client import Connect
 from oi_tui.app.commands import Typed, WrongArgument, bindings, meaning, slash_command
 from oi_tui.app.engine.blocks import Block, UserBlock
 from oi_tui.app.engine.events import DecisionRequested, InputRequested
-from oi_tui.app.engine.protocol import ModelsFound, VariableSeen, VariablesFound
+from oi_tui.app.engine.protocol import DraftKept, ModelsFound, PromptsFound, VariableSeen, VariablesFound
 from oi_tui.app.engine.settings import Settings
 from oi_tui.app.engine.text import safe_text
 from oi_tui.app.engine.verbs import Interrupt
@@ -37,9 +37,7 @@ from oi_tui.widgets.welcome import Welcome
 
 if TYPE_CHECKING:  # these take their time to load, and the first frame does without them
     from oi_tui.app.screens.parts import Parts
-    from oi_tui.app.screens.sessions_pane import SessionsPanel
     from oi_tui.app.screens.setup import SetupScreen
-    from oi_tui.app.screens.variables import VariablesPanel
 
 WIDE = 100
 """Columns from which on the variables stand beside the timeline; on a narrower screen they lie over it."""
@@ -98,10 +96,18 @@ class ChatScreen(Screen[None]):
         await asyncio.to_thread(import_module, "oi_tui.app.screens.parts")
         from oi_tui.app.screens.parts import Parts
 
-        parts = Parts.make(self.bridge, self._settings.screen, self._graphics, self.palette, self._arming, self._clock)
+        parts = Parts.make(
+            self.bridge,
+            self._settings.screen,
+            self._graphics,
+            self.palette,
+            self._arming,
+            self._clock,
+            self.query_one(PromptArea),
+        )
         await self.query_one("#upper").mount(parts.pane, parts.preview, parts.variables)
         await self.query_one("#upper").mount(parts.sessions, before=0)
-        await self.query_one(Bottom).add(parts.approval, parts.question)
+        await self.query_one(Bottom).add(parts.approval, parts.question, parts.recall)
         self._parts = parts
         self.set_graphics(self._graphics)  # the terminal may have answered meanwhile
         parts.set_palette(self.palette)
@@ -171,7 +177,7 @@ class ChatScreen(Screen[None]):
         elif self._parts is not None and self._parts.sessions.has_focus_within:
             hint = ""  # its own keys stand there
         elif self.bridge.stopped:
-            hint = "ctrl+r starts the engine"
+            hint = "f5 starts the engine"
         elif self._queued:
             hint = f"{self._queued} queued · esc stops"
         elif self.bridge.busy:
@@ -187,6 +193,8 @@ class ChatScreen(Screen[None]):
         match reply:
             case VariablesFound() | VariableSeen():
                 self.parts.variables.take(reply)
+            case PromptsFound() | DraftKept():
+                self.parts.recall.show(reply)
             case _ if self._setup is not None and self._setup.is_attached:
                 self._setup.show(reply)
             case ModelsFound():
@@ -273,20 +281,24 @@ class ChatScreen(Screen[None]):
         else:
             upper.focus()
 
-    def action_panel(self, name: str) -> None:
-        """A panel beside the timeline (`variables`, `sessions`); in it, again: away."""
-        if self._parts is not None:
-            panel: VariablesPanel | SessionsPanel = getattr(self._parts, name)
-            panel.toggle()
+    def action_part(self, name: str) -> None:
+        """What a part of the screen does by itself: variables, sessions, rebuild, recall."""
+        if self._parts is None:
+            return
+        match name:
+            case "variables":
+                self._parts.variables.toggle()
+            case "sessions":
+                self._parts.sessions.toggle()
+            case "rebuild":
+                self._parts.pane.rebuild()
+            case "recall":
+                self._parts.recall.search()
 
     def on_inspector_closed(self) -> None:
         """Back to what one did before."""
         self.parts.variables.close()
         self.query_one(Bottom).focus_shown()
-
-    def action_rebuild(self) -> None:
-        """Runs of this session once more; the person chooses which."""
-        self.parts.pane.rebuild()
 
     def action_restart_engine(self) -> None:
         """A new engine for the same session."""

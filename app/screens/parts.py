@@ -5,12 +5,14 @@ from pathlib import Path
 
 from oi_tui.app.bridge import Bridge
 from oi_tui.app.engine.settings import ScreenSection
+from oi_tui.app.screens.recall import Recall
 from oi_tui.app.screens.sessions_pane import SessionsPanel
 from oi_tui.app.screens.timeline_pane import TimelinePane
 from oi_tui.app.screens.variables import VariablesPanel
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.approval import ApprovalPanel
 from oi_tui.widgets.arming import Arming, Clock
+from oi_tui.widgets.composer import PromptArea
 from oi_tui.widgets.question import QuestionPanel
 from oi_tui.widgets.sessions.preview import Preview
 from oi_tui.widgets.timeline.graphics import Graphics
@@ -27,12 +29,20 @@ class Parts:
     variables: VariablesPanel
     sessions: SessionsPanel
     preview: Preview
+    recall: Recall
 
     @classmethod
     def make(
-        cls, bridge: Bridge, settings: ScreenSection, graphics: Graphics, palette: Palette, arming: Arming, clock: Clock
+        cls,
+        bridge: Bridge,
+        settings: ScreenSection,
+        graphics: Graphics,
+        palette: Palette,
+        arming: Arming,
+        clock: Clock,
+        prompt: PromptArea,
     ) -> "Parts":
-        """All of them."""
+        """All of them; `prompt` is where the person writes."""
         timeline = Timeline(palette=palette, graphics=graphics, clock=clock, id="timeline")
         preview = Preview(palette=palette, home=str(Path.home()), id="preview")
         return cls(
@@ -42,6 +52,7 @@ class Parts:
             VariablesPanel(bridge, id="variables"),
             SessionsPanel(bridge, preview, timeline, id="sessions"),
             preview,
+            Recall(prompt, bridge),
         )
 
     @property

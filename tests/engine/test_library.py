@@ -5,9 +5,27 @@ from typing import TypeVar
 
 from oi_tui.app.engine.blocks import CodeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.library import PREVIEW_TEXT
-from oi_tui.app.engine.protocol import Failed, Reply, SessionEdited, SessionExported, SessionSeen, SessionsFound
+from oi_tui.app.engine.protocol import (
+    DraftKept,
+    Failed,
+    PromptsFound,
+    Reply,
+    SessionEdited,
+    SessionExported,
+    SessionSeen,
+    SessionsFound,
+)
 from oi_tui.app.engine.testing import FakeModel
-from oi_tui.app.engine.verbs import AnyVerb, EditSession, ExportSession, FindSessions, Open, PreviewSession
+from oi_tui.app.engine.verbs import (
+    AnyVerb,
+    EditSession,
+    ExportSession,
+    FindPrompts,
+    FindSessions,
+    KeepDraft,
+    Open,
+    PreviewSession,
+)
 from support.front import Front, engine
 
 R = TypeVar("R", bound=Reply)
@@ -116,3 +134,33 @@ async def test_what_is_not_there_is_said_in_plain_words_and_the_session_goes_on(
         assert not failed.fatal
         assert "nowhere" in failed.title
         await front.turn("go on")
+
+
+async def test_earlier_prompts_of_all_sessions_are_found_by_their_words_each_once(tmp_path: Path) -> None:
+    async with engine(tmp_path, FakeModel("One.", "Two.", "Three.")) as front:
+        await front.client.send(Open())
+        await front.turn("Plot the MEAN score")
+        await front.client.send(Open())
+        await front.turn("what else")
+        await front.turn("Plot the MEAN score")
+        found = await ask(front, FindPrompts(), PromptsFound)
+        assert [prompt.text for prompt in found.prompts] == ["Plot the MEAN score", "what else"]
+        found = await ask(front, FindPrompts(query="score mean"), PromptsFound)
+        assert [prompt.text for prompt in found.prompts] == ["Plot the MEAN score"]
+        assert found.prompts[0].session_id == front.transcript.session_id
+
+
+async def test_a_draft_is_told_at_the_next_start_in_the_same_folder_until_it_is_gone(
+    tmp_path: Path,
+) -> None:
+    async with engine(tmp_path, FakeModel()) as front:
+        await front.client.send(Open())
+        await front.client.send(KeepDraft(text="half a thought"))
+    async with engine(tmp_path, FakeModel()) as front:
+        kept = await ask(front, Open(), DraftKept)
+        assert kept.text == "half a thought"
+        await front.client.send(KeepDraft(text=""))
+    async with engine(tmp_path, FakeModel("Hello.")) as front:
+        await front.client.send(Open())
+        await front.turn("hello")
+        assert not any(isinstance(reply, DraftKept) for reply in front.replies)

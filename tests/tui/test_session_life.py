@@ -208,7 +208,7 @@ async def test_a_lost_engine_is_told_and_started_again_on_the_same_session(play)
         assert stage.app.chat.query_one(StatusBar).status.activity == "engine stopped"
         assert isinstance(stage.app.chat.bridge.transcript.blocks[0], UserBlock), "the screen is kept"
         assert stage.app.chat.query_one(Composer).display
-        await stage.pilot.press("ctrl+r")
+        await stage.pilot.press("f5")
         await stage.settle()
         assert stage.engine.verbs == [Open(session_id="s1")]
         stage.engine.say(
@@ -226,7 +226,7 @@ async def test_a_prompt_without_an_engine_is_not_lost_silently(play):
         await stage.settle()
         await stage.pilot.press("x", "enter")
         await stage.settle()
-        assert notices(stage)[-1].hint == "Press ctrl+r to start it again."
+        assert notices(stage)[-1].hint == "Press f5 to start it again."
 
 
 async def test_an_engine_that_cannot_be_started_is_told_with_what_to_do(play):

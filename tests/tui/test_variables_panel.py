@@ -76,7 +76,7 @@ async def test_the_next_engine_is_told_that_somebody_looks(play):
         await stage.engine.heard(1)
         stage.engine.die()
         await until(stage, lambda: stage.app.chat.bridge.stopped)
-        await stage.pilot.press("ctrl+r")
+        await stage.pilot.press("f5")
         await until(stage, lambda: len(stage.engines) == 2)
         assert await stage.engine.heard(1) == [Inspect(on=True)]
 

@@ -1,0 +1,138 @@
+"""Earlier prompts of all sessions, found by the words in them; Enter puts one into the prompt, and sends nothing."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from oi_tui.app.engine.protocol import PromptsFound
+from oi_tui.app.engine.sessions import PastPrompt
+from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.verbs import FindPrompts
+from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+
+_KEYS = (
+    KeyLabel("enter", "into the prompt", "take"),
+    KeyLabel("↑↓", "choose", "choose"),
+    KeyLabel("esc", "back", "back"),
+)
+
+WIDE = 300
+"""Characters of a prompt that its row shows at most; the terminal cuts it."""
+
+_AGES = ((60, "min", 60), (48 * 60, "h", 3600), (60 * 24 * 60, "d", 86_400))
+"""Minutes up to which an age is told in this unit, and the seconds of one."""
+
+
+class HistoryScreen(ModalScreen[str | None]):
+    """Dismissed with the text of an earlier prompt, or None."""
+
+    CSS_PATH = "history.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss(None)", "Back"),
+        Binding("up,ctrl+p", "move(-1)", "Newer", priority=True),
+        Binding("down,ctrl+n,ctrl+r", "move(1)", "Older", priority=True),
+        Binding("enter", "take", "Into the prompt", priority=True),
+    ]
+
+    def __init__(
+        self, begun: str, send: Callable[[FindPrompts], None], *, clock: Callable[[], float] = time.time
+    ) -> None:
+        """`begun`: what to look for first; `send` asks, and the answer comes to `show`."""
+        super().__init__()
+        self._begun = begun
+        self._send = send
+        self._clock = clock
+        self._prompts: tuple[PastPrompt, ...] = ()
+
+    def compose(self) -> ComposeResult:
+        """The newest at the top, below what is looked for."""
+        yield Static("Earlier prompts", id="history-title", markup=False)
+        yield Input(self._begun, id="history-words", placeholder="words in it", select_on_focus=False)
+        yield OptionList(id="history-list", compact=True, markup=False)
+        yield Static("Looking …", id="history-text", markup=False)
+        yield KeyRow(id="history-keys")
+
+    def on_mount(self) -> None:
+        """Ask at once; the mounting of the field is its first change."""
+        self.query_one(KeyRow).labels = _KEYS
+        self.query_one(OptionList).can_focus = False
+        self.query_one(Input).focus()
+
+    def show(self, found: PromptsFound) -> None:
+        """What was found; an answer to what is not asked any more is not shown."""
+        field = self.query_one(Input)
+        if found.query != field.value:
+            return
+        self._prompts = found.prompts
+        options = self.query_one(OptionList)
+        options.clear_options()
+        words = found.query.casefold().split()
+        options.add_options(Option(self._line(prompt, words)) for prompt in found.prompts)
+        options.highlighted = 0 if found.prompts else None
+        line = self.query_one("#history-text", Static)
+        line.display = not found.prompts
+        line.update("No prompt has all of these words." if words else "Nothing was asked yet.")
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Look for what is typed now."""
+        event.stop()
+        self._send(FindPrompts(query=event.value))
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """A click."""
+        event.stop()
+        self._take(event.option_index)
+
+    def action_move(self, step: int) -> None:
+        """Another row, from the field."""
+        options = self.query_one(OptionList)
+        if step < 0:
+            options.action_cursor_up()
+        else:
+            options.action_cursor_down()
+
+    def action_take(self) -> None:
+        """The highlighted one."""
+        if (highlighted := self.query_one(OptionList).highlighted) is not None:
+            self._take(highlighted)
+
+    def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
+        """A click on a label is that key."""
+        event.stop()
+        if event.key == "esc":
+            self.dismiss(None)
+        elif event.key == "enter":
+            self.action_take()
+
+    def _take(self, number: int) -> None:
+        self.dismiss(self._prompts[number].text)
+
+    def _line(self, prompt: PastPrompt, words: list[str]) -> Content:
+        """Text on one row with the words marked, then how long ago it was and where."""
+        text = " ".join(safe_text(prompt.text[:WIDE]).split())
+        line = Content(text)
+        folded = text.casefold()
+        if len(folded) == len(text):  # else the places would be others
+            for word in words:
+                at = folded.find(word)
+                while at >= 0:
+                    line = line.stylize("bold $accent", at, at + len(word))
+                    at = folded.find(word, at + len(word))
+        where = safe_text(Path(prompt.cwd).name)
+        return Content.assemble(line, (f"  {_age(self._clock() - prompt.at)} · {where}", "$dim"))
+
+
+def _age(seconds: float) -> str:
+    minutes = max(0, seconds) / 60
+    for bound, unit, size in _AGES:
+        if minutes < bound:
+            return f"{int(max(0, seconds) / size)} {unit}"
+    return f"{int(seconds / 86_400 / 30)} months"
