@@ -115,6 +115,14 @@ class Database:
         except sqlite3.Error as error:
             raise self.failure(error) from error
 
+    def each(self, statement: str, *values: object) -> Iterator[tuple[Any, ...]]:
+        """Row by row, as long as somebody wants more."""
+        try:
+            with closing(self._db.execute(statement, values)) as cursor:
+                yield from cursor
+        except sqlite3.Error as error:
+            raise self.failure(error) from error
+
     def row(self, statement: str, *values: object) -> tuple[Any, ...] | None:
         """The first row, None if there is none."""
         try:

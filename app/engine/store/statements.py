@@ -64,7 +64,7 @@ SCHEMA_2 = (
     """
     CREATE VIRTUAL TABLE search USING fts5(
         text, content = 'texts', content_rowid = 'id', columnsize = 0,
-        tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3'
+        tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3 4'
     )
     """,
     """
@@ -178,10 +178,7 @@ MATCHES: Final = """
     WHERE search MATCH ? AND search.rowid BETWEEN ? AND ? AND sessions.deleted = 0 AND sessions.archived = ?
     ORDER BY search.rowid DESC LIMIT ?
 """
-SNIPPET: Final = """
-    SELECT snippet(search, 0, char(1), char(2), '…', 16), texts.block_id FROM search
-    CROSS JOIN texts ON texts.id = search.rowid WHERE search MATCH ? AND search.rowid = ?
-"""
+TEXT: Final = "SELECT text, block_id FROM texts WHERE id = ?"
 PROMPTS: Final = """
     SELECT texts.id, json_extract(events.event, '$.text'), events.at, sessions.id, sessions.cwd FROM texts
     CROSS JOIN sessions ON sessions.id = texts.session_id AND sessions.deleted = 0
@@ -191,6 +188,9 @@ PROMPTS: Final = """
 FORGET_SEARCH: Final = (
     "DROP TRIGGER texts_gone",
     "DELETE FROM texts",
+    # FTS5 drops no table that it cannot open: what an empty index consists of comes first.
+    "DELETE FROM search_data",
+    "INSERT INTO search_data (id, block) VALUES (1, x''), (10, x'00000000000000')",
     "DROP TABLE search",
     *(statement for statement in SCHEMA_2 if "VIRTUAL TABLE search" in statement or "TRIGGER texts_gone" in statement),
     "INSERT INTO texts (id, session_id, block_id, seq, text)"

@@ -22,7 +22,7 @@ from oi_tui.app.engine.store.digest import Digest, FoundText, Merged, Totals
 from oi_tui.app.engine.store.rows import Row
 from oi_tui.app.engine.store.shares import Shares
 from oi_tui.app.engine.store.texts import Texts
-from oi_tui.app.engine.store.words import match_query
+from oi_tui.app.engine.store.words import read_query
 from oi_tui.app.engine.text import safe_text
 
 RANKS = {"": 0, "prompt": 1, "model": 2, "person": 3}
@@ -176,12 +176,11 @@ class Store:
 
     def search(self, text: str, *, archived: bool = False, limit: int = 50) -> tuple[Hit, ...]:
         """Where all of these words and "phrases" stand, the last word being the beginning of one; best first."""
-        if not (query := match_query(text)):
+        if (query := read_query(text)) is None:
             return ()
         try:
-            matches = self._texts.search(query, archived=archived, limit=limit)
             hits = []
-            for match in matches:
+            for match in self._texts.search(query, archived=archived, limit=limit):
                 block_id, snippet = self._texts.snippet(query, match)
                 if snippet:
                     record = self.record(match.session_id)

@@ -1,6 +1,6 @@
 """What a search looks through: kept beside the events, and found again."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import NamedTuple
 
@@ -8,6 +8,7 @@ from oi_tui.app.engine.sessions import HitKind, PastPrompt, Piece
 from oi_tui.app.engine.store import statements, words
 from oi_tui.app.engine.store.database import Database
 from oi_tui.app.engine.store.digest import FoundText
+from oi_tui.app.engine.store.words import Query
 
 SCAN = 2_000
 """Matches of one kind that a search looks at, the newest first."""
@@ -42,22 +43,27 @@ class Texts:
         """All of a session but its title."""
         self._db.do(statements.DROP_TEXTS, session_id)
 
-    def search(self, query: str, *, archived: bool, limit: int) -> list[Match]:
-        """The best matches of an FTS5 query, at most one of a kind for each session."""
-        ranked = [
-            (place + words.HEAD_START[kind], -words.KINDS.index(kind), match)
-            for kind in words.KINDS
-            for place, match in enumerate(self._newest(query, kind, archived, limit))
-        ]
-        return [match for *_, match in sorted(ranked)[:limit]]
+    def search(self, query: Query, *, archived: bool, limit: int) -> list[Match]:
+        """The best matches, at most one of a kind for each session.
 
-    def snippet(self, query: str, match: Match) -> tuple[str, tuple[Piece, ...]]:
+        A long beginning of a word is looked for once and only where the whole word is not found often enough: then
+        the newest titles, prompts, answers, in this order, say enough.
+        """
+        if not query.costly:
+            return self._ranked(self._of_each_kind(query.beginning, archived, limit), limit)
+        found = self._of_each_kind(query.exact, archived, limit)
+        if sum(map(len, found.values())) < limit:
+            for match in self._newest(query.beginning, (0, words.END), archived):
+                found.setdefault(match.kind, {}).setdefault(match.session_id, match)
+        return self._ranked(found, limit)
+
+    def snippet(self, query: Query, match: Match) -> tuple[str, tuple[Piece, ...]]:
         """Block, and the words around what matched."""
-        found = self._db.row(statements.SNIPPET, query, match.text_id)
+        found = self._db.row(statements.TEXT, match.text_id)
         if found is None:  # another process has just removed it
             return "", ()
-        snippet, block_id = found
-        return block_id, words.pieces(snippet)
+        text, block_id = found
+        return block_id, words.snippet(text, query)
 
     def prompts(self, limit: int, before: int | None) -> tuple[PastPrompt, ...]:
         """Past prompts, the newest first."""
@@ -71,13 +77,27 @@ class Texts:
         for statement in statements.FORGET_SEARCH:
             self._db.do(statement)
 
-    def _newest(self, query: str, kind: HitKind, archived: bool, limit: int) -> list[Match]:
-        newest: dict[str, Match] = {}
-        for row in self._db.rows(statements.MATCHES, query, *words.id_range(kind), archived, SCAN):
-            newest.setdefault(row[1], Match(*row))
-            if len(newest) == limit:
-                break
-        return list(newest.values())
+    def _of_each_kind(self, query: str, archived: bool, limit: int) -> dict[HitKind, dict[str, Match]]:
+        """The newest ones, by kind and session."""
+        found: dict[HitKind, dict[str, Match]] = {}
+        for kind in words.KINDS:
+            newest = found.setdefault(kind, {})
+            for match in self._newest(query, words.id_range(kind), archived):
+                newest.setdefault(match.session_id, match)
+                if len(newest) == limit:
+                    break
+        return found
+
+    def _newest(self, query: str, ids: tuple[int, int], archived: bool) -> Iterator[Match]:
+        return map(Match._make, self._db.each(statements.MATCHES, query, *ids, archived, SCAN))
+
+    def _ranked(self, found: dict[HitKind, dict[str, Match]], limit: int) -> list[Match]:
+        ranked = sorted(
+            (place + words.HEAD_START[kind], -words.KINDS.index(kind), match)
+            for kind, newest in found.items()
+            for place, match in enumerate(sorted(newest.values(), reverse=True))
+        )
+        return [match for *_, match in ranked[:limit]]
 
     def _free_id(self, kind: HitKind, at: float) -> int:
         for step in count():

@@ -1,7 +1,9 @@
 """What is searched: how texts are numbered and cleaned, what a person's query asks for, what a snippet shows. Pure."""
 
 import re
-from typing import Final
+import unicodedata
+from functools import cache
+from typing import Final, NamedTuple
 
 from oi_tui.app.engine.sessions import HitKind, Piece
 from oi_tui.app.engine.text import safe_text
@@ -21,10 +23,53 @@ OUTPUT_LIMIT = 8_000
 QUERY_LIMIT, WORDS_LIMIT = 1_000, 20
 """Characters and words of a query; what is beyond is not looked at."""
 
+INDEXED_BEGINNING = 4
+"""Letters: the index knows all beginnings of up to so many; a longer one costs a look at each word that begins so."""
+
+BEFORE, AROUND = 30, 140
+"""Characters of a snippet before what matched, and in all."""
+
+END = len(KINDS) << 44
+"""Beyond the ids of all texts."""
+
 _KIND_SHIFT, _SECOND_SHIFT = 44, 10
 _WINDOW = 1 << 20
-_BEFORE, _AFTER = "\x01", "\x02"
-_QUERY = re.compile(r'"([^"]*)("?)|([^\s"]+)')
+_TERM = re.compile(r'"([^"]*)("?)|([^\s"]+)')
+_TOKEN = re.compile(r"[^\W_]+")
+_CUT = "…"
+
+
+class Query(NamedTuple):
+    """What a person looks for: all of these, each a word or several in a row."""
+
+    terms: tuple[tuple[str, ...], ...]
+    """Each as the words that it consists of."""
+    growing: bool
+    """Whether the last one may be the beginning of a word."""
+
+    @property
+    def exact(self) -> str:
+        """The same for FTS5, the last word whole."""
+        return " AND ".join(f'"{" ".join(term)}"' for term in self.terms)
+
+    @property
+    def beginning(self) -> str:
+        """The same, the last word being a beginning where it may be."""
+        return f"{self.exact}*" if self.growing else self.exact
+
+    @property
+    def costly(self) -> bool:
+        """Whether a long beginning of a word has to be looked for."""
+        return self.growing and len(self.terms[-1][-1]) > INDEXED_BEGINNING
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """What matches in a folded text."""
+        parts = [r"[\W_]+".join(map(re.escape, map(folded, term))) for term in self.terms]
+        ends = [r"(?![^\W_])"] * len(parts)
+        if self.growing:
+            ends[-1] = r"[^\W_]*"
+        return re.compile(r"(?<![^\W_])(?:" + "|".join(map("".join, zip(parts, ends, strict=True))) + ")")
 
 
 def id_range(kind: HitKind) -> tuple[int, int]:
@@ -60,38 +105,56 @@ def middle_out(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:half]}\n…\n{text[-half:]}"
 
 
-def match_query(text: str) -> str:
-    """What FTS5 is asked for: every word and every "phrase", the last word being the beginning of one.
+def read_query(text: str) -> Query | None:
+    """Words, "phrases", and at the end perhaps the beginning of a word; None if there is nothing to look for.
 
-    "" if there is nothing to look for. Whatever a person types stands between quotes, so nothing in it is syntax.
+    A word with signs in it (`read_csv`) is a phrase. What FTS5 gets stands between quotes, so nothing is syntax.
     """
-    clean = safe_text(text[:QUERY_LIMIT]).encode("utf-8", errors="replace").decode("utf-8")
-    found = list(_QUERY.finditer(clean))[:WORDS_LIMIT]
-    terms = [
-        (word, match.end() == len(clean.rstrip()) and not match[2])
-        for match in found
-        if any(map(str.isalnum, word := (match[1] if match[3] is None else match[3])))
-    ]
-    return " AND ".join(f'"{word}"*' if open_end and _can_grow(word) else f'"{word}"' for word, open_end in terms)
+    clean = safe_text(text[:QUERY_LIMIT]).encode("utf-8", errors="replace").decode("utf-8").rstrip()
+    terms: list[tuple[str, ...]] = []
+    growing = False
+    for match in list(_TERM.finditer(clean))[:WORDS_LIMIT]:
+        words = tuple(_TOKEN.findall(match[1] if match[3] is None else match[3]))
+        if words:
+            terms.append(words)
+            # A single letter is the beginning of half of all words; one ideograph says enough.
+            growing = match.end() == len(clean) and not match[2] and (len(words[-1]) > 1 or not words[-1].isascii())
+    return Query(tuple(terms), growing) if terms else None
 
 
-def _can_grow(word: str) -> bool:
-    """A single letter is the beginning of half of all words; one ideograph says enough."""
-    return len(word) > 1 or not word.isascii()
-
-
-def pieces(snippet: str) -> tuple[Piece, ...]:
-    """A snippet of FTS5 on one line, in parts that matched and parts that did not."""
+def snippet(text: str, query: Query) -> tuple[Piece, ...]:
+    """One line of the text around the first match, in parts that matched and parts that did not."""
+    pattern, plain = query.pattern, folded(text)
+    first = pattern.search(plain)
+    start = max(first.start() - BEFORE, 0) if first is not None else 0
+    if start and (space := _SPACE.search(text, start, first.start() if first is not None else start)) is not None:
+        start = space.end()
+    end = min(start + AROUND, len(text))
     parts: list[Piece] = []
-    for number, part in enumerate(snippet.split(_BEFORE)):
-        matched, after, rest = part.partition(_AFTER) if number else ("", "", part)
-        if matched:
-            parts.append(Piece(text=_on_one_line(matched), matched=True))
-        if rest := _on_one_line(rest):
-            parts.append(Piece(text=rest))
-        del after
-    return tuple(parts)
+    place = start
+    for match in pattern.finditer(plain, start, end):
+        parts += _piece(text[place : match.start()], matched=False)
+        parts += _piece(text[match.start() : match.end()], matched=True)
+        place = match.end()
+    parts += _piece(text[place:end], matched=False)
+    return tuple([Piece(text=_CUT)] * (start > 0) + parts + [Piece(text=_CUT)] * (end < len(text)))
 
 
-def _on_one_line(text: str) -> str:
-    return re.sub(r"\s+", " ", text)
+def folded(text: str) -> str:
+    """The text without case and diacritics, letter by letter: places in it are those in the text."""
+    if text.isascii():
+        return text.lower()
+    return "".join(map(_folded, text))
+
+
+@cache
+def _folded(letter: str) -> str:
+    bare = unicodedata.normalize("NFD", letter)[0].lower()
+    return bare if len(bare) == 1 else letter
+
+
+def _piece(text: str, *, matched: bool) -> list[Piece]:
+    return [Piece(text=_SPACE.sub(" ", text), matched=matched)] if text else []
+
+
+_SPACE = re.compile(r"\s+")

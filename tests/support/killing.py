@@ -1,0 +1,80 @@
+"""Writes a session again and again and is killed at random moments; run as a program of its own.
+
+    python killing.py FOLDER TIMES SEED
+
+For each time a child writes `script()` into `FOLDER/NUMBER.db`, telling after each event that it is written; it is
+ended with SIGKILL after a random while. Prints one line for each: how many events were said to be written.
+"""
+
+import os
+import random
+import select
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from oi_tui.app.engine.coalesce import is_delta
+from oi_tui.app.engine.events import AnyEvent
+from oi_tui.app.engine.outputs import RichOutput
+from oi_tui.app.engine.store import Recorder, Store
+from support.sessions import code, printed, prose, turn
+
+SESSION = "killed"
+LONGEST = 0.15
+"""Seconds after which a child is killed at the latest."""
+
+
+def script() -> list[AnyEvent]:
+    """Forty turns with all that is merged, indexed or put into files."""
+    events: list[AnyEvent] = []
+    for number in range(40):
+        picture = RichOutput(data={"image/png": f"{number:04}" * 20_000, "text/plain": "a picture"})
+        outputs = [printed("a"), printed("b\n"), picture, printed("c")]
+        answer = prose(f"p{number}", *(f"word{n} " for n in range(10)))
+        events += turn(f"u{number}", f"prompt {number}", answer, code(f"c{number}", "print(1)", *outputs))
+    return events
+
+
+def write(path: Path, told: Callable[[int], None]) -> None:
+    """The script as the engine writes it; `told` how many events are on the disk for certain."""
+    store = Store(path)
+    store.create(SESSION, 1.0, "/work")
+    recorder = Recorder(store, SESSION)
+    for number, event in enumerate(script(), 1):
+        recorder.put([event], now=0.0)
+        if not is_delta(event):
+            told(number)
+    store.close()
+
+
+def one(path: Path, wait: float) -> int:
+    """Events that a child said were written before it was killed."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        write(path, lambda number: (os.write(writing, number.to_bytes(4)), None)[1])
+        os._exit(0)
+    os.close(writing)
+    select.select([reading], [], [], 10)  # from the first event on
+    select.select([], [], [], wait)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    said = b""
+    while piece := os.read(reading, 65536):
+        said += piece
+    os.close(reading)
+    return int.from_bytes(said[-4:])
+
+
+def main() -> None:
+    """Print what was said each time."""
+    folder, times, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    chance = random.Random(seed)
+    for number in range(times):
+        print(one(folder / f"{number}.db", chance.uniform(0, LONGEST)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
