@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 
 from oi_tui.app.client import LocalClient
@@ -18,6 +19,7 @@ from oi_tui.app.engine.sandbox.choice import chosen_profile
 from oi_tui.app.engine.service import Engine
 from oi_tui.app.engine.settings import KernelSection
 from oi_tui.app.engine.store import Store
+from oi_tui.app.engine.witness import make_witness
 
 
 def open_store() -> Store:
@@ -37,15 +39,28 @@ def make_engine(setup: Configure, send: Send, environ: Mapping[str, str] = os.en
     )
     store = open_store()
     models = Models(settings.model, environ=environ, weights=Weights())
+    profile = chosen_profile(settings.sandbox, Path(setup.cwd), hidden=paths.own_dirs())
     kernels = Kernels(
         settings.kernel,
         cwd=Path(setup.cwd),
         spill_dir=paths.private_dir(paths.data_dir() / "outputs"),
         preload=lambda: preloads(settings.kernel, models),
-        sandbox=chosen_profile(settings.sandbox, Path(setup.cwd), hidden=paths.own_dirs()),
+        sandbox=profile,
     )
     redactor = Redactor(secrets_in(environ) | {"API key": setup.api_key or ""})
-    return Engine(setup, models=models, kernels=kernels, store=store, send=send, policy=policy, redactor=redactor)
+    witness = make_witness(
+        profile, policy, cwd=setup.cwd, folder=paths.audit_dir(), redactor=redactor, program=version("oi-tui")
+    )
+    return Engine(
+        setup,
+        models=models,
+        kernels=kernels,
+        store=store,
+        send=send,
+        policy=policy,
+        redactor=redactor,
+        witness=witness,
+    )
 
 
 def preloads(settings: KernelSection, models: Models) -> bool:

@@ -22,6 +22,7 @@ from oi_tui.app.engine.protocol import Configure
 from oi_tui.app.engine.settings import Settings
 from oi_tui.app.engine.text import safe_text
 from oi_tui.app.flags import Flags, common, words
+from oi_tui.app.subcommands.audit import audit
 from oi_tui.app.subcommands.models import models
 from oi_tui.app.subcommands.sessions import sessions
 
@@ -264,6 +265,7 @@ def engine(fd: int) -> None:
         sys.exit(143)
 
 
+program.add_command(audit)
 program.add_command(models)
 program.add_command(sessions)
 

@@ -5,6 +5,7 @@
     ├── ModelError         the model could not answer                                exit 3
     ├── KernelError        code could not be run at all (not: the code raised)       exit 4
     ├── StoreError         the session could not be read or written                  exit 5
+    │   └── AuditError     what was done could not be written down                   exit 5
     └── LocalModelError    the embedded model could not be fetched or started        exit 6
 
 `title` is what happened, `hint` what to do; both are plain words for the screen. `details` may be
@@ -68,6 +69,10 @@ class StoreError(OiTuiError):
     """The session could not be read or written."""
 
     exit_code = 5
+
+
+class AuditError(StoreError):
+    """The audit log could not be read or written; nothing is run then."""
 
 
 class LocalModelError(OiTuiError):

@@ -35,9 +35,19 @@ def log_dir() -> Path:
     return platformdirs.user_log_path(APP, appauthor=False)
 
 
+def state_dir() -> Path:
+    """What outlives a session and is nobody's work (`$XDG_STATE_HOME/oi-tui`)."""
+    return platformdirs.user_state_path(APP, appauthor=False)
+
+
+def audit_dir() -> Path:
+    """What was decided and run, session by session (`$XDG_STATE_HOME/oi-tui/audit`)."""
+    return state_dir() / "audit"
+
+
 def own_dirs() -> tuple[Path, ...]:
     """All folders that are ours: nothing that runs has any business in them."""
-    return (config_dir(), data_dir(), cache_dir(), log_dir())
+    return (config_dir(), data_dir(), cache_dir(), state_dir(), log_dir())
 
 
 def private_dir(path: Path) -> Path:

@@ -48,6 +48,7 @@ from oi_tui.app.engine.verbs import (
     Submit,
     UseModel,
 )
+from oi_tui.app.engine.witness import Witness
 
 _log = logging.getLogger(__name__)
 
@@ -67,8 +68,10 @@ class Engine:
         send: Send,
         policy: Policy | None = None,
         redactor: Redactor | None = None,
+        witness: Witness | None = None,
     ) -> None:
         self._setup = setup
+        self._witness = witness
         self._policy = policy
         self._redactor = redactor if redactor is not None else Redactor()
         self._models = models
@@ -237,6 +240,7 @@ class Engine:
             broke=self._broke,
             policy=self._policy,
             redactor=self._redactor,
+            witness=self._witness,
         )
         if sitting.ran_code and not self._kernels.started():
             notes = (*notes, FRESH)

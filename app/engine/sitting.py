@@ -21,6 +21,7 @@ from oi_tui.app.engine.events import AnyEvent, KernelChanged, SessionOpened, Tur
 from oi_tui.app.engine.excerpts import excerpts, named_files
 from oi_tui.app.engine.inspector import Inspector
 from oi_tui.app.engine.kernels.base import KernelSource
+from oi_tui.app.engine.loop.execution import unwatched
 from oi_tui.app.engine.loop.session import Session
 from oi_tui.app.engine.outbox import Outbox, Send, batches
 from oi_tui.app.engine.policy.decide import Policy
@@ -28,8 +29,9 @@ from oi_tui.app.engine.protocol import Batch, Configure
 from oi_tui.app.engine.redaction import Redactor
 from oi_tui.app.engine.store import Recorder, Store
 from oi_tui.app.engine.transcript import Transcript
-from oi_tui.app.engine.values import Language
+from oi_tui.app.engine.values import Language, Level
 from oi_tui.app.engine.verbs import Clear, Interrupt, Rebuild, Restart, Retry, Run, Submit, UseModel
+from oi_tui.app.engine.witness import Witness
 
 _log = logging.getLogger(__name__)
 
@@ -83,6 +85,7 @@ class Sitting:
         broke: Callable[[BaseException | None], None],
         policy: Policy | None = None,
         redactor: Redactor | None = None,
+        witness: Witness | None = None,
     ) -> None:
         """`broke` is told when a task ends that must not end."""
         self._setup = setup
@@ -101,7 +104,9 @@ class Sitting:
             redactor=redactor,
             ready=self._ready,
             aside=self.emit,
+            admit=witness.admit if witness is not None else unwatched,
         )
+        self._witness = witness
         self._outbox = Outbox(send, self._unrecorded)
         self.chooser = Chooser(self.session, models, store, self._outbox)
         self.inspector = Inspector(kernels, self._outbox.put)
@@ -119,6 +124,8 @@ class Sitting:
         With `replay` the past is told even if it is empty: another session was open before. `notes` are said behind
         it, for the person.
         """
+        if self._witness is not None:
+            self._witness.begin(session_id, self._note)
         if self._store is not None:
             self._outbox.record(Recorder(self._store, session_id))
         if replay and not self._past:
@@ -159,6 +166,8 @@ class Sitting:
                 _log.error("a task ended with an error", exc_info=result)
         if self.session.transcript.turn_open:
             self.emit(self.session.take(TurnEnded(reason="interrupted", detail=why)))
+        if self._witness is not None:
+            await self._witness.end()
         self._outbox.finish()
 
     @property
@@ -296,6 +305,8 @@ class Sitting:
 
     def emit(self, event: AnyEvent) -> None:
         """Send and write down what happened; it has been folded already."""
+        if self._witness is not None:
+            self._witness.take(event)
         self._outbox.put(event)
         if isinstance(event, KernelChanged):
             self.inspector.follow(event)
@@ -303,6 +314,9 @@ class Sitting:
     def write_down(self) -> None:
         """Have on disk what has happened so far: somebody is going to read it there."""
         self._outbox.write()
+
+    def _note(self, level: Level, title: str, hint: str, details: str) -> None:
+        self.emit(self.session.notice(level, title, hint=hint, details=details))
 
     def _unrecorded(self, error: StoreError) -> None:
         """The store failed: the session goes on without being written, and says so."""

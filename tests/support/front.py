@@ -16,6 +16,7 @@ from oi_tui.app.engine.store import Store
 from oi_tui.app.engine.testing import FakeKernels, FakeModel, FakeModels
 from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.verbs import Decide, Submit
+from oi_tui.app.engine.witness import Witness
 
 
 class Front:
@@ -75,6 +76,7 @@ async def engine(
     name: str = "fake/model",
     approve: str = "auto",
     policy: PolicySection | None = None,
+    witness: Witness | None = None,
 ) -> AsyncIterator[Front]:
     settings = Settings(model=ModelSection(name=name), loop=LoopSection(approve=approve))
     setup = Configure(settings=settings, cwd="/work", api_key="k3y")
@@ -86,6 +88,7 @@ async def engine(
             store=Store(tmp_path / "sessions.db"),
             send=send,
             policy=Policy(mode=demanded(policy)) if policy is not None else None,
+            witness=witness,
         )
     )
     try:

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 
 from oi_tui.app.engine.blocks import CodeBlock
-from oi_tui.app.engine.errors import KernelError
+from oi_tui.app.engine.errors import AuditError, KernelError
 from oi_tui.app.engine.events import (
     ActiveLineChanged,
     AnyEvent,
@@ -54,6 +54,14 @@ RETRY = 0.05
 """Seconds after which an interrupt that met nothing tries again."""
 
 
+Admit = Callable[[ExecutionStarted, CodeBlock], None]
+"""Told of a run before its kernel gets the source; AuditError if it must not begin."""
+
+
+def unwatched(started: ExecutionStarted, block: CodeBlock) -> None:
+    """Any run may begin: nobody writes down what runs."""
+
+
 class Execution:
     """Runs a block once. `answer` and `interrupt` reach into it while `events` is being consumed."""
 
@@ -62,6 +70,7 @@ class Execution:
         block: CodeBlock,
         kernel: Kernel,
         aside: Callable[[AnyEvent], None],
+        admit: Admit,
         *,
         can_ask: bool,
         clock: Callable[[], float],
@@ -70,8 +79,9 @@ class Execution:
         self.block = block
         self.kernel = kernel
         self.can_ask = can_ask
-        self.failure: KernelError | None = None
-        """Set when the kernel could not run anything at all."""
+        self.failure: KernelError | AuditError | None = None
+        """Set when nothing could be run at all."""
+        self._admit = admit
         self._clock = clock
         self._aside = aside
         self._input: InputRequested | None = None
@@ -88,7 +98,9 @@ class Execution:
         try:
             await self.kernel.start()
             yield self._kernel_changed("busy")
-            yield ExecutionStarted(block_id=self.block.id, generation=self.kernel.generation)
+            started = ExecutionStarted(block_id=self.block.id, generation=self.kernel.generation)
+            self._admit(started, self.block)
+            yield started
             begun = self._clock()
             async with aclosing(self._run()) as events:
                 async for event in events:
@@ -97,6 +109,10 @@ class Execution:
             self.failure = error
             yield _notice("error", error.title, hint=error.hint, details=error.details)
             yield ExecutionFinished(block_id=self.block.id, status="died", duration=self._clock() - begun)
+        except AuditError as error:
+            self.failure = error
+            yield _notice("error", error.title, hint=error.hint, details=error.details)
+            yield ExecutionFinished(block_id=self.block.id, status="interrupted", duration=0.0)
         finally:
             self._over.set()
             if self._stopping is not None:

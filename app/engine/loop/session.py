@@ -31,7 +31,7 @@ from oi_tui.app.engine.loop import completion
 from oi_tui.app.engine.loop.answer import Answer
 from oi_tui.app.engine.loop.budget import Budget
 from oi_tui.app.engine.loop.decisions import Decisions, made
-from oi_tui.app.engine.loop.execution import Execution
+from oi_tui.app.engine.loop.execution import Admit, Execution, unwatched
 from oi_tui.app.engine.loop.guard import RepeatGuard
 from oi_tui.app.engine.loop.halt import Halt
 from oi_tui.app.engine.loop.prompt import Conversation, system_prompt
@@ -64,6 +64,7 @@ class Session:
         ready: Callable[[], Awaitable[object]] | None = None,
         clock: Callable[[], float] = time.monotonic,
         aside: Callable[[AnyEvent], None] = lambda _event: None,
+        admit: Admit = unwatched,
     ) -> None:
         """`ready` is awaited before each question to the model: the model may still be opening. `aside` is told what
         no generator yields, folded like all else: output after the end of a run."""
@@ -79,7 +80,7 @@ class Session:
         self._ready = ready
         self._aside = aside
         self._decisions = Decisions(settings.approve, can_ask=can_ask, policy=policy)
-        self._clock = clock
+        self._clock, self._admit = clock, admit
         self._guard = RepeatGuard(settings.max_repeats)
         self._conversation = Conversation(redactor or Redactor(), settings.output_to_model, insist=settings.complete)
         self._budget = Budget(settings.max_cost, settings.max_tokens)
@@ -327,7 +328,8 @@ class Session:
         """
         kernel = self.kernels.get(block.language)
         self._decisions.ran(block.language, block.source, self._next_generation(block.language))
-        self._execution = run = Execution(block, kernel, self._tell_aside, can_ask=self._can_ask, clock=self._clock)
+        aside, admit = self._tell_aside, self._admit
+        self._execution = run = Execution(block, kernel, aside, admit, can_ask=self._can_ask, clock=self._clock)
         try:
             async with aclosing(run.events()) as events:
                 async for event in events:

@@ -1,0 +1,116 @@
+"""`oi-tui audit`: what was decided and run, and whether the log of it is as it was written."""
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from oi_tui.app.engine.errors import AuditError, StoreError
+from oi_tui.app.engine.text import safe_text
+from oi_tui.app.flags import words
+
+
+@click.group()
+def audit() -> None:
+    """What was decided and run, session by session."""
+
+
+@audit.command("show")
+@click.argument("session", required=False, type=words)
+@click.option("--json", "as_json", is_flag=True, help="The lines of the log as they are, one JSON object each.")
+def audit_show(session: str | None, as_json: bool) -> None:
+    """The log of SESSION (by the beginning of its id), of the newest one without it."""
+    import datetime
+
+    from oi_tui.app.engine.audit.account import in_words
+    from oi_tui.app.engine.audit.log import session_of
+    from oi_tui.app.engine.audit.records import RunBegan, decode
+
+    path = _chosen(session)
+    lines = [line for line in _read(path).split(b"\n") if line]
+    if as_json:
+        for number, line in enumerate(lines, 1):
+            print(json.dumps(_parsed(line, number)))  # ASCII: nothing that a terminal obeys
+        return
+    click.echo(safe_text(f"Session {session_of(path)} · {path}"))
+    sources = _first_lines(session_of(path))
+    for number, line in enumerate(lines, 1):
+        entry = decode(line)
+        if entry is None:
+            click.echo(f"line {number} cannot be read: see `oi-tui audit verify`")
+            continue
+        when = datetime.datetime.fromtimestamp(entry.at, datetime.UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        source = sources.get(entry.record.sha256, "") if isinstance(entry.record, RunBegan) else ""
+        said = in_words(entry.record) + (f" · {source}" if source else "")
+        click.echo(f"{when}  {' '.join(safe_text(said).split())}")
+
+
+@audit.command("verify")
+@click.argument("session", required=False, type=words)
+@click.option("--all", "everything", is_flag=True, help="The logs of all sessions, also of those whose log is gone.")
+def audit_verify(session: str | None, everything: bool) -> None:
+    """Whether the log of SESSION (the newest without it) is as it was written. Exit code 0: yes; 1: no.
+
+    Noticed are lines that were changed, taken out, put in or moved, and an end that was cut off. Not noticed is
+    somebody with your rights who wrote all the files anew.
+    """
+    from oi_tui.app.engine.audit.account import verdict_in_words
+    from oi_tui.app.engine.audit.verify import verify_folder
+    from oi_tui.app.engine.paths import audit_dir
+
+    if everything and session is not None:
+        raise click.UsageError("Name a session, or --all.")
+    verdicts = verify_folder(audit_dir(), () if everything else (_chosen(session),))
+    for verdict in verdicts:
+        for line in verdict_in_words(verdict):
+            click.echo(safe_text(line))
+    sys.exit(0 if all(verdict.intact for verdict in verdicts) else 1)
+
+
+def _chosen(session: str | None) -> Path:
+    """The log that is meant; AuditError if it is none, or several."""
+    from oi_tui.app.engine.audit.log import logs, session_of
+    from oi_tui.app.engine.paths import audit_dir
+
+    there = logs(audit_dir())
+    if not there:
+        raise AuditError(f"There is no audit log in {audit_dir()} yet.", hint="One is begun when something runs.")
+    if session is None:
+        return max(there, key=lambda path: path.stat().st_mtime)
+    found = [path for path in there if session and session_of(path).startswith(session)]
+    if len(found) != 1:
+        what = f"{len(found)} audit logs" if found else "no audit log"
+        raise AuditError(f"There is {what} of a session that begins with {session!r}.", hint="See `oi-tui sessions`.")
+    return found[0]
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise AuditError(f"The audit log {path} cannot be read: {error.strerror}.") from error
+
+
+def _parsed(line: bytes, number: int) -> object:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return {"line": number, "unreadable": line.decode(errors="backslashreplace")}
+
+
+def _first_lines(session_id: str) -> dict[str, str]:
+    """The first lines of the session's sources by their hash, as far as the session is still there."""
+    from oi_tui.app.build import open_store
+    from oi_tui.app.engine.audit.fold import source_digest
+    from oi_tui.app.engine.events import CodeFinished, DecisionMade
+
+    store = open_store()
+    try:
+        events = store.load(session_id)
+    except StoreError:
+        return {}  # it was deleted, and with it what it was about
+    finally:
+        store.close()
+    sources = {event.source for event in events if isinstance(event, CodeFinished | DecisionMade)}
+    return {source_digest(source): next(iter(source.strip().splitlines()), "")[:80] for source in sources}

@@ -1,0 +1,184 @@
+"""The file below the audit log: lines that name the one before, whatever happens to whoever writes them."""
+
+import fcntl
+import multiprocessing
+import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from oi_tui.app.engine.audit.chain import ChainFile, Link, State, chained, digest, origin
+from oi_tui.app.engine.errors import AuditError
+
+FIRST = origin("test")
+
+
+def body(text: str) -> bytes:
+    return b'{"said":"%s"}' % text.encode()
+
+
+def add(file: ChainFile, *texts: str) -> State:
+    states: list[State] = []
+
+    def compose(state: State) -> list[bytes]:
+        states.append(state)
+        return [body(text) for text in texts]
+
+    file.append(compose)
+    return states[0]
+
+
+def is_a_chain(data: bytes) -> bool:
+    """Every line, torn ones too, is named by the next one that was composed."""
+    before = FIRST
+    for line in data.split(b"\n")[:-1]:
+        whole = line.startswith(b'{"seq":') and line.endswith(b"}")
+        if whole and not line.startswith(b'{"seq":%d,"prev":"%s"' % (before.seq + 1, before.sha256.encode())):
+            return False
+        before = Link(before.seq + 1, digest(line))
+    return True
+
+
+@contextmanager
+def no_file_larger_than(size: int) -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_each_line_names_the_one_before_and_only_its_owner_can_read_the_file(tmp_path: Path) -> None:
+    file = ChainFile(tmp_path / "private" / "log", FIRST)
+    add(file, "one", "two")
+    add(file, "three")
+    file.close()
+    one = chained(body("one"), FIRST)
+    two = chained(body("two"), Link(1, digest(one)))
+    three = chained(body("three"), Link(2, digest(two)))
+    assert file.path.read_bytes() == b"\n".join((one, two, three, b""))
+    assert file.path.stat().st_mode & 0o777 == 0o600
+    assert file.path.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_file_is_gone_on_with_where_it_ended(tmp_path: Path) -> None:
+    for text in ("one", "two", "three"):
+        file = ChainFile(tmp_path / "log", FIRST)
+        add(file, text)
+        file.close()
+    data = (tmp_path / "log").read_bytes()
+    assert data.count(b"\n") == 3
+    assert is_a_chain(data)
+
+
+def write_many(path: Path, name: str) -> None:
+    file = ChainFile(path, FIRST)
+    for number in range(50):
+        add(file, f"{name}{number}", f"{name}{number} again")
+    file.close()
+
+
+def test_several_processes_that_write_at_the_same_time_make_one_chain(tmp_path: Path) -> None:
+    spawn = multiprocessing.get_context("fork")
+    writers = [spawn.Process(target=write_many, args=(tmp_path / "log", name)) for name in "abc"]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(30)
+        assert writer.exitcode == 0
+    data = (tmp_path / "log").read_bytes()
+    assert data.count(b"\n") == 300
+    assert is_a_chain(data)
+
+
+@pytest.mark.parametrize("cut", [1, 2, 30])
+def test_a_line_without_an_end_is_told_of_left_as_it_is_and_named_by_the_next(tmp_path: Path, cut: int) -> None:
+    file = ChainFile(tmp_path / "log", FIRST)
+    add(file, "one", "two")
+    file.close()
+    whole = file.path.read_bytes()
+    file.path.write_bytes(whole[:-cut])
+    again = ChainFile(tmp_path / "log", FIRST)
+    state = add(again, "three")
+    assert state.torn == len(whole[:-cut].rpartition(b"\n")[2])
+    assert state.last.seq == 2
+    assert add(again, "four").torn == 0
+    data = again.path.read_bytes()
+    assert data.startswith(whole[:-cut] + b"\n")
+    assert is_a_chain(data)
+    again.close()
+
+
+def test_a_full_disk_is_an_error_in_plain_words_and_the_file_is_gone_on_with_when_there_is_room(tmp_path: Path) -> None:
+    file = ChainFile(tmp_path / "log", FIRST)
+    add(file, "one")
+    with no_file_larger_than(file.path.stat().st_size + 40):
+        with pytest.raises(AuditError, match="disk is full"):
+            add(file, "two")
+        with pytest.raises(AuditError, match="could not be written"):
+            add(file, "two")
+    assert add(file, "two").torn == 40
+    assert is_a_chain(file.path.read_bytes())
+    file.close()
+
+
+@pytest.mark.parametrize("how", ["cut", "removed", "replaced"])
+def test_lines_that_vanish_while_the_file_is_open_are_told_of(tmp_path: Path, how: str) -> None:
+    file = ChainFile(tmp_path / "log", FIRST)
+    add(file, "one", "two")
+    last = add(file, "three").last
+    match how:
+        case "cut":
+            os.truncate(file.path, 150)
+        case "removed":
+            file.path.unlink()
+        case _:
+            other = tmp_path / "other"
+            other.write_bytes(file.path.read_bytes().replace(b"three", b"never") + b"more\n" * 3)
+            other.chmod(0o600)
+            other.replace(file.path)
+    state = add(file, "four")
+    assert state.lost is not None
+    assert state.lost.seq == last.seq + 1
+    assert b"four" in file.path.read_bytes()
+    file.close()
+
+
+def test_a_true_copy_in_its_place_is_no_loss(tmp_path: Path) -> None:
+    file = ChainFile(tmp_path / "log", FIRST)
+    add(file, "one", "two")
+    copy = tmp_path / "copy"
+    copy.write_bytes(file.path.read_bytes())
+    copy.chmod(0o600)
+    copy.replace(file.path)
+    assert add(file, "three").lost is None
+    assert is_a_chain(file.path.read_bytes())
+    file.close()
+
+
+def test_a_link_a_pipe_or_a_file_open_to_others_is_not_written_to(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    os.mkfifo(tmp_path / "pipe", 0o600)
+    (tmp_path / "open").touch()
+    (tmp_path / "open").chmod(0o644)
+    (tmp_path / "folder").mkdir()
+    for name in ("link", "pipe", "open", "folder"):
+        with pytest.raises(AuditError):
+            add(ChainFile(tmp_path / name, FIRST), "one")
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_file_that_another_program_holds_for_ever_is_an_error_and_not_a_wait(tmp_path: Path) -> None:
+    file = ChainFile(tmp_path / "log", FIRST, patience=0.05)
+    add(file, "one")
+    held = os.open(file.path, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    with pytest.raises(AuditError, match="held by another program"):
+        add(file, "two")
+    os.close(held)
+    add(file, "two")
+    file.close()

@@ -1,0 +1,317 @@
+"""What the events of a session come to in its audit log, and that nothing runs that could not be written down."""
+
+import hashlib
+import itertools
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from oi_tui.app.engine.aftermath import Watch
+from oi_tui.app.engine.audit.auditor import Auditor
+from oi_tui.app.engine.audit.log import HEADS
+from oi_tui.app.engine.audit.records import (
+    AnyRecord,
+    DecisionWasMade,
+    Entry,
+    FilesWereLeft,
+    InputWasAnswered,
+    InputWasAsked,
+    KernelBegan,
+    KernelWasStopped,
+    NoticeWasGiven,
+    RunBegan,
+    RunEnded,
+    RunWasRefused,
+    SessionBegan,
+    SessionLeft,
+    Surroundings,
+    decode,
+)
+from oi_tui.app.engine.audit.verify import verify_folder
+from oi_tui.app.engine.blocks import CodeBlock, NoticeBlock
+from oi_tui.app.engine.errors import AuditError
+from oi_tui.app.engine.events import (
+    DecisionRequested,
+    ExecutionStarted,
+    InputRequested,
+    NoticeAdded,
+    OutputAdded,
+    RerunFinished,
+    SessionOpened,
+    TurnEnded,
+)
+from oi_tui.app.engine.kernels.base import InputWanted, OutputArrived, RunFinished
+from oi_tui.app.engine.outputs import ErrorOutput
+from oi_tui.app.engine.protocol import Batch
+from oi_tui.app.engine.redaction import Redactor
+from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel
+from oi_tui.app.engine.verbs import Answer, Decide, Interrupt, Open, Rebuild, Restart, Run, Submit
+from oi_tui.app.engine.witness import Witness
+from support.front import engine
+
+WHERE = Surroundings(cwd="/work", sandbox="workspace-write", network="none", proof="self-test passed")
+SECRET = "hunter2-correct-horse"
+CODE = "```python\n1+1\n```"
+
+
+def digest(source: str) -> str:
+    return hashlib.sha256(source.encode()).hexdigest()
+
+
+def witness(folder: Path, redactor: Redactor | None = None) -> Witness:
+    ticks = itertools.count(1000)
+    auditor = Auditor(folder / "audit", WHERE, redactor=redactor, clock=lambda: float(next(ticks)))
+    return Witness(auditor, Watch([folder / "workspace"]), sandboxed=True)
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Path]:
+    """A folder with a workspace in it, whose log is found to be intact at the end."""
+    (tmp_path / "workspace").mkdir()
+    yield tmp_path
+    assert all(verdict.intact for verdict in verify_folder(tmp_path / "audit"))
+
+
+def entries(folder: Path) -> list[Entry]:
+    logs = [path for path in (folder / "audit").glob("*.jsonl") if path.name != HEADS]
+    found = [decode(line) for path in sorted(logs) for line in path.read_bytes().splitlines()]
+    assert None not in found
+    return [entry for entry in found if entry is not None]
+
+
+def records(folder: Path, *kinds: type[AnyRecord]) -> list[AnyRecord]:
+    return [entry.record for entry in entries(folder) if not kinds or isinstance(entry.record, kinds)]
+
+
+async def test_a_turn_is_written_down_from_the_question_to_the_end(here: Path) -> None:
+    async with engine(here, FakeModel(CODE, "2"), approve="ask", witness=witness(here)) as front:
+        await front.client.send(Open())
+        await front.client.send(Submit(text="add"))
+        asked = await front.until_event(DecisionRequested)
+        assert records(here) == []
+        await front.client.send(Decide(request_id=asked.request_id, verdict="edit", source="2+2"))
+        await front.until_event(TurnEnded)
+        block = front.transcript.blocks[1]
+    began, decided, kernel, run, ended, left, closed = records(here)
+    assert isinstance(began, SessionBegan)
+    assert (began.surroundings, began.approval, began.resumed) == (WHERE, "ask", False)
+    assert isinstance(decided, DecisionWasMade)
+    assert decided == DecisionWasMade(
+        block_id=block.id,
+        language="python",
+        sha256=digest("2+2"),
+        verdict="edit",
+        decider="person",
+        request_id=asked.request_id,
+        latency=decided.latency,
+        proposed_sha256=digest("1+1"),
+    )
+    assert decided.latency is not None
+    assert kernel == KernelBegan(language="python", generation=1, sandbox="workspace-write", proof="self-test passed")
+    assert run == RunBegan(
+        block_id=block.id,
+        language="python",
+        sha256=digest("2+2"),
+        generation=1,
+        author="assistant",
+        cwd="/work",
+        sandbox="workspace-write",
+        network="none",
+        approval="ask",
+        verdict="edit",
+        decider="person",
+        request_id=asked.request_id,
+        proof="self-test passed",
+    )
+    assert isinstance(ended, RunEnded)
+    assert (ended.sha256, ended.status, ended.output_characters) == (digest("2+2"), "ok", len("2+2"))
+    assert left == FilesWereLeft(block_id=block.id, changed=0)
+    assert closed == SessionLeft()
+
+
+async def test_the_persons_own_code_and_what_is_refused_are_written_down_too(here: Path) -> None:
+    async with engine(here, FakeModel(CODE), approve="never", witness=witness(here)) as front:
+        await front.client.send(Open())
+        await front.turn("add")
+        await front.client.send(Run(language="python", source="mine"))
+        await front.until_event(OutputAdded)
+    (refused,) = records(here, DecisionWasMade)
+    assert isinstance(refused, DecisionWasMade)
+    assert (refused.verdict, refused.decider, refused.sha256) == ("stop", "mode", digest("1+1"))
+    (run,) = records(here, RunBegan)
+    assert isinstance(run, RunBegan)
+    assert (run.author, run.verdict, run.sha256) == ("user", "", digest("mine"))
+
+
+async def test_errors_questions_interrupts_and_restarts_are_written_down_without_their_text(here: Path) -> None:
+    failing = [OutputArrived(output=ErrorOutput(name="ValueError", value=SECRET)), RunFinished(status="error")]
+    asking = [InputWanted(prompt=f"{SECRET}? ", password=True), RunFinished(status="ok")]
+    kernel = FakeKernel({"fail": failing, "ask": asking})
+    async with engine(here, FakeModel(), kernels=FakeKernels(python=kernel), witness=witness(here)) as front:
+        await front.client.send(Open())
+        await front.client.send(Run(language="python", source="fail"))
+        await front.client.send(Run(language="python", source="ask"))
+        question = await front.until_event(InputRequested)
+        await front.client.send(Answer(request_id=question.request_id, text=SECRET))
+        kernel.blocked = True
+        await front.client.send(Run(language="python", source="long"))
+        await front.until(lambda _: kernel.ran[-1:] == ["long"] and kernel.state == "busy")
+        await front.client.send(Interrupt())
+        await front.client.send(Restart())
+        await front.until_event(NoticeAdded)
+    failed, asked, stopped = records(here, RunEnded)
+    assert isinstance(failed, RunEnded)
+    assert isinstance(asked, RunEnded)
+    assert isinstance(stopped, RunEnded)
+    assert (failed.status, failed.error) == ("error", "ValueError")
+    assert (asked.status, asked.questions) == ("ok", 1)
+    assert (stopped.status, stopped.interrupts) == ("interrupted", 1)
+    assert [type(record) for record in records(here, InputWasAsked, InputWasAnswered)] == [
+        InputWasAsked,
+        InputWasAnswered,
+    ]
+    hows = [record.how for record in records(here, KernelWasStopped) if isinstance(record, KernelWasStopped)]
+    assert hows == ["interrupting", "restarting"]
+    generations = [record.generation for record in records(here, KernelBegan) if isinstance(record, KernelBegan)]
+    assert generations == [1, 2]
+    assert SECRET not in "".join(path.read_text() for path in (here / "audit").iterdir())
+
+
+async def test_runs_that_are_repeated_are_written_down_before_they_run(here: Path) -> None:
+    async with engine(here, FakeModel(CODE, "2"), witness=witness(here)) as front:
+        await front.client.send(Open())
+        await front.turn("add")
+        await front.client.send(Rebuild(block_ids=(front.transcript.blocks[1].id,)))
+        await front.until_event(RerunFinished)
+    first, second = records(here, RunBegan)
+    assert isinstance(first, RunBegan)
+    assert isinstance(second, RunBegan)
+    assert (first.again, second.again) == (False, True)
+    assert first.sha256 == second.sha256 == digest("1+1")
+    statuses = [record.status for record in records(here, RunEnded) if isinstance(record, RunEnded)]
+    assert statuses == ["ok", "same"]
+
+
+async def test_nothing_runs_that_cannot_be_written_down_and_the_session_stays_of_use(here: Path) -> None:
+    audit = here / "audit"
+    audit.write_text("in the way")
+    kernel = FakeKernel()
+    kernels = FakeKernels(python=kernel)
+    model = FakeModel(CODE, "Hello.", CODE, "2")
+    async with engine(here, model, kernels=kernels, witness=witness(here)) as front:
+        await front.client.send(Open())
+        ended = await front.turn("add")
+        assert isinstance(ended, TurnEnded)
+        assert (ended.reason, kernel.ran, kernel.state) == ("kernel_error", [], "idle")
+        (notice,) = [block for block in front.transcript.blocks if isinstance(block, NoticeBlock)]
+        assert notice.title.startswith("Not run: The audit log ")
+        code = front.transcript.blocks[1]
+        assert isinstance(code, CodeBlock)
+        assert code.state == "interrupted"
+        await front.client.send(Run(language="python", source="mine"))
+        await front.until(lambda reply: isinstance(reply, Batch) and "idle" in repr(reply.events[-1]))
+        assert kernel.ran == []
+        assert await front.turn("hello") == TurnEnded(reason="done")
+        audit.unlink()
+        assert await front.turn("add") == TurnEnded(reason="done")
+        assert kernel.ran == ["1+1"]
+    refused = [record.sha256 for record in records(here, RunWasRefused) if isinstance(record, RunWasRefused)]
+    assert refused == [digest("1+1"), digest("mine")]
+    assert len(records(here, RunBegan)) == 1
+    assert len(records(here, NoticeWasGiven)) == 2
+
+
+async def test_who_only_looks_around_or_talks_leaves_no_log(here: Path) -> None:
+    async with engine(here, FakeModel("Hello."), witness=witness(here)) as front:
+        await front.client.send(Open())
+        await front.turn("hello")
+    assert not (here / "audit").exists()
+
+
+async def test_a_session_that_is_opened_again_goes_on_in_its_own_log(here: Path) -> None:
+    async with engine(here, FakeModel(CODE, "2"), witness=witness(here)) as front:
+        await front.client.send(Open())
+        await front.turn("add")
+        session_id = front.transcript.session_id
+    async with engine(here, FakeModel(CODE, "2"), witness=witness(here)) as front:
+        await front.client.send(Open(session_id=session_id))
+        await front.turn("add")
+    began = [record for record in records(here, SessionBegan) if isinstance(record, SessionBegan)]
+    assert [record.resumed for record in began] == [False, True]
+    assert (began[0].heads_seq, began[1].heads_seq) == (0, 3)
+    assert len(list((here / "audit").iterdir())) == 2
+
+
+async def test_a_run_that_the_end_of_the_session_broke_off_is_closed_in_the_log(here: Path) -> None:
+    kernel = FakeKernel()
+    kernel.blocked = True
+    async with engine(here, FakeModel(), kernels=FakeKernels(python=kernel), witness=witness(here)) as front:
+        await front.client.send(Open())
+        await front.client.send(Run(language="python", source="long"))
+        await front.until_event(OutputAdded)
+    *_, ended, left = records(here)
+    assert isinstance(ended, RunEnded)
+    assert (ended.status, left) == ("left", SessionLeft())
+
+
+async def test_secrets_are_withheld_from_the_log_and_counted(here: Path) -> None:
+    redactor = Redactor({"TOKEN": SECRET})
+    async with engine(here, FakeModel(CODE), approve="ask", witness=witness(here, redactor)) as front:
+        await front.client.send(Open())
+        await front.client.send(Submit(text="add"))
+        asked = await front.until_event(DecisionRequested)
+        reason = f"not with {SECRET} nor {SECRET}\ud800"
+        await front.client.send(Decide(request_id=asked.request_id, verdict="skip", reason=reason))
+        await front.until_event(TurnEnded)
+    (refusal,) = [entry for entry in entries(here) if isinstance(entry.record, DecisionWasMade)]
+    assert isinstance(refusal.record, DecisionWasMade)
+    withheld = "[secret withheld: TOKEN]"
+    assert refusal.record.reason == f"not with {withheld} nor {withheld}\\ud800"
+    assert refusal.withheld == 2
+
+
+def test_what_is_about_to_run_is_on_disk_before_admit_returns(here: Path) -> None:
+    seen = witness(here)
+    seen.auditor.begin("session")
+    seen.auditor.take(SessionOpened(session_id="session", created=1.0, cwd="/work", model="m", approval="auto"))
+    block = CodeBlock(id="b", language="python", source="print()", state="proposed")
+    seen.auditor.admit(ExecutionStarted(block_id="b", generation=3), block)
+    (run,) = records(here, RunBegan)
+    assert isinstance(run, RunBegan)
+    assert (run.sha256, run.generation) == (digest("print()"), 3)
+    heads = (here / "audit" / HEADS).read_text()
+    assert '"log_seq":2' in heads
+    seen.auditor.end()
+
+
+def test_no_session_no_run(tmp_path: Path) -> None:
+    block = CodeBlock(id="b", language="python", source="print()", state="proposed")
+    with pytest.raises(AuditError):
+        witness(tmp_path).auditor.admit(ExecutionStarted(block_id="b", generation=1), block)
+
+
+def test_an_id_that_is_no_name_of_a_file_leads_nowhere(tmp_path: Path) -> None:
+    seen = witness(tmp_path)
+    seen.auditor.begin(f"..{os.sep}outside")
+    block = CodeBlock(id="b", language="python", source="print()", state="proposed")
+    with pytest.raises(AuditError, match="no name of a file"):
+        seen.auditor.admit(ExecutionStarted(block_id="b", generation=1), block)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_records_that_cannot_be_written_for_long_are_counted_and_not_kept_for_ever(tmp_path: Path) -> None:
+    (tmp_path / "audit").write_text("in the way")
+    seen = witness(tmp_path)
+    seen.auditor.begin("session")
+    for number in range(1500):
+        seen.auditor.take(NoticeAdded(block_id=str(number), level="error", title="again"))
+    (tmp_path / "audit").unlink()
+    block = CodeBlock(id="b", language="python", source="x", state="proposed")
+    seen.auditor.admit(ExecutionStarted(block_id="b", generation=1), block)
+    notices = records(tmp_path, NoticeWasGiven)
+    assert len(notices) == 1001
+    assert isinstance(notices[-1], NoticeWasGiven)
+    assert notices[-1].title.startswith("500 records")
+    seen.auditor.end()
