@@ -82,6 +82,7 @@ class _Walk:
     known: frozenset[str]
     end: float
     """When time is up, on the monotonic clock."""
+    most: int
     changed: int = 0
     entries: int = 0
     cut: str = ""
@@ -103,8 +104,9 @@ class _Folder(NamedTuple):
 class Watch:
     """Looks at folders, and remembers what was there. Its methods are for a thread, one at a time."""
 
-    def __init__(self, roots: Sequence[Path], home: Path | None = None) -> None:
-        """`home` is given where code can write in it."""
+    def __init__(self, roots: Sequence[Path], home: Path | None = None, *, entries: int = ENTRIES) -> None:
+        """`home` is given where code can write in it; at most so many `entries` are looked at in one walk."""
+        self._most = entries
         self._roots = tuple(roots)
         self._home = home if home is not None and home not in roots else None
         self._known: frozenset[str] = frozenset()
@@ -114,7 +116,7 @@ class Watch:
         """What has changed since this moment (Unix time in seconds)."""
         begun = time.time_ns()
         end = time.monotonic() + SECONDS
-        walk = _Walk(since=int(since * 1e9) - COARSE, before=self._looked, known=self._known, end=end)
+        walk = _Walk(since=int(since * 1e9) - COARSE, before=self._looked, known=self._known, end=end, most=self._most)
         for number, root in enumerate(self._roots):
             _walk(walk, str(root), "" if number == 0 else f"{root}/")
         if self._home is not None:
@@ -259,9 +261,9 @@ def _entries(walk: _Walk, folder: str) -> list[os.DirEntry[str]]:
             found = list(scanned)
     except OSError:
         return []  # gone already, or closed to us: code with our rights cannot have written there either
-    room = ENTRIES - walk.entries
+    room = walk.most - walk.entries
     if len(found) > room:
-        found, walk.cut = found[:room], f"only {ENTRIES:,} files were looked at"
+        found, walk.cut = found[:room], f"only {walk.most:,} files were looked at"
     elif time.monotonic() > walk.end:
         walk.cut = f"looking was ended after {SECONDS:g} seconds"
     walk.entries += len(found)

@@ -34,6 +34,7 @@ from oi_tui.app.engine.blocks import CodeBlock, NoticeBlock
 from oi_tui.app.engine.errors import AuditError
 from oi_tui.app.engine.events import (
     DecisionRequested,
+    ExecutionFinished,
     ExecutionStarted,
     InputRequested,
     NoticeAdded,
@@ -155,9 +156,10 @@ async def test_errors_questions_interrupts_and_restarts_are_written_down_without
         await front.client.send(Run(language="python", source="ask"))
         question = await front.until_event(InputRequested)
         await front.client.send(Answer(request_id=question.request_id, text=SECRET))
+        await front.until_event(ExecutionFinished)
         kernel.blocked = True
         await front.client.send(Run(language="python", source="long"))
-        await front.until(lambda _: kernel.ran[-1:] == ["long"] and kernel.state == "busy")
+        await front.until_event(OutputAdded)
         await front.client.send(Interrupt())
         await front.client.send(Restart())
         await front.until_event(NoticeAdded)
@@ -237,7 +239,7 @@ async def test_a_session_that_is_opened_again_goes_on_in_its_own_log(here: Path)
         session_id = front.transcript.session_id
     async with engine(here, FakeModel(CODE, "2"), witness=witness(here)) as front:
         await front.client.send(Open(session_id=session_id))
-        await front.turn("add")
+        await front.turn("again")
     began = [record for record in records(here, SessionBegan) if isinstance(record, SessionBegan)]
     assert [record.resumed for record in began] == [False, True]
     assert (began[0].heads_seq, began[1].heads_seq) == (0, 3)
@@ -258,17 +260,17 @@ async def test_a_run_that_the_end_of_the_session_broke_off_is_closed_in_the_log(
 
 async def test_secrets_are_withheld_from_the_log_and_counted(here: Path) -> None:
     redactor = Redactor({"TOKEN": SECRET})
-    async with engine(here, FakeModel(CODE), approve="ask", witness=witness(here, redactor)) as front:
+    async with engine(here, FakeModel(CODE, "Well."), approve="ask", witness=witness(here, redactor)) as front:
         await front.client.send(Open())
         await front.client.send(Submit(text="add"))
         asked = await front.until_event(DecisionRequested)
-        reason = f"not with {SECRET} nor {SECRET}\ud800"
+        reason = f"not with {SECRET} nor {SECRET}"
         await front.client.send(Decide(request_id=asked.request_id, verdict="skip", reason=reason))
         await front.until_event(TurnEnded)
     (refusal,) = [entry for entry in entries(here) if isinstance(entry.record, DecisionWasMade)]
     assert isinstance(refusal.record, DecisionWasMade)
     withheld = "[secret withheld: TOKEN]"
-    assert refusal.record.reason == f"not with {withheld} nor {withheld}\\ud800"
+    assert refusal.record.reason == f"not with {withheld} nor {withheld}"
     assert refusal.withheld == 2
 
 
@@ -284,6 +286,19 @@ def test_what_is_about_to_run_is_on_disk_before_admit_returns(here: Path) -> Non
     heads = (here / "audit" / HEADS).read_text()
     assert '"log_seq":2' in heads
     seen.auditor.end()
+
+
+def test_text_that_utf8_has_no_place_for_is_written_out_and_long_text_is_cut(here: Path) -> None:
+    seen = witness(here)
+    seen.auditor.begin("session")
+    block = CodeBlock(id="b", language="py\ud800", source="x" * 10_000 + "\udcff", state="proposed")
+    seen.auditor.take(NoticeAdded(block_id="n", level="error", title="y" * 10_000))
+    seen.auditor.admit(ExecutionStarted(block_id="b", generation=1), block)
+    seen.auditor.end()
+    notice, run, *_ = records(here)
+    assert isinstance(notice, NoticeWasGiven)
+    assert isinstance(run, RunBegan)
+    assert (len(notice.title), run.language) == (501, "py\\ud800")
 
 
 def test_no_session_no_run(tmp_path: Path) -> None:
