@@ -169,6 +169,8 @@ class UsageReported(Event, frozen=True, kw_only=True, tag=True):
     """US dollars, None where the price is unknown."""
     estimated: bool = False
     """True when the server sent no usage and the numbers were counted here."""
+    aside: bool = False
+    """Asked beside the conversation (for a title): it says nothing about how full the context is."""
 
 
 class DecisionRequested(Event, frozen=True, kw_only=True, tag=True):

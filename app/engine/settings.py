@@ -34,6 +34,9 @@ class ModelSection(Section, frozen=True, kw_only=True):
     """How often a request is repeated after 429, 5xx or a refused connection, before anything arrived."""
     timeout: Annotated[float, msgspec.Meta(gt=0)] = 120.0
     """Seconds without any byte from the server."""
+    titles: bool = True
+    """Ask the model for a title of the session when the first turn is over (never an embedded one: it takes its time).
+    """
 
 
 class LoopSection(Section, frozen=True, kw_only=True):

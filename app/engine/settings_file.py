@@ -23,8 +23,11 @@ ENVIRONMENT: Mapping[str, tuple[str, str]] = {
     "OI_TUI_MAX_STEPS": ("loop", "max_steps"),
     "OI_TUI_SANDBOX": ("sandbox", "mode"),
     "OI_TUI_THEME": ("screen", "theme"),
+    "OI_TUI_TITLES": ("model", "titles"),
 }
 """Variables that set something, and what."""
+
+_TRUTH = {"true": True, "false": False}
 
 Layer = Mapping[str, Mapping[str, Any]]
 
@@ -104,7 +107,7 @@ def _environment(environ: Mapping[str, str]) -> tuple[dict[str, dict[str, Any]],
     names: list[str] = []
     for variable, (section, key) in ENVIRONMENT.items():
         if value := environ.get(variable, ""):
-            layer.setdefault(section, {})[key] = int(value) if value.isdecimal() else value
+            layer.setdefault(section, {})[key] = int(value) if value.isdecimal() else _TRUTH.get(value, value)
             names.append(variable)
     return layer, f"the environment ({', '.join(names)})"
 

@@ -28,6 +28,7 @@ from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.protocol import Batch, Configure
 from oi_tui.app.engine.redaction import Redactor
 from oi_tui.app.engine.store import Recorder, Store
+from oi_tui.app.engine.titles import Titles
 from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.values import Language, Level
 from oi_tui.app.engine.verbs import Clear, Interrupt, Rebuild, Restart, Retry, Run, Submit, UseModel
@@ -110,6 +111,9 @@ class Sitting:
         self._outbox = Outbox(send, self._unrecorded)
         self.chooser = Chooser(self.session, models, store, self._outbox)
         self.inspector = Inspector(kernels, self._outbox.put)
+        self._titles: Titles | None = None
+        if store is not None and setup.settings.model.titles:
+            self._titles = Titles(self.session, store, redactor or Redactor(), self.emit, self._outbox.put)
         self._jobs: deque[Job] = deque()
         self._job_added = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -157,7 +161,8 @@ class Sitting:
 
     async def end(self, why: str) -> None:
         """Break off what runs and write everything down; whatever fails on the way is logged."""
-        tasks = (*self._tasks, *self.chooser.tasks(), *self.inspector.tasks())
+        titles = self._titles.tasks() if self._titles is not None else ()
+        tasks = (*self._tasks, *self.chooser.tasks(), *self.inspector.tasks(), *titles)
         running = [task for task in tasks if task is not asyncio.current_task()]
         for task in running:
             task.cancel()
@@ -211,7 +216,12 @@ class Sitting:
             while not self._jobs:
                 self._job_added.clear()
                 await self._job_added.wait()
-            await self._do(self._jobs.popleft())
+            if self._titles is not None:
+                self._titles.busy()
+            job = self._jobs.popleft()
+            await self._do(job)
+            if self._titles is not None and isinstance(job, Submit) and not self._jobs and not self._models.embedded:
+                self._titles.rest()
 
     async def _do(self, job: Job) -> None:
         session = self.session

@@ -43,11 +43,19 @@ class FakeModel:
         self.takes_images = takes_images
         self.closed = 0
         """How often an answer was broken off before its end."""
+        self._asked = asyncio.Condition()
+
+    async def asked(self, count: int) -> None:
+        """Wait until there were so many requests."""
+        async with self._asked:
+            await self._asked.wait_for(lambda: len(self.requests) >= count)
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[Delta, None]:
         """The next scripted answer."""
         index = min(len(self.requests), len(self.answers) - 1)
         self.requests.append(request)
+        async with self._asked:
+            self._asked.notify_all()
         ended = False
         try:
             for item in self._items(self.answers[index]):

@@ -71,7 +71,7 @@ class Usage(Value, frozen=True, kw_only=True):
             cost=(self.cost or 0.0) + (step.cost or 0.0) if known else None,
             priced=self.priced + (step.cost or 0.0),
             estimated=self.estimated or step.estimated,
-            last_input_tokens=step.input_tokens,
+            last_input_tokens=self.last_input_tokens if step.aside else step.input_tokens,
         )
 
 

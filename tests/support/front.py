@@ -77,8 +77,9 @@ async def engine(
     approve: str = "auto",
     policy: PolicySection | None = None,
     witness: Witness | None = None,
+    titles: bool = False,
 ) -> AsyncIterator[Front]:
-    settings = Settings(model=ModelSection(name=name), loop=LoopSection(approve=approve))
+    settings = Settings(model=ModelSection(name=name, titles=titles), loop=LoopSection(approve=approve))
     setup = Configure(settings=settings, cwd="/work", api_key="k3y")
     client = LocalClient(
         lambda send: Engine(

@@ -47,7 +47,8 @@ class ScreenTimeout(AssertionError):
 def clean_env(home: Path, **more: str) -> dict[str, str]:
     """An environment in which nothing of this machine's user is seen: own folders, no keys, a modern terminal.
 
-    Code runs without a sandbox there, so that every machine can run every test; those about the sandbox say so.
+    Code runs without a sandbox there, so that every machine can run every test; those about the sandbox say so. Models
+    are asked for nothing but answers.
     """
     kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ}
     folders = {
@@ -60,7 +61,7 @@ def clean_env(home: Path, **more: str) -> dict[str, str]:
     for folder in folders.values():
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     terminal = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", "SHELL": "/bin/sh"}
-    terminal |= {"OI_TUI_SANDBOX": "danger-full-access"}
+    terminal |= {"OI_TUI_SANDBOX": "danger-full-access", "OI_TUI_TITLES": "false"}
     return kept | terminal | {"HOME": str(home)} | {name: str(path) for name, path in folders.items()} | more
 
 

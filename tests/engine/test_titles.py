@@ -1,0 +1,67 @@
+"""The title that the model gives a session when nobody is doing anything."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from oi_tui.app.engine.chat import AnswerUsage, TextDelta
+from oi_tui.app.engine.errors import ModelError
+from oi_tui.app.engine.protocol import SessionEdited
+from oi_tui.app.engine.store import Store
+from oi_tui.app.engine.testing import FakeModel
+from oi_tui.app.engine.titles import ASK, LONGEST, cleaned
+from oi_tui.app.engine.verbs import Open
+from support.front import engine
+
+
+async def test_after_the_first_turn_the_model_gives_a_title_and_the_list_is_told(tmp_path: Path) -> None:
+    answer = [TextDelta(text="Weather in "), TextDelta(text="Oslo"), AnswerUsage(input_tokens=30, output_tokens=3)]
+    model = FakeModel("It rains.", answer)
+    async with engine(tmp_path, model, titles=True) as front:
+        await front.client.send(Open())
+        await front.turn("how is the weather in Oslo? " + "x" * 5_000)
+        context = front.transcript.usage.last_input_tokens
+        edited = await front.until(lambda reply: isinstance(reply, SessionEdited))
+        assert isinstance(edited, SessionEdited)
+        assert edited.session.title == "Weather in Oslo"
+        assert front.transcript.usage.last_input_tokens == context
+        assert front.transcript.usage.input_tokens >= 30
+    assert model.requests[1].messages[0].text == ASK
+    assert len(model.requests[1].messages[1].text) < 2_000
+
+
+async def test_a_model_that_fails_leaves_the_title_of_the_prompt(tmp_path: Path) -> None:
+    model = FakeModel("It rains.", ModelError("server", "no"))
+    async with engine(tmp_path, model, titles=True) as front:
+        await front.client.send(Open())
+        await front.turn("weather?")
+        async with asyncio.timeout(10):
+            await model.asked(2)
+    store = Store(tmp_path / "sessions.db")
+    assert [record.title for record in store.sessions()] == ["weather?"]
+    store.close()
+
+
+async def test_what_the_person_does_next_comes_first_and_the_question_is_not_asked_later(tmp_path: Path) -> None:
+    model = FakeModel("It rains.", "Still.")
+    async with engine(tmp_path, model, titles=True) as front:
+        await front.client.send(Open())
+        await front.turn("weather?")
+        await front.turn("and now?")
+    assert len(model.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "title"),
+    [
+        ("Monthly mean of score", "Monthly mean of score"),
+        ('"Monthly mean."\n\nHope this helps!', "Monthly mean"),
+        ("**Title: Plot**", "Plot"),
+        ("\x1b]0;owned\x07Clean", "Clean"),
+        ("", ""),
+        ("word " * LONGEST, ""),
+    ],
+)
+def test_a_title_is_the_first_line_without_marks(answer: str, title: str) -> None:
+    assert cleaned(answer) == title
