@@ -57,6 +57,11 @@ class SearchBar(Widget):
         """Take the focus; what was looked for last can be typed over."""
         self.query_one(Input).focus()
 
+    def fill(self, needle: str) -> None:
+        """This is looked for, without having been typed here."""
+        with self.prevent(Input.Changed):
+            self.query_one(Input).value = needle
+
     def watch_matches(self, matches: str) -> None:
         """How many there are, and the keys to them."""
         if self.is_mounted:

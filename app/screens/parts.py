@@ -44,13 +44,14 @@ class Parts:
     ) -> "Parts":
         """All of them; `prompt` is where the person writes."""
         timeline = Timeline(palette=palette, graphics=graphics, clock=clock, id="timeline")
+        pane = TimelinePane(timeline, bridge, editor=settings.editor, id="pane")
         preview = Preview(palette=palette, home=str(Path.home()), id="preview")
         return cls(
-            TimelinePane(timeline, bridge, editor=settings.editor, id="pane"),
+            pane,
             ApprovalPanel(arming=arming, id="approval"),
             QuestionPanel(arming=arming, id="question"),
             VariablesPanel(bridge, id="variables"),
-            SessionsPanel(bridge, preview, timeline, id="sessions"),
+            SessionsPanel(bridge, preview, pane, id="sessions"),
             preview,
             Recall(prompt, bridge),
         )

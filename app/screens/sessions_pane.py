@@ -14,11 +14,11 @@ from oi_tui.app.screens.branching import KEPT, last_place, may_leave
 from oi_tui.app.screens.choose import ChooseScreen
 from oi_tui.app.screens.line_ask import LineAskScreen
 from oi_tui.app.screens.save_as import SaveAsScreen
+from oi_tui.app.screens.timeline_pane import TimelinePane
 from oi_tui.widgets.sessions.face import one_line
 from oi_tui.widgets.sessions.panel import Panel
 from oi_tui.widgets.sessions.preview import Preview
 from oi_tui.widgets.sessions.rows import SessionRows
-from oi_tui.widgets.timeline.view import Timeline
 
 LOOKING = "-look"
 """Class of the screen while a session is looked at in place of the timeline."""
@@ -43,11 +43,11 @@ class Change(NamedTuple):
 class SessionsPanel(Panel):
     """Closed at first. The engine is asked whenever the panel gets the keys."""
 
-    def __init__(self, bridge: Bridge, preview: Preview, timeline: Timeline, *, id: str | None = None) -> None:
+    def __init__(self, bridge: Bridge, preview: Preview, pane: TimelinePane, *, id: str | None = None) -> None:
         super().__init__(id=id, home=str(Path.home()))
         self._bridge = bridge
         self._preview = preview
-        self._timeline = timeline
+        self._pane = pane
         self._changes: dict[str, Change] = {}
         """By session, until the engine says that it is so."""
         self._undo: list[EditSession] = []
@@ -139,7 +139,7 @@ class SessionsPanel(Panel):
             case _ if record is None:
                 pass
             case "open":
-                await self._open(record, wanted.block_id)
+                await self._open(record, wanted.block_id, wanted.needle)
             case "fork":
                 await self._fork(record, wanted.block_id)
             case "look" if self.looking:
@@ -157,11 +157,11 @@ class SessionsPanel(Panel):
 
     # -- opening -----------------------------------------------------------------------------------------------
 
-    async def _open(self, record: SessionRecord, block_id: str) -> None:
+    async def _open(self, record: SessionRecord, block_id: str, needle: str) -> None:
         if record.id == self._bridge.transcript.session_id:
-            self._arrive(block_id)
+            self._arrive(block_id, needle)
         else:
-            await self._leave_for(Open(session_id=record.id), lambda: self._arrive(block_id))
+            await self._leave_for(Open(session_id=record.id), lambda: self._arrive(block_id, needle))
 
     async def _fork(self, record: SessionRecord, block_id: str) -> None:
         """Of another session, after it was opened: what is shared is known then."""
@@ -187,7 +187,7 @@ class SessionsPanel(Panel):
         self._arrive()
         self._tell(KEPT)
 
-    def _arrive(self, block_id: str = "") -> None:
+    def _arrive(self, block_id: str = "", needle: str = "") -> None:
         """To the prompt of what is open now, and to the place that was found; the panel stays where it covers
         nothing."""
         self._look_no_more()
@@ -198,7 +198,7 @@ class SessionsPanel(Panel):
             self._bridge.send(FindSessions(archived=self.archived))
         self.screen.query_one(Bottom).focus_shown()
         if block_id:
-            self._timeline.show_block(block_id)
+            self._pane.show_found(block_id, needle)
 
     # -- looking -----------------------------------------------------------------------------------------------
 

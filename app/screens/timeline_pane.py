@@ -52,6 +52,13 @@ class TimelinePane(Vertical):
         self.search.display = False
         self.timeline.reset(blocks)
 
+    def show_found(self, block_id: str, needle: str) -> None:
+        """Go to what another search found, and mark it; n and N go on from there."""
+        self.search.display = bool(needle)
+        self.search.fill(needle)
+        self.timeline.search(needle)
+        self.timeline.show_block(block_id)
+
     def step_back(self) -> bool:
         """End the search; False if there is none."""
         if not self.search.display:

@@ -18,6 +18,7 @@ from textual.widget import Widget
 
 from oi_tui.app.engine.events import AnyEvent
 from oi_tui.app.engine.transcript import Transcript
+from oi_tui.themes.loader import load_palette, textual_theme
 from oi_tui.widgets.timeline.view import Timeline
 
 SIZE = Size(120, 40)
@@ -53,6 +54,9 @@ class Stage(App[None]):
 
     def __init__(self, widget: Widget) -> None:
         super().__init__(driver_class=Sink)
+        theme = textual_theme(load_palette())  # our widgets' sheets speak of its colours
+        self.register_theme(theme)
+        self.theme = theme.name
         self.widget = widget
         self.frames: list[float] = []
         """Seconds that each write of a frame took, painting included."""

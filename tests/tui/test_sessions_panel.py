@@ -234,7 +234,7 @@ async def test_what_was_found_is_opened_at_its_place(play):
         await until(stage, lambda: Open(session_id="s3") in stage.engine.verbs)
         opens(stage, "s3", "one", "plot", "three")
         timeline = stage.app.chat.query_one(Timeline)
-        await until(stage, lambda: timeline.cursor == 1)
+        await until(stage, lambda: timeline.cursor == 1 and timeline.matches == "1 match")
 
 
 # -- go on with it

@@ -2,6 +2,7 @@
 
 import re
 import time
+from functools import lru_cache
 from pathlib import PurePath
 from typing import Literal
 
@@ -28,13 +29,9 @@ Cursor = Literal["none", "here", "away"]
 
 def height_of(entry: Entry, *, first: bool) -> int:
     """Rows on the screen; a day has an empty one above it, unless it is the first."""
-    match entry:
-        case Heading():
-            return 2 if entry.label and not first else 1
-        case Found():
-            return 2 if entry.first else 1
-        case Listed():
-            return 2
+    if isinstance(entry, Listed):
+        return 2
+    return 2 if (entry.first if isinstance(entry, Found) else entry.label and not first) else 1
 
 
 class Pen:
@@ -154,6 +151,7 @@ def age_text(active: float, now: float) -> str:
     return f"{then.tm_hour}:{then.tm_min:02}" if days < 7 else f"{then.tm_mday} {_MONTHS[then.tm_mon - 1]}"
 
 
+@lru_cache(maxsize=1024)
 def folder_text(folder: str, home: str) -> str:
     """As one would write it in a shell."""
     path = one_line(folder)

@@ -7,6 +7,7 @@ together as a tree, where its youngest member belongs. A search has no such orde
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
+from operator import itemgetter
 from typing import NamedTuple
 
 from oi_tui.app.engine.sessions import Hit, SessionRecord
@@ -55,23 +56,26 @@ Entry = Heading | Listed | Found
 
 def record_of(entry: Entry) -> SessionRecord | None:
     """The session that an entry is about."""
-    match entry:
-        case Listed():
-            return entry.record
-        case Found():
-            return entry.hit.session
-        case Heading():
-            return None
+    if isinstance(entry, Listed):
+        return entry.record
+    return entry.hit.session if isinstance(entry, Found) else None
+
+
+def matched(hit: Hit) -> str:
+    """What was found, as it is written there."""
+    return next((piece.text for piece in hit.snippet if piece.matched), "").strip()
 
 
 def listed(sessions: Sequence[SessionRecord], *, now: float, here: str) -> list[Entry]:
     """All of them under their days and folders; those of the folder `here` come first in each day."""
     days: dict[str, dict[str, list[Listed]]] = {}
-    names: dict[int, str] = {}
     today = day_of(now)
+    label, since, until = "", 0.0, 0.0
     for family in _families(sessions):
-        day = day_of(max(row.record.active for row in family))
-        label = names.get(day) or names.setdefault(day, day_name(day, today))
+        active = family[0].record.active if len(family) == 1 else max(row.record.active for row in family)
+        if not since <= active < until:  # they come by their time: most are of the same day as the one before
+            day = day_of(active)
+            label, since, until = day_name(day, today), *_span(day)
         days.setdefault(label, {}).setdefault(family[0].record.cwd, []).extend(family)
     entries: list[Entry] = []
     for label, folders in days.items():
@@ -118,6 +122,15 @@ def day_of(moment: float) -> int:
         return 1  # no time that a calendar has: a damaged record stays in the list, at its end
 
 
+def _span(day: int) -> tuple[float, float]:
+    """Unix times between which it is this local day."""
+    first, after = date.fromordinal(day).timetuple(), date.fromordinal(day + 1).timetuple()
+    try:
+        return time.mktime((*first[:8], -1)), time.mktime((*after[:8], -1))
+    except (OverflowError, ValueError):
+        return 0.0, 0.0
+
+
 def day_name(day: int, today: int) -> str:
     """Today, Yesterday, the weekday within a week, then the month, with its year where it is another one."""
     match today - day:
@@ -142,13 +155,15 @@ def _families(sessions: Sequence[SessionRecord]) -> Iterator[list[Listed]]:
             forks.setdefault(record.parent_id, []).append(record)
         else:
             roots.append(record)
-    if not forks:
-        yield from ([Listed(root)] for root in sorted(roots, key=lambda root: -root.active))
-        return
     seen: set[str] = set()
-    families = [_tree(root, forks, seen) for root in roots]
-    families += [_tree(record, forks, seen) for record in sessions if record.id not in seen]  # a ring of parents
-    yield from sorted((each for each in families if each), key=lambda each: -max(row.record.active for row in each))
+    families = [(root.active, [Listed(root)]) for root in roots if root.id not in forks]
+    trees = [_tree(root, forks, seen) for root in roots if root.id in forks]
+    if len(families) + len(seen) < len(sessions):  # a ring of parents, which no root leads to
+        known = seen | {root.id for root in roots}
+        trees += [_tree(record, forks, seen) for record in sessions if record.id not in known]
+    families += [(max(row.record.active for row in tree), tree) for tree in trees if tree]
+    families.sort(key=itemgetter(0), reverse=True)
+    return (family for _, family in families)
 
 
 def _tree(root: SessionRecord, forks: dict[str, list[SessionRecord]], seen: set[str]) -> list[Listed]:

@@ -23,7 +23,7 @@ from oi_tui.app.engine.sessions import SessionRecord
 from oi_tui.app.engine.text import safe_text
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
 from oi_tui.widgets.sessions.face import Pen, nothing_listed
-from oi_tui.widgets.sessions.listing import Found, record_of, words_of
+from oi_tui.widgets.sessions.listing import Found, Listed, matched, record_of, words_of
 from oi_tui.widgets.sessions.rows import SessionRows, Wish
 from oi_tui.widgets.sessions.stock import Stock
 
@@ -92,6 +92,8 @@ class Panel(Vertical):
         """None where it is about no session: `undo`, `new`."""
         block_id: str = ""
         """The place in it that a search found."""
+        needle: str = ""
+        """What was found there, as it is written there."""
 
     @dataclass
     class Searched(Message):
@@ -283,7 +285,8 @@ class Panel(Vertical):
                 self.post_message(self.Wanted(wish, None))
             case _ if (record := self.record) is not None:
                 entry = self.rows.entry
-                self.post_message(self.Wanted(wish, record, entry.hit.block_id if isinstance(entry, Found) else ""))
+                found = (entry.hit.block_id, matched(entry.hit)) if isinstance(entry, Found) else ("", "")
+                self.post_message(self.Wanted(wish, record, *found))
             case _:
                 pass  # nothing is under the cursor
 
@@ -319,7 +322,7 @@ class Panel(Vertical):
             else "Searching…" if self._searching
             else nothing_listed(sought, archived=self.archived)
         )  # fmt: skip
-        fitting = sum(not isinstance(entry, Found) and record_of(entry) is not None for entry in entries)
+        fitting = sum(isinstance(entry, Listed) for entry in entries) if sought else len(stock)
         self.query_one("#sessions-count", Static).update(self._counted(fitting))
         self._show_keys()
         self.post_message(self.Pointed(self.record))

@@ -15,7 +15,7 @@ from textual.strip import Strip
 from textual.visual import Visual
 
 from oi_tui.widgets.sessions.face import Cursor, Pen, height_of
-from oi_tui.widgets.sessions.listing import Entry, Found, Heading, record_of
+from oi_tui.widgets.sessions.listing import Entry, Found, Heading
 
 Wish = Literal[
     "open", "look", "fork", "rename", "tag", "archive", "archived", "delete", "undo", "export", "new", "filter",
@@ -262,7 +262,6 @@ class SessionRows(ScrollView, can_focus=True, inherit_bindings=False):
 
 def key_of(entry: Entry) -> Key:
     """What an entry is recognised by."""
-    record = record_of(entry)
-    if record is None:
-        return ("", "", "")
-    return (record.id, entry.hit.block_id, entry.hit.kind) if isinstance(entry, Found) else (record.id, "", "")
+    if isinstance(entry, Found):
+        return (entry.hit.session.id, entry.hit.block_id, entry.hit.kind)
+    return ("" if isinstance(entry, Heading) else entry.record.id, "", "")

@@ -21,7 +21,8 @@ class Stock:
         self.cut = False
         """Whether there are more."""
         self._sessions: list[SessionRecord] = []
-        self._haystacks: list[str] = []
+        self._haystacks: list[str] | None = None
+        """What a filter looks into, for each session; made when the first letter is typed."""
         self._hits: Sequence[Hit] = ()
         self.searched = ""
         """What the hits are of."""
@@ -32,7 +33,7 @@ class Stock:
     def turn(self) -> None:
         """To those that were put away, or back to the others: nothing is known of them."""
         self.archived, self.known = not self.archived, False
-        self._sessions, self._haystacks = [], []
+        self._sessions, self._haystacks = [], None
         self.forget_search()
 
     def forget_search(self) -> None:
@@ -47,7 +48,7 @@ class Stock:
             self._hits, self.searched = found.hits, found.query
         else:
             self._sessions, self.cut, self.known = list(found.sessions), found.cut, True
-            self._haystacks = [self._haystack(record) for record in self._sessions]
+            self._haystacks = None
         return True
 
     def put(self, record: SessionRecord) -> None:
@@ -55,12 +56,12 @@ class Stock:
         gone = record.deleted or record.archived != self.archived
         place = next((number for number, other in enumerate(self._sessions) if other.id == record.id), None)
         if gone and place is not None:
-            del self._sessions[place], self._haystacks[place]
+            del self._sessions[place]
         elif not gone and place is None and self.known:
             self._sessions.append(record)
-            self._haystacks.append(self._haystack(record))
         elif not gone and place is not None:
-            self._sessions[place], self._haystacks[place] = record, self._haystack(record)
+            self._sessions[place] = record
+        self._haystacks = None
         self._hits = [
             replace(hit, session=record) if hit.session.id == record.id else hit
             for hit in self._hits
@@ -72,12 +73,11 @@ class Stock:
         words = words_of(sought)
         if not words:
             return listed(self._sessions, now=now, here=here)
+        if self._haystacks is None:
+            self._haystacks = [haystack(each, folder_text(each.cwd, self._home)) for each in self._sessions]
         fitting = [
             record
             for record, text in zip(self._sessions, self._haystacks, strict=True)
             if all(word in text for word in words)
         ]
         return searched(sorted(fitting, key=lambda record: -record.active), self._hits)
-
-    def _haystack(self, record: SessionRecord) -> str:
-        return haystack(record, folder_text(record.cwd, self._home))
