@@ -110,7 +110,7 @@ def cleaned(answer: str) -> str:
     """The title in an answer: its first line without quotes and marks; "" where it is no title but a text."""
     lines = [line for line in safe_text(answer).splitlines() if line.strip()]
     title = _MARKS.sub("", lines[0]).removeprefix("Title:").strip() if lines else ""
-    return title if len(title) <= LONGEST else ""
+    return title if len(title) <= LONGEST and not answer.lstrip().startswith("```") else ""
 
 
 def _first(blocks: list[Block], kind: type[UserBlock] | type[ProseBlock], length: int) -> str:

@@ -50,6 +50,7 @@ class HistoryScreen(ModalScreen[str | None]):
         self._begun = begun
         self._send = send
         self._clock = clock
+        self._asked: str | None = None
         self._prompts: tuple[PastPrompt, ...] = ()
 
     def compose(self) -> ComposeResult:
@@ -61,10 +62,11 @@ class HistoryScreen(ModalScreen[str | None]):
         yield KeyRow(id="history-keys")
 
     def on_mount(self) -> None:
-        """Ask at once; the mounting of the field is its first change."""
+        """Ask at once."""
         self.query_one(KeyRow).labels = _KEYS
         self.query_one(OptionList).can_focus = False
         self.query_one(Input).focus()
+        self._look_for(self._begun)
 
     def show(self, found: PromptsFound) -> None:
         """What was found; an answer to what is not asked any more is not shown."""
@@ -84,7 +86,7 @@ class HistoryScreen(ModalScreen[str | None]):
     def on_input_changed(self, event: Input.Changed) -> None:
         """Look for what is typed now."""
         event.stop()
-        self._send(FindPrompts(query=event.value))
+        self._look_for(event.value)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """A click."""
@@ -111,6 +113,11 @@ class HistoryScreen(ModalScreen[str | None]):
             self.dismiss(None)
         elif event.key == "enter":
             self.action_take()
+
+    def _look_for(self, words: str) -> None:
+        if words != self._asked:
+            self._asked = words
+            self._send(FindPrompts(query=words))
 
     def _take(self, number: int) -> None:
         self.dismiss(self._prompts[number].text)

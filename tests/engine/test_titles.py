@@ -60,6 +60,7 @@ async def test_what_the_person_does_next_comes_first_and_the_question_is_not_ask
         ("**Title: Plot**", "Plot"),
         ("\x1b]0;owned\x07Clean", "Clean"),
         ("", ""),
+        ("```bash\nls\n```", ""),
         ("word " * LONGEST, ""),
     ],
 )

@@ -56,6 +56,7 @@ async def test_what_is_typed_there_narrows_it_and_an_answer_that_comes_late_is_n
 async def test_arrows_choose_and_code_of_another_day_is_only_a_text_until_its_sign_is_typed(play):
     async with play(size=(100, 30)) as stage:
         await stage.pilot.press("ctrl+r")
+        await until(stage, lambda: stage.engine.asked == [FindPrompts(query="")])
         await found(stage)
         await stage.pilot.press("ctrl+r", "enter")
         await until(stage, lambda: "ls -la" in area(stage).text)
