@@ -6,9 +6,9 @@ Nothing here runs anything. `settle` gives the events of one decision; what they
 
 import asyncio
 import hashlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 
-from oi_tui.app.engine.blocks import CodeBlock
+from oi_tui.app.engine.blocks import Block, CodeBlock, UserBlock
 from oi_tui.app.engine.events import (
     AnyEvent,
     Decider,
@@ -21,6 +21,7 @@ from oi_tui.app.engine.events import (
 from oi_tui.app.engine.ids import new_id
 from oi_tui.app.engine.loop.guard import RepeatGuard
 from oi_tui.app.engine.policy.decide import Decision, Policy, Request, decide
+from oi_tui.app.engine.policy.taint import Taint, is_foreign
 from oi_tui.app.engine.values import ApprovalMode, Language
 from oi_tui.app.engine.verbs import Decide
 
@@ -28,7 +29,15 @@ from oi_tui.app.engine.verbs import Decide
 class Decisions:
     """The decisions of one session."""
 
-    def __init__(self, mode: ApprovalMode, *, can_ask: bool, policy: Policy | None = None) -> None:
+    def __init__(
+        self,
+        mode: ApprovalMode,
+        *,
+        can_ask: bool,
+        policy: Policy | None = None,
+        past: Sequence[Block] = (),
+    ) -> None:
+        """`past` is what the session held when it was opened."""
         self.mode = mode
         self.policy = policy if policy is not None else Policy()
         self.end: TurnEnded | None = None
@@ -39,6 +48,9 @@ class Decisions:
         self._waiting: tuple[str, asyncio.Future[Decide]] | None = None
         self._changed: set[tuple[Language, int]] = set()
         """Shells in which something ran that gives later words another meaning, by generation."""
+        self._taint = Taint()
+        self._past = tuple(past)
+        """What has not been looked through for it yet."""
 
     def answer(self, verb: Decide) -> bool:
         """The person's answer; False if that request is not waiting (any more)."""
@@ -56,13 +68,23 @@ class Decisions:
             self.answer(Decide(request_id=self._waiting[0], verdict="stop"))
 
     def forget(self) -> None:
-        """No grant holds any longer."""
+        """No grant holds any longer, and nothing that was read is remembered."""
         self._granted.clear()
+        self._taint, self._past = Taint(), ()
 
     def ran(self, language: Language, source: str, generation: int) -> None:
-        """Take note of what is about to run: in a shell it may redefine what a rule allows by name."""
-        if language == "shell" and decide(Request(language, source), self.policy).lasting:
+        """Take note of what is about to run: what it reads, and in a shell, what it may redefine."""
+        if language != "shell" and self.policy.offline:
+            return
+        found = decide(Request(language, source), self.policy)
+        self._taint = self._taint.and_of(found.taint)
+        if found.lasting:
             self._changed.add((language, generation))
+
+    def given(self, files: Sequence[str]) -> None:
+        """The person gave the model these files."""
+        if any(is_foreign(file, self.policy.base) for file in files):
+            self._taint = self._taint.and_of(Taint(foreign=True))
 
     def denied(self, block: CodeBlock, generation: int) -> str:
         """Which rule or mode denies that this is run, "" if none does."""
@@ -104,8 +126,23 @@ class Decisions:
             yield self._decided(block, verb, guard, generation)
 
     def _ruling(self, language: Language, source: str, generation: int) -> Decision:
-        request = Request(language, source, changed=(language, generation) in self._changed)
+        request = Request(language, source, (language, generation) in self._changed, self._taint_so_far())
         return decide(request, self.policy, self.mode)
+
+    def _taint_so_far(self) -> Taint:
+        """The past is looked through when it is needed: only where there is a way out."""
+        if self._past and not self.policy.offline:
+            past, self._past = self._past, ()
+            for block in past:
+                match block:
+                    case UserBlock():
+                        self.given(block.files)
+                    case CodeBlock() if block.duration is not None:
+                        found = decide(Request(block.language, block.source), self.policy)
+                        self._taint = self._taint.and_of(found.taint)
+                    case _:
+                        pass
+        return self._taint
 
     def _why(self, ruling: Decision) -> str:
         """What the person is told; nothing where it is the session's own mode that asks."""

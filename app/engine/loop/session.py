@@ -79,7 +79,7 @@ class Session:
         self._can_ask = can_ask
         self._ready = ready
         self._aside = aside
-        self._decisions = Decisions(settings.approve, can_ask=can_ask, policy=policy)
+        self._decisions = Decisions(settings.approve, can_ask=can_ask, policy=policy, past=self.transcript.blocks)
         self._clock, self._admit = clock, admit
         self._guard = RepeatGuard(settings.max_repeats)
         self._conversation = Conversation(redactor or Redactor(), settings.output_to_model, insist=settings.complete)
@@ -93,6 +93,7 @@ class Session:
     async def run(self, text: str, files: tuple[str, ...] = (), context: str = "") -> Events:
         """One turn, from the prompt to rest."""
         self._begin()
+        self._decisions.given(files)
         yield self._apply(TurnStarted(block_id=new_id(), text=text, files=files, context=context))
         async with aclosing(self._turn()) as events:
             async for event in events:

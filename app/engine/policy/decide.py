@@ -5,9 +5,10 @@ The first step that decides counts; what comes later can only make it stricter.
     1. the mode `plan`: nothing runs
     2. rules that deny, then rules that ask, whoever made them and however exactly they speak
     3. hidden characters, and our own settings: asked about in every mode
-    4. rules that allow, where they cover all of the source and all of it can be read
-    5. the mode
-    6. grave risks: what the mode `auto` would let run is asked about
+    4. what may carry away a secret, in a session that has read one and what others wrote: asked about in every mode
+    5. rules that allow, where they cover all of the source and all of it can be read
+    6. the mode
+    7. grave risks: what the mode `auto` would let run is asked about
 """
 
 from typing import Literal, NamedTuple
@@ -18,6 +19,7 @@ from oi_tui.app.engine.policy.reading import Reading, Unread
 from oi_tui.app.engine.policy.risks import labels
 from oi_tui.app.engine.policy.rules import Base, Rule, Tool, Verdict, covers, hit
 from oi_tui.app.engine.policy.shell import read_shell
+from oi_tui.app.engine.policy.taint import Taint, leads_out, taint_of
 from oi_tui.app.engine.text import safe_text, visible_text
 from oi_tui.app.engine.values import ApprovalMode, Language, Mode, Value
 
@@ -32,6 +34,8 @@ class Request(NamedTuple):
     source: str
     changed: bool = False
     """Shell: something ran in it before, after which words may mean something else."""
+    taint: Taint = Taint()
+    """What the session has read before."""
 
 
 class Policy(Value, frozen=True, kw_only=True):
@@ -60,6 +64,8 @@ class Decision(NamedTuple):
     """Risks in plain words: `deletes files, line 3`."""
     lasting: bool = False
     """Running it may change what later shell commands mean."""
+    taint: Taint = Taint()
+    """What running it brings in."""
 
 
 class _Case(NamedTuple):
@@ -80,7 +86,8 @@ def decide(request: Request, policy: Policy, approval: ApprovalMode = "auto") ->
     verdict, by, ground = _judged(case)
     if verdict == "ask" and mode == "dontAsk":
         verdict, by = "deny", f"{by}, and in the mode “dontAsk” nobody is asked"
-    return Decision(verdict, by, ground, labels(case.reading), tool == "Shell" and case.reading.lasting)
+    lasting = tool == "Shell" and case.reading.lasting
+    return Decision(verdict, by, ground, labels(case.reading), lasting, taint_of(case.reading, policy.base))
 
 
 def _tool(language: Language) -> Tool:
@@ -110,6 +117,8 @@ def _judged(case: _Case) -> tuple[Verdict, str, Ground]:
         return found
     if guard := _guard(case):
         return "ask", guard, "guard"
+    if _carries_away(case):
+        return "ask", "a secret and words of others, which this session has read, and a way to the network", "guard"
     if (rule := _allowing(case)) is not None:
         return "allow", rule, "rule"
     return _by_mode(case)
@@ -148,6 +157,12 @@ def _guard(case: _Case) -> str:
         if any(path == own or path.startswith(f"{own}/") for own in case.policy.own):
             return "a path that leads to the settings of this program"
     return ""
+
+
+def _carries_away(case: _Case) -> bool:
+    if case.policy.offline or not leads_out(case.reading):
+        return False
+    return case.request.taint.and_of(taint_of(case.reading, case.policy.base)) == Taint(private=True, foreign=True)
 
 
 def _without_emoji_joiners(source: str) -> str:

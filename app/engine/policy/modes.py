@@ -7,7 +7,7 @@ This is one of two axes; the other is `sandbox.mode`: what code that runs can re
     default            what no rule allows is asked about
     acceptEdits        as default; edits of files in the workspace will run unasked once the model has a tool for them
     auto               what stays in a sandbox without network runs; everything else is asked about
-    bypassPermissions  everything runs that no rule, and no hidden character, stands against
+    bypassPermissions  everything runs that no rule stands against, nor hidden characters, nor a secret that may leave
 """
 
 from oi_tui.app.engine.settings import PolicySection, SandboxSection
