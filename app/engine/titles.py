@@ -66,7 +66,7 @@ class Titles:
     async def _ask_later(self) -> None:
         await asyncio.sleep(IDLE)
         model = self._session.model
-        if model is None:
+        if model is None or self._session.is_spent:
             return
         session_id = self._session.transcript.session_id
         try:
@@ -101,9 +101,14 @@ class Titles:
 
     def _request(self) -> ChatRequest:
         blocks = self._session.transcript.blocks
-        said = "\n\n".join(filter(None, (_first(blocks, UserBlock, PROMPT), _first(blocks, ProseBlock, ANSWER))))
-        text = self._redactor.redact(safe_text(said)).text
+        parts = (self._beginning(blocks, UserBlock, PROMPT), self._beginning(blocks, ProseBlock, ANSWER))
+        text = "\n\n".join(filter(None, parts))
         return ChatRequest(messages=(ChatMessage(role="system", text=ASK), ChatMessage(role="user", text=text)))
+
+    def _beginning(self, blocks: list[Block], kind: type[UserBlock] | type[ProseBlock], length: int) -> str:
+        """Of the first block of this kind; cut only after secrets are out, or half of one would be left."""
+        whole = next((block.text for block in blocks if isinstance(block, kind)), "")
+        return self._redactor.redact(safe_text(whole[: 2 * length])).text[:length]
 
 
 def cleaned(answer: str) -> str:
@@ -111,7 +116,3 @@ def cleaned(answer: str) -> str:
     lines = [line for line in safe_text(answer).splitlines() if line.strip()]
     title = _MARKS.sub("", lines[0]).removeprefix("Title:").strip() if lines else ""
     return title if len(title) <= LONGEST and not answer.lstrip().startswith("```") else ""
-
-
-def _first(blocks: list[Block], kind: type[UserBlock] | type[ProseBlock], length: int) -> str:
-    return next((block.text[:length] for block in blocks if isinstance(block, kind)), "")

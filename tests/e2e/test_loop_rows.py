@@ -15,7 +15,7 @@ from oi_tui.app.engine.events import AnyEvent, DecisionRequested, ExecutionFinis
 from oi_tui.app.engine.protocol import Batch, Configure
 from oi_tui.app.engine.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.transcript import Transcript
-from oi_tui.app.engine.verbs import Decide, Interrupt, Open, Submit, UseModel
+from oi_tui.app.engine.verbs import Decide, Interrupt, Open, SetBudget, Submit, UseModel
 from support.enclosure import UNENCLOSED
 from support.openai_server import Call, OpenAIServer, Turn
 
@@ -27,10 +27,12 @@ React = Callable[[AnyEvent], Decide | Interrupt | None]
 class Session:
     """One session over real parts."""
 
-    def __init__(self, server: OpenAIServer, folder: Path) -> None:
+    def __init__(
+        self, server: OpenAIServer, folder: Path, *, name: str = "openai/scripted", loop: LoopSection | None = None
+    ) -> None:
         settings = Settings(
-            model=ModelSection(name="openai/scripted", api_base=server.url, tools="on", retries=0),
-            loop=LoopSection(approve="ask"),
+            model=ModelSection(name=name, api_base=server.url, tools="on", retries=0),
+            loop=loop or LoopSection(approve="ask"),
             sandbox=UNENCLOSED,
         )
         self.server = server
@@ -234,5 +236,27 @@ async def test_u17_a_key_of_our_environment_reaches_no_model_whatever_code_print
         assert secret not in json.dumps(openai_server.requests)
         assert session.code().withheld == ("SOME_TOKEN",)
         assert session.code().outputs[0].text == f"T={secret}\n", "the person sees what there is"
+    finally:
+        await session.client.close()
+
+
+async def test_l11_a_budget_of_a_millionth_stops_a_priced_model_before_its_next_request_and_can_be_raised(
+    openai_server: OpenAIServer, tmp_path: Path, clean_env: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in clean_env.items():
+        monkeypatch.setenv(name, value)
+    loop = LoopSection(complete=True, max_cost=1e-6)
+    session = Session(openai_server, tmp_path, name="openai/gpt-4o", loop=loop)
+    await session.client.send(Open())
+    try:
+        ended = await session.turn("go", approve, Turn(text="I think."), Turn(text="The task is done."))
+        assert ended.reason == "budget"
+        assert ended.detail.endswith("of its $0.000001.")
+        assert len(openai_server.requests) == 1
+        await session.client.send(SetBudget(max_cost=1.0))
+        assert (await session.turn("on", approve, Turn(text="The task is done."))).reason == "done"
+        assert session.transcript.max_cost == 1.0
+        assert session.transcript.usage.cost is not None
+        assert 1e-6 < session.transcript.usage.cost < 1.0
     finally:
         await session.client.close()

@@ -10,7 +10,7 @@ from oi_tui.app.engine.errors import ModelError
 from oi_tui.app.engine.protocol import SessionEdited
 from oi_tui.app.engine.store import Store
 from oi_tui.app.engine.testing import FakeModel
-from oi_tui.app.engine.titles import ASK, LONGEST, cleaned
+from oi_tui.app.engine.titles import ASK, LONGEST, PROMPT, cleaned
 from oi_tui.app.engine.verbs import Open
 from support.front import engine
 
@@ -29,6 +29,17 @@ async def test_after_the_first_turn_the_model_gives_a_title_and_the_list_is_told
         assert front.transcript.usage.input_tokens >= 30
     assert model.requests[1].messages[0].text == ASK
     assert len(model.requests[1].messages[1].text) < 2_000
+
+
+async def test_u17_a_secret_leaves_with_no_title_not_even_half_of_it(tmp_path: Path) -> None:
+    token = "ghp_" + "aB3dE5gH7j" * 4
+    model = FakeModel("It rains.", "Weather")
+    async with engine(tmp_path, model, titles=True) as front:
+        await front.client.send(Open())
+        await front.turn("- " * ((PROMPT - 10) // 2) + token)
+        await front.until(lambda reply: isinstance(reply, SessionEdited))
+    assert "secret" in model.requests[1].messages[1].text
+    assert token[:10] not in model.requests[1].messages[1].text
 
 
 async def test_a_model_that_fails_leaves_the_title_of_the_prompt(tmp_path: Path) -> None:

@@ -179,6 +179,11 @@ class Session:
         told = self._budget.in_words(self.transcript.usage)
         return self._settings_changed(), self.notice("info", told)
 
+    @property
+    def is_spent(self) -> bool:
+        """Whether the budget leaves no room for a further request."""
+        return self._budget.exceeded(self.transcript.usage) is not None
+
     def expect_model(self, name: str, api_base: str) -> AnyEvent:
         """Another model, on this server if one was named, is being opened: `ready` waits for it."""
         self._model_name, self._api_base = name, api_base
