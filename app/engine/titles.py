@@ -66,7 +66,7 @@ class Titles:
     async def _ask_later(self) -> None:
         await asyncio.sleep(IDLE)
         model = self._session.model
-        if model is None or self._session.is_spent:
+        if model is None or self._session.budget.exceeded(self._session.transcript.usage) is not None:
             return
         session_id = self._session.transcript.session_id
         try:

@@ -59,7 +59,6 @@ async def test_l11_the_smallest_budget_stops_before_the_next_request_and_says_wh
     session = make(model, max_cost=1e-6)
     events = await play(session.run("go"))
     assert len(model.requests) == 1
-    assert session.is_spent, "which whoever else asks the model goes by"
     assert ended(events).reason == "budget"
     assert notices(session) == ["Stopped before the next request: this session has spent $0.01 of its $0.000001."]
     hint = next(block.hint for block in session.transcript.blocks if isinstance(block, NoticeBlock))

@@ -83,7 +83,7 @@ class Session:
         self._clock, self._admit = clock, admit
         self._guard = RepeatGuard(settings.max_repeats)
         self._conversation = Conversation(redactor or Redactor(), settings.output_to_model, insist=settings.complete)
-        self._budget = Budget(settings.max_cost, settings.max_tokens)
+        self.budget = Budget(settings.max_cost, settings.max_tokens)
         self._halt = Halt()
         self._execution: Execution | None = None
         self._end: TurnEnded | None = None
@@ -108,14 +108,14 @@ class Session:
 
     async def _turn(self) -> Events:
         for number in range(1, self.settings.max_steps + 1):
-            if (over := self._budget.exceeded(self.transcript.usage)) is not None:
+            if (over := self.budget.exceeded(self.transcript.usage)) is not None:
                 yield self.notice(*over)
                 yield self._apply(TurnEnded(reason="budget", detail=over.title))
                 return
             async with aclosing(self._step(number)) as events:
                 async for event in events:
                     yield event
-            for remark in self._budget.remarks(self.transcript.usage):
+            for remark in self.budget.remarks(self.transcript.usage):
                 yield self.notice(*remark)
             if self._end is not None:
                 yield self._apply(self._end)
@@ -175,14 +175,9 @@ class Session:
 
     def set_budget(self, verb: SetBudget) -> tuple[AnyEvent, ...]:
         """Other limits from the next request on; what they are is said."""
-        self._budget.change(verb.max_cost, verb.max_tokens)
-        told = self._budget.in_words(self.transcript.usage)
+        self.budget.change(verb.max_cost, verb.max_tokens)
+        told = self.budget.in_words(self.transcript.usage)
         return self._settings_changed(), self.notice("info", told)
-
-    @property
-    def is_spent(self) -> bool:
-        """Whether the budget leaves no room for a further request."""
-        return self._budget.exceeded(self.transcript.usage) is not None
 
     def expect_model(self, name: str, api_base: str) -> AnyEvent:
         """Another model, on this server if one was named, is being opened: `ready` waits for it."""
@@ -201,8 +196,8 @@ class Session:
                 approval=self._decisions.mode,
                 context_window=self.model.context_window if self.model is not None else None,
                 api_base=self._api_base,
-                max_cost=self._budget.cost,
-                max_tokens=self._budget.tokens,
+                max_cost=self.budget.cost,
+                max_tokens=self.budget.tokens,
             )
         )
 
