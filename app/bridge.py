@@ -114,6 +114,7 @@ class Bridge:
         self._verbs: asyncio.Queue[AnyVerb] = asyncio.Queue()
         self._again = asyncio.Event()
         self._closing = False
+        self._renewing = False
         self._running: set[str] = set()
         self._kernels: dict[str, KernelState] = {}
         self._activity = "starting"
@@ -166,6 +167,13 @@ class Bridge:
         if self.stopped:
             self._again.set()
 
+    async def renew(self) -> None:
+        """Another engine on the same session, in the place of the one there is."""
+        self._renewing = self._client is not None
+        if self._client is not None:
+            await self._client.close()
+        self.restart()
+
     async def close(self) -> None:
         """Let the engine save and end."""
         self._closing = True
@@ -186,10 +194,11 @@ class Bridge:
                 self._lose("The engine stopped.", str(lost))
             except OiTuiError as error:
                 self._lose(error.title, error.hint)
-            if not self._closing:
+            if not self._closing and not self._renewing:
                 self._lose("The engine ended.", "")
                 await self._again.wait()
             self._again.clear()
+            self._renewing = False
 
     # -- one connection --------------------------------------------------------------------------------------
 

@@ -25,6 +25,7 @@ from oi_tui.app.flags import Flags, common, words
 from oi_tui.app.subcommands.audit import audit
 from oi_tui.app.subcommands.models import models
 from oi_tui.app.subcommands.sessions import sessions
+from oi_tui.app.subcommands.trust import trust
 
 EXIT_CODES = """\
 Exit codes: 0 done; 1 error; 2 wrong flag or settings; 3 the model failed; 4 the kernel failed or there is no
@@ -116,7 +117,7 @@ def app(
         close_to_others()  # code that runs without a sandbox could read our keys from our environment
         return await ProcessClient.start(place.setup, log=log)
 
-    tui = OiTui(connect, screen, prompt=" ".join(prompt) or None, session_id=session_id)
+    tui = OiTui(connect, screen, prompt=" ".join(prompt) or None, session_id=session_id, workplace=place)
     tui.run(mouse=screen.screen.mouse and not no_mouse)
     transcript = tui.chat.bridge.transcript
     if transcript.blocks:
@@ -209,7 +210,8 @@ def _require_sandbox(setup: Configure) -> None:
     found = trial(Path(setup.cwd), sandbox, sandbox.mode)
     if not found.works:
         without = "To run code with all your rights instead: --sandbox danger-full-access."
-        raise KernelError(found.why, hint=f"{found.fix} {without}".strip())
+        fix = found.fix.replace("\n", " ")
+        raise KernelError(found.why, hint=f"{fix}. {without}" if fix else without)
 
 
 def _with_data(task: str, data: bytes, setup: Configure) -> tuple[str, Configure]:
@@ -268,6 +270,7 @@ def engine(fd: int) -> None:
 program.add_command(audit)
 program.add_command(models)
 program.add_command(sessions)
+program.add_command(trust)
 
 
 def main() -> NoReturn:

@@ -96,6 +96,10 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command("clear", "Clear", "Forget the conversation and the kernels' state", slash="clear", verb=lambda _: Clear()),
     Command("retry", "Go on", "Go on where the last turn ended", slash="retry", verb=lambda _: Retry()),
+    Command(
+        "sandbox", "Sandbox and trust", "What code can do in this folder, whether it is trusted, and another choice",
+        slash="sandbox", action="app.sandbox",
+    ),
     Command("theme", "Theme", "Other colours", slash="theme", argument="NAME", action="app.use_theme"),
     Command("editor", "Open the editor", "Write the prompt in $EDITOR", key="ctrl+g", action="screen.edit_external"),
     Command(

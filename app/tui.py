@@ -1,5 +1,6 @@
 """The Textual app: colours, screens and leaving. What happens in a session is the chat screen's."""
 
+import asyncio
 import os
 import signal
 import sys
@@ -8,6 +9,7 @@ import time
 import traceback
 from collections.abc import Iterable
 from datetime import datetime
+from importlib import import_module
 from typing import ClassVar
 
 from rich.text import Text
@@ -19,8 +21,9 @@ from textual.geometry import Offset
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
-from oi_tui.app.client import Connect
+from oi_tui.app.client import Connect, EngineClient
 from oi_tui.app.commands import COMMANDS, Command, Typed, bindings
+from oi_tui.app.engine.errors import OiTuiError
 from oi_tui.app.engine.paths import log_dir, private_dir
 from oi_tui.app.engine.settings import Settings
 from oi_tui.app.engine.text import safe_text
@@ -30,6 +33,7 @@ from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.chat import ChatScreen
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.terminal_probe import Known, Window, graphics, window_size
+from oi_tui.app.workplace import Choice, Workplace
 from oi_tui.themes.loader import ThemeError, choose_palette, load_palette, textual_theme, theme_names
 from oi_tui.widgets.arming import Clock
 
@@ -53,7 +57,9 @@ class OiTui(App[None]):
         prompt: str | None = None,
         session_id: str | None = None,
         clock: Clock = time.monotonic,
+        workplace: Workplace | None = None,
     ) -> None:
+        """With a `workplace`, no engine is started before something was decided about the folder."""
         super().__init__(driver_class=ProbingDriver if settings.screen.images == "auto" else None)
         self._images = settings.screen.images
         self._known = Known()
@@ -61,7 +67,9 @@ class OiTui(App[None]):
         for name in theme_names():
             self.register_theme(textual_theme(load_palette(name)))
         self.theme = palette.name
-        self.chat = ChatScreen(connect, settings, palette, session_id=session_id, clock=clock)
+        self._connect, self._clock = connect, clock
+        self._workplace = workplace
+        self.chat = ChatScreen(self._start_engine, settings, palette, session_id=session_id, clock=clock)
         if prompt:
             self.chat.bridge.submit_first(Submit(text=prompt))
 
@@ -76,6 +84,37 @@ class OiTui(App[None]):
         self.app_resume_signal.subscribe(self, self._repaint)
         if self._complaint:
             self.notify(self._complaint, severity="warning", markup=False)
+
+    async def _start_engine(self) -> EngineClient:
+        """What was decided about the folder is asked for first: nothing of it is read, and nothing runs, before."""
+        place = self._workplace
+        if place is not None and place.undecided and await self._ask_about_folder(place) is None:
+            await self._leave()
+            raise OiTuiError("Nothing was decided about the folder.")
+        return await self._connect()
+
+    async def _ask_about_folder(self, place: Workplace, *, again: bool = False) -> Choice | None:
+        """What the person chose; the next engine is configured with it."""
+        await asyncio.to_thread(import_module, "oi_tui.app.screens.folder")  # meanwhile keys are not kept waiting
+        from oi_tui.app.screens.folder import FolderScreen
+
+        chosen = await self.push_screen_wait(FolderScreen(place, again=again, clock=self._clock))
+        self.chat.bridge.heed(place.settings)
+        return chosen
+
+    async def action_sandbox(self) -> None:
+        """What holds in this folder, and another choice."""
+        if self._workplace is None or len(self.screen_stack) > 1:
+            return
+        if self.chat.bridge.busy:
+            self.notify("Something runs. Escape interrupts it; then ask again.", severity="warning", markup=False)
+            return
+        self.run_worker(self._decide_again(self._workplace), name="sandbox", exclusive=True)
+
+    async def _decide_again(self, place: Workplace) -> None:
+        before = place.setup
+        if await self._ask_about_folder(place, again=True) is not None and place.setup != before:
+            await self.chat.bridge.renew()
 
     def on_terminal_known(self, message: TerminalKnown) -> None:
         """The terminal told what it can show."""

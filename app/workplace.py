@@ -43,6 +43,21 @@ class Workplace:
         return self.setup.settings
 
     @property
+    def asked(self) -> Settings:
+        """As flags and files ask for them, whatever was decided about the folder."""
+        return self._given.settings
+
+    @property
+    def is_home(self) -> bool:
+        """Whether it is the person's home folder."""
+        return self.folder.resolve() == Path.home().resolve()
+
+    @property
+    def is_above_home(self) -> bool:
+        """Whether the person's home folder is in it, or is it."""
+        return Path.home().resolve().is_relative_to(self.folder.resolve())
+
+    @property
     def undecided(self) -> bool:
         """Whether there is something to ask the person."""
         return self.decision is None and (not self.mode_said or brings_something(self.folder))

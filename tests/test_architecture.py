@@ -44,13 +44,13 @@ RUN_INSIDE_THE_KERNEL = {f"app/engine/kernels/in_kernel{part}.py" for part in ("
 """What another interpreter runs, beside the person's code: it imports inside functions to leave no name behind."""
 
 
-WORLDS_APART = {"app/cli.py", *(f"app/subcommands/{name}.py" for name in ("audit", "models", "sessions"))}
+WORLDS_APART = {"app/cli.py", *(f"app/subcommands/{name}.py" for name in ("audit", "models", "sessions", "trust"))}
 """Modules that may import ours inside functions: each command has a world of its own, and the screen must not wait
 for (nor hold) the engine's."""
 
 
 AFTER_THE_FIRST_FRAME = {
-    "app/tui.py": {"oi_tui.app.screens.help"},
+    "app/tui.py": {"oi_tui.app.screens.folder", "oi_tui.app.screens.help"},
     "app/screens/chat.py": {"oi_tui.app.screens.parts", "oi_tui.app.screens.setup"},
 }
 """Modules that import one of ours inside a function: what it brings with it would double the way to the first frame."""

@@ -1,6 +1,8 @@
 """What holds in a folder: settings, flags and the decision about it together; of two authorities the stricter wins."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -115,3 +117,38 @@ def test_what_holds_all_folders_is_decided_for_this_time(place: Place, tmp_path:
     now.choose("open")
     assert now.settings.sandbox.mode == "danger-full-access"
     assert place(where=tmp_path).undecided
+
+
+# -- oi-tui trust -------------------------------------------------------------------------------------
+
+
+def trust(env: dict[str, str], *args: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    program = Path(sys.executable).with_name("oi-tui")
+    return subprocess.run(
+        [str(program), "trust", *args], env=env, cwd=cwd, capture_output=True, text=True, timeout=30, check=False
+    )
+
+
+def test_a_folder_is_trusted_looked_at_and_forgotten_by_command(clean_env: dict[str, str], folder: Path) -> None:
+    (folder / ".oi" / "permissions.toml").write_text('allow = ["Shell(git log *)"]\n')
+    (folder / ".oi" / "permissions.toml").chmod(0o644)
+    said = trust(clean_env, cwd=folder).stdout
+    assert said == f"  allow  Shell(git log *)\n{folder} is trusted from now on.\n"
+    assert f"{folder}  trusted  2" in trust(clean_env, "--list", cwd=folder).stdout
+    trust(clean_env, "--without-sandbox", str(folder), cwd=folder.parent)
+    assert f"{folder}  trusted, without a sandbox  2" in trust(clean_env, "--list", cwd=folder).stdout
+    trust(clean_env, "--look", cwd=folder)
+    assert f"{folder}  only looked at  2" in trust(clean_env, "--list", cwd=folder).stdout
+    assert "asked about anew" in trust(clean_env, "--forget", cwd=folder).stdout
+    assert trust(clean_env, "--list", cwd=folder).stdout == ""
+
+
+def test_U9_what_is_wrong_or_holds_everything_is_not_trusted_by_command(
+    clean_env: dict[str, str], folder: Path
+) -> None:
+    (folder / ".oi" / "config.toml").write_text("[loop]\napprove = 'auto'\n")
+    (folder / ".oi" / "config.toml").chmod(0o644)
+    for args in ((str(folder),), ("/",), ("--look", "--forget")):
+        done = trust(clean_env, *args, cwd=folder)
+        assert done.returncode == 2, done.stdout
+    assert trust(clean_env, "--list", cwd=folder).stdout == ""

@@ -24,6 +24,7 @@ from oi_tui.app.engine.protocol import Batch, Reply
 from oi_tui.app.engine.settings import Settings
 from oi_tui.app.engine.verbs import AnyVerb, Open
 from oi_tui.app.tui import OiTui
+from oi_tui.app.workplace import Workplace
 
 BOUND = 10.0
 
@@ -169,10 +170,16 @@ def play(tmp_path: Path) -> Play:
         session_id: str | None = None,
         model: str = "qwen2.5-coder-1.5b",
         connect: Callable[[], Awaitable[EngineClient]] | None = None,
+        workplace: Workplace | None = None,
     ) -> AsyncIterator[Stage]:
         stage = Stage(tmp_path)
         stage.app = OiTui(
-            connect or stage.connect, settings or Settings(), prompt=prompt, session_id=session_id, clock=stage.clock
+            connect or stage.connect,
+            settings or Settings(),
+            prompt=prompt,
+            session_id=session_id,
+            clock=stage.clock,
+            workplace=workplace,
         )
         async with asyncio.timeout(60), stage.app.run_test(size=size) as pilot:
             stage.pilot = pilot

@@ -25,18 +25,19 @@ SWITCHES = (
     (
         "kernel/apparmor_restrict_unprivileged_userns",
         "1",
-        "AppArmor forbids it, as on Ubuntu from 24.04 on. For all programs, until the next boot, this allows it: "
+        "AppArmor forbids it, as on Ubuntu from 24.04 on. For all programs, until the next boot, this allows it:\n"
         "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
     ),
     (
         "kernel/unprivileged_userns_clone",
         "0",
-        "This system forbids it. Until the next boot this allows it: sudo sysctl -w kernel.unprivileged_userns_clone=1",
+        "This system forbids it. Until the next boot, this allows it:\n"
+        "sudo sysctl -w kernel.unprivileged_userns_clone=1",
     ),
     (
         "user/max_user_namespaces",
         "0",
-        "This system forbids it. Until the next boot, this allows it: sudo sysctl -w user.max_user_namespaces=10000",
+        "This system forbids it. Until the next boot, this allows it:\nsudo sysctl -w user.max_user_namespaces=10000",
     ),
 )
 """What forbids programs to enclose themselves: a file of /proc/sys, its value, and what to do."""
@@ -68,7 +69,7 @@ async def look(profile: Profile) -> Availability:
 
 def _installation() -> str:
     known = [command for program, command in INSTALLERS.items() if shutil.which(program)]
-    return known[0] if known else "Install the package “bubblewrap”."
+    return f"To install it: {known[0]}" if known else "To mend that, install the package “bubblewrap”"
 
 
 def forbidden(switches: Path = Path("/proc/sys")) -> str:
@@ -79,4 +80,4 @@ def forbidden(switches: Path = Path("/proc/sys")) -> str:
                 return words
         except OSError:
             continue
-    return "In a container, whoever started it has to allow user namespaces."
+    return "In a container, whoever started it has to allow user namespaces"

@@ -1,0 +1,186 @@
+"""The first start in a folder: what code could do there, what the folder brings along, and what the person wants.
+
+What somebody wants here is to begin: Enter takes the first choice that is safe, and no question comes a second time.
+Somebody careful wants to know what “trust” would mean before saying it: everything that would count is listed, word for
+word. Somebody without bubblewrap wants to know what to do about it, or to go on without: that has to be gone to and
+chosen, and is never where Enter is. Keys that are tried: enter, arrows, j and k, the first letters, escape, q, ctrl+q.
+Keys typed before this was seen choose nothing: the next word of a prompt must not trust a folder.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.events import Key
+from textual.screen import Screen
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from oi_tui.app.engine.errors import OiTuiError
+from oi_tui.app.engine.settings import SandboxSection
+from oi_tui.app.engine.survey import Survey, survey
+from oi_tui.app.engine.text import safe_text
+from oi_tui.app.screens.folder_words import Offer, findings, introduction, offer_line, offers, title, trial
+from oi_tui.app.workplace import Choice, Workplace
+from oi_tui.widgets.arming import Arming, Clock
+from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+
+Look = Callable[[Path, SandboxSection], Survey]
+
+
+class Choices(OptionList):
+    """The list; it notes every key, for a question that just came is not answered by what was meant for another."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("j", "cursor_down", "Down"), Binding("k", "cursor_up", "Up")]
+
+    def __init__(self, arming: Arming, *, id: str) -> None:
+        super().__init__(id=id, markup=False)
+        self._arming = arming
+
+    def on_key(self, event: Key) -> None:
+        """Whatever it was meant for."""
+        self._arming.touch()
+
+
+class FolderScreen(Screen[Choice | None]):
+    """Dismissed with what was chosen, which is decided by then, or None: nothing was."""
+
+    CSS_PATH = "folder.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("t", "mark('trust')", "Trust"),
+        Binding("o", "mark('look')", "Only look"),
+        Binding("w", "mark('open')", "Without a sandbox"),
+        Binding("escape,q,b", "leave", "Leave"),
+        Binding("pagedown,space", "scroll_findings(1)", "More of what was found", priority=True),
+        Binding("pageup", "scroll_findings(-1)", "Back in what was found", priority=True),
+    ]
+
+    def __init__(
+        self, place: Workplace, *, again: bool = False, look: Look = survey, clock: Clock = time.monotonic
+    ) -> None:
+        """`again`: something holds already, and may be changed."""
+        super().__init__()
+        self._place = place
+        self._again = again
+        self._look = look
+        self._arming = Arming(clock)
+        self._found: Survey | None = None
+        self._offers: list[Offer] = []
+
+    def compose(self) -> ComposeResult:
+        """From what it is about to what can be done."""
+        with Vertical(id="folder-page"):
+            yield Static(title(self._place, again=self._again), id="folder-title", markup=False)
+            yield Static(introduction(self._place, again=self._again), id="folder-intro")
+            yield Static(id="folder-trial")
+            with VerticalScroll(id="folder-found", can_focus=False):
+                yield Static(id="folder-findings")
+            yield Static(id="folder-error", markup=False)
+            yield Choices(self._arming, id="folder-choices")
+        yield KeyRow(id="folder-keys")
+
+    def on_mount(self) -> None:
+        """What is known at once; the rest is looked for meanwhile."""
+        self._show()
+        self.query_one(Choices).focus()
+        self.run_worker(self._find_out(), exclusive=True)
+        self.set_interval(0.1, self.show_arming)
+
+    async def _find_out(self) -> None:
+        """In a thread: it reads files and starts a process."""
+        self._found = await asyncio.to_thread(self._look, self._place.folder, self._place.asked.sandbox)
+        self._arming.show()
+        self._show()
+
+    def _show(self) -> None:
+        found = self._found
+        self.query_one("#folder-trial", Static).update(trial(self._place, found))
+        self.query_one("#folder-findings", Static).update(findings(found.brought if found is not None else None))
+        self._offers = offers(self._place, found, again=self._again)
+        choices = self.query_one(Choices)
+        choices.clear_options()
+        choices.add_options(
+            Option(offer_line(offer, marked=False), disabled=not offer.enabled) for offer in self._offers
+        )
+        first = [index for index, offer in enumerate(self._offers) if offer.enabled and not offer.grave]
+        choices.highlighted = first[0] if found is not None else None
+        self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        """What was found gets the room that is left: the choices stay on the screen."""
+        page, found = self.query_one("#folder-page"), self.query_one("#folder-found")
+        others = [child for child in page.children if child is not found and child.display]
+        taken = sum(child.outer_size.height + child.styles.margin.height for child in others)
+        found.styles.max_height = max(1, page.size.height - taken - found.styles.margin.height)
+        self.call_after_refresh(self.show_arming)
+
+    def on_resize(self) -> None:
+        """Lines break elsewhere."""
+        self.call_after_refresh(self._fit)
+
+    # -- events -------------------------------------------------------------------------------------------
+
+    def show_arming(self) -> None:
+        """Whether Enter counts yet."""
+        self.query_one(KeyRow).labels = (
+            KeyLabel("enter", "choose", "choose", self._found is not None and self._arming.armed),
+            KeyLabel("↑↓", "move", "move"),
+            *((KeyLabel("pgdn", "more of what was found", "more"),) if self._has_more() else ()),
+            KeyLabel("esc", "back" if self._again else "quit", "back" if self._again else "quit"),
+        )
+
+    def _has_more(self) -> bool:
+        return self.query_one("#folder-found").max_scroll_y > 0
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """The mark goes along."""
+        event.stop()
+        for index, offer in enumerate(self._offers):
+            line = offer_line(offer, marked=index == event.option_index)
+            event.option_list.replace_option_prompt_at_index(index, line)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """A choice was made; it is written down before anything begins."""
+        event.stop()
+        if not self._arming.armed:
+            return
+        choice = self._offers[event.option_index].id
+        if choice is not None:
+            try:
+                self._place.choose(choice)
+            except OiTuiError as error:
+                shown = self.query_one("#folder-error", Static)
+                shown.update(safe_text(f"✗ {error.title} {error.hint}"))
+                shown.add_class("-shown")
+                return
+        self.dismiss(choice)
+
+    def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
+        """A click on a label is that key; Enter is pressed, not clicked."""
+        match event.key:
+            case "esc":
+                self.action_leave()
+            case "pgdn":
+                self.action_scroll_findings(1)
+            case _:
+                pass
+
+    def action_mark(self, choice: str) -> None:
+        """To this choice; Enter takes it."""
+        for index, offer in enumerate(self._offers):
+            if offer.id == choice and offer.enabled:
+                self.query_one(Choices).highlighted = index
+
+    def action_leave(self) -> None:
+        """Nothing was chosen."""
+        self.dismiss(None)
+
+    def action_scroll_findings(self, pages: int) -> None:
+        """What was found may be longer than its room."""
+        found = self.query_one("#folder-found", VerticalScroll)
+        found.scroll_to(y=found.scroll_y + pages * max(1, found.size.height - 1), animate=False)

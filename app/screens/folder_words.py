@@ -1,0 +1,162 @@
+"""What the screen about a folder says, as values: what code could do there, what was found, and what can be chosen."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from textual.content import Content
+
+from oi_tui.app.engine.project import stricter_sandbox
+from oi_tui.app.engine.sandbox.availability import Availability
+from oi_tui.app.engine.settings import SandboxSection
+from oi_tui.app.engine.survey import Brought, Survey
+from oi_tui.app.engine.text import visible_text
+from oi_tui.app.workplace import Choice, Workplace
+
+LABEL = 20
+"""Columns of a choice's name."""
+
+INDENT = "  "
+
+
+class Offer(NamedTuple):
+    """One line of what can be chosen."""
+
+    id: Choice | None
+    """None leaves everything as it is."""
+    name: str
+    meaning: str
+    enabled: bool = True
+    grave: bool = False
+
+
+def title(place: Workplace, *, again: bool) -> str:
+    """The question."""
+    where = _short(place.folder)
+    return f"What holds in {where}" if again else f"Work in {where}?"
+
+
+def _short(folder: Path) -> str:
+    home = Path.home()
+    text = f"~/{folder.relative_to(home)}" if folder != home and folder.is_relative_to(home) else str(folder)
+    return visible_text(text).text
+
+
+def introduction(place: Workplace, *, again: bool) -> Content:
+    """What code could do, in one paragraph, and what is unusual about the folder."""
+    sandbox = place.settings.sandbox if again else place.asked.sandbox
+    lines = [_what_code_could_do(sandbox, said=place.mode_said and not again)]
+    if place.is_above_home:
+        what = "This is your home folder" if place.is_home else "This folder holds your home folder"
+        warning = f"{what}: code could change nearly everything of yours, and only well-known secrets are hidden."
+        lines.append(f"{warning} A folder of its own is safer.")
+    if not place.is_remembered:
+        lines.append("What you choose here holds this time only.")
+    if again:
+        lines.append("Another choice starts the kernels anew: their variables are lost, the conversation stays.")
+    return Content.assemble(
+        lines[0], *((f"\n{line}", "$warning" if index == 0 else "") for index, line in enumerate(lines[1:]))
+    )
+
+
+def _what_code_could_do(sandbox: SandboxSection, *, said: bool) -> str:
+    who = " Your settings say so." if said else ""
+    if sandbox.mode == "danger-full-access":
+        return f"Code that runs here has no sandbox: it can do all that you can.{who}"
+    writes = "it writes nothing" if sandbox.mode == "read-only" else "it writes in this folder only"
+    more = f" (and in {len(sandbox.writable)} more that your settings name)" if sandbox.writable else ""
+    reaches = {
+        "none": "reaches no network",
+        "hosts": f"reaches {len(sandbox.hosts)} hosts that your settings name",
+        "full": "reaches the network",
+    }[sandbox.network]
+    return f"Code that you approve is to run in a sandbox: {writes}{more}, and {reaches}.{who}"
+
+
+def trial(place: Workplace, found: Survey | None) -> Content:
+    """Whether the sandbox works."""
+    if found is None:
+        return Content.styled("… the sandbox is being tried", "$dim")
+    if found.writing.works:
+        return Content.assemble(("✓ ", "$ok"), "the sandbox works: its self-test passed just now")
+    lines = [_fault(found.writing)]
+    if found.reading.works:
+        lines.append(Content.assemble(("✓ ", "$ok"), "a sandbox in which nothing may be written works"))
+    return Content("\n").join(lines)
+
+
+def _fault(found: Availability) -> Content:
+    fix = f"\n{visible_text(found.fix).text}" if found.fix else ""
+    return Content.assemble(("✗ ", "$error"), visible_text(found.why).text, (fix, "$text"))
+
+
+def findings(brought: Brought | None) -> Content:
+    """What the folder would bring, the rules that allow first and word for word."""
+    if brought is None:
+        return Content.styled("… looking at what the folder brings along", "$dim")
+    lines: list[Content] = []
+    if brought.wrong:
+        lines.append(Content.assemble(("✗ ", "$error"), visible_text(brought.wrong).text))
+        lines.append(Content.styled(f"{INDENT}Nothing of the folder can count as long as that is so.", "$dim"))
+    allowed = [rule for rule in brought.rules if rule.verdict == "allow"]
+    stricter = [rule for rule in brought.rules if rule.verdict != "allow"]
+    wishes = list(brought.wishes.said())
+    if allowed or stricter or wishes:
+        lines.append(Content("If you trust it, this counts here:"))
+    lines += [_line("runs without a question", rule.text, style="$warning") for rule in allowed]
+    lines += [_line("denied" if rule.verdict == "deny" else "always asked about", rule.text) for rule in stricter]
+    lines += [_line("set", f"{name} = {value}") for name, value in wishes]
+    if not lines:
+        lines.append(Content("It brings no rules or settings for this program along."))
+    if brought.others:
+        names = ", ".join(brought.others)
+        lines.append(Content.styled(f"Also there, and not read by this program: {names}", "$dim"))
+    return Content("\n").join(lines)
+
+
+def _brings(brought: Brought) -> bool:
+    return bool(brought.rules) or any(True for _ in brought.wishes.said())
+
+
+def _line(what: str, text: str, style: str = "$text") -> Content:
+    return Content.assemble((f"{INDENT}{what:25}", "$dim"), (visible_text(text).text, style))
+
+
+def offers(place: Workplace, found: Survey | None, *, again: bool) -> list[Offer]:
+    """What can be chosen now; the way out is the last."""
+    known = found is not None
+    usable = found is not None and not found.brought.wrong
+    works = found is not None and found.writing.works
+    looks = found is None or found.reading.works
+    counts = "; its own rules count" if found is not None and _brings(found.brought) else ""
+    mode = place.asked.sandbox.mode
+    open_already = place.mode_said and mode == "danger-full-access"
+    trusted = {
+        "read-only": f"code writes nothing{counts}",
+        "workspace-write": f"code may write in it{counts}",
+        "danger-full-access": f"code can do all that you can{counts}",
+    }[mode if place.mode_said else stricter_sandbox(mode, "workspace-write")]
+    if known and not usable:
+        trusted = "what it brings along is wrong"
+    elif known and not works and not open_already:
+        trusted = "needs the sandbox"
+    made = [Offer("trust", "Trust this folder", trusted, usable and (works or open_already), open_already)]
+    if not looks:
+        made.append(Offer("look", "Only talk", "no code runs here; nothing of the folder counts"))
+    else:
+        made.append(Offer("look", "Only look", "code may read; nothing of the folder counts", known))
+    if not place.mode_said:
+        lasting = "; remembered" if place.is_remembered else ""
+        made.append(Offer("open", "Without a sandbox", f"code can do all that you can{lasting}", usable, True))
+    made.append(Offer(None, "Back", "everything stays as it is") if again else Offer(None, "Quit", "nothing is run"))
+    return made
+
+
+def offer_line(offer: Offer, *, marked: bool) -> Content:
+    """One choice as it stands in the list."""
+    if not offer.enabled:
+        return Content.styled(f"✗ {offer.name:{LABEL}}{offer.meaning}", "$dim")
+    mark = ("▸ ", "bold $accent") if marked else ("! ", "$warning") if offer.grave else ("  ", "")
+    name = "$accent" if marked else "$warning" if offer.grave else "$text"
+    return Content.assemble(
+        mark, (f"{offer.name:{LABEL}}", name), (offer.meaning, "$warning" if offer.grave else "$dim")
+    )

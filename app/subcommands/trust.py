@@ -1,0 +1,54 @@
+"""`oi-tui trust`: what was decided about folders, and another decision."""
+
+from pathlib import Path
+
+import click
+
+from oi_tui.app.engine.errors import SettingsError
+from oi_tui.app.engine.project import read_wishes
+from oi_tui.app.engine.text import visible_text
+from oi_tui.app.workplace import known_folders
+
+
+@click.command()
+@click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--look", is_flag=True, help="Only look: code reads, and nothing of the folder counts.")
+@click.option("--without-sandbox", is_flag=True, help="Trust it, and let code there do all that you can.")
+@click.option("--forget", is_flag=True, help="Take back what was decided about it.")
+@click.option("--list", "listing", is_flag=True, help="What was decided, folder by folder.")
+def trust(folder: Path | None, look: bool, without_sandbox: bool, forget: bool, listing: bool) -> None:
+    """Trust FOLDER (default: this one): its own rules and settings count from now on, and below it."""
+    if look + without_sandbox + forget + listing > 1:
+        raise SettingsError("--look, --without-sandbox, --forget and --list exclude each other.")
+    folders = known_folders()
+    if listing:
+        for name, decision in sorted(folders.all().items()):
+            what = "trusted" if decision.trusted else "only looked at"
+            sandbox = {"": "", "danger-full-access": ", without a sandbox"}.get(
+                decision.sandbox, f", {decision.sandbox}"
+            )
+            click.echo(f"{visible_text(name).text}  {what}{sandbox}  {visible_text(decision.decided).text}")
+        return
+    place = (folder or Path.cwd()).resolve()
+    where = visible_text(str(place)).text
+    if forget:
+        known = folders.forget(place)
+        click.echo(f"{where} will be asked about anew." if known else f"Nothing was decided about {where}.")
+        return
+    if not folders.can_remember(place):
+        raise SettingsError(f"{where} cannot be trusted as a whole: it holds your home folder.")
+    if not look:
+        _show_what_counts(place)
+    folders.decide(place, trusted=not look, sandbox="danger-full-access" if without_sandbox else "")
+    what = "is only looked at" if look else "is trusted, without a sandbox" if without_sandbox else "is trusted"
+    click.echo(f"{where} {what} from now on.")
+
+
+def _show_what_counts(place: Path) -> None:
+    """SettingsError if it cannot be relied on: it is not trusted then."""
+    from oi_tui.app.engine.rule_files import project_rules
+
+    for rule in project_rules(place, trusted=True):
+        click.echo(f"  {rule.verdict}  {visible_text(rule.text).text}")
+    for name, value in read_wishes(place).said():
+        click.echo(f"  {name} = {value}")

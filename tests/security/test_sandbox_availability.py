@@ -1,0 +1,85 @@
+"""Row S20: what is said where there can be no sandbox, and what a person can do about it."""
+
+from pathlib import Path
+
+import pytest
+
+from oi_tui.app.engine.sandbox.availability import SWITCHES, forbidden, look
+from oi_tui.app.engine.settings import SandboxSection
+from oi_tui.app.engine.survey import survey
+from support.enclosure import make_home, profile
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that is the whole search path."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+    return folder
+
+
+def put(path: Path, text: str = "#!/bin/sh\n") -> None:
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("installer", "fix"), [("apt", "sudo apt install bubblewrap"), ("dnf", "sudo dnf install"), ("", "package")]
+)
+async def test_S20_without_bubblewrap_the_command_that_installs_it_is_told(
+    tmp_path: Path, programs: Path, installer: str, fix: str
+) -> None:
+    if installer:
+        put(programs / installer)
+    (tmp_path / "work").mkdir()
+    found = await look(profile(tmp_path / "work", make_home(tmp_path / "home")))
+    assert not found.works
+    assert "not installed" in found.why
+    assert fix in found.fix
+
+
+async def test_S20_a_bubblewrap_that_may_not_enclose_is_told_as_what_it_is(tmp_path: Path, programs: Path) -> None:
+    put(programs / "bwrap", "#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n")
+    (tmp_path / "work").mkdir()
+    found = await look(profile(tmp_path / "work", make_home(tmp_path / "home")))
+    assert not found.works
+    assert "setting up uid map" in found.why
+    assert found.fix
+
+
+@pytest.mark.parametrize(("name", "value", "words"), SWITCHES)
+def test_S20_the_switch_of_the_system_that_forbids_it_is_named(
+    tmp_path: Path, name: str, value: str, words: str
+) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(parents=True)
+    path.write_text("7\n")
+    assert "container" in forbidden(tmp_path)
+    path.write_text(f"{value}\n")
+    assert forbidden(tmp_path) == words
+
+
+def test_S20_a_workspace_that_no_sandbox_can_have_is_told_and_nothing_is_raised() -> None:
+    found = survey(Path("/"), SandboxSection())
+    assert not found.writing.works
+    assert not found.reading.works
+
+
+@pytest.mark.bubblewrap
+def test_S20_the_survey_of_a_folder_proves_its_sandbox(tmp_path: Path) -> None:
+    found = survey(tmp_path, SandboxSection())
+    assert found.writing == found.reading
+    assert found.writing.works, found.writing.why
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.bubblewrap
+def test_where_a_guarded_name_is_a_link_only_looking_is_possible(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / ".git").symlink_to(tmp_path / "elsewhere")
+    found = survey(work, SandboxSection())
+    assert "symbolic link" in found.writing.why
+    assert found.reading.works, found.reading.why

@@ -1,0 +1,344 @@
+"""The first start in a folder: nothing runs before a choice, Enter is on a safe one, and it holds from then on."""
+
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from textual.widgets import OptionList
+
+from oi_tui.app.engine.folders import Folders
+from oi_tui.app.engine.protocol import Configure
+from oi_tui.app.engine.sandbox.availability import Availability
+from oi_tui.app.engine.settings import SandboxSection, Settings
+from oi_tui.app.engine.survey import Survey, look_into
+from oi_tui.app.screens.folder import FolderScreen
+from oi_tui.app.workplace import Workplace
+from oi_tui.widgets.keyrow import KeyRow
+from oi_tui.widgets.status import StatusBar
+
+SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["narrow", "wide"])
+
+WORKS = Availability(True)
+MISSING = Availability(False, "There is no sandbox here: bubblewrap is not installed.", "sudo apt install bubblewrap")
+FORBIDDEN = Availability(
+    False,
+    "The sandbox could not be set up. bwrap: setting up uid map: Permission denied",
+    "AppArmor forbids it, as on Ubuntu from 24.04 on. For all programs, until the next boot, this allows it:\n"
+    "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
+)
+
+RULES = """\
+deny = ["Shell(rm *)", "Edit(.git/**)"]
+ask = ["Shell(git push *)"]
+allow = ["Shell(git log *)", "Shell(make *)"]
+"""
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in a home of its own."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    folder = tmp_path / "home" / "data"
+    folder.mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def place(data: Path, tmp_path: Path) -> Callable[..., Workplace]:
+    def started(mode: str = "", *, folder: Path = data) -> Workplace:
+        sandbox = SandboxSection(mode=mode) if mode else SandboxSection()  # type: ignore[arg-type]  # a literal
+        folders = Folders(tmp_path / "folders.toml", owner=os.getuid())
+        setup = Configure(settings=Settings(sandbox=sandbox), cwd=str(folder))
+        return Workplace(setup, said={"sandbox.mode"} if mode else set(), folders=folders)
+
+    return started
+
+
+def bring(folder: Path, rules: str = RULES, config: str = "") -> None:
+    """Put a project's own rules into the folder."""
+    (folder / ".oi").mkdir()
+    for name, text in (("permissions.toml", rules), ("config.toml", config)):
+        (folder / ".oi" / name).write_text(text)
+        (folder / ".oi" / name).chmod(0o644)
+
+
+def seen(stage) -> str:
+    return stage.app.export_screenshot().replace("&#160;", " ")
+
+
+async def shown(
+    stage, place: Workplace, writing: Availability = WORKS, reading: Availability = WORKS, **options
+) -> FolderScreen:
+    """The screen over the chat, with what a trial would find; what was chosen is in `stage.chosen`."""
+    stage.chosen = []
+    screen = FolderScreen(
+        place, look=lambda folder, _: Survey(look_into(folder), writing, reading), clock=stage.clock, **options
+    )
+    await stage.app.push_screen(screen, stage.chosen.append)
+    while screen.query_one(OptionList).highlighted is None:
+        await stage.pilot.pause()
+    await stage.settle()
+    return screen
+
+
+async def arm(stage, screen: FolderScreen) -> None:
+    stage.clock.now += 2.0
+    screen.show_arming()
+    await stage.settle()
+
+
+def marked(screen: FolderScreen) -> str:
+    """The choice that Enter would take."""
+    choices = screen.query_one(OptionList)
+    return str(choices.get_option_at_index(choices.highlighted or 0).prompt).strip()
+
+
+# -- as a part of the start ---------------------------------------------------------------------------
+
+
+async def until(stage, true: Callable[[], bool]) -> None:
+    while not true():  # `play` bounds it
+        await stage.pilot.pause(0.02)
+
+
+async def test_S20_nothing_is_started_before_a_choice_and_it_is_not_asked_for_again(play, place) -> None:
+    first = place()
+    async with play((100, 30), workplace=first) as stage:
+        await until(stage, lambda: isinstance(stage.app.screen, FolderScreen))
+        screen = stage.app.screen
+        await until(stage, lambda: screen.query_one(OptionList).highlighted is not None)
+        assert stage.engines == []
+        await arm(stage, screen)
+        await stage.pilot.press("w", "enter")
+        await until(stage, lambda: bool(stage.engines))
+        assert stage.app.screen is stage.app.chat
+        assert stage.app.chat.query_one(StatusBar).status.sandbox == "no sandbox"
+        assert first.setup.settings.sandbox.mode == "danger-full-access"
+    again = place()
+    assert not again.undecided
+    async with play((100, 30), workplace=again) as stage:
+        assert stage.engines
+        assert not isinstance(stage.app.screen, FolderScreen)
+
+
+async def test_who_leaves_has_decided_nothing_and_the_program_ends(play, place) -> None:
+    undecided = place()
+    async with play(workplace=undecided) as stage:
+        await until(stage, lambda: isinstance(stage.app.screen, FolderScreen))
+        await stage.pilot.press("escape")
+        await until(stage, lambda: not stage.app.is_running or stage.app._exit)
+        assert stage.engines == []
+    assert place().undecided
+
+
+# -- by itself ----------------------------------------------------------------------------------------
+
+
+async def test_enter_trusts_where_the_sandbox_works(play, place) -> None:
+    async with play() as stage:
+        now = place()
+        screen = await shown(stage, now)
+        assert marked(screen).startswith("▸ Trust this folder")
+        await arm(stage, screen)
+        await stage.pilot.press("enter")
+        assert stage.chosen == ["trust"]
+        assert (now.setup.trusted, now.settings.sandbox.mode) == (True, "workspace-write")
+
+
+async def test_U2_keys_that_were_typed_before_it_was_seen_choose_nothing(play, place) -> None:
+    async with play() as stage:
+        screen = await shown(stage, place())
+        await stage.pilot.press(*"wow", "enter")
+        assert stage.chosen == []
+        stage.clock.now += 0.9  # the keyboard was not quiet for long enough
+        await stage.pilot.press("enter")
+        assert stage.chosen == []
+        assert not screen.query_one(KeyRow).labels[0].enabled
+        await arm(stage, screen)
+        assert screen.query_one(KeyRow).labels[0].enabled
+        await stage.pilot.press("enter")
+        assert stage.chosen == ["open"]
+
+
+@pytest.mark.parametrize("why", [MISSING, FORBIDDEN], ids=["missing", "forbidden"])
+async def test_S20_where_there_is_no_sandbox_enter_is_never_on_doing_without(play, place, why: Availability) -> None:
+    async with play() as stage:
+        now = place()
+        screen = await shown(stage, now, why, why)
+        assert why.fix.split()[0] in seen(stage)
+        assert marked(screen).startswith("▸ Only talk")
+        await stage.pilot.press("t")
+        assert marked(screen).startswith("▸ Only talk")  # it cannot be trusted without a sandbox
+        await stage.pilot.press("up", "up", "up")
+        assert not marked(screen).startswith("▸ Trust")
+        await stage.pilot.press("o")
+        await arm(stage, screen)
+        await stage.pilot.press("enter")
+        assert stage.chosen == ["look"]
+        assert now.settings.sandbox.mode == "read-only"
+
+
+async def test_where_only_a_stricter_sandbox_works_that_is_said_and_offered(play, place) -> None:
+    async with play() as stage:
+        screen = await shown(stage, place(), MISSING, WORKS)
+        assert marked(screen).startswith("▸ Only look")
+
+
+async def test_U11_what_cannot_be_relied_on_cannot_be_trusted(play, place, data: Path) -> None:
+    bring(data, "deny = ['Shel(rm)']")
+    async with play((120, 30)) as stage:
+        screen = await shown(stage, place())
+        assert "'Shel' is no tool" in seen(stage).replace("&#x27;", "'")
+        for key in ("t", "w"):
+            await stage.pilot.press(key)
+            assert marked(screen).startswith("▸ Only look")
+
+
+async def test_U9_every_rule_that_allows_is_shown_as_it_is(play, place, data: Path) -> None:
+    bring(data, 'allow = ["Shell(git [bold]x[/b] \\u202elog *)"]', "[loop]\nmax_steps = 3\n")
+    (data / "AGENTS.md").write_text("")
+    async with play((120, 30)) as stage:
+        await shown(stage, place())
+        text = seen(stage)
+        assert "Shell(git [bold]x[/b] &lt;U+202E&gt;log *)" in text
+        assert "loop.max_steps = 3" in text
+        assert "not read by this program: AGENTS.md" in text
+
+
+async def test_what_is_longer_than_its_room_can_be_read_and_the_choices_stay(play, place, data: Path) -> None:
+    bring(data, "\n".join(f'[[rule]]\nrule = "Shell(make {n})"\ndecision = "allow"' for n in range(60)))
+    async with play((80, 24)) as stage:
+        screen = await shown(stage, place())
+        screen.show_arming()
+        await stage.settle()
+        assert "Shell(make 59)" not in seen(stage)
+        assert "pgdn" in [label.key for label in screen.query_one(KeyRow).labels]
+        for _ in range(30):
+            await stage.pilot.press("pagedown")
+        assert "Shell(make 59)" in seen(stage)
+        assert "Without a sandbox" in seen(stage)
+
+
+async def test_with_a_sandbox_said_elsewhere_only_trust_is_asked_about(play, place, data: Path) -> None:
+    bring(data)
+    async with play((100, 30)) as stage:
+        screen = await shown(stage, place("danger-full-access"), MISSING, MISSING)
+        assert "Your settings say so" in seen(stage)
+        assert "Without a sandbox" not in seen(stage)
+        assert marked(screen).startswith("▸ Only talk")
+        await stage.pilot.press("t")
+        assert marked(screen).startswith("▸ Trust this folder")
+
+
+async def test_S3_working_in_the_home_folder_is_warned_about(play, place, data: Path) -> None:
+    async with play((100, 30)) as stage:
+        await shown(stage, place(folder=data.parent))
+        assert "This is your home folder" in seen(stage)
+
+
+async def test_what_holds_all_folders_is_not_remembered_and_says_so(play, place, data: Path) -> None:
+    async with play((100, 30)) as stage:
+        await shown(stage, place(folder=data.parent.parent))
+        assert "holds your home folder" in seen(stage)
+        assert "holds this time only" in seen(stage)
+
+
+async def test_a_decision_that_cannot_be_written_down_is_none(play, place, tmp_path: Path) -> None:
+    async with play((100, 30)) as stage:
+        now = place()
+        screen = await shown(stage, now)
+        (tmp_path / "folders.toml").write_text("[folder")
+        await arm(stage, screen)
+        await stage.pilot.press("enter")
+        assert stage.chosen == []
+        assert "record of folders" in seen(stage)
+        assert now.undecided
+
+
+async def test_keys_are_not_kept_waiting_while_it_is_looked(play, place) -> None:
+    go_on = threading.Event()
+
+    def slow(folder: Path, _: SandboxSection) -> Survey:
+        go_on.wait(10)
+        return Survey(look_into(folder), WORKS, WORKS)
+
+    async with play() as stage:
+        chosen: list[object] = []
+        await stage.app.push_screen(FolderScreen(place(), look=slow, clock=stage.clock), chosen.append)
+        await stage.settle()
+        assert "the sandbox is being tried" in seen(stage)
+        stage.clock.now += 5
+        await stage.pilot.press("enter")
+        assert chosen == []
+        await stage.pilot.press("q")
+        assert chosen == [None]
+        go_on.set()
+
+
+# -- /sandbox -----------------------------------------------------------------------------------------
+
+
+async def test_slash_sandbox_tells_what_holds_and_another_choice_begins_a_new_engine(play, place, snap) -> None:
+    now = place()
+    now.choose("open")
+    async with play((100, 30), workplace=now, settings=now.settings) as stage:
+        await stage.pilot.press(*"/sandbox", "enter")
+        await until(stage, lambda: isinstance(stage.app.screen, FolderScreen))
+        screen = stage.app.screen
+        await until(stage, lambda: screen.query_one(OptionList).highlighted is not None)
+        assert "no sandbox: it can do all that you can" in " ".join(seen(stage).split())
+        await arm(stage, screen)
+        await stage.pilot.press("o", "enter")
+        await until(stage, lambda: len(stage.engines) == 2)
+        assert stage.engines[0].closed
+        stage.engine.say(stage.opened())
+        await stage.settle()
+        assert not stage.app.chat.bridge.stopped
+        assert stage.app.chat.query_one(StatusBar).status.sandbox == "sandbox read-only, no network"
+        assert now.settings.sandbox.mode == "read-only"
+
+
+async def test_slash_sandbox_left_or_chosen_as_it_is_changes_nothing(play, place) -> None:
+    now = place()
+    now.choose("look")
+    async with play((100, 30), workplace=now, settings=now.settings) as stage:
+        for keys in (("escape",), ("o", "enter")):
+            await stage.pilot.press(*"/sandbox", "enter")
+            await until(stage, lambda: isinstance(stage.app.screen, FolderScreen))
+            screen = stage.app.screen
+            await until(stage, lambda screen=screen: screen.query_one(OptionList).highlighted is not None)
+            await arm(stage, screen)
+            await stage.pilot.press(*keys)
+            await until(stage, lambda: stage.app.screen is stage.app.chat)
+        await stage.settle()
+        assert len(stage.engines) == 1
+
+
+async def test_slash_sandbox_breaks_nothing_off(play, place) -> None:
+    now = place()
+    now.choose("look")
+    async with play((100, 30), workplace=now, settings=now.settings) as stage:
+        await stage.run_and_ask()
+        await stage.pilot.press("escape")
+        await stage.app.run_action("app.sandbox")
+        await stage.settle()
+        assert stage.app.screen is stage.app.chat
+
+
+# -- pictures -----------------------------------------------------------------------------------------
+
+
+@SIZES
+@pytest.mark.parametrize("state", ["works", "missing", "rules"])
+async def test_the_first_start_in_a_folder_looks_like_its_picture(play, place, snap, data: Path, size, state) -> None:
+    if state == "rules":
+        bring(data, config="[loop]\nmax_steps = 5\n")
+        (data / "AGENTS.md").write_text("")
+        (data / ".env").write_text("")
+    async with play(size) as stage:
+        found = FORBIDDEN if state == "missing" else WORKS
+        screen = await shown(stage, place(), found, found)
+        await arm(stage, screen)
+        await snap(stage.pilot)
