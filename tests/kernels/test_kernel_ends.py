@@ -285,8 +285,8 @@ async def test_preloading_imports_the_usual_names_and_nothing_else(make_python: 
     [
         (0, "ended with exit code 0"),
         (3, "ended with exit code 3"),
-        (-9, "memory ran out"),
-        (137, "memory ran out"),
+        (-9, "out of memory"),
+        (137, "out of memory"),
         (-11, "invalid memory access"),
         (-15, "SIGTERM"),
         (255, "ended with exit code 255"),

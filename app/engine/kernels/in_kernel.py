@@ -13,6 +13,7 @@ import sys
 import termios
 import threading
 import time
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -31,6 +32,12 @@ TICK = 0.1
 DRAIN = 0.5
 """Seconds at most that the end of a cell waits for the output of its subprocesses."""
 
+DEEP = 100
+"""Frames of a stack that are formatted one by one."""
+
+FIRST_FRAMES, LAST_FRAMES = 5, 25
+"""Those of a deeper one that are shown: where it began and, more telling, where it ended."""
+
 FRAME_WIDTH = 120
 """Columns of the text form of a pandas object, where nothing else was chosen."""
 
@@ -42,7 +49,8 @@ def install() -> None:
     shell = get_ipython()
     if getattr(shell, "kernel", None) is None:
         return
-    for part in (keep_no_copies, keep_blank_lines, cap_output, drain_pipes, report_lines, widen_frames, take_parts):
+    parts = (keep_no_copies, keep_blank_lines, cap_output, drain_pipes, report_lines, widen_frames, cut_stacks)
+    for part in (*parts, take_parts):
         # Boundary: the insides of another version of ipykernel; without one part all the others still help.
         with contextlib.suppress(Exception):
             part(shell)
@@ -52,6 +60,12 @@ def keep_no_copies(shell: Any) -> None:
     """IPython keeps a copy of all output for its history; ours is the transcript."""
     if hasattr(type(shell), "_tee"):
         type(shell)._tee = lambda _self, channel: contextlib.nullcontext()
+    if hasattr(shell, "_format_exception_for_storage"):  # the same traceback again, which may take seconds
+        shell._format_exception_for_storage = lambda error, *_more, **_named: {
+            "ename": type(error).__name__,
+            "evalue": "",
+            "traceback": [],
+        }
 
 
 def keep_blank_lines(shell: Any) -> None:
@@ -218,6 +232,43 @@ def take_parts(shell: Any) -> None:
 def publish(kernel: Any, kind: str, content: dict[str, Any], parent: Any) -> None:
     """Send a message of our own beside the standard ones."""
     kernel.session.send(kernel.iopub_socket, kind, content, parent=parent)
+
+
+def cut_stacks(shell: Any) -> None:
+    """Of a very deep stack only both ends are formatted: nine thousand frames would take half a minute."""
+    formatter = shell.InteractiveTB
+    records = formatter.get_records
+
+    def ends(top: Any, *context: Any) -> Any:
+        stack: list[Any] = []
+        while top is not None:
+            stack.append(top)
+            top = top.tb_next
+        if len(stack) <= DEEP:
+            return records(stack[0], *context)
+        return [
+            *records(linked(stack[:FIRST_FRAMES]), *context),
+            gap(len(stack) - FIRST_FRAMES - LAST_FRAMES),
+            *records(linked(stack[-LAST_FRAMES:]), *context),
+        ]
+
+    def gap(frames: int) -> Any:
+        from IPython.core.tbtools import FrameInfo
+        from stack_data.core import RepeatedFrames
+
+        stands_for = RepeatedFrames.__new__(RepeatedFrames)
+        return FrameInfo(f"{frames:,} frames are left out", "", 0, None, None, sd=stands_for)
+
+    gap(0)  # raises here, not where an error is to be shown
+    formatter.get_records = ends
+
+
+def linked(stack: list[Any]) -> Any:
+    """The same part of a traceback once more, so that the one that it was taken from stays whole."""
+    linked: Any = None
+    for part in reversed(stack):
+        linked = types.TracebackType(linked, part.tb_frame, part.tb_lasti, part.tb_lineno)
+    return linked
 
 
 def widen_frames(shell: Any) -> None:

@@ -19,7 +19,7 @@ from oi_tui.app.engine.kernels.environment import kernel_environment
 from oi_tui.app.engine.kernels.inspection import Listing, Seen, listing, names_in, seen
 from oi_tui.app.engine.kernels.jupyter_run import JupyterRun
 from oi_tui.app.engine.kernels.preparation import PRELOAD, at_start, for_inspection
-from oi_tui.app.engine.kernels.processes import LoggedProcess, cancelled, cause_of_end
+from oi_tui.app.engine.kernels.processes import LoggedProcess, cancelled
 from oi_tui.app.engine.kernels.spec import KernelSpec, own_python
 from oi_tui.app.engine.kernels.watch import Patience, RunWatch
 from oi_tui.app.engine.kernels.worker import OnEnd, WorkerKernel
@@ -318,7 +318,7 @@ class JupyterWorker:
     def _ended_error(self) -> KernelError:
         assert self._process is not None
         return KernelError(
-            f"The kernel “{self._spec.name}” could not be started: it {cause_of_end(self._process.returncode or 0)}.",
+            f"The kernel “{self._spec.name}” could not be started: it {self._process.cause}.",
             hint="The details show the last lines that it wrote.",
             details=self._process.last_lines(),
         )
@@ -362,8 +362,8 @@ class JupyterWorker:
             self._process.kill()
 
     async def _watch(self, process: LoggedProcess, channels: Channels) -> None:
-        returncode = await process.wait()
-        how = self._doomed or cause_of_end(returncode)
+        await process.wait()
+        how = self._doomed or process.cause
         await asyncio.sleep(LAST_WORDS)
         channels.give_up_answers()
         if self._run is None or self._run.over.is_set():

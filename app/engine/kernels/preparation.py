@@ -3,13 +3,18 @@
 import importlib.resources
 
 PRELOAD = """\
+import sys as _sys
+_path, _sys.path = _sys.path, [place for place in _sys.path if place]
 try: import numpy as np
 except ImportError: pass
 try: import pandas as pd
 except ImportError: pass
 try: import matplotlib.pyplot as plt
 except ImportError: pass
+_sys.path = _path
+del _path, _sys
 """
+"""Without the folder that we work in: nobody has said yes to a numpy.py that may lie there."""
 
 
 def at_start() -> str:

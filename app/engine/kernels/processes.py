@@ -5,6 +5,7 @@ import asyncio
 import os
 import signal
 import time
+from collections.abc import Awaitable
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
@@ -22,6 +23,35 @@ SWEEPS = 50
 
 SWEEP_PAUSE = 0.005
 """Seconds between two looks; short enough to be waited for in an event loop."""
+
+
+MEMORY_KILLS = Path("/proc/vmstat")
+"""Where Linux counts the processes that it killed because memory ran out, whichever control group they were in."""
+
+END = 2.0
+"""Seconds in which a process that was killed has to be gone; one that hangs in the system itself may take for ever."""
+
+
+class MemoryWitness:
+    """Made when a process starts; knows when it ended whether memory ran out meanwhile."""
+
+    def __init__(self, path: Path = MEMORY_KILLS) -> None:
+        self._path = path
+        self._before = self._count()
+
+    @property
+    def ran_out(self) -> bool | None:
+        """None where the system does not tell."""
+        now = self._count()
+        return None if now is None or self._before is None else now > self._before
+
+    def _count(self) -> int | None:
+        try:
+            lines = self._path.read_text(encoding="ascii").splitlines()
+        except (OSError, ValueError):
+            return None
+        numbers = [line.partition(" ")[2] for line in lines if line.startswith("oom_kill ")]
+        return int(numbers[0]) if numbers and numbers[0].isdecimal() else None
 
 
 class Session:
@@ -48,6 +78,7 @@ class LoggedProcess:
         """Who gets signals: in a sandbox it is not the process that we started."""
         self._entrance: Entrance | None = None
         self._session = Session(process.pid)
+        self._memory = MemoryWitness()
         self._log = b""
         self._reader = asyncio.create_task(self._read())
 
@@ -105,6 +136,11 @@ class LoggedProcess:
         return self._process.returncode is not None
 
     @property
+    def cause(self) -> str:
+        """How it ended, in words."""
+        return cause_of_end(self._process.returncode or 0, self._memory.ran_out)
+
+    @property
     def stopped(self) -> bool:
         """Whether it was stopped by a signal, and goes on with another."""
         return _status(self._leader) in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
@@ -137,7 +173,7 @@ class LoggedProcess:
     async def close(self) -> None:
         """End it and its whole session."""
         self._session.end()
-        await self._process.wait()
+        await within(END, self._process.wait())
         await cancelled(self._reader)
         if self._entrance is not None:
             await self._entrance.close()
@@ -146,6 +182,13 @@ class LoggedProcess:
         assert self._process.stdout is not None
         while chunk := await self._process.stdout.read(65_536):
             self._log = (self._log + chunk)[-LOG_TAIL:]
+
+
+async def within(seconds: float, waiting: Awaitable[object]) -> None:
+    """Wait, but no longer than that."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await waiting
 
 
 async def cancelled(*tasks: asyncio.Task[None]) -> None:
@@ -196,13 +239,17 @@ def _status(pid: int) -> str:
         return ""
 
 
-def cause_of_end(returncode: int) -> str:
+def cause_of_end(returncode: int, memory_ran_out: bool | None = None) -> str:
     """How a process ended, as the end of a sentence: "it ..."."""
     # A negative code is a signal; shells and containers say the same with 128 + signal.
     number = -returncode if returncode < 0 else returncode - 128
     match number:
+        case signal.SIGKILL if memory_ran_out:
+            return "was killed (signal 9) by the system, because it was out of memory"
+        case signal.SIGKILL if memory_ran_out is None:
+            return "was killed (signal 9), most often a sign of being out of memory"
         case signal.SIGKILL:
-            return "was killed (signal 9), perhaps because memory ran out"
+            return "was killed (signal 9)"
         case signal.SIGSEGV | signal.SIGBUS:
             return f"crashed with an invalid memory access (signal {number})"
         case signal.SIGABRT:

@@ -23,7 +23,7 @@ from oi_tui.app.engine.kernels.base import InterruptMeans, RunFinished
 from oi_tui.app.engine.kernels.conversation import Conversation
 from oi_tui.app.engine.kernels.environment import kernel_environment
 from oi_tui.app.engine.kernels.pipe import Pipe, named_output, named_pipe
-from oi_tui.app.engine.kernels.processes import Session, cancelled, cause_of_end
+from oi_tui.app.engine.kernels.processes import END, MemoryWitness, Session, cancelled, cause_of_end, within
 from oi_tui.app.engine.kernels.run import Run
 from oi_tui.app.engine.kernels.worker import OnEnd, WorkerKernel
 from oi_tui.app.engine.paths import socket_dir
@@ -192,7 +192,7 @@ class ShellWorker:
             await cancelled(self._watcher)
         if self._process is not None and self._session is not None:
             self._session.end()
-            await self._process.wait()
+            await within(END, self._process.wait())
         if self._conversation is not None:
             self._conversation.end()
         for pipe in (self._ends, self._screen, *self._outputs, *self._abandoned):
@@ -259,10 +259,11 @@ class ShellWorker:
             raise
 
     async def _watch(self, process: asyncio.subprocess.Process, session: Session) -> None:
+        memory = MemoryWitness()
         returncode = await process.wait()
         session.end()
         self._ready.set()
-        how = cause_of_end(returncode)
+        how = cause_of_end(returncode, memory.ran_out)
         if self._run is None:
             self._on_end(how)
             return

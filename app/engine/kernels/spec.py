@@ -20,5 +20,6 @@ class KernelSpec(Value, frozen=True, kw_only=True):
 
 def own_python() -> KernelSpec:
     """The Python that we run in: needs no installed kernelspec, so it works in a venv and under pipx."""
-    launch = (sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}")
+    # -P: else a file ipykernel_launcher.py in the folder that we work in would be run, unasked, instead of the kernel.
+    launch = (sys.executable, "-P", "-m", "ipykernel_launcher", "-f", "{connection_file}")
     return KernelSpec(name="python3", argv=(*launch, "--HistoryManager.enabled=False"))
