@@ -13,7 +13,7 @@ from oi_tui.app.engine.events import (
     OutputAdded,
     SessionOpened,
 )
-from oi_tui.app.engine.kernels.base import InterruptMeans, RunFinished, SignsChanged
+from oi_tui.app.engine.kernels.base import InputWanted, InterruptMeans, RunFinished, SignsChanged
 from oi_tui.app.engine.loop.session import Session
 from oi_tui.app.engine.outputs import StreamOutput
 from oi_tui.app.engine.settings import LoopSection
@@ -115,6 +115,18 @@ async def test_k23_a_kernel_that_does_not_respond_is_interrupted_where_nobody_ca
     assert code(session).state == "interrupted"
     titles = [block.title for block in session.transcript.blocks if isinstance(block, NoticeBlock)]
     assert titles == ["It is stuck.", "The python kernel ignored the interrupt and was restarted."]
+
+
+async def test_k16_code_that_asks_where_nobody_can_answer_is_interrupted_and_told() -> None:
+    kernel = FakeKernel({"input()": [InputWanted(prompt="? "), RunFinished(status="ok")]})
+    kernel.stubborn = True
+    session = make(kernel, [], can_ask=False)
+    await ran(session, "input()")
+    assert code(session).state == "interrupted"
+    assert kernel.answers == []
+    titles = [block.title for block in session.transcript.blocks if isinstance(block, NoticeBlock)]
+    assert "nobody to answer" in titles[0]
+    assert "restarted" in titles[1]
 
 
 @pytest.mark.parametrize(

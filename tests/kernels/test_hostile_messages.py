@@ -84,7 +84,7 @@ def as_session_event(event: RunEvent) -> AnyEvent | None:
 @example([("display_data", {"data": {"application/json": {"\ud800": [float("nan"), 2**70, "\udfff"]}}})])
 @example([("display_data", {"data": {"application/json": nested(150)}, "metadata": {"a": nested(150)}})])
 @example([("update_display_data", {"data": {"\ud800": "x"}, "transient": {"display_id": "\ud800"}})])
-def test_K28_every_event_can_be_stored_and_read_back(messages: list[tuple[str, dict[str, Any]]]) -> None:
+def test_k28_every_event_can_be_stored_and_read_back(messages: list[tuple[str, dict[str, Any]]]) -> None:
     for event in events_of(messages):
         assert read_back(event) == event
         told = as_session_event(event)
@@ -106,7 +106,7 @@ def test_metadata_are_bounded_like_what_they_belong_to() -> None:
 
 @pytest.mark.kernel
 @pytest.mark.asyncio(loop_scope="module")
-async def test_K27_later_runs_show_their_output_after_messages_that_make_no_sense(
+async def test_k27_later_runs_show_their_output_after_messages_that_make_no_sense(
     make_python: Callable[..., JupyterKernel],
 ) -> None:
     kernel = make_python()

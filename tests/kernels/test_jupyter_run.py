@@ -71,7 +71,7 @@ async def test_a_run_is_over_with_reply_and_idle_in_either_order() -> None:
         assert await events_of(run) == [RunFinished(status="ok")]
 
 
-async def test_K12_a_lost_idle_or_a_lost_reply_does_not_hang_the_run() -> None:
+async def test_k12_a_lost_idle_or_a_lost_reply_does_not_hang_the_run() -> None:
     without_idle, without_reply = new_run(), new_run()
     without_idle.on_reply({"status": "error"})
     without_reply.on_iopub("status", IDLE)
@@ -79,7 +79,7 @@ async def test_K12_a_lost_idle_or_a_lost_reply_does_not_hang_the_run() -> None:
     assert await events_of(without_reply) == [RunFinished(status="ok")]
 
 
-async def test_K26_an_aborted_reply_ends_the_run() -> None:
+async def test_k26_an_aborted_reply_ends_the_run() -> None:
     run = new_run()
     run.interrupting = True
     run.on_reply({"status": "aborted"})
@@ -109,7 +109,7 @@ async def test_text_that_nobody_has_read_yet_is_joined() -> None:
     ]
 
 
-async def test_K11_a_flood_of_displays_is_bounded() -> None:
+async def test_k11_a_flood_of_displays_is_bounded() -> None:
     run = new_run(cap=100_000)
     for _ in range(5_000):
         run.display(RichOutput(data={"text/html": "<b>"}))
@@ -120,7 +120,7 @@ async def test_K11_a_flood_of_displays_is_bounded() -> None:
     assert any(isinstance(event, OutputCapped) for event in events)
 
 
-async def test_K11_updates_replace_and_so_do_not_use_up_the_cap() -> None:
+async def test_k11_updates_replace_and_so_do_not_use_up_the_cap() -> None:
     run = new_run(cap=100_000)
     run.display(RichOutput(data={"text/plain": "0"}, display_id="d"))
     for number in range(12_000):
@@ -146,7 +146,7 @@ async def test_an_update_is_not_shown_before_the_display_that_it_belongs_to() ->
     assert shown == ["old", "old changed", "new", "new changed"]
 
 
-async def test_K11_pictures_that_replace_each_other_are_charged_once() -> None:
+async def test_k11_pictures_that_replace_each_other_are_charged_once() -> None:
     run = new_run()
     run.display(RichOutput(data={"image/png": "A" * 1_000_000}, display_id="d"))
     for number in range(50):
@@ -159,7 +159,7 @@ async def test_K11_pictures_that_replace_each_other_are_charged_once() -> None:
     assert not any(isinstance(event, OutputCapped) for event in events)
 
 
-async def test_K11_endless_updates_are_thinned_and_the_last_one_is_shown() -> None:
+async def test_k11_endless_updates_are_thinned_and_the_last_one_is_shown() -> None:
     run = new_run()
     run.display(RichOutput(data={"image/png": "A" * 10_000_000}, display_id="d"))
     for number in range(50):
@@ -172,7 +172,7 @@ async def test_K11_endless_updates_are_thinned_and_the_last_one_is_shown() -> No
     assert updates[-1].output.data["text/html"] == "49"
 
 
-async def test_K13_a_huge_picture_is_left_out_and_its_text_kept() -> None:
+async def test_k13_a_huge_picture_is_left_out_and_its_text_kept() -> None:
     run = new_run()
     run.on_iopub("display_data", {"data": {"image/png": "A" * 33_000_000, "text/plain": "<Figure>"}, "metadata": {}})
     run.finish(RunFinished(status="ok"))
@@ -181,7 +181,7 @@ async def test_K13_a_huge_picture_is_left_out_and_its_text_kept() -> None:
     assert capped == OutputCapped(characters=33_000_000)
 
 
-async def test_K15_a_huge_traceback_keeps_its_beginning_and_its_end() -> None:
+async def test_k15_a_huge_traceback_keeps_its_beginning_and_its_end() -> None:
     run = new_run()
     run.error(ErrorOutput(name="E", value="v" * 100_000, traceback=("first", "x" * 1_000_000, "last")))
     run.finish(RunFinished(status="error"))
@@ -195,7 +195,7 @@ async def test_K15_a_huge_traceback_keeps_its_beginning_and_its_end() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(KINDS), st.dictionaries(st.sampled_from(FIELDS), JSON)), max_size=8))
-def test_K28_no_message_breaks_a_run(messages: list[tuple[str, dict[str, Any]]]) -> None:
+def test_k28_no_message_breaks_a_run(messages: list[tuple[str, dict[str, Any]]]) -> None:
     async def feed() -> None:
         run = new_run()
         for kind, content in messages:

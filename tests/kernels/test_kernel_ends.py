@@ -71,7 +71,7 @@ async def test_R3_an_end_between_runs_is_told_with_the_next_run(make_python: Mak
     assert "was killed (signal 9)" in run.finished.detail
 
 
-async def test_K20_a_cell_that_ignores_interrupts_is_ended_by_a_restart(make_python: MakePython) -> None:
+async def test_k20_a_cell_that_ignores_interrupts_is_ended_by_a_restart(make_python: MakePython) -> None:
     kernel = make_python()
     await collect(kernel, "lost = 1")
     run, means = await interrupted(kernel, DEAF, prints("ready"))
@@ -83,7 +83,7 @@ async def test_K20_a_cell_that_ignores_interrupts_is_ended_by_a_restart(make_pyt
     assert (await collect(kernel, "lost")).error.name == "NameError"
 
 
-async def test_K20_without_leave_to_restart_a_stubborn_cell_goes_on_and_keeps_its_state(
+async def test_k20_without_leave_to_restart_a_stubborn_cell_goes_on_and_keeps_its_state(
     make_python: MakePython,
 ) -> None:
     kernel = make_python(KernelSection(interrupt_step=0.2))
@@ -131,7 +131,7 @@ async def test_closing_ends_everything_that_the_kernel_started(make_python: Make
     assert kernel.state == "cold"
 
 
-async def test_K34_closing_over_a_stubborn_cell_kills_it_and_starts_nothing(make_python: MakePython) -> None:
+async def test_k34_closing_over_a_stubborn_cell_kills_it_and_starts_nothing(make_python: MakePython) -> None:
     kernel = make_python(KernelSection(interrupt_step=60))
     ready = asyncio.Event()
     ends: list[RunFinished] = []
@@ -155,7 +155,7 @@ async def test_K34_closing_over_a_stubborn_cell_kills_it_and_starts_nothing(make
     assert (kernel.state, kernel.generation) == ("cold", 1)
 
 
-async def test_K34_a_stubborn_cell_that_is_abandoned_is_killed_and_no_kernel_started(make_python: MakePython) -> None:
+async def test_k34_a_stubborn_cell_that_is_abandoned_is_killed_and_no_kernel_started(make_python: MakePython) -> None:
     kernel = make_python(KernelSection(interrupt_step=60))
     async with asyncio.timeout(10):
         events = kernel.run(DEAF)
@@ -166,7 +166,7 @@ async def test_K34_a_stubborn_cell_that_is_abandoned_is_killed_and_no_kernel_sta
     assert "state was lost" in run.finished.detail
 
 
-async def test_K34_closing_ends_the_abandoning_of_a_run(make_python: MakePython) -> None:
+async def test_k34_closing_ends_the_abandoning_of_a_run(make_python: MakePython) -> None:
     kernel = make_python(KernelSection(interrupt_step=60))
     async with asyncio.timeout(10):
         events = kernel.run(DEAF)
@@ -175,7 +175,7 @@ async def test_K34_closing_ends_the_abandoning_of_a_run(make_python: MakePython)
     assert (kernel.state, kernel.generation) == ("cold", 1)
 
 
-async def test_K34_closing_breaks_off_the_restart_of_a_stubborn_kernel(make_python: MakePython) -> None:
+async def test_k34_closing_breaks_off_the_restart_of_a_stubborn_kernel(make_python: MakePython) -> None:
     kernel = make_python(KernelSection(interrupt_step=0.01))
     async with asyncio.timeout(10), aclosing(kernel.run(DEAF)) as events:
         await anext(events)
@@ -218,7 +218,7 @@ async def test_atexit_handlers_run_when_an_idle_kernel_is_closed(make_python: Ma
     assert (tmp_path / "bye").exists()
 
 
-async def test_K32_a_kernel_that_ends_while_it_starts_is_reported_with_its_last_lines(make_python: MakePython) -> None:
+async def test_k32_a_kernel_that_ends_while_it_starts_is_reported_with_its_last_lines(make_python: MakePython) -> None:
     argv = (sys.executable, "-c", "import sys; [print('line', n) for n in range(30)]; sys.exit('No module named x')")
     kernel = make_python(spec=KernelSpec(name="broken", argv=argv))
     with pytest.raises(KernelError, match="broken") as caught:
@@ -229,7 +229,7 @@ async def test_K32_a_kernel_that_ends_while_it_starts_is_reported_with_its_last_
     assert (kernel.state, kernel.generation) == ("dead", 0)
 
 
-async def test_K32_a_kernel_that_never_answers_is_given_up(make_python: MakePython) -> None:
+async def test_k32_a_kernel_that_never_answers_is_given_up(make_python: MakePython) -> None:
     argv = (sys.executable, "-c", "import signal; signal.pause()")
     kernel = make_python(KernelSection(start_timeout=0.3), spec=KernelSpec(name="mute", argv=argv))
     with pytest.raises(KernelError, match="did not answer"):
@@ -238,7 +238,7 @@ async def test_K32_a_kernel_that_never_answers_is_given_up(make_python: MakePyth
 
 
 @pytest.mark.parametrize("missing", ["folder", "program"])
-async def test_K31_a_missing_folder_or_program_is_named(make_python: MakePython, tmp_path: Path, missing: str) -> None:
+async def test_k31_a_missing_folder_or_program_is_named(make_python: MakePython, tmp_path: Path, missing: str) -> None:
     gone = tmp_path / "gone"
     options = {"cwd": gone} if missing == "folder" else {"spec": KernelSpec(name="none", argv=(str(gone),))}
     with pytest.raises(KernelError, match="gone"):
@@ -261,7 +261,7 @@ async def test_keys_are_not_in_the_kernels_environment(make_python: MakePython, 
     assert run.result == "['PLAIN']"
 
 
-async def test_K37_startup_files_and_history_of_the_person_are_left_alone(
+async def test_k37_startup_files_and_history_of_the_person_are_left_alone(
     make_python: MakePython, kernel_environ: dict[str, str], tmp_path: Path
 ) -> None:
     startup = tmp_path / ".ipython" / "profile_default" / "startup"
@@ -292,5 +292,5 @@ async def test_preloading_imports_the_usual_names_and_nothing_else(make_python: 
         (255, "ended with exit code 255"),
     ],
 )
-async def test_K2_the_cause_of_an_end_is_said_in_words(code: int, words: str) -> None:
+async def test_k02_the_cause_of_an_end_is_said_in_words(code: int, words: str) -> None:
     assert words in cause_of_end(code)

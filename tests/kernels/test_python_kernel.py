@@ -71,7 +71,7 @@ async def test_R2_what_a_finished_cell_prints_later_is_not_in_the_next_one(pytho
     assert run.text() == "next\n"
 
 
-async def test_K21_an_interrupt_ends_a_top_level_await(python: Kernel) -> None:
+async def test_k21_an_interrupt_ends_a_top_level_await(python: Kernel) -> None:
     source = "import asyncio\nprint('ready', flush=True)\nawait asyncio.sleep(60)"
     run, means = await interrupted(python, source, prints("ready"))
     assert means == "signal"
@@ -238,7 +238,7 @@ KEEP = "import sys\ntype(sys.stdout).write.__globals__['KEEP'] = {}"
 """Another limit of the part of ours that is in the kernel."""
 
 
-async def test_K8_a_flood_is_bounded_in_the_kernel_and_counted_to_the_last_character(python: Kernel) -> None:
+async def test_k08_a_flood_is_bounded_in_the_kernel_and_counted_to_the_last_character(python: Kernel) -> None:
     await collect(python, KEEP.format(3_000_000))
     flood = "for n in range(70): print(str(n) * 333_333)\nprint('end')\nsys.stderr.write('error')"
     run = await collect(python, flood)
@@ -254,13 +254,13 @@ async def test_K8_a_flood_is_bounded_in_the_kernel_and_counted_to_the_last_chara
     await collect(python, KEEP.format(1_000_000_000))
 
 
-async def test_K8_a_flood_does_not_stay_in_the_memory_of_the_kernel(python: Kernel) -> None:
+async def test_k08_a_flood_does_not_stay_in_the_memory_of_the_kernel(python: Kernel) -> None:
     await collect(python, "for _ in range(70): print('x' * 999_999)")
     resident = await collect(python, "import psutil\npsutil.Process().memory_info().rss < 400_000_000")
     assert resident.result == "True"
 
 
-async def test_K30_text_that_utf8_cannot_express_is_replaced(python: Kernel) -> None:
+async def test_k30_text_that_utf8_cannot_express_is_replaced(python: Kernel) -> None:
     run = await collect(python, r"print('a\ud800b')")
     assert run.text() == "a?b\n"
 
@@ -285,7 +285,7 @@ print("done")
 """
 
 
-async def test_K28_messages_of_the_wrong_shape_are_ignored(python: Kernel) -> None:
+async def test_k28_messages_of_the_wrong_shape_are_ignored(python: Kernel) -> None:
     run = await collect(python, FORGED)
     assert run.text() == "done\n"
     assert run.finished.status == "ok"
@@ -301,19 +301,19 @@ print("done")
 """
 
 
-async def test_K27_malformed_frames_are_ignored(python: Kernel) -> None:
+async def test_k27_malformed_frames_are_ignored(python: Kernel) -> None:
     run = await collect(python, MALFORMED)
     assert run.text() == "done\n"
     assert (await collect(python, "2 * 21")).result == "42"
 
 
-async def test_K5_sys_exit_is_an_error_and_not_the_end(python: Kernel) -> None:
+async def test_k05_sys_exit_is_an_error_and_not_the_end(python: Kernel) -> None:
     run = await collect(python, "import sys\nsys.exit(3)")
     assert run.error.name == "SystemExit"
     assert (await collect(python, "'alive'")).result == "'alive'"
 
 
-async def test_K25_interrupts_between_runs_do_no_harm(python: Kernel) -> None:
+async def test_k25_interrupts_between_runs_do_no_harm(python: Kernel) -> None:
     run = await collect(python, "import os\nos.getpid()")
     for _ in range(20):
         os.kill(int(run.result), signal.SIGINT)

@@ -171,7 +171,7 @@ async def test_a_job_that_ignores_the_interrupt_is_killed_and_the_shell_kept(mak
     assert (await collect(shell, "echo $word")).text() == "kept\n"
 
 
-async def test_K20_a_shell_that_ignores_everything_is_replaced(make_shell: MakeShell) -> None:
+async def test_k20_a_shell_that_ignores_everything_is_replaced(make_shell: MakeShell) -> None:
     shell = make_shell()
     run, means = await interrupted(shell, "trap '' INT; echo ready; while :; do :; done", prints("ready"))
     assert means == "restart"

@@ -9,6 +9,8 @@ No first-party import may stand here, nothing may be left in the user namespace.
 
 import contextlib
 import fcntl
+import json
+import os
 import sys
 import termios
 import threading
@@ -50,7 +52,7 @@ def install() -> None:
     if getattr(shell, "kernel", None) is None:
         return
     parts = (keep_no_copies, keep_blank_lines, cap_output, drain_pipes, report_lines, widen_frames, cut_stacks)
-    for part in (*parts, take_parts):
+    for part in (*parts, pack_any_text, import_from_folder, take_parts):
         # Boundary: the insides of another version of ipykernel; without one part all the others still help.
         with contextlib.suppress(Exception):
             part(shell)
@@ -261,6 +263,28 @@ def cut_stacks(shell: Any) -> None:
 
     gap(0)  # raises here, not where an error is to be shown
     formatter.get_records = ends
+
+
+def pack_any_text(shell: Any) -> None:
+    """A message with text that UTF-8 cannot express is sent with that text replaced; else an error would be lost."""
+    session = shell.kernel.session
+    pack = session.pack
+
+    def pack_or_replace(content: Any) -> Any:
+        try:
+            return pack(content)
+        except UnicodeEncodeError:
+            return json.dumps(content, ensure_ascii=False, default=str).encode("utf-8", "replace")
+
+    session.pack = pack_or_replace
+
+
+def import_from_folder(_shell: Any) -> None:
+    """The person's code may import what lies beside it; the kernel was started without that, and itself did not."""
+    if "" in sys.path or os.environ.get("PYTHONSAFEPATH"):
+        return
+    behind = (number for number, place in enumerate(sys.path) if place.endswith("-packages"))
+    sys.path.insert(next(behind, len(sys.path)), "")  # where IPython puts it: behind the standard library
 
 
 def linked(stack: list[Any]) -> Any:

@@ -13,6 +13,7 @@ import contextlib
 import functools
 import os
 import selectors
+import signal
 import sys
 import threading
 from typing import Any
@@ -88,8 +89,13 @@ def own_processes(shell: Any) -> None:
         reader.lay(stream)
 
     def leave(_result: Any) -> None:
-        for stream in streams:
-            reader.leave(stream, shell.get_parent())
+        # An interrupt must not come between the steps.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            for stream in streams:
+                reader.leave(stream, shell.get_parent())
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     if streams:
         threading.Thread(target=reader.read, name="oi-tui-pipes", daemon=True).start()

@@ -1,0 +1,475 @@
+"""What a kernel can do wrong, row by row (K1 to K37), with real kernels; bare and enclosed ones where they differ.
+
+Rows that need little time share a kernel. Rows with a room of their own: late output (K18, K19) in
+`tests/kernels/test_late_output.py`, silence (K23, K24) in `test_signs_of_life.py`, stubborn code (K20, K34) in
+`test_kernel_ends.py`, what messages may say (K27, K28) in `test_hostile_messages.py`.
+"""
+
+import asyncio
+import resource
+import shutil
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import pytest_asyncio
+
+from oi_tui.app.engine.errors import KernelError
+from oi_tui.app.engine.kernels.base import (
+    InputWanted,
+    Kernel,
+    OutputArrived,
+    OutputCapped,
+    OutputCleared,
+    RunFinished,
+    TailMoved,
+)
+from oi_tui.app.engine.kernels.channels import FRAME_LIMIT
+from oi_tui.app.engine.kernels.jupyter import JupyterKernel
+from oi_tui.app.engine.kernels.processes import MemoryWitness, cause_of_end
+from oi_tui.app.engine.outputs import RichOutput
+from oi_tui.app.engine.sandbox.profile import Limits, Profile
+from oi_tui.app.engine.settings import KernelSection
+from support.enclosure import profile
+from support.runs import LIMIT, collect, interrupted, prints
+
+pytestmark = [pytest.mark.kernel, pytest.mark.asyncio(loop_scope="module")]
+
+CAP = 50_000
+
+QUICK = KernelSection(interrupt_step=1.0, output_cap=CAP)
+
+PLACES = [
+    pytest.param("bare", id="bare"),
+    pytest.param("enclosed", id="enclosed", marks=pytest.mark.bubblewrap),
+]
+
+Make = Callable[..., JupyterKernel]
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def make(tmp_path: Path, usual: Profile, kernel_environ: dict[str, str]) -> AsyncIterator[Make]:
+    """Makes Python kernels that end with the test, "bare" or "enclosed"."""
+    made: list[JupyterKernel] = []
+
+    def make(place: str = "bare", **options: Any) -> JupyterKernel:
+        where: dict[str, Any] = {"cwd": tmp_path}
+        if place == "enclosed":
+            where = {"cwd": usual.workspace, "sandbox": usual}
+        made.append(JupyterKernel(QUICK, **{"environ": kernel_environ, **where, **options}))
+        return made[-1]
+
+    yield make
+    for kernel in made:
+        await kernel.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def shared(tmp_path_factory: pytest.TempPathFactory, kernel_environ: dict[str, str]) -> AsyncIterator[Kernel]:
+    """A bare kernel for all that does not end one."""
+    folders = {"cwd": tmp_path_factory.mktemp("cwd"), "spill_dir": tmp_path_factory.mktemp("spill")}
+    kernel = JupyterKernel(QUICK, environ=kernel_environ, **folders)
+    await kernel.start()
+    yield kernel
+    await kernel.close()
+
+
+# -- ends --------------------------------------------------------------------------------------------------
+
+ENDS = {
+    "import os\nos._exit(1)": "ended with exit code 1",
+    "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)": "was killed (signal 9)",
+    "import ctypes\nctypes.string_at(0)": "invalid memory access (signal 11)",
+    "import os\nos.abort()": "aborted (signal 6)",
+}
+"""What the code does, and what is said of it."""
+
+
+@pytest.mark.parametrize("place", PLACES)
+async def test_k01_k02_every_end_is_told_with_its_cause_within_two_seconds_and_the_next_run_is_fresh(
+    make: Make, place: str
+) -> None:
+    kernel = make(place)
+    for number, (source, how) in enumerate(ENDS.items(), 1):
+        await kernel.start()
+        async with asyncio.timeout(2):
+            run = await collect(kernel, f"import time\nprint('before', flush=True)\ntime.sleep(0.1)\n{source}")
+        assert run.text() == "before\n"
+        assert (run.finished.status, kernel.state, kernel.generation) == ("died", "dead", number)
+        assert how in run.finished.detail
+    assert (await collect(kernel, "1 + 1")).result == "2"
+
+
+async def test_k02_a_kernel_without_its_sockets_does_not_hang_for_ever(make: Make) -> None:
+    kernel = make()
+    await kernel.start()
+    async with asyncio.timeout(LIMIT), aclosing(kernel.run("import os\nprint('on')\nos.closerange(3, 256)")) as events:
+        interrupting = None
+        async for event in events:
+            if isinstance(event, OutputArrived) and interrupting is None:
+                interrupting = asyncio.create_task(kernel.interrupt())
+        if interrupting is not None:
+            await interrupting
+    assert (await collect(kernel, "1 + 1")).result == "2"
+    assert kernel.generation == 2
+
+
+@pytest.mark.parametrize("code", [-9, 137])
+async def test_k03_the_end_by_lack_of_memory_is_said_as_certainly_as_it_is_known(tmp_path: Path, code: int) -> None:
+    counted = tmp_path / "vmstat"
+    unknown = MemoryWitness(counted)
+    counted.write_text("nr_free_pages 1\noom_kill 3\n")
+    witness = MemoryWitness(counted)
+    assert (unknown.ran_out, witness.ran_out) == (None, False)
+    assert "most often a sign of being out of memory" in cause_of_end(code, unknown.ran_out)
+    assert "memory" not in cause_of_end(code, witness.ran_out)
+    counted.write_text("nr_free_pages 1\noom_kill 4\n")
+    assert "because it was out of memory" in cause_of_end(code, witness.ran_out)
+
+
+@pytest.mark.parametrize("leave", ["exit()", "import asyncio; asyncio.get_running_loop().stop()"], ids=["exit", "stop"])
+async def test_k04_an_exit_after_ok_is_an_end_that_keeps_what_was_there(make: Make, leave: str) -> None:
+    kernel = make()
+    await kernel.start()
+    run = await collect(kernel, f"print('kept')\n{leave}")
+    assert run.text() == "kept\n"
+    if kernel.state != "dead":  # stop() says ok, and nothing of an end: the run that meets it is told
+        run = await collect(kernel, "1")
+    assert run.finished.status == "died"
+    assert (await collect(kernel, "1 + 1")).result == "2"
+    assert kernel.generation == 2
+
+
+async def test_k05_sys_exit_is_an_ordinary_error(shared: Kernel) -> None:
+    run = await collect(shared, "import sys\nsys.exit(3)")
+    assert (run.error.name, run.finished) == ("SystemExit", RunFinished(status="error"))
+    assert (await collect(shared, "'alive'")).result == "'alive'"
+
+
+FORK = """\
+import os
+pid = os.fork()
+print('both', flush=True)
+if pid == 0: os._exit(0)
+_ = os.waitpid(pid, 0)
+_kernel = get_ipython().kernel
+_kernel.session.send(_kernel.iopub_socket, 'status', {'execution_state': 'idle'}, parent=_kernel.get_parent())
+print('end')
+"""
+
+
+async def test_k06_a_fork_prints_twice_and_a_second_idle_changes_nothing(shared: Kernel) -> None:
+    run = await collect(shared, FORK)
+    assert sorted(run.text().split()) == ["both", "both", "end"]
+    assert (await collect(shared, "1 + 1")).result == "2"
+
+
+@pytest.mark.bubblewrap
+async def test_k07_an_enclosed_kernel_may_not_have_more_processes_than_the_profile_says(
+    make: Make, usual: Profile, home: Path
+) -> None:
+    # That a fork bomb meets the limit is S19, which root cannot see; that it is set, everybody can.
+    kernel = make("enclosed", sandbox=profile(usual.workspace, home, limits=Limits(processes=60)))
+    run = await collect(kernel, "import resource\nresource.getrlimit(resource.RLIMIT_NPROC)")
+    hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+    assert run.result == "(60, 60)" or hard != resource.RLIM_INFINITY > 60
+
+
+# -- floods ------------------------------------------------------------------------------------------------
+
+FLOODS = {
+    "k08-big-lines": "while True: print('x' * 1_000_000)",
+    "k09-small-prints": "while True: print('x')",
+    "k10-descriptor": "import os\nwhile True: os.write(1, b'x' * 4096)",
+    "k10-subprocess": "import subprocess\nsubprocess.run(['yes', 'x' * 100])",
+}
+
+
+@pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS)
+async def test_k08_k09_k10_a_flood_is_bounded_and_can_be_interrupted(shared: Kernel, flood: str) -> None:
+    def beyond(event: object) -> bool:
+        return isinstance(event, TailMoved) and event.tail.left_out_characters > 100_000
+
+    run, means = await interrupted(shared, flood, beyond)
+    assert run.finished.status == "interrupted" or flood.endswith("100])")  # yes ends, and the cell with it
+    assert means in ("signal", "second_signal")
+    assert len(run.text()) <= CAP
+    assert len(run.tail().text) <= CAP
+    assert sum(isinstance(event, TailMoved) for event in run.events) < 400
+    assert (await collect(shared, "print('clean')")).text() == "clean\n"
+
+
+async def test_k11_k12_a_flood_of_displays_is_bounded_and_the_end_is_not_lost_in_it(shared: Kernel) -> None:
+    run = await collect(
+        shared,
+        "from IPython.display import display, HTML\n"
+        "for number in range(1_500): display(HTML('x'))\n"
+        "for number in range(500): _ = display('u', display_id='d', update=number > 0)\n"
+        "'result'",
+    )
+    assert run.finished == RunFinished(status="ok")
+    assert len(run.outputs) <= CAP // 100
+    assert any(isinstance(event, OutputCapped) for event in run.events)
+
+
+async def test_k13_k14_a_message_beyond_the_limit_is_dropped_and_counted_and_the_next_run_is_heard(
+    shared: Kernel,
+) -> None:
+    size = FRAME_LIMIT + 1_000_000
+    run = await collect(shared, f"'x' * {size}")
+    (capped,) = (event for event in run.events if isinstance(event, OutputCapped))
+    assert capped.characters >= size
+    assert run.finished == RunFinished(status="ok")
+    assert (await collect(shared, "print('heard')")).text() == "heard\n"
+
+
+DEEP = """\
+import sys
+_before = sys.getrecursionlimit()
+sys.setrecursionlimit(9500)
+def deeper(n): return 1 / 0 if n == 9000 else deeper(n + 1)
+deeper(0)
+"""
+
+
+async def test_k15_the_error_of_a_deep_recursion_is_short_and_soon_there(shared: Kernel) -> None:
+    run = await collect(shared, DEEP)  # within its limit of time; it took a minute before
+    assert run.error.name == "ZeroDivisionError"
+    assert len(run.error.traceback) < 50
+    assert "frames are left out" in "".join(run.error.traceback)
+    own = await collect(
+        shared, "sys.setrecursionlimit(_before)\nlen(__import__('traceback').extract_tb(sys.last_traceback))"
+    )
+    assert int(own.result) > 9_000  # the person's own traceback is whole
+
+
+# -- questions and interrupts --------------------------------------------------------------------------------
+
+
+async def test_k17_an_answer_that_comes_too_late_is_for_no_later_question(shared: Kernel) -> None:
+    run, _ = await interrupted(shared, "input('? ')", lambda event: isinstance(event, InputWanted))
+    assert not any(isinstance(output, RichOutput) for output in run.outputs)
+    await shared.answer("stale")
+    assert (await collect(shared, "input('again? ')", "fresh")).result == "'fresh'"
+    asked = await collect(shared, "from getpass import getpass\ngetpass('key: ') == 's3cret'", "s3cret")
+    assert InputWanted(prompt="key: ", password=True) in asked.events
+    assert asked.result == "True"
+
+
+ON = "import time\nprint('on', flush=True)\ntime.sleep(0.2)\n"
+"""Code that never lets go of the interpreter's lock would hold up what was printed before it."""
+
+STUCK = {
+    "regex": f"{ON}import re\nre.match('(a+)+$', 'a' * 64 + 'b')",
+    "bigint": f"{ON}_ = 3 ** (10 ** 9)",
+    "join": f"{ON}import threading\nthreading.Event().wait()",
+    "sleep": f"{ON}time.sleep(600)",
+    "trapped": f"{ON}import subprocess\nsubprocess.run(['bash', '-c', 'trap : INT; sleep 600'])",
+}
+
+
+@pytest.mark.parametrize("source", STUCK.values(), ids=STUCK)
+async def test_k22_r1_what_seems_stuck_can_be_interrupted_and_keeps_its_state(shared: Kernel, source: str) -> None:
+    await collect(shared, "kept = 41")
+    run, means = await interrupted(shared, source, prints("on"))
+    assert run.finished.status == "interrupted"
+    assert means in ("signal", "second_signal", "request")
+    assert (await collect(shared, "kept + 1")).result == "42"
+
+
+async def test_k25_interrupts_in_bursts_do_no_harm(shared: Kernel) -> None:
+    for _ in range(10):
+        assert await shared.interrupt() == "nothing_ran"
+    async with asyncio.timeout(LIMIT), aclosing(shared.run("print('on', flush=True)\nwhile True: pass")) as events:
+        await anext(events)
+        means = await asyncio.gather(*(shared.interrupt() for _ in range(10)))
+        assert [event.status async for event in events if isinstance(event, RunFinished)] == ["interrupted"]
+    assert set(means) <= {"signal", "second_signal", "nothing_ran"}
+    assert (await collect(shared, "'alive'")).result == "'alive'"
+
+
+# -- forged and misplaced messages -----------------------------------------------------------------------------
+
+FORGE = """\
+_k = get_ipython().kernel
+_own = _k.get_parent()
+def _forge(kind, content, parent=_own):
+    _k.session.send(_k.iopub_socket, kind, content, parent=parent)
+"""
+
+
+async def test_k29_forged_messages_are_only_words_and_do_nothing_outside_the_kernel(shared: Kernel) -> None:
+    source = (
+        f"{FORGE}"
+        "_forge('execute_reply', {'status': 'ok', 'payload': [{'source': 'ask_exit', 'keepkernel': False}]})\n"
+        "_forge('shutdown_reply', {'status': 'ok', 'restart': False})\n"
+        "_forge('clear_output', {'wait': False})\n"
+        "_say = _k.shell.payload_manager.write_payload\n"
+        "_say({'source': 'set_next_input', 'text': 'evil()', 'replace': True})\n"
+        "_say({'source': 'edit_magic', 'filename': '/etc/passwd', 'line_number': 1})\n"
+        "print('on')"
+    )
+    run = await collect(shared, source)
+    assert run.text() == "on\n"
+    assert run.finished == RunFinished(status="ok")
+    assert OutputCleared() in run.events
+    assert (await collect(shared, "print('alive')")).text() == "alive\n"
+
+
+async def test_k29_a_forged_idle_does_not_end_a_run_that_goes_on(shared: Kernel) -> None:
+    run = await collect(shared, f"{FORGE}_forge('status', {{'execution_state': 'idle'}})\nprint('still on')")
+    assert run.text() == "still on\n"
+
+
+async def test_k35_what_answers_another_request_or_none_is_not_taken_for_this_run(shared: Kernel) -> None:
+    source = (
+        f"{FORGE}"
+        "_ident = _k._shell_parent_ident.get() if hasattr(_k, '_shell_parent_ident') else None\n"
+        "_other = {**_own, 'header': {**_own['header'], 'msg_id': 'of-nobody'}}\n"
+        "for parent in (_other, None):\n"
+        "    _forge('stream', {'name': 'stdout', 'text': 'not mine'}, parent)\n"
+        "    _forge('status', {'execution_state': 'idle'}, parent)\n"
+        "    _k.session.send(_k.shell_stream, 'execute_reply', {'status': 'error'}, parent, _ident)\n"
+        "print('mine')"
+    )
+    run = await collect(shared, source)
+    assert (run.text(), run.finished) == ("mine\n", RunFinished(status="ok"))
+
+
+async def test_k30_what_utf8_cannot_express_is_replaced_in_every_output(shared: Kernel) -> None:
+    source = "import sys\nprint('a\\ud800b')\nprint('c\\udfffd', file=sys.stderr)\nraise ValueError('e\\ud800f')"
+    run = await collect(shared, source)
+    assert (run.text(), run.text("stderr")) == ("a?b\n", "c?d\n")
+    assert run.error.value == "e?f"
+
+
+# -- starts ------------------------------------------------------------------------------------------------
+
+
+async def test_k31_a_workspace_that_was_deleted_is_named_and_the_kernel_starts_when_it_is_back(
+    make: Make, tmp_path: Path
+) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    kernel = make(cwd=folder)
+    await kernel.start()
+    shutil.rmtree(folder)
+    with pytest.raises(KernelError, match="work") as caught:
+        await kernel.restart()
+    assert "folder" in caught.value.hint
+    assert kernel.state == "dead"
+    folder.mkdir()
+    assert (await collect(kernel, "1 + 1")).result == "2"
+
+
+@pytest.mark.bubblewrap
+async def test_k31_the_workspace_of_an_enclosed_kernel_too(make: Make, usual: Profile, home: Path) -> None:
+    folder = home / "other"
+    folder.mkdir()
+    kernel = make("enclosed", cwd=folder, sandbox=profile(folder, home))
+    await kernel.start()
+    shutil.rmtree(folder)
+    with pytest.raises(KernelError):
+        await kernel.restart()
+    folder.mkdir()
+    assert (await collect(kernel, "1 + 1")).result == "2"
+
+
+PROGRAM = """\
+import asyncio, sys
+from pathlib import Path
+from oi_tui.app.engine.kernels.jupyter import JupyterKernel
+from oi_tui.app.engine.sandbox.profile import Profile
+from oi_tui.app.engine.settings import KernelSection
+async def main(work, home, place):
+    sandbox = Profile(mode='workspace-write', workspace=Path(work), home=Path(home)) if place == 'enclosed' else None
+    kernel = JupyterKernel(KernelSection(), cwd=Path(work), sandbox=sandbox)
+    source = "import subprocess; subprocess.Popen(['sleep', '600']); print('on', flush=True); input()"
+    async for event in kernel.run(source):
+        print(event, flush=True)
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("place", PLACES)
+async def test_k33_nothing_is_left_of_a_kernel_when_the_engine_is_killed(
+    usual: Profile, kernel_environ: dict[str, str], place: str
+) -> None:
+    argv = (sys.executable, "-c", PROGRAM, str(usual.workspace), str(usual.home), place)
+    victim = await asyncio.create_subprocess_exec(*argv, stdout=asyncio.subprocess.PIPE, env=kernel_environ)
+    assert victim.stdout is not None
+    try:
+        async with asyncio.timeout(LIMIT):
+            while b"'on" not in await victim.stdout.readline():
+                pass
+        family = psutil.Process(victim.pid).children(recursive=True)
+        kernels = [process for process in family if "ipykernel_launcher" in process.cmdline()]
+        assert kernels
+    finally:
+        victim.kill()
+        await victim.wait()
+    left = kernels if place == "bare" else family  # outside a sandbox nobody ends what a killed kernel started
+    async with asyncio.timeout(LIMIT):
+        while any(process.is_running() and process.status() != "zombie" for process in left):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+    for process in family:
+        with_suppressed_kill(process)
+
+
+def with_suppressed_kill(process: psutil.Process) -> None:
+    """End what this test started, if it is still there."""
+    if process.is_running():
+        try:
+            process.kill()
+        except psutil.NoSuchProcess:
+            return
+
+
+SHADOWS = (
+    "ipykernel_launcher",
+    "ipykernel",
+    "IPython",
+    "random",
+    "zmq",
+    "sitecustomize",
+    "usercustomize",
+    "numpy",
+    "pandas",
+)
+
+
+@pytest.mark.parametrize("place", PLACES)
+async def test_k36_no_module_of_the_workspace_is_run_when_a_kernel_starts(
+    make: Make, tmp_path: Path, home: Path, place: str
+) -> None:
+    folder = tmp_path if place == "bare" else home / "shadows"
+    folder.mkdir(exist_ok=True)
+    for name in SHADOWS:
+        (folder / f"{name}.py").write_text(f"open({str(folder / 'was-run')!r}, 'a').write({name!r} + ' ')\n")
+    (folder / "mine.py").write_text("value = 42\n")
+    options = {"sandbox": profile(folder, home)} if place == "enclosed" else {}
+    kernel = make(place, cwd=folder, preload=True, **options)
+    run = await collect(kernel, "1 + 1")
+    assert run.result == "2"
+    assert not (folder / "was-run").exists(), (folder / "was-run").read_text()
+    assert (await collect(kernel, "import mine, os, sys\nmine.value, '' in sys.path")).result == "(42, True)"
+    names = await collect(kernel, "[name for name in ('_path', '_sys') if name in globals()]")
+    assert names.result == "[]"
+
+
+async def test_k37_nothing_of_the_person_is_loaded_by_a_kernel_and_no_history_is_written(
+    make: Make, tmp_path: Path, kernel_environ: dict[str, str]
+) -> None:
+    startup = tmp_path / ".ipython" / "profile_default" / "startup"
+    startup.mkdir(parents=True)
+    (startup / "00.py").write_text("leaked = 1")
+    kernel = make(environ={**kernel_environ, "HOME": str(tmp_path), "IPYTHONDIR": str(tmp_path / ".ipython")})
+    run = await collect(kernel, "import os\n('leaked' in globals(), os.environ['IPYTHONDIR'])")
+    private = run.result
+    assert private.startswith("(False, ")
+    assert str(tmp_path) not in private
+    assert list((tmp_path / ".ipython").rglob("*.sqlite")) == []
