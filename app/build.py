@@ -35,7 +35,7 @@ def make_engine(setup: Configure, send: Send, environ: Mapping[str, str] = os.en
         folder=paths.config_dir(),
         cwd=Path(setup.cwd),
         trusted=setup.trusted,
-        own=[paths.data_dir() / FOLDERS],  # who is trusted must not be changed unasked either
+        own=[paths.data_dir() / FOLDERS, paths.audit_dir()],  # who is trusted, what was done: not unasked either
     )
     store = open_store()
     models = Models(settings.model, environ=environ, weights=Weights())
@@ -49,7 +49,13 @@ def make_engine(setup: Configure, send: Send, environ: Mapping[str, str] = os.en
     )
     redactor = Redactor(secrets_in(environ) | {"API key": setup.api_key or ""})
     witness = make_witness(
-        profile, policy, cwd=setup.cwd, folder=paths.audit_dir(), redactor=redactor, program=version("oi-tui")
+        profile,
+        policy,
+        cwd=setup.cwd,
+        folder=paths.audit_dir(),
+        own=paths.own_dirs(),
+        redactor=redactor,
+        program=version("oi-tui"),
     )
     return Engine(
         setup,

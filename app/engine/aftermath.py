@@ -10,7 +10,7 @@ import asyncio
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -80,6 +80,7 @@ class _Walk:
     before: int
     """When was looked last, 0 if never; what is older than that and not `known` came by renaming a folder."""
     known: frozenset[str]
+    own: frozenset[str]
     end: float
     """When time is up, on the monotonic clock."""
     most: int
@@ -104,9 +105,13 @@ class _Folder(NamedTuple):
 class Watch:
     """Looks at folders, and remembers what was there. Its methods are for a thread, one at a time."""
 
-    def __init__(self, roots: Sequence[Path], home: Path | None = None, *, entries: int = ENTRIES) -> None:
-        """`home` is given where code can write in it; at most so many `entries` are looked at in one walk."""
+    def __init__(
+        self, roots: Sequence[Path], home: Path | None = None, *, own: Iterable[Path] = (), entries: int = ENTRIES
+    ) -> None:
+        """`home` is given where code can write in it. Folders of our `own` are not looked at. At most so many
+        `entries` are looked at in one walk."""
         self._most = entries
+        self._own = frozenset(os.path.realpath(folder) for folder in own)
         self._roots = tuple(roots)
         self._home = home if home is not None and home not in roots else None
         self._known: frozenset[str] = frozenset()
@@ -115,8 +120,14 @@ class Watch:
     def look(self, since: float) -> Left:
         """What has changed since this moment (Unix time in seconds)."""
         begun = time.time_ns()
-        end = time.monotonic() + SECONDS
-        walk = _Walk(since=int(since * 1e9) - COARSE, before=self._looked, known=self._known, end=end, most=self._most)
+        walk = _Walk(
+            since=int(since * 1e9) - COARSE,
+            before=self._looked,
+            known=self._known,
+            own=self._own,
+            end=time.monotonic() + SECONDS,
+            most=self._most,
+        )
         for number, root in enumerate(self._roots):
             _walk(walk, str(root), "" if number == 0 else f"{root}/")
         if self._home is not None:
@@ -201,7 +212,7 @@ def _walk(walk: _Walk, root: str, prefix: str) -> None:
                     continue
                 if not _is_folder(entry):
                     _take(walk, entry, folder.name, in_place=in_place, moved=moved)
-                elif entry.name not in SKIPPED:
+                elif entry.name not in SKIPPED and entry.path not in walk.own:
                     deeper.extend(_ways_down(entry, folder.name, moved))
             if walk.cut:
                 return

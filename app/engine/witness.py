@@ -1,7 +1,7 @@
 """Sees all that happens in a session: writes it down before it can matter, and looks at what a run left behind."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from oi_tui.app.engine.aftermath import Aftermath, Left, Watch, in_words
@@ -69,9 +69,16 @@ class Witness:
 
 
 def make_witness(
-    profile: Profile, policy: Policy, *, cwd: str, folder: Path, redactor: Redactor | None, program: str = ""
+    profile: Profile,
+    policy: Policy,
+    *,
+    cwd: str,
+    folder: Path,
+    own: Iterable[Path] = (),
+    redactor: Redactor | None = None,
+    program: str = "",
 ) -> Witness:
-    """One whose log is in `folder`."""
+    """One whose log is in `folder`; what is in the folders of our `own` is no run's doing."""
     roots = profile.writes if profile.encloses else (profile.workspace,)
     surroundings = Surroundings(
         cwd=cwd,
@@ -82,5 +89,5 @@ def make_witness(
         policy=policy.mode,
         program=program,
     )
-    watch = Watch(roots, None if profile.encloses else profile.home)
+    watch = Watch(roots, None if profile.encloses else profile.home, own=own)
     return Witness(Auditor(folder, surroundings, redactor=redactor), watch, sandboxed=profile.encloses)

@@ -213,3 +213,9 @@ async def test_it_looks_once_before_the_first_run_and_after_every_run(tmp_path: 
         ("a", (".git/hooks/pre-commit", "Makefile")),
         ("b", ()),
     ]
+
+
+def test_folders_of_our_own_are_not_looked_at(tmp_path: Path) -> None:
+    watch = Watch([tmp_path], own=[tmp_path / "state"])
+    found = after(tmp_path, lambda: put(tmp_path, "state/oi-tui/Makefile"), watch)
+    assert (found.changed, found.later) == (0, ())

@@ -229,7 +229,7 @@ async def test_who_only_looks_around_or_talks_leaves_no_log(here: Path) -> None:
     async with engine(here, FakeModel("Hello."), witness=witness(here)) as front:
         await front.client.send(Open())
         await front.turn("hello")
-    assert not (here / "audit").exists()
+    assert list((here / "audit").iterdir()) == []
 
 
 async def test_a_session_that_is_opened_again_goes_on_in_its_own_log(here: Path) -> None:
@@ -313,7 +313,8 @@ def test_an_id_that_is_no_name_of_a_file_leads_nowhere(tmp_path: Path) -> None:
     block = CodeBlock(id="b", language="python", source="print()", state="proposed")
     with pytest.raises(AuditError, match="no name of a file"):
         seen.auditor.admit(ExecutionStarted(block_id="b", generation=1), block)
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["audit"]
+    assert list((tmp_path / "audit").iterdir()) == []
 
 
 def test_records_that_cannot_be_written_for_long_are_counted_and_not_kept_for_ever(tmp_path: Path) -> None:

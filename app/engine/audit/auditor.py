@@ -4,6 +4,7 @@ What cannot be written while nothing is about to run waits in memory: a full dis
 begun with the first thing worth one; whoever only looks around leaves none.
 """
 
+import contextlib
 import logging
 import time
 from collections.abc import Callable
@@ -71,6 +72,9 @@ class Auditor:
     def begin(self, session_id: str) -> None:
         """A session is opened."""
         self.end()
+        # Before any kernel starts, because a sandbox can hide only what is there. If it fails, that is told by `admit`.
+        with contextlib.suppress(OSError):
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._session = session_id
         self._fold = Fold(self._where, self._say)
 
