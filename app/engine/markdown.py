@@ -10,7 +10,7 @@ import binascii
 import json
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
@@ -147,7 +147,7 @@ def _rich(output: RichOutput, place: PlacePicture) -> str:
         case {"text/latex": str(text)}:
             return _formula(safe_text(text).strip())
     for mime in PICTURE_TYPES:
-        if (content := _bytes(mime, data.get(mime))) is not None:
+        if (content := picture_bytes(mime, data.get(mime))) is not None:
             return f"![figure]({_target(place(mime, content))})"
     match data:
         case {"application/json": value}:
@@ -158,38 +158,70 @@ def _rich(output: RichOutput, place: PlacePicture) -> str:
             return _text(without_escapes(plain_text(output)))
 
 
-def _table(content: object) -> str:
-    """A data frame as a table; "" for what has another shape than it should have."""
+class Frame(NamedTuple):
+    """As much of a data frame as is written out."""
+
+    names: tuple[str, ...]
+    """Of its columns; those of the index come first."""
+    labels: int
+    """How many columns the index has."""
+    numeric: tuple[bool, ...]
+    """Which columns are set to the right."""
+    rows: tuple[tuple[str, ...], ...]
+    """All of one length, with a row of nothing but `…` where some are left out."""
+    size: str
+    """In words."""
+
+
+def frame_of(content: object) -> Frame | None:
+    """What our part in the kernel sent of a data frame; None for what has another shape than it should have."""
     match content:
         case {
             "index": list(index),
             "columns": list(columns),
             "head": list(head),
             "tail": list(tail),
-            "rows": int(rows),
+            "rows": int(count),
             "width": int(width),
         }:
             described = [*index, *columns]
         case _:
-            return ""
+            return None
     if not described or not all(isinstance(part, list) and part for part in (*described, *head, *tail)):
-        return ""
+        return None
     shown = [*head, *tail]
-    if len(shown) > TABLE_HEAD + TABLE_TAIL or rows > len(shown):
+    if len(shown) > TABLE_HEAD + TABLE_TAIL or count > len(shown):
         shown = [*head[:TABLE_HEAD], ["…"] * len(described), *(tail or head[TABLE_HEAD:])[-TABLE_TAIL:]]
+    return Frame(
+        names=_cells([column[0] for column in described], len(described)),
+        labels=len(index),
+        numeric=tuple(column[-1] is True for column in described),
+        rows=tuple(_cells(row, len(described)) for row in shown),
+        size=f"{count:,} {'row' if count == 1 else 'rows'} × {width:,} {'column' if width == 1 else 'columns'}",
+    )
+
+
+def _cells(cells: list[object], width: int) -> tuple[str, ...]:
+    words = ["" if cell is None else str(cell) for cell in cells[:width]]
+    return (*words, *[""] * (width - len(words)))
+
+
+def _table(content: object) -> str:
+    frame = frame_of(content)
+    if frame is None:
+        return ""
     lines = [
-        _table_row([column[0] for column in described], len(described)),
-        _table_row(["---:" if column[-1] is True else "---" for column in described], len(described), str),
-        *(_table_row(row, len(described)) for row in shown),
+        _table_row(map(escaped, frame.names)),
+        _table_row("---:" if right else "---" for right in frame.numeric),
+        *(_table_row(map(escaped, row)) for row in frame.rows),
         "",
-        f"*{rows:,} {'row' if rows == 1 else 'rows'} × {width:,} {'column' if width == 1 else 'columns'}*",
+        f"*{frame.size}*",
     ]
     return "\n".join(lines)
 
 
-def _table_row(cells: list[object], width: int, written: Callable[[str], str] | None = None) -> str:
-    words = [(written or escaped)("" if cell is None else str(cell)) for cell in cells[:width]]
-    return f"| {' | '.join(words + [''] * (width - len(words)))} |"
+def _table_row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def _formula(text: str) -> str:
@@ -205,8 +237,8 @@ def _json(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False, default=str)
 
 
-def _bytes(mime: str, content: object) -> bytes | None:
-    """The picture itself; None for what is not a string of base64 (or of SVG)."""
+def picture_bytes(mime: str, content: object) -> bytes | None:
+    """The picture itself, from what a kernel sent; None for what is not a string of base64 (or of SVG)."""
     if not isinstance(content, str) or not content:
         return None
     if mime == "image/svg+xml":

@@ -9,6 +9,6 @@ their paths are not taken from a stranger. The message language (`lmc/envelope.p
 
 from oi_tui.app.engine.export.exporting import export_session
 from oi_tui.app.engine.export.importing import Imported, ImportFormat, import_session
-from oi_tui.app.engine.export.plain import plain_transcript
+from oi_tui.app.engine.plain import plain_transcript
 
 __all__ = ["ImportFormat", "Imported", "export_session", "import_session", "plain_transcript"]

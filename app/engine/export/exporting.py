@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from oi_tui.app.engine.errors import StoreError
 from oi_tui.app.engine.events import AnyEvent, SessionOpened
 from oi_tui.app.engine.export.notebook import notebook_bytes
+from oi_tui.app.engine.export.page import page_bytes
 from oi_tui.app.engine.export.pictures import without_pictures
 from oi_tui.app.engine.lmc.envelope import envelope_bytes
 from oi_tui.app.engine.markdown import escaped, transcript_markdown
@@ -37,7 +37,7 @@ def export_session(events: Sequence[AnyEvent], format: ExportFormat, *, images: 
             heading = f"# {escaped(session.title)}\n\n" if session.title else ""
             return (heading + transcript_markdown(blocks)).encode("utf-8", "replace")
         case "html":
-            raise StoreError("A page of HTML cannot be written yet", hint="Export Markdown or a notebook instead.")
+            return page_bytes(blocks, session.title)
 
 
 def _opened_again(transcript: Transcript) -> SessionOpened:

@@ -23,11 +23,12 @@ def _lines(block: Block) -> Iterator[str]:
         case ProseBlock():
             yield from _split(block.text)
         case CodeBlock():
-            yield f"{block.language}:"
+            yield f"{_line(block.language)}:"
             yield from (f"    {line}".rstrip() for line in _split(block.source))
             yield from _ran(block)
         case NoticeBlock():
-            yield from _split(f"{block.level.capitalize()}: {block.title} {block.hint}".rstrip())
+            yield from _split(f"{block.level.capitalize()}: {block.title}")
+            yield from _split(block.hint)
 
 
 def _ran(block: CodeBlock) -> Iterator[str]:
@@ -38,7 +39,7 @@ def _ran(block: CodeBlock) -> Iterator[str]:
                 yield f"[… {output.tail.left_out_characters:,} characters left out …]"
             yield from _split(overwritten(without_escapes(output.tail.text)))
     if end := run_end(block):
-        yield f"[{end}]"
+        yield f"[{_line(end)}]"
 
 
 def _split(text: str) -> list[str]:
@@ -47,4 +48,8 @@ def _split(text: str) -> list[str]:
 
 
 def _named(name: str) -> str:
-    return "picture" if name.startswith("data:") else " ".join(safe_text(name).split())
+    return "picture" if name.startswith("data:") else _line(name)
+
+
+def _line(text: str) -> str:
+    return " ".join(safe_text(text).split())

@@ -1,0 +1,156 @@
+"""A session as a page: all of it to be read, none of it to be obeyed."""
+
+import base64
+import hashlib
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oi_tui.app.engine.export import export_session
+from oi_tui.app.engine.markdown import TABLE_TYPE
+from oi_tui.app.engine.outputs import RichOutput
+from support.exports import FEW, OPENED, PNG, code, out, prompt, prose, ran, sessions, tour
+
+ELEMENTS = frozenset(
+    """
+    html head meta title style body main header h1 h2 h3 h4 h5 h6 section p img aside figure figcaption span pre code
+    details summary div ul ol li a em strong s b i br hr blockquote table caption thead tbody tr th td
+    """.split()  # noqa: SIM905  lines of words are read faster than a column of quotations
+)
+ATTRIBUTES = {"alt", "aria-label", "charset", "class", "content", "http-equiv", "lang", "name", "rel", "start"}
+HOSTILE = st.sampled_from(
+    [
+        "<script>alert(1)</script>",
+        "<img src=x onerror=alert(1)>",
+        "[x](javascript:alert(1))",
+        "[x](file:///etc/passwd)",
+        "[x](data:text/html;base64,AAAA)",
+        "![x](https://example.org/tracker.png)",
+        "![x](data:image/svg+xml;base64,AAAA)",
+        "<https://example.org/?a='\"b>",
+        "</pre></style></title><svg onload=alert(1)>",
+        "]]>\x00\x0b\ufffe&nbsp;&#x1b;",
+        "<a href='vbscript:x' style='position:fixed'>x</a><iframe src=//example.org></iframe><base href=x>",
+        "| a |\n| --: |\n| 1 |",
+        "```html onload=x\n<b>\n```",
+        "\u202egnp.exe",
+    ]
+) | st.text(max_size=20)
+
+
+def page_of(events, **options) -> ElementTree.Element:
+    """The page, if it is well-formed and holds nothing that loads, runs or leads anywhere but to the web."""
+    data = export_session(events, "html", **options)
+    root = ElementTree.fromstring(data)
+    for element in root.iter():
+        assert element.tag in ELEMENTS
+        for name, value in element.attrib.items():
+            match name:
+                case "src":
+                    assert value.startswith("data:image/")
+                case "href":
+                    assert value.lower().startswith(("https://", "http://", "mailto:"))
+                case _:
+                    assert name in ATTRIBUTES, (element.tag, name)
+    return root
+
+
+def words(root: ElementTree.Element, path: str = ".//main") -> str:
+    return " ".join("".join(element.text or "" for element in found.iter()) for found in root.iterfind(path))
+
+
+def test_a_page_shows_each_block_in_its_form():
+    root = page_of(tour(), title="A <tour>")
+    assert root.findtext(".//h1") == root.findtext(".//title") == "A <tour>"
+    assert root.findtext(".//section/p") == "Add the numbers.\n\n- *all* of them"
+    assert root.findtext(".//div[@class='prose']/p/strong") == "sum"
+    assert "".join(root.find(".//pre[@class='source']").itertext()) == "x = sum([1, 2, 3])\nprint('sum', x)\nx\n"
+    assert root.findtext(".//pre[@class='error']").strip() == "Trace\ny"
+    assert [end.text for end in root.iterfind(".//p[@class='end']")] == ["Not run: no!"]
+    assert root.findtext(".//details/summary").startswith("Edited before it ran")
+    assert root.findtext(".//p[@class='note']") == "… 10 characters left out …"
+    assert len(list(root.iterfind(".//img"))) == 2
+    assert root.findtext(".//table//td") == "1"
+    assert "The kernel was started anew" in words(root, ".//aside")
+
+
+def test_the_policy_forbids_what_is_not_there_anyway():
+    root = page_of(tour())
+    policy = root.find(".//meta[@http-equiv='Content-Security-Policy']").get("content")
+    style = base64.b64encode(hashlib.sha256(root.findtext(".//style").encode()).digest()).decode()
+    assert policy == (
+        f"default-src 'none'; style-src 'sha256-{style}'; img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    assert "prefers-color-scheme: dark" in root.findtext(".//style")
+
+
+def test_without_images_there_are_none():
+    assert not list(page_of(tour(), images=False).iter("img"))
+
+
+def test_a_data_frame_is_a_table_with_names():
+    table = {
+        "index": [["", False]],
+        "columns": [["city", False], ["n", True]],
+        "head": [["0", "Köln", "3"]],
+        "tail": [],
+        "rows": 1,
+        "width": 2,
+    }
+    events = [OPENED, *code("c", "df"), *ran("c", "df", RichOutput(data={TABLE_TYPE: table, "text/plain": "x"}))]
+    root = page_of(events)
+    assert [cell.text for cell in root.iterfind(".//thead//th")] == [None, "city", "n"]
+    assert [(cell.tag, cell.text) for cell in root.iterfind(".//tbody/tr/*")] == [
+        ("th", "0"),
+        ("td", "Köln"),
+        ("td", "3"),
+    ]
+    assert root.findtext(".//caption") == "1 row × 2 columns"
+
+
+def test_what_hides_in_code_is_written_out():
+    root = page_of([OPENED, *code("c", "x = 1 # \u202eevil"), *ran("c", "x = 1 # \u202eevil")])
+    assert "<U+202E>" in "".join(root.find(".//pre[@class='source']").itertext())
+
+
+@pytest.mark.parametrize(
+    ("mime", "content", "shown"),
+    [
+        ("text/html", "<h1>Hi</h1><script>x()</script><a href='https://a.org'>a</a>", "Hi"),
+        ("text/markdown", "*Hi*", "Hi"),
+        ("text/latex", "$x$", "$x$"),
+        ("application/json", {"Hi": [1]}, '"Hi"'),
+        ("application/vnd.plotly.v1+json", {"data": [{"type": "bar", "y": [1, 2]}]}, "2 points"),
+        ("image/svg+xml", "<svg onload='x()'/>", ""),
+        ("application/x-unknown", "Hi", "application/x-unknown"),
+    ],
+)
+def test_every_form_of_a_result_has_one_on_the_page(mime, content, shown):
+    root = page_of([OPENED, *code("c", "1"), *ran("c", "1", RichOutput(data={mime: content}))])
+    output = root.find(".//div[@class='output']")
+    assert shown in "".join(output.itertext())
+
+
+@FEW
+@given(HOSTILE, HOSTILE, HOSTILE)
+def test_nothing_that_anybody_wrote_becomes_markup(one, two, three):
+    rich = [
+        RichOutput(data={mime: one})
+        for mime in ("text/html", "text/markdown", "text/plain", "text/latex", "image/png", "image/svg+xml", two)
+    ]
+    events = [
+        OPENED,
+        *prompt("u", one, two, f"data:image/png;base64,{three}", f"data:image/png;base64,{PNG}"),
+        *prose("p", f"{one}\n\n{two} {three}"),
+        *code("c", one, two),
+        *ran("c", two, out(three), out(one, "stderr"), *rich, verdict="edit"),
+    ]
+    page_of(events, title=three)
+
+
+@FEW
+@given(sessions())
+def test_any_session_is_a_page(events):
+    page_of(events)

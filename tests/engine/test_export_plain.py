@@ -1,0 +1,97 @@
+"""A transcript as plain text and as Markdown: all of it, and nothing that a terminal obeys."""
+
+from hypothesis import given
+
+from oi_tui.app.engine.export import export_session, plain_transcript
+from oi_tui.app.engine.text import safe_text
+from support.exports import FEW, OPENED, PNG, blocks_of, code, out, prompt, prose, ran, sessions, settled, tour
+
+PLAIN = """\
+> Add the numbers.
+>
+> - *all* of them
+> [numbers.csv]
+
+First the **sum**:
+
+python:
+    x = sum([1, 2, 3])
+    print('sum', x)
+    x
+sum 6
+6
+
+python:
+    y + 1
+careful
+Trace
+y
+
+python:
+    y = 3
+
+python:
+    import shutil; shutil.rmtree('/')
+[Not run: no!]
+
+Warning: The kernel was started anew
+Variables are gone.
+
+shell:
+    echo $((20 + 3))
+23
+
+> [picture]
+
+python:
+    for n in range(9): print(n)
+0
+1
+[… 10 characters left out …]
+7
+8
+
+python:
+    draw()
+[a picture of 1×1 pixels was shown to the user]
+   a
+0  1
+
+Done: `6`.
+
+```
+not closed
+"""
+
+
+def test_a_plain_transcript_reads_like_the_screen():
+    assert plain_transcript(blocks_of(tour())) == PLAIN
+
+
+def test_no_session_is_no_text():
+    assert plain_transcript([]) == ""
+
+
+def test_what_a_terminal_would_obey_is_not_in_it():
+    evil = "\x1b]0;title\x07\x1b[2J\u202e"
+    events = [OPENED, *prompt("u", evil, evil), *prose("p", evil), *code("c", evil), *ran("c", evil, out(evil + "x"))]
+    assert plain_transcript(blocks_of(events)) == "> []\n\npython:\nx\n"
+
+
+@FEW
+@given(sessions())
+def test_any_transcript_is_safe_to_print(events):
+    text = plain_transcript(settled(events))
+    assert safe_text(text) == text
+
+
+def test_markdown_has_the_title_the_transcript_and_its_pictures():
+    text = export_session(tour(), "md", title="A *tour*").decode()
+    assert text.startswith("# A \\*tour\\*\n\n> Add the numbers.\n")
+    assert text.count(f"(data:image/png;base64,{PNG})") == 2
+
+
+def test_markdown_without_images_says_where_they_were():
+    text = export_session(tour(), "md", images=False).decode()
+    assert "base64" not in text
+    assert "[picture of 1×1 pixels left out]" in text
