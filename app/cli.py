@@ -88,9 +88,16 @@ def program() -> None:
 )
 @click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal.")
 @click.option("--theme", type=words, metavar="NAME", help="Colours.")
+@click.option("--transcript", is_flag=True, help="Leave the transcript in the terminal, as plain text, at the end.")
 @common
 def app(
-    flags: Flags, prompt: tuple[str, ...], go_on: bool, resume: str | None, no_mouse: bool, theme: str | None
+    flags: Flags,
+    prompt: tuple[str, ...],
+    go_on: bool,
+    resume: str | None,
+    no_mouse: bool,
+    theme: str | None,
+    transcript: bool,
 ) -> None:
     """The full-screen app; with PROMPT, it is sent at once."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -119,9 +126,13 @@ def app(
 
     tui = OiTui(connect, screen, prompt=" ".join(prompt) or None, session_id=session_id, workplace=place)
     tui.run(mouse=screen.screen.mouse and not no_mouse)
-    transcript = tui.chat.bridge.transcript
-    if transcript.blocks:
-        click.echo(f"To go on with this session: oi-tui --resume {transcript.session_id}", err=True)
+    session = tui.chat.bridge.transcript
+    if transcript:
+        from oi_tui.app.engine.plain import plain_transcript
+
+        click.echo(plain_transcript(session.blocks), nl=False)
+    if session.blocks:
+        click.echo(f"To go on with this session: oi-tui --resume {session.session_id}", err=True)
     sys.exit(tui.return_code or 0)
 
 
