@@ -1,7 +1,8 @@
 """What a file keeps of a block beside what its own form carries, so that the block comes back as it was.
 
-A cell or a message carries the text, the source, the outputs; the outline is the rest of the block. Paths to the whole
-of a long output are in none: what an imported file says about files of this machine is not believed.
+A cell or a message carries the text, the source, the outputs; the outline is the rest of the block, but for what is
+true of one machine only: paths to the whole of a long output, names of secrets, repeated runs. `unfolding.py` would not
+believe an imported file that says something of the kind.
 """
 
 from typing import Any
@@ -24,16 +25,18 @@ class SessionOutline(Value, frozen=True, kw_only=True):
 
 
 def outline(block: Block, *, carries_text: bool = True) -> dict[str, Any]:
-    """The block as plain values, without what its form carries."""
+    """The block as plain values, without what its form carries and without what is true of this machine only."""
     match block:
         case CodeBlock():
-            block = msgspec.structs.replace(block, whole=None, active_line=None, rerun="")
+            block = msgspec.structs.replace(block, whole=None, active_line=None, rerun="", withheld=())
             if carries_text:
                 block = msgspec.structs.replace(block, source="", outputs=())
         case ProseBlock() if carries_text:
             block = msgspec.structs.replace(block, text="")
-        case UserBlock() if carries_text:
-            block = msgspec.structs.replace(block, text="", files=())
+        case UserBlock():
+            block = msgspec.structs.replace(block, withheld=())
+            if carries_text:
+                block = msgspec.structs.replace(block, text="", files=())
         case _:
             pass
     values: dict[str, Any] = msgspec.to_builtins(block)
@@ -43,6 +46,4 @@ def outline(block: Block, *, carries_text: bool = True) -> dict[str, Any]:
 def block_of(values: dict[str, Any]) -> Block:
     """The block of an outline; msgspec.ValidationError if it is none."""
     block: Block = msgspec.convert(values, Block)
-    if isinstance(block, CodeBlock):
-        return msgspec.structs.replace(block, whole=None, active_line=None, rerun="")
     return block

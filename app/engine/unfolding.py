@@ -166,7 +166,7 @@ def _reports(usage: Usage) -> Iterator[AnyEvent]:
     yield UsageReported(
         input_tokens=usage.input_tokens - latest,
         output_tokens=usage.output_tokens,
-        cost=usage.cost,
+        cost=usage.priced,
         estimated=usage.estimated,
     )
     yield UsageReported(
