@@ -93,6 +93,31 @@ def test_a_session_of_schema_1_that_goes_on_is_looked_through_first(path: Path) 
         assert store.behind() == 2
 
 
+def test_a_long_session_is_looked_through_in_steps_also_while_it_goes_on(path: Path) -> None:
+    events = [
+        event for number in range(120) for event in turn(f"t{number}", f"long{number}", prose(f"q{number}", *"abc"))
+    ]
+    with sqlite3.connect(path) as db:
+        db.execute("DELETE FROM events WHERE session_id = 'older'")
+        db.execute("UPDATE sessions SET active = 1000.0 WHERE id = 'older'")
+        rows = [("older", n, 1000.0 + n, msgspec.json.encode(event).decode()) for n, event in enumerate(events, 1)]
+        db.executemany("INSERT INTO events VALUES (?, ?, ?, ?)", rows)
+    db.close()
+    with closing(Store(path)) as store:
+        new: list[AnyEvent] = turn("new", "the newest")
+        store.append("older", new)  # the first step
+        assert store.search("long0") != ()
+        assert store.search("newest") == store.search("long119") == ()
+        assert store.behind() == 3
+        while store.tidy(0.001):
+            pass
+        assert store.search("newest") != () != store.search("long119")
+        assert store.record("older").turns == len(store.prompts(999)) - 2 == 121
+        store.append("older", turn("newer", "still newer"))
+        assert fold(store.load("older")) == fold([*events, *new, *turn("newer", "still newer")])
+        assert store.record("older").turns == 122
+
+
 def test_a_title_of_schema_1_came_from_the_prompt(path: Path) -> None:
     with closing(Store(path)) as store:
         store.entitle("old", "another prompt")

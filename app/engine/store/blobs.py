@@ -13,7 +13,8 @@ from typing import Any
 
 import msgspec
 
-from oi_tui.app.engine.events import AnyEvent, OutputAdded, OutputUpdated
+from oi_tui.app.engine.events import AnyEvent, NoticeAdded, OutputAdded, OutputUpdated
+from oi_tui.app.engine.ids import new_id
 from oi_tui.app.engine.outputs import RichOutput
 from oi_tui.app.engine.values import Value
 
@@ -71,6 +72,17 @@ class Blobs:
             names = ", ".join(blobs)
             data["text/plain"] = f"[{names}: the file of this output is missing or damaged]"
         return _with_data(event, data)
+
+    def missing(self, missed: list[str]) -> NoticeAdded:
+        """What the person is told of forms that `put_back` missed."""
+        what = "One large output" if len(missed) == 1 else f"{len(missed)} large outputs"
+        return NoticeAdded(
+            block_id=new_id(),
+            level="warning",
+            title=f"{what} of this session cannot be shown: files in {self.folder} are missing or damaged.",
+            hint="Everything else is here.",
+            details="\n".join(missed),
+        )
 
     def remove(self, digest: str) -> None:
         """Nobody needs this one any more."""

@@ -1,11 +1,16 @@
 """A session as the database has it, and the value that others get."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import msgspec
 
-from oi_tui.app.engine.sessions import SessionRecord
+from oi_tui.app.engine.sessions import TITLE_LIMIT, SessionRecord
 from oi_tui.app.engine.store.digest import Totals
+from oi_tui.app.engine.text import safe_text
+
+TAG_LIMIT, TAGS_LIMIT = 40, 20
+"""Characters of a tag, and tags of a session."""
 
 
 class Row(NamedTuple):
@@ -33,7 +38,12 @@ class Row(NamedTuple):
     """The session whose events up to `base_seq` come before its own."""
     base_seq: int
     indexed: int
-    """Up to this `seq` its texts can be searched; -1 if neither texts nor totals have been looked at."""
+    """Up to this `seq` its texts can be searched. Below 0: neither texts nor totals are complete (`looked_at`)."""
+
+    @property
+    def looked_at(self) -> int | None:
+        """Of a session that is not complete: the last `seq` that has been looked at, None if none has."""
+        return None if self.indexed == -1 else -2 - self.indexed
 
     @property
     def totals(self) -> Totals:
@@ -64,3 +74,19 @@ class Row(NamedTuple):
             deleted=bool(self.deleted),
             parent_id=self.parent_id,
         )
+
+
+def looked_up_to(seq: int) -> int:
+    """What stands in `indexed` while there is more to look at."""
+    return -2 - seq
+
+
+def one_line(text: str) -> str:
+    """A title as it may be written: one line of what can be seen."""
+    return " ".join(safe_text(text).split())[:TITLE_LIMIT].rstrip()
+
+
+def clean_tags(tags: Iterable[str]) -> list[str]:
+    """Tags as they may be written: without the sign that some write before them, each once, in order."""
+    clean = {one_line(tag).lstrip("#").strip()[:TAG_LIMIT] for tag in tags}
+    return sorted(clean - {""}, key=str.casefold)[:TAGS_LIMIT]

@@ -39,7 +39,7 @@ SCHEMA_2 = (
     "ALTER TABLE sessions ADD COLUMN parent_id TEXT",  # for the eye; what is shared says the base
     "ALTER TABLE sessions ADD COLUMN base_id TEXT REFERENCES sessions(id)",
     "ALTER TABLE sessions ADD COLUMN base_seq INTEGER NOT NULL DEFAULT 0",
-    # Up to here `texts` is complete. -1: the session was written by schema 1 and has not been looked at.
+    # Up to here `texts` is complete; below 0 see `rows.Row.indexed`.
     "ALTER TABLE sessions ADD COLUMN indexed INTEGER NOT NULL DEFAULT 0",
     "UPDATE sessions SET indexed = -1, titled = CASE title WHEN '' THEN '' ELSE 'prompt' END",
     "CREATE INDEX sessions_behind ON sessions(active) WHERE indexed < 0",
@@ -122,6 +122,7 @@ DESCRIBE: Final = """
     WHERE id = ?
 """
 EDIT: Final = "UPDATE sessions SET title = ?, titled = ?, tags = ?, archived = ?, deleted = ? WHERE id = ?"
+ACTIVE: Final = "UPDATE sessions SET active = ? WHERE id = ?"
 BEHIND: Final = "SELECT id FROM sessions WHERE indexed < 0 ORDER BY active DESC LIMIT 1"
 COUNT_BEHIND: Final = "SELECT count(*) FROM sessions WHERE indexed < 0"
 GIVE_UP: Final = """
@@ -137,6 +138,7 @@ LAST: Final = "SELECT coalesce(max(seq), 0) FROM events WHERE session_id = ?"
 APPEND: Final = "INSERT INTO events (session_id, seq, at, event, blobs) VALUES (?, ?, ?, ?, ?)"
 EVENTS: Final = "SELECT event, blobs FROM events WHERE session_id = ? AND seq <= ? ORDER BY seq"
 EVENTS_AFTER: Final = "SELECT seq, at, event FROM events WHERE session_id = ? AND seq > ? ORDER BY seq"
+EVENTS_BETWEEN: Final = "SELECT seq, at, event FROM events WHERE session_id = ? AND seq > ? AND seq <= ? ORDER BY seq"
 COUNT: Final = "SELECT count(*) FROM events WHERE session_id = ? AND seq <= ?"
 NTH: Final = "SELECT seq FROM events WHERE session_id = ? ORDER BY seq LIMIT 1 OFFSET ?"
 TURNS: Final = """

@@ -12,27 +12,25 @@ from pathlib import Path
 import msgspec
 
 from oi_tui.app.engine.errors import StoreError
-from oi_tui.app.engine.events import AnyEvent, NoticeAdded
-from oi_tui.app.engine.ids import new_id
-from oi_tui.app.engine.sessions import TITLE_LIMIT, Hit, PastPrompt, SessionRecord, Titler
+from oi_tui.app.engine.events import AnyEvent
+from oi_tui.app.engine.sessions import Hit, PastPrompt, SessionRecord, Titler
 from oi_tui.app.engine.store import statements
 from oi_tui.app.engine.store.blobs import Blob, Blobs
 from oi_tui.app.engine.store.database import Database, SearchDamaged
 from oi_tui.app.engine.store.digest import Digest, FoundText, Merged, Totals
-from oi_tui.app.engine.store.rows import Row
+from oi_tui.app.engine.store.rows import Row, clean_tags, looked_up_to, one_line
 from oi_tui.app.engine.store.shares import Shares
 from oi_tui.app.engine.store.texts import Texts
 from oi_tui.app.engine.store.words import read_query
-from oi_tui.app.engine.text import safe_text
 
 RANKS = {"": 0, "prompt": 1, "model": 2, "person": 3}
 """Who named a session: a name is not replaced by one that counts less."""
 
-TAG_LIMIT, TAGS_LIMIT = 40, 20
-"""Characters of a tag, and tags of a session."""
-
 REGRET = 30 * 24 * 3600.0
 """Seconds for which a deleted session can be brought back."""
+
+STEP = 500
+"""Events that one step of upkeep looks through, and as many more as belong to what is half open by then."""
 
 CANDIDATES = 8
 """Sessions that are told where several could be meant."""
@@ -107,7 +105,7 @@ class Store:
                 ) from error
             events += loaded
         if missed:
-            events.append(_missing(missed, self._blobs.folder))
+            events.append(self._blobs.missing(missed))
         return tuple(events)
 
     def count(self, session_id: str) -> int:
@@ -122,7 +120,7 @@ class Store:
         """Name a session; a name that counts more stays, and so does that of the first prompt."""
         with self._db.writing():
             row = self._row(session_id)
-            if (clean := _one_line(title)) and RANKS[by] >= RANKS[row.titled] and not by == row.titled == "prompt":
+            if (clean := one_line(title)) and RANKS[by] >= RANKS[row.titled] and not by == row.titled == "prompt":
                 self._describe(row._replace(title=clean, titled=by))
 
     def edit(
@@ -138,10 +136,10 @@ class Store:
         with self._db.writing():
             row = self._row(session_id)
             if title is not None:
-                clean = _one_line(title)
+                clean = one_line(title)
                 row = row._replace(title=clean, titled="person" if clean else "")
             if tags is not None:
-                row = row._replace(tags=_encoder.encode(_tags(tags)).decode())
+                row = row._replace(tags=_encoder.encode(clean_tags(tags)).decode())
             if archived is not None:
                 row = row._replace(archived=int(archived))
             if deleted is not None:
@@ -265,21 +263,28 @@ class Store:
         reading, self._reading = self._reading, None  # whatever fails, it is read again
         with self._db.writing():
             row = self._row(session_id)
+            if row.indexed < 0:
+                row = self._look_through(row)
             (last,) = self._db.row(statements.LAST, session_id) or (0,)
-            if reading is not None and reading[:2] == (session_id, last):
-                digest = reading[2]
-            else:
-                digest, row = self._read(row)
-            totals = row.totals
             rows: list[tuple[object, ...]] = []
             for seq, event in enumerate(events, last + 1):
-                digest.take(seq, now, event)
-                totals.take(event)
                 slim, blobs = self._put_away(session_id, event)
                 rows.append((session_id, seq, now, _encoder.encode(slim).decode(), blobs))
             self._db.do_each(statements.APPEND, rows)
+            if row.indexed < 0:  # there is more of it than can be looked through now
+                self._db.do(statements.ACTIVE, now, session_id)
+                return
+            if reading is not None and reading[:2] == (session_id, last):
+                digest = reading[2]
+            else:
+                digest = self._half_open(row, last)
+            totals = row.totals
+            for seq, event in enumerate(events, last + 1):
+                digest.take(seq, now, event)
+                totals.take(event)
             last += len(events)
-            self._keep(row._replace(active=now), digest, totals, last)
+            indexed = last if digest.settled else row.indexed
+            self._keep(row._replace(active=now), digest, totals, indexed)
         self._reading = (session_id, last, digest)
 
     def _put_away(self, session_id: str, event: AnyEvent) -> tuple[AnyEvent, str | None]:
@@ -294,31 +299,20 @@ class Store:
             self._db.do(statements.USE_BLOB, blob.digest, session_id)
         return slim, _encoder.encode(blobs).decode() if blobs else None
 
-    def _read(self, row: Row) -> tuple[Digest, Row]:
-        """What is half open in a session; one that is behind catches up."""
+    def _half_open(self, row: Row, last: int) -> Digest:
+        """What another program, or this one before an error, left incomplete."""
         digest = Digest()
-        if row.indexed >= 0:
-            for seq, at, event in self._db.rows(statements.EVENTS_AFTER, row.id, row.indexed):
-                digest.take(seq, at, _decoder.decode(event))
-            return digest, row
-        totals = Totals(turns=self._shares.turns(row))
-        seq = 0
-        for seq, at, event in self._db.rows(statements.EVENTS_AFTER, row.id, _BEFORE_ALL):
-            decoded = _decoder.decode(event)
-            digest.take(seq, at, decoded)
-            totals.take(decoded)
-        self._texts.forget(row.id)
-        self._keep(row, digest, totals, seq)
-        return digest, self._row(row.id)
+        for seq, at, event in self._db.rows(statements.EVENTS_BETWEEN, row.id, row.indexed, last):
+            digest.take(seq, at, _decoder.decode(event))
+        return digest
 
-    def _keep(self, row: Row, digest: Digest, totals: Totals, last: int) -> None:
-        """Write down what was read off the events up to `last`."""
+    def _keep(self, row: Row, digest: Digest, totals: Totals, indexed: int) -> None:
+        """Write down what was read off the events."""
         texts, merged, cleared = digest.taken()
         if cleared:
             self._texts.forget(row.id)
         self._texts.put(row.id, texts)
         self._merge(row.id, merged)
-        indexed = last if digest.settled else max(row.indexed, 0)
         counted = (totals.model, totals.turns, totals.input_tokens, totals.output_tokens, totals.cost)
         self._db.do(statements.DESCRIBE, row.active, *counted, indexed, row.id)
 
@@ -336,15 +330,38 @@ class Store:
             self._db.do_each(statements.DROP, [(session_id, seq) for seq in seqs])
 
     def _catch_up(self, session_id: str) -> None:
-        """Look through one session; one that cannot be read is left out of the search, not out of the list."""
+        """One step through a session; one that cannot be read is left out of the search, not out of the list."""
         with self._db.writing():
             row = self._db.row(statements.SESSION, session_id)
             if row is None or Row(*row).indexed >= 0:
                 return  # another process was faster
             try:
-                self._read(Row(*row))
+                self._look_through(Row(*row))
             except msgspec.DecodeError:
                 self._db.do(statements.GIVE_UP, session_id)
+
+    def _look_through(self, row: Row) -> Row:
+        """The next part of a session whose texts and totals are not known yet."""
+        digest, settled = Digest(), 0
+        start = row.looked_at
+        if start is None:
+            self._texts.forget(row.id)
+            totals = Totals(turns=self._shares.turns(row))
+        else:
+            totals = row.totals
+        indexed = None
+        after = _BEFORE_ALL if start is None else start
+        for number, (seq, at, event) in enumerate(self._db.each(statements.EVENTS_AFTER, row.id, after), 1):
+            if number > STEP and digest.settled and settled > 0:
+                indexed = looked_up_to(settled)
+                break
+            decoded = _decoder.decode(event)
+            digest.take(seq, at, decoded)
+            totals.take(decoded)
+            if digest.settled:
+                settled = seq
+        self._keep(row, digest, totals, max(settled, start or 0, 0) if indexed is None else indexed)
+        return self._row(row.id)
 
     def _begin_search_anew(self) -> None:
         with self._db.writing():
@@ -364,23 +381,3 @@ class Store:
         shown = [self.record(session_id) for session_id in ids[:CANDIDATES]]
         lines = [f"{record.id}  {record.title or '(no title)'}" for record in shown]
         return StoreError(what, hint="\n  ".join(("Say which one:", *lines)))
-
-
-def _one_line(text: str) -> str:
-    return " ".join(safe_text(text).split())[:TITLE_LIMIT].rstrip()
-
-
-def _tags(tags: Iterable[str]) -> list[str]:
-    clean = {_one_line(tag).lstrip("#").strip()[:TAG_LIMIT] for tag in tags}
-    return sorted(clean - {""}, key=str.casefold)[:TAGS_LIMIT]
-
-
-def _missing(missed: list[str], folder: Path) -> NoticeAdded:
-    what = "One large output" if len(missed) == 1 else f"{len(missed)} large outputs"
-    return NoticeAdded(
-        block_id=new_id(),
-        level="warning",
-        title=f"{what} of this session cannot be shown: files in {folder} are missing or damaged.",
-        hint="Everything else is here.",
-        details="\n".join(missed),
-    )
