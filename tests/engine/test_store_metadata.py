@@ -8,7 +8,7 @@ import pytest
 
 from oi_tui.app.engine.errors import StoreError
 from oi_tui.app.engine.events import ConversationCleared, SessionOpened, SettingsChanged, UsageReported
-from oi_tui.app.engine.outputs import RichOutput
+from oi_tui.app.engine.outputs import RichOutput, StreamOutput
 from oi_tui.app.engine.sessions import TITLE_LIMIT
 from oi_tui.app.engine.store import Store
 from support.sessions import code, fold, printed, prose, turn
@@ -174,6 +174,21 @@ def test_what_was_shared_stays_when_the_other_is_removed_for_good(store: Store, 
     assert store.sessions() == ()
 
 
+def test_what_was_shared_over_two_stays_when_first_the_one_between_is_removed(store: Store) -> None:
+    kept(store, FIRST)
+    store.create("two", 2.0, "/work", parent=("one", store.count("one")))
+    store.append("two", SECOND)
+    store.create("three", 3.0, "/work", parent=("two", store.count("two") - 1))
+    store.append("three", turn("u3", "another way"))
+    before = store.load("three")
+    for name in ("two", "one"):
+        store.remove(name)
+        assert store.load("three") == before
+        assert store.record("three").turns == 3
+    assert store.record("three").parent_id is None
+    assert {hit.session.id for hit in store.search("data")} == {"three"}
+
+
 def test_a_removed_session_leaves_nothing_behind(store: Store, tmp_path: Path) -> None:
     kept(store, FIRST)
     store.remove("one")
@@ -203,7 +218,9 @@ def test_a_session_deleted_long_ago_is_removed_in_time(store: Store, tmp_path: P
 
 
 def test_pieces_become_one_when_their_block_is_complete_and_the_fold_is_the_same(store: Store) -> None:
-    outputs = [printed("a"), printed("b"), RichOutput(data={"text/plain": "1"}), printed("c"), printed("d")]
+    aside = StreamOutput(name="stderr", text="!")
+    rich = RichOutput(data={"text/plain": "1"})
+    outputs = [printed("a"), printed("b"), rich, printed("c"), aside, aside, printed("d"), printed("e")]
     events = turn("u", "go", prose("p", *"streaming words"), code("c", "print(1)", *outputs))
     store.create("one", 1.0, "/work")
     store.create("piecemeal", 1.0, "/work")
@@ -213,7 +230,7 @@ def test_pieces_become_one_when_their_block_is_complete_and_the_fold_is_the_same
     assert fold(store.load("one")) == fold(store.load("piecemeal")) == fold(events)
     assert store.load("one") == store.load("piecemeal")
     kinds = [type(event).__name__ for event in store.load("one")]
-    assert (kinds.count("ProseGrew"), kinds.count("CodeGrew"), kinds.count("OutputAdded")) == (1, 0, 3)
+    assert (kinds.count("ProseGrew"), kinds.count("CodeGrew"), kinds.count("OutputAdded")) == (1, 0, 5)
     assert "ActiveLineChanged" not in kinds
 
 
