@@ -16,7 +16,7 @@ from typing import NoReturn
 import click
 
 from oi_tui.app.asker import TerminalAsker
-from oi_tui.app.engine.errors import KernelError, OiTuiError, SettingsError
+from oi_tui.app.engine.errors import KernelError, OiTuiError, SettingsError, StoreError
 from oi_tui.app.engine.paths import data_dir, inputs_dir, log_dir, private_dir
 from oi_tui.app.engine.protocol import Configure
 from oi_tui.app.engine.settings import Settings
@@ -31,6 +31,9 @@ EXIT_CODES = """\
 Exit codes: 0 done; 1 error; 2 wrong flag or settings; 3 the model failed; 4 the kernel failed or there is no
 sandbox; 5 the session could not be read or written; 6 no embedded model; 7 refused or stopped; 8 step cap, budget
 or repetition; 130 interrupted."""
+
+RESUME_PATIENCE = 1.0
+"""Seconds at most for sessions of an older version, in which words cannot be found before."""
 
 TRUE = ("1", "true", "yes", "on")
 
@@ -84,7 +87,12 @@ def program() -> None:
 @click.argument("prompt", nargs=-1, type=words)
 @click.option("--continue", "-c", "go_on", is_flag=True, help="Go on with the session of this folder last used.")
 @click.option(
-    "--resume", type=words, metavar="ID", help="Go on with the session whose id begins so (see `oi-tui sessions`)."
+    *("--resume", "resume"),
+    type=words,
+    is_flag=False,
+    flag_value="",
+    metavar="[ID|WORDS]",
+    help="Go on with the session with this id, or in which these words stand; without either, name some.",
 )
 @click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal.")
 @click.option("--theme", type=words, metavar="NAME", help="Colours.")
@@ -153,8 +161,14 @@ def _session_id(go_on: bool, resume: str | None, cwd: str) -> str | None:
     store = Store(private_dir(data_dir()) / "sessions.db")
     try:
         if resume is not None:
-            return store.find(resume)
-        here = [record.id for record in store.sessions() if record.cwd == cwd and record.title]
+            try:
+                return store.find(resume)
+            except StoreError:
+                if not store.behind():
+                    raise
+                store.tidy(RESUME_PATIENCE)
+                return store.find(resume)
+        here = [record.id for record in store.sessions(cwd=cwd) if record.title]
         if not here:
             raise SettingsError(f"There is no session in {cwd} yet.", hint="`oi-tui sessions` lists all of them.")
         return here[0]
@@ -166,7 +180,7 @@ def _session_id(go_on: bool, resume: str | None, cwd: str) -> str | None:
 @click.argument("task", nargs=-1, type=words)
 @click.option("--json", "as_json", is_flag=True, help="Print LMC chunks, one JSON object a line.")
 @click.option("--accept-download", is_flag=True, help="Download the embedded model if there is no other.")
-@click.option("--resume", type=words, metavar="ID", help="Go on with a stored session.")
+@click.option("--resume", type=words, metavar="ID|WORDS", help="Go on with a stored session.")
 @common
 def run(flags: Flags, task: tuple[str, ...], as_json: bool, accept_download: bool, resume: str | None) -> None:
     """Do TASK without a screen: the answer on stdout, what happens on stderr. Standard input is data."""

@@ -1,30 +1,289 @@
-"""`oi-tui sessions`: past sessions."""
+"""`oi-tui sessions`: past sessions, for people as tables that fit the terminal, for programs as JSON."""
 
 import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from oi_tui.app.engine.errors import SettingsError, StoreError
 from oi_tui.app.engine.text import safe_text
+from oi_tui.app.flags import words
+
+if TYPE_CHECKING:
+    from oi_tui.app.engine.sessions import Hit, SessionRecord
+    from oi_tui.app.engine.store import Store
+
+SUFFIXES = {".ipynb": "ipynb", ".md": "md", ".html": "html", ".htm": "html", ".json": "lmc"}
+"""What a file's name says of the format."""
+
+IMPORT_LIMIT = 500_000_000
+"""Bytes of a file that is imported."""
+
+as_json_option = click.option("--json", "as_json", is_flag=True, help="A JSON list of objects.")
+archived_option = click.option("--archived", is_flag=True, help="Those that were put away.")
 
 
-@click.command()
-@click.option("--json", "as_json", is_flag=True, help="A JSON list of objects.")
-def sessions(as_json: bool) -> None:
-    """List past sessions, the newest first."""
+@click.group(invoke_without_command=True)
+@as_json_option
+@click.pass_context
+def sessions(context: click.Context, as_json: bool) -> None:
+    """Past sessions: list them, search them, take them out and in.
+
+    ID is the id of a session, the beginning of it, or words that stand in no other.
+    """
+    if context.invoked_subcommand is None:
+        context.invoke(sessions_list, as_json=as_json)
+
+
+@sessions.command("list")
+@archived_option
+@click.option("--here", is_flag=True, help="Those of this folder only.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="The newest N only.")
+@as_json_option
+def sessions_list(archived: bool = False, here: bool = False, limit: int | None = None, as_json: bool = False) -> None:
+    """The sessions in which something happened, the one last used first."""
+    with opened() as store:
+        found = store.sessions(archived=archived, cwd=os.getcwd() if here else None)
+    records = [record for record in found if record.title or record.turns][:limit]
+    if as_json:
+        _print_json([_as_object(record) for record in records])
+        return
+    rows = [(r.id, _when(r.active), str(r.turns), r.title or "(no title)", _home(r.cwd)) for r in records]
+    _print_table(("id", "last used", "turns", "title", "folder"), rows, wide=3)
+    if not records:
+        click.echo("There are none yet.", err=True)
+
+
+@sessions.command("search")
+@click.argument("text", nargs=-1, required=True, type=words)
+@archived_option
+@click.option("--limit", type=click.IntRange(min=1), default=50, metavar="N", help="At most N places; default 50.")
+@as_json_option
+def sessions_search(text: tuple[str, ...], archived: bool, limit: int, as_json: bool) -> None:
+    """Where all these words and "phrases" stand, the last word being the beginning of one."""
+    with opened() as store:
+        _catch_up(store)
+        hits = store.search(" ".join(text), archived=archived, limit=limit)
+    if as_json:
+        _print_json([_hit_as_object(hit) for hit in hits])
+        return
+    rows = [(hit.session.id, _when(hit.session.active), hit.kind, _line(hit)) for hit in hits]
+    _print_table(("id", "last used", "where", "what"), rows, wide=3)
+    if not hits:
+        click.echo("Found nowhere.", err=True)
+
+
+@sessions.command("show")
+@click.argument("session", metavar="ID", type=words)
+@as_json_option
+def sessions_show(session: str, as_json: bool) -> None:
+    """A session as text, or its blocks as JSON."""
     import msgspec
 
+    from oi_tui.app.engine.export import plain_transcript
+    from oi_tui.app.engine.transcript import Transcript
+
+    with opened() as store:
+        events = store.load(_found(store, session))
+    transcript = Transcript()
+    for event in events:
+        transcript.apply(event)
+    if as_json:
+        _print_json(msgspec.to_builtins(transcript.blocks))
+        return
+    click.echo(plain_transcript(transcript.blocks), nl=False)
+
+
+@sessions.command("export")
+@click.argument("session", metavar="ID", type=words)
+@click.option("--format", "form", type=click.Choice(["ipynb", "md", "html", "lmc"]), help="Default: what FILE ends in.")
+@click.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Default: standard output.")
+@click.option("--no-images", is_flag=True, help="Words where the pictures were.")
+@click.option("--force", is_flag=True, help="Write over FILE if it is there.")
+@as_json_option
+def sessions_export(
+    session: str, form: str | None, output: Path | None, no_images: bool, force: bool, as_json: bool
+) -> None:
+    """A session as a notebook, as Markdown, as a page of HTML or in the message language."""
+    from oi_tui.app.engine.export import export_session
+
+    chosen: Any = form or SUFFIXES.get(output.suffix.lower() if output else "")
+    if chosen is None:
+        raise SettingsError("In which format?", hint="Say --format ipynb, md, html or lmc.")
+    if output is None and (as_json or sys.stdout.isatty()):
+        raise SettingsError("Where to?", hint="Name a file with --output FILE.")
+    with opened() as store:
+        session_id = _found(store, session)
+        data = export_session(
+            store.load(session_id), chosen, images=not no_images, title=store.record(session_id).title
+        )
+    if output is None:
+        sys.stdout.buffer.write(data)
+        return
+    _write(output, data, force=force)
+    if as_json:
+        _print_json([{"id": session_id, "format": chosen, "path": str(output.absolute())}])
+    else:
+        click.echo(safe_text(f"Written: {output}"), err=True)
+
+
+@sessions.command("import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@as_json_option
+def sessions_import(file: Path, as_json: bool) -> None:
+    """A notebook, or a conversation in the message language, as a new session. Nothing of it is run."""
+    from oi_tui.app.engine.events import SessionOpened
+    from oi_tui.app.engine.export import import_session
+    from oi_tui.app.engine.ids import new_id
+
+    try:
+        if file.stat().st_size > IMPORT_LIMIT:
+            raise SettingsError(f"{file} is too large to be a session ({IMPORT_LIMIT // 1_000_000} MB at most).")
+        data = file.read_bytes()
+    except OSError as error:
+        raise SettingsError(f"{file} cannot be read: {error.strerror}.") from error
+    imported = import_session(data, file.name)
+    cwd, now, session_id = imported.cwd or os.getcwd(), time.time(), new_id()
+    begun = SessionOpened(session_id=session_id, created=now, cwd=cwd, model="", approval="ask")
+    with opened() as store:
+        store.create(session_id, now, cwd)
+        try:
+            store.append(session_id, [begun, *imported.events])
+            store.entitle(session_id, imported.title, "model")
+        except StoreError:
+            store.remove(session_id)
+            raise
+        record = store.record(session_id)
+    if as_json:
+        _print_json([_as_object(record)])
+    else:
+        click.echo(safe_text(f"{record.id}  {record.title}"))
+        click.echo(f"To go on with it: oi-tui --resume {record.id}", err=True)
+
+
+@sessions.command("rm")
+@click.argument("session_ids", metavar="ID...", nargs=-1, required=True, type=words)
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@as_json_option
+def sessions_rm(session_ids: tuple[str, ...], yes: bool, as_json: bool) -> None:
+    """Remove sessions for good. Asks first on a terminal. Words do not do for an ID here."""
+    with opened() as store:
+        found = [store.record(_found(store, session_id, by_id=True)) for session_id in session_ids]
+        records = list({record.id: record for record in found}.values())
+        if not yes and sys.stdin.isatty() and sys.stdout.isatty():
+            for record in records:
+                click.echo(safe_text(f"{record.id}  {record.title or '(no title)'}"))
+            click.confirm("Remove for good?", abort=True)
+        for record in records:
+            store.remove(record.id)
+    if as_json:
+        _print_json([_as_object(record) for record in records])
+    else:
+        click.echo("Removed: " + ", ".join(record.id for record in records), err=True)
+
+
+@contextmanager
+def opened() -> "Iterator[Store]":
+    """The sessions of this person."""
     from oi_tui.app.build import open_store
 
     store = open_store()
     try:
-        records = store.sessions()
+        yield store
     finally:
         store.close()
-    if as_json:
-        print(json.dumps(msgspec.to_builtins(records)))  # ASCII: nothing that a terminal obeys
+
+
+def _found(store: "Store", text: str, *, by_id: bool = False) -> str:
+    found = store.find(text)
+    if by_id and not found.startswith(text):
+        raise StoreError(f"There is no session {text}.", hint=f"Did you mean {found}? Name it by its id.")
+    return found
+
+
+def _catch_up(store: "Store") -> None:
+    """What an older program wrote is looked through before it is searched; that happens once."""
+    if behind := store.behind():
+        click.echo(f"Looking through {behind:,} sessions of an older version, once ...", err=True)
+        while store.tidy(1.0):
+            pass
+
+
+def _write(path: Path, data: bytes, *, force: bool) -> None:
+    """Whole or not at all; over another file only with `force`."""
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        if not force and os.path.lexists(path):
+            raise SettingsError(f"{path} is there already.", hint="Name another file, or say --force.")
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+            part.replace(path)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be written: {error.strerror}.") from error
+
+
+def _as_object(record: "SessionRecord") -> dict[str, Any]:
+    import msgspec
+
+    return msgspec.structs.asdict(record)  # with what is empty, too
+
+
+def _hit_as_object(hit: "Hit") -> dict[str, Any]:
+    import msgspec
+
+    parts = [msgspec.structs.asdict(piece) for piece in hit.snippet]
+    place = {"kind": hit.kind, "block_id": hit.block_id, "snippet": "".join(part["text"] for part in parts)}
+    return _as_object(hit.session) | place | {"pieces": parts}
+
+
+def _print_json(values: Sequence[Any]) -> None:
+    print(json.dumps(values))  # ASCII: nothing that a terminal obeys
+
+
+def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, wide: int) -> None:
+    """Columns as wide as they must be; the column `wide` and those after it share what is left of the terminal."""
+    from rich.cells import cell_len, set_cell_size
+
+    if not rows:
         return
+    clean = [[" ".join(safe_text(cell).split()) for cell in row] for row in (head, *rows)]
+    widths = [max(cell_len(row[column]) for row in clean) for column in range(len(head))]
+    if sys.stdout.isatty():
+        room = shutil.get_terminal_size().columns - sum(widths[:wide]) - 2 * (len(head) - 1)
+        for column in range(wide, len(head)):
+            share = room if column == len(head) - 1 else max(room * 2 // 3, room - widths[column + 1])
+            widths[column] = max(min(widths[column], share), 0)
+            room -= widths[column]
+    for number, row in enumerate(clean):
+        cells = [
+            cell if cell_len(cell) == width else set_cell_size(cell, width) if width else ""
+            for cell, width in zip(row, widths, strict=True)
+        ]
+        click.secho("  ".join(cells).rstrip(), dim=number == 0)
+
+
+def _line(hit: "Hit") -> str:
+    return "".join(piece.text for piece in hit.snippet)
+
+
+def _when(at: float) -> str:
     import datetime
 
-    for record in records:
-        when = datetime.datetime.fromtimestamp(record.active).astimezone().strftime("%Y-%m-%d %H:%M")
-        click.echo(f"{record.id}  {when}  {safe_text(record.title) or '(empty)'}  · {safe_text(record.cwd)}")
+    return datetime.datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def _home(folder: str) -> str:
+    home = str(Path.home())
+    return f"~{folder[len(home) :]}" if folder == home or folder.startswith(home + "/") else folder

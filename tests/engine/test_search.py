@@ -187,7 +187,12 @@ def test_find_takes_an_id_its_beginning_or_words_and_names_the_candidates(store:
     assert store.find("abc1") == store.find("abc") == store.find("rare wo") == "abc1"
     assert store.find("abd2") == "abd2"  # it is one, though another begins with it
     assert store.find("data") == "abc1"  # in a title
-    for text, told in (("ab", "abc1  Reading data"), ("nowhere", "sessions"), ("", "sessions"), ("%", "sessions")):
+    for text, told in (
+        ("ab", "abc1  Reading data"),
+        ("nowhere", "sessions"),
+        (" ", "abc1  Reading data"),
+        ("%", "sessions"),
+    ):
         with pytest.raises(StoreError) as error:
             store.find(text)
         assert told in error.value.hint, text

@@ -193,7 +193,9 @@ class Store:
 
         A title in which the words stand is preferred. StoreError, which names the candidates, if several are meant.
         """
-        begin_so = [found for (found,) in self._db.rows(statements.IDS_LIKE, text)] if text else []
+        if not text.strip():
+            raise self._several("Which session?", [record.id for record in self.sessions(limit=CANDIDATES)])
+        begin_so = [found for (found,) in self._db.rows(statements.IDS_LIKE, text)]
         if text in begin_so:
             return text
         if len(begin_so) == 1:
@@ -380,4 +382,5 @@ class Store:
     def _several(self, what: str, ids: Sequence[str]) -> StoreError:
         shown = [self.record(session_id) for session_id in ids[:CANDIDATES]]
         lines = [f"{record.id}  {record.title or '(no title)'}" for record in shown]
-        return StoreError(what, hint="\n  ".join(("Say which one:", *lines)))
+        hint = "\n  ".join(("Say which one:", *lines)) if lines else "There are none yet."
+        return StoreError(what, hint=hint)
