@@ -13,7 +13,7 @@ from oi_tui.app.engine.blocks import CodeBlock, NoticeBlock, ProseBlock
 from oi_tui.app.engine.errors import OiTuiError, StoreError
 from oi_tui.app.engine.events import AnyEvent
 from oi_tui.app.engine.export import export_session, import_session
-from oi_tui.app.engine.export.json_reading import DEEPEST, MOST_BYTES
+from oi_tui.app.engine.export.json_reading import DEEPEST, MOST_BYTES, MOST_VALUES
 from oi_tui.app.engine.outputs import ErrorOutput, RichOutput, StreamOutput
 from support.exports import FEW, PNG, blocks_of, sessions, tour
 
@@ -132,7 +132,9 @@ def test_what_is_wrong_is_said_and_where(content, words):
         (b"[" * 100_000, "too deep"),
         (b"[" * (DEEPEST + 2) + b"]" * (DEEPEST + 2), "too deep"),
         (b" " * (MOST_BYTES + 1), "too large"),
+        (b"[" + b"[]," * (MOST_VALUES // 2) + b"[]]", "more than 10,000,000 values"),
     ],
+    ids=["empty", "picture", "broken", "open", "deep", "large", "many"],
 )
 def test_no_file_is_too_strange_to_be_refused_in_words(data, words):
     with pytest.raises(StoreError, match=words):

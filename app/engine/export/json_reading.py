@@ -6,6 +6,8 @@ from typing import Any
 from oi_tui.app.engine.errors import StoreError
 
 MOST_BYTES = 128 * 1024 * 1024
+MOST_VALUES = 10_000_000
+"""Lists, objects and things in them, guessed by the signs between them: each takes far more memory than it does here."""
 DEEPEST = 100
 """Lists and objects in each other."""
 
@@ -23,6 +25,8 @@ def read_json(data: bytes) -> Any:
             f"The file is too large: {len(data):,} bytes, and {MOST_BYTES:,} can be read",
             hint="Export it without pictures.",
         )
+    if sum(map(data.count, (b"[", b"{", b","))) > MOST_VALUES:
+        raise StoreError(f"The file holds more than {MOST_VALUES:,} values", hint="Export it in several parts.")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
