@@ -254,7 +254,7 @@ def _print_json(values: Sequence[Any]) -> None:
 
 def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, wide: int) -> None:
     """Columns as wide as they must be; the column `wide` and those after it share what is left of the terminal."""
-    from rich.cells import cell_len, set_cell_size
+    from rich.cells import cell_len
 
     if not rows:
         return
@@ -267,11 +267,21 @@ def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, wide: in
             widths[column] = max(min(widths[column], share), 0)
             room -= widths[column]
     for number, row in enumerate(clean):
-        cells = [
-            cell if cell_len(cell) == width else set_cell_size(cell, width) if width else ""
-            for cell, width in zip(row, widths, strict=True)
-        ]
+        cells = [_fitted(cell, width) for cell, width in zip(row, widths, strict=True)]
         click.secho("  ".join(cells).rstrip(), dim=number == 0)
+
+
+def _fitted(cell: str, width: int) -> str:
+    """So many columns wide; of a path the end is kept."""
+    from rich.cells import cell_len, set_cell_size
+
+    if cell_len(cell) <= width or width < 2:
+        return set_cell_size(cell, width)
+    if cell.startswith(("/", "~/")):
+        while cell_len(cell) > width - 1:
+            cell = cell[1:]
+        return set_cell_size(f"…{cell}", width)
+    return set_cell_size(set_cell_size(cell, width - 1).rstrip() + "…", width)
 
 
 def _line(hit: "Hit") -> str:
