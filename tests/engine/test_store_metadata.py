@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from oi_tui.app.engine.errors import StoreError
-from oi_tui.app.engine.events import ConversationCleared, SessionOpened, SettingsChanged, UsageReported
-from oi_tui.app.engine.outputs import RichOutput, StreamOutput
+from oi_tui.app.engine.events import ConversationCleared, OutputKept, SessionOpened, SettingsChanged, UsageReported
+from oi_tui.app.engine.outputs import RichOutput, StreamOutput, WholeOutput
 from oi_tui.app.engine.sessions import TITLE_LIMIT
 from oi_tui.app.engine.store import Store
 from support.sessions import code, fold, printed, prose, turn
@@ -198,6 +198,26 @@ def test_a_removed_session_leaves_nothing_behind(store: Store, tmp_path: Path) -
     assert db.execute("SELECT count(*) FROM search WHERE search MATCH 'read'").fetchone() == (0,)
     db.execute("INSERT INTO search(search) VALUES ('integrity-check')")
     db.close()
+
+
+def test_the_whole_of_a_long_output_goes_with_its_session_and_no_other_file_does(store: Store, tmp_path: Path) -> None:
+    folder = tmp_path / "outputs"
+    folder.mkdir()
+    ours, theirs, shared = folder / "a.txt", tmp_path / "mine.txt", folder / "b.txt"
+    for file in (ours, theirs, shared):
+        file.write_text("x")
+    kept(store, [*FIRST, *(OutputKept(block_id="c1", whole=WholeOutput(path=str(p))) for p in (ours, theirs))])
+    kept(store, [OutputKept(block_id="c1", whole=WholeOutput(path=f"{folder}/../mine.txt"))], name="two")
+    kept(store, [*FIRST, OutputKept(block_id="c1", whole=WholeOutput(path=str(shared)))], name="three")
+    store.create("four", 1.0, "/work", parent=("three", store.count("three")))
+    for name in ("one", "two", "three"):
+        store.remove(name)
+    assert [file.exists() for file in (ours, theirs, shared)] == [False, True, True]
+
+
+def test_nobody_else_may_read_the_file(store: Store, tmp_path: Path) -> None:
+    kept(store, FIRST)
+    assert {file.stat().st_mode & 0o777 for file in tmp_path.glob("sessions.db*")} == {0o600}
 
 
 def test_a_session_deleted_long_ago_is_removed_in_time(store: Store, tmp_path: Path) -> None:

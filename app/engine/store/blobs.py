@@ -7,7 +7,7 @@ is never changed; what is missing or damaged costs that output and nothing else.
 import hashlib
 import os
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,9 @@ from oi_tui.app.engine.values import Value
 
 THRESHOLD = 64_000
 """Bytes from which on one form of an output is a file."""
+
+WHOLES = "outputs"
+"""The folder beside `blobs/` in which kernels keep what they print, file by file."""
 
 
 class Blob(Value, frozen=True, kw_only=True):
@@ -87,6 +90,13 @@ class Blobs:
     def remove(self, digest: str) -> None:
         """Nobody needs this one any more."""
         self.path(digest).unlink(missing_ok=True)
+
+    def remove_wholes(self, paths: Iterable[str]) -> None:
+        """The files with the whole of long outputs; a path that leads elsewhere is none of ours."""
+        folder = self.folder.with_name(WHOLES)
+        for path in map(Path, paths):
+            if path.parent == folder and path.name not in ("", ".."):
+                path.unlink(missing_ok=True)
 
     def _write(self, content: bytes) -> str:
         digest = hashlib.sha256(content).hexdigest()

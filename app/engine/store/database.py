@@ -1,8 +1,9 @@
 """One SQLite file: opened, brought up to date, written in whole steps, and what its errors mean in plain words."""
 
+import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ class Database:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._diagnosed = ""
+        with suppress(OSError):  # what is wrong SQLite says in a moment
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         try:
             self._db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
         except sqlite3.Error as error:

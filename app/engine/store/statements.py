@@ -166,6 +166,9 @@ REPARENT: Final = "UPDATE sessions SET parent_id = ? WHERE parent_id = ?"
 
 USE_BLOB: Final = "INSERT OR IGNORE INTO blob_uses (digest, session_id) VALUES (?, ?)"
 BLOBS_OF: Final = "SELECT digest FROM blob_uses WHERE session_id = ?"
+WHOLES_OF: Final = """
+    SELECT event FROM events WHERE session_id = ? AND event LIKE '{"type":"OutputKept"%'
+"""
 BLOB_USED: Final = "SELECT 1 FROM blob_uses WHERE digest = ? LIMIT 1"
 
 # -- what a search looks through

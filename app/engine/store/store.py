@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from oi_tui.app.engine.errors import StoreError
-from oi_tui.app.engine.events import AnyEvent
+from oi_tui.app.engine.events import AnyEvent, OutputKept
 from oi_tui.app.engine.sessions import Hit, PastPrompt, SessionRecord, Titler
 from oi_tui.app.engine.store import statements
 from oi_tui.app.engine.store.blobs import Blob, Blobs
@@ -152,6 +152,7 @@ class Store:
         with self._db.writing():
             row = self._row(session_id)
             digests = [digest for (digest,) in self._db.rows(statements.BLOBS_OF, session_id)]
+            wholes = [_decoder.decode(event) for (event,) in self._db.rows(statements.WHOLES_OF, session_id)]
             heirs = self._shares.bequeath(row)
             self._db.do(statements.REMOVE, session_id)
         self._reading = None
@@ -161,6 +162,8 @@ class Store:
             for digest in digests:
                 if self._db.row(statements.BLOB_USED, digest) is None:
                     self._blobs.remove(digest)
+        if not heirs:
+            self._blobs.remove_wholes(event.whole.path for event in wholes if isinstance(event, OutputKept))
 
     # -- all of them -------------------------------------------------------------------------------
 
