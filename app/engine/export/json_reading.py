@@ -7,7 +7,7 @@ from oi_tui.app.engine.errors import StoreError
 
 MOST_BYTES = 128 * 1024 * 1024
 MOST_VALUES = 10_000_000
-"""Lists, objects and things in them, guessed by the signs between them: each takes far more memory than it does here."""
+"""Lists, objects and things in them, guessed by the signs between them: each takes far more memory than space here."""
 DEEPEST = 100
 """Lists and objects in each other."""
 
