@@ -6,9 +6,12 @@ Rows that need little time share a kernel. Rows with a room of their own: late o
 """
 
 import asyncio
+import os
 import resource
 import shutil
+import signal
 import sys
+import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from pathlib import Path
@@ -25,16 +28,19 @@ from oi_tui.app.engine.kernels.base import (
     OutputArrived,
     OutputCapped,
     OutputCleared,
+    RunEvent,
     RunFinished,
+    SignsChanged,
     TailMoved,
 )
 from oi_tui.app.engine.kernels.channels import FRAME_LIMIT
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.processes import MemoryWitness, cause_of_end
+from oi_tui.app.engine.kernels.watch import STOPPED, Patience
 from oi_tui.app.engine.outputs import RichOutput
 from oi_tui.app.engine.sandbox.profile import Limits, Profile
 from oi_tui.app.engine.settings import KernelSection
-from support.enclosure import profile
+from support.enclosure import processes_with, profile
 from support.runs import LIMIT, collect, interrupted, prints
 
 pytestmark = [pytest.mark.kernel, pytest.mark.asyncio(loop_scope="module")]
@@ -56,11 +62,11 @@ async def make(tmp_path: Path, usual: Profile, kernel_environ: dict[str, str]) -
     """Makes Python kernels that end with the test, "bare" or "enclosed"."""
     made: list[JupyterKernel] = []
 
-    def make(place: str = "bare", **options: Any) -> JupyterKernel:
+    def make(place: str = "bare", settings: KernelSection = QUICK, **options: Any) -> JupyterKernel:
         where: dict[str, Any] = {"cwd": tmp_path}
         if place == "enclosed":
             where = {"cwd": usual.workspace, "sandbox": usual}
-        made.append(JupyterKernel(QUICK, **{"environ": kernel_environ, **where, **options}))
+        made.append(JupyterKernel(settings, **{"environ": kernel_environ, **where, **options}))
         return made[-1]
 
     yield make
@@ -292,6 +298,43 @@ async def test_k25_interrupts_in_bursts_do_no_harm(shared: Kernel) -> None:
     assert (await collect(shared, "'alive'")).result == "'alive'"
 
 
+DEAF = """\
+import os, signal
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+os.system("setsid nohup bash -c 'exec -a {mark} sleep 600' >/dev/null 2>&1 &")
+print('on', flush=True)
+while True:
+    try:
+        while True: pass
+    except BaseException: pass
+"""
+
+
+@pytest.mark.parametrize("place", PLACES)
+async def test_k20_the_last_rung_of_the_ladder_ends_all_that_the_kernel_started(make: Make, place: str) -> None:
+    mark = f"oi-tui-orphan-{uuid.uuid4().hex}"
+    kernel = make(place, settings=KernelSection(interrupt_step=0.2))
+    run, means = await interrupted(kernel, DEAF.format(mark=mark), prints("on"))
+    assert (means, run.finished.status, kernel.generation) == ("restart", "interrupted", 2)
+    if place == "bare":  # what left the session of a bare kernel cannot be found any more
+        for pid in processes_with(mark):
+            os.kill(pid, signal.SIGKILL)
+    async with asyncio.timeout(LIMIT):
+        while processes_with(mark):  # noqa: ASYNC110 - nobody tells of the end of a stranger
+            await asyncio.sleep(0.02)
+    assert (await collect(kernel, "1 + 1")).result == "2"
+
+
+@pytest.mark.bubblewrap
+async def test_k23_an_enclosed_kernel_that_was_stopped_is_told_and_woken_by_an_interrupt(make: Make) -> None:
+    kernel = make("enclosed", patience=Patience(pause=0.2, heart=0.6, start=0.4))
+    source = "import os, signal\nkept = 41\nos.kill(os.getpid(), signal.SIGSTOP)\nwhile True: pass"
+    run, means = await interrupted(kernel, source, lambda event: event == SignsChanged(text=STOPPED))
+    assert run.finished.status == "interrupted"
+    assert means in ("signal", "second_signal")
+    assert (await collect(kernel, "kept + 1")).result == "42"
+
+
 # -- forged and misplaced messages -----------------------------------------------------------------------------
 
 FORGE = """\
@@ -321,8 +364,14 @@ async def test_k29_forged_messages_are_only_words_and_do_nothing_outside_the_ker
 
 
 async def test_k29_a_forged_idle_does_not_end_a_run_that_goes_on(shared: Kernel) -> None:
-    run = await collect(shared, f"{FORGE}_forge('status', {{'execution_state': 'idle'}})\nprint('still on')")
-    assert run.text() == "still on\n"
+    source = f"{FORGE}import time\n_forge('status', {{'execution_state': 'idle'}})\ntime.sleep(0.2)\nprint('still on')"
+    told: list[RunEvent] = []
+    async with asyncio.timeout(LIMIT), aclosing(shared.run(source, afterwards=told.append)) as events:
+        told += [event async for event in events]
+        # With a forged one the reply may overtake what is printed, which is late then.
+        while not any(prints("still on")(event) for event in told):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+    assert RunFinished(status="ok") in told
 
 
 async def test_k35_what_answers_another_request_or_none_is_not_taken_for_this_run(shared: Kernel) -> None:

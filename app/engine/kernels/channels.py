@@ -184,4 +184,4 @@ def _dropped(parts: list[bytes], size: int) -> dict[str, Any] | None:
         parent = json.loads(header) if len(header) <= HEADER_LIMIT else None
     except (ValueError, IndexError, RecursionError):
         return None
-    return {"msg_type": TOO_LARGE, "parent_header": parent, "content": {"bytes": size}}
+    return {"msg_type": TOO_LARGE, "parent_header": parent, "content": {"bytes": size}} if parent else None

@@ -253,7 +253,7 @@ class JupyterWorker:
         if self._channels is not None:
             await self._channels.close()
         for run in self._runs.values():
-            run.afterwards = None
+            run.hush()
         if self._directory is not None:
             shutil.rmtree(self._directory, ignore_errors=True)
 

@@ -5,7 +5,7 @@ What arrives comes from a process that is not trusted: anything may be claimed, 
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from oi_tui.app.engine.kernels.base import (
 )
 from oi_tui.app.engine.kernels.cap import OutputCap
 from oi_tui.app.engine.kernels.clean import clean, encodable
+from oi_tui.app.engine.kernels.tracebacks import ERROR_LIMIT, shortened
 from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamName, StreamOutput, WholeOutput
 
 RICH_LIMIT = 32_000_000
@@ -48,14 +49,8 @@ LATE_INTERVAL = 1 / 8
 NAME_LIMIT = 1_000
 """Characters of the name of a display."""
 
-ERROR_LIMIT = 20_000
-"""Characters of an error's message, and of its traceback; not taken from the cap, for it says what went wrong."""
-
 ERRORS_LIMIT = 20
 """Errors of one run: a cell has one, and its background tasks may have some more."""
-
-PARTS_LIMIT = 200
-"""Parts of a traceback: frames, for the most part."""
 
 
 @dataclass
@@ -211,7 +206,7 @@ class Run:
             ErrorOutput(
                 name=encodable(error.name[:ERROR_LIMIT]),
                 value=encodable(error.value[:ERROR_LIMIT]),
-                traceback=_shortened(tuple(map(encodable, error.traceback))),
+                traceback=shortened(tuple(map(encodable, error.traceback))),
             )
         )
 
@@ -256,6 +251,13 @@ class Run:
         self._tell_dropped()
         self._put(finished)
         self.over.set()
+
+    def hush(self) -> None:
+        """The process is gone: tell what is gathered, and nothing any more."""
+        if self._late_timer is not None:
+            self._late_timer.cancel()
+            self._tell_late()
+        self.afterwards = None
 
     # -- how it is queued ----------------------------------------------------------------------------
 
@@ -377,23 +379,3 @@ def _cleaned(output: RichOutput) -> RichOutput:
 
 def _size(value: Any) -> int:
     return len(value) if isinstance(value, str) else len(msgspec.json.encode(value))
-
-
-def _shortened(traceback: tuple[str, ...]) -> tuple[str, ...]:
-    """Its beginning and, more telling, its end: whole parts, as far as they are not huge themselves."""
-    parts = [part if len(part) <= ERROR_LIMIT // 4 else part[: ERROR_LIMIT // 4] + "…" for part in traceback]
-    if sum(map(len, parts)) <= ERROR_LIMIT and len(parts) <= PARTS_LIMIT:
-        return tuple(parts)
-    head = _fitting_parts(parts[: PARTS_LIMIT // 4], ERROR_LIMIT // 4)
-    tail = _fitting_parts(reversed(parts[-PARTS_LIMIT // 4 * 3 :]), ERROR_LIMIT // 4 * 3)
-    return (*head, "…", *reversed(tail))
-
-
-def _fitting_parts(parts: Iterable[str], room: int) -> list[str]:
-    fitting: list[str] = []
-    for part in parts:
-        room -= len(part)
-        if room < 0:
-            break
-        fitting.append(part)
-    return fitting
