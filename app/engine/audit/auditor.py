@@ -20,7 +20,6 @@ from oi_tui.app.engine.audit.records import (
     DecisionWasMade,
     NoticeWasGiven,
     RunBegan,
-    RunEnded,
     RunWasRefused,
     SessionBegan,
     SessionLeft,
@@ -116,7 +115,7 @@ class Auditor:
     def left(self, block_id: str, *, changed: int, later: tuple[str, ...], entries: int, cut: str) -> None:
         """What a look at the folders after a run found."""
         self._put(self._fold.left(block_id, changed=changed, later=later, entries=entries, cut=cut))
-        self._try(seal=False)
+        self._try(seal=True)
 
     # -- writing ---------------------------------------------------------------------------------------
 
@@ -165,9 +164,5 @@ class Auditor:
 
 
 def _is_final(record: AnyRecord) -> bool:
-    """Whether nothing need follow it: what follows a decision to run is the run."""
-    match record:
-        case DecisionWasMade(verdict="skip" | "stop") | RunEnded():
-            return True
-        case _:
-            return False
+    """Whether nothing need follow it: after a decision to run comes the run, after a run a look at what it left."""
+    return isinstance(record, DecisionWasMade) and record.verdict in ("skip", "stop")
