@@ -7,6 +7,7 @@ until the person wants a new one.
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Callable, Sequence
 from typing import Protocol, assert_never
 
@@ -124,6 +125,8 @@ class Bridge:
         self._asked_for_model = False
         self._inspecting = False
         self._then: Callable[[], None] | None = None
+        self._switched = 0.0
+        """When another session was asked for (Unix time): what is told of it may hold older openings."""
 
     # -- what the screen calls -----------------------------------------------------------------------------
 
@@ -144,6 +147,7 @@ class Bridge:
 
     def switch(self, verb: Open | Fork, then: Callable[[], None] | None = None) -> None:
         """Leave this session for another one, which breaks off what runs; `then` is called when that is open."""
+        self._switched = time.time()
         self.send(verb)
         self._then = None if self.stopped else then
 
@@ -286,7 +290,8 @@ class Bridge:
         self._view.ask(transcript.pending_decision, transcript.pending_input)
         self._show_status()
         self._open_with_model()
-        if self._then is not None and any(isinstance(event, SessionOpened) for event in events):
+        opened = (event.created for event in events if isinstance(event, SessionOpened))
+        if self._then is not None and any(created >= self._switched for created in opened):
             then, self._then = self._then, None
             then()
 

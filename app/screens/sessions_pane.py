@@ -68,8 +68,7 @@ class SessionsPanel(Panel):
     def close(self) -> None:
         """Put it away; who was in it goes back to the prompt."""
         was_in = self.has_focus_within
-        self._look_no_more()
-        self.display = False
+        self._vanish()
         if was_in:
             self.screen.query_one(Bottom).focus_shown()
 
@@ -193,12 +192,18 @@ class SessionsPanel(Panel):
         self._look_no_more()
         self.follow()
         if self.screen.has_class("-narrow"):
-            self.display = False
+            self._vanish()
         else:
             self._bridge.send(FindSessions(archived=self.archived))
         self.screen.query_one(Bottom).focus_shown()
         if block_id:
             self._pane.show_found(block_id, needle)
+
+    def _vanish(self) -> None:
+        self._look_no_more()
+        self.forget()
+        self.say("")
+        self.display = False
 
     # -- looking -----------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from textual.widgets import Input
 
 from oi_tui.app.engine.blocks import ProseBlock, UserBlock
@@ -110,8 +111,9 @@ def opens(stage, session_id: str, *texts: str) -> None:
     """The engine has opened a session with these prompts."""
     events = [TurnStarted(block_id=f"u{number}", text=text) for number, text in enumerate(texts, 1)]
     ended = [TurnEnded(reason="done")] if events else []
-    stage.engine.reply(Batch(events=(*events, *ended), replay=True))
-    stage.engine.say(stage.opened(session_id=session_id, resumed=bool(texts)))
+    stage.engine.reply(Batch(events=(stage.opened(session_id="older"), *events, *ended), replay=True))
+    opened = stage.opened(session_id=session_id, resumed=bool(texts))
+    stage.engine.say(replace(opened, created=time.time()))
 
 
 # -- opening and closing the panel
@@ -165,6 +167,15 @@ async def test_the_first_time_there_is_nothing_and_words_say_so(play):
         assert asked(stage, Open) == [Open(session_id=None)]
 
 
+async def test_sessions_in_which_nothing_was_asked_are_not_in_the_way(play):
+    async with play() as stage:
+        empty = record("s7", "", days=1)
+        await open_panel(stage, SessionsFound(sessions=(record("s1", ""), empty, SHOPS)))
+        assert any("● nothing asked yet" in row for row in rows(stage))
+        assert sum("nothing asked" in row for row in rows(stage)) == 1
+        assert words(stage, "count").strip() == "2"
+
+
 # -- find yesterday's session by a word I remember
 
 
@@ -180,6 +191,7 @@ async def test_typing_filters_titles_at_once_and_finds_places_in_texts_a_moment_
         hit = Hit(session=PHOTOS, kind="answer", snippet=snippet, block_id="b7")
         stage.engine.reply(SessionsFound(query="shop", hits=(hit,)))
         await until(stage, lambda: any("answer the shop in Oslo" in row for row in rows(stage)))
+        assert words(stage, "count").strip() == "2 found"
         assert any("Rename photos" in row for row in rows(stage))
 
 
@@ -210,6 +222,16 @@ async def test_letters_in_a_row_ask_the_engine_once(play):
             field.value = "shops"[:end]
         await until(stage, lambda: any(verb.query for verb in asked(stage, FindSessions)))
         assert [verb.query for verb in asked(stage, FindSessions) if verb.query] == ["shops"]
+
+
+async def test_a_list_that_a_search_overtook_is_asked_for_again(play):
+    async with play() as stage:
+        await stage.pilot.press("ctrl+b", *"shop")
+        await until(stage, lambda: FindSessions(query="shop") in stage.engine.verbs)
+        stage.engine.reply(SessionsFound(query="shop"))
+        await until(stage, lambda: asked(stage, FindSessions)[-1] == FindSessions())
+        stage.engine.reply(ALL)
+        await until(stage, lambda: any("By shop" in row for row in rows(stage)))
 
 
 async def test_nothing_found_says_which_words(play):
@@ -261,6 +283,7 @@ async def test_on_a_wide_screen_the_panel_stays_and_marks_the_session_that_is_op
         await until(stage, lambda: Open(session_id="s2") in stage.engine.verbs)
         opens(stage, "s2", "by shop please")
         await until(stage, lambda: any("● By shop" in row for row in rows(stage)))
+        assert panel(stage).record == SHOPS
         assert stage.app.chat.query_one(PromptArea).has_focus
 
 
@@ -554,6 +577,19 @@ async def test_a_session_that_cannot_be_opened_is_not_forked_later(play):
         opens(stage, "s3", "other")
         await stage.settle()
         assert asked(stage, Fork) == []
+
+
+async def test_what_follows_an_opening_waits_for_it_and_not_for_older_ones_in_its_log(play):
+    async with play() as stage:
+        await converse(stage)
+        await on_block(stage, 0)
+        await stage.pilot.press("E")
+        await until(stage, lambda: asked(stage, Fork))
+        stage.engine.reply(Batch(events=(stage.opened(session_id="older"),), replay=True))
+        await stage.settle()
+        assert stage.app.chat.query_one(PromptArea).text == ""
+        opens(stage, "s9")
+        await until(stage, lambda: stage.app.chat.query_one(PromptArea).text == "load the data")
 
 
 async def on_block(stage, index: int) -> None:

@@ -23,7 +23,7 @@ from oi_tui.app.engine.sessions import SessionRecord
 from oi_tui.app.engine.text import safe_text
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
 from oi_tui.widgets.sessions.face import Pen, nothing_listed
-from oi_tui.widgets.sessions.listing import Found, Listed, matched, record_of, words_of
+from oi_tui.widgets.sessions.listing import Found, Heading, matched, record_of, words_of
 from oi_tui.widgets.sessions.rows import SessionRows, Wish
 from oi_tui.widgets.sessions.stock import Stock
 
@@ -117,6 +117,8 @@ class Panel(Vertical):
         self._home = home
         self._here = ""
         self._current = ""
+        self._towards = ""
+        """Where the cursor goes as soon as that session is in the list."""
         self._stock = Stock(home)
         self._timer: Timer | None = None
         self.looking = False
@@ -144,13 +146,18 @@ class Panel(Vertical):
     def set_place(self, *, here: str, current: str) -> None:
         """The folder one works in, and the session that is open."""
         if (here, current) != (self._here, self._current):
-            self._here, self._current = here, current
+            self._here, self._current, self._towards = here, current, current
             self._refresh()
 
     def show(self, found: SessionsFound) -> None:
         """What the engine found; an answer to what is not asked any more is dropped."""
         if self._stock.take(found, self.sought):
             self._refresh()
+        # The engine answers only the newest of the questions that wait: the other one may have been passed over.
+        if found.query and not self._stock.known:
+            self.post_message(self.Searched("", self.archived))
+        elif not found.query and self._searching:
+            self.post_message(self.Searched(self.sought, self.archived))
 
     def put(self, record: SessionRecord) -> None:
         """One session as it is now."""
@@ -179,9 +186,13 @@ class Panel(Vertical):
         self._stock.known, self._stock.searched = True, self.sought
         self._refresh()
 
+    def forget(self) -> None:
+        """The next time begins with the whole list."""
+        self.query_one(Input).value = ""
+
     def begin(self) -> None:
-        """Take the keys."""
-        self.query_one(Input).focus()
+        """Take the keys, at once: the next one may be on its way."""
+        self.screen.set_focus(self.query_one(Input))
 
     @property
     def sought(self) -> str:
@@ -198,15 +209,15 @@ class Panel(Vertical):
     def action_into_list(self, step: int) -> None:
         """To the next row, with the keys of the list."""
         if self.rows.entry is not None:
-            self.rows.focus()
+            self.screen.set_focus(self.rows)
             self.rows.action_move(step)
 
     def action_switch(self) -> None:
         """Between the filter and the list."""
-        if self.rows.has_focus or self.rows.entry is None:
+        if self.rows.has_focus:
             self.begin()
         else:
-            self.rows.focus()
+            self.screen.set_focus(self.rows)
 
     def action_step_back(self) -> None:
         """Out of the look, the filter, the archive, or the panel."""
@@ -251,11 +262,6 @@ class Panel(Vertical):
         """Another one is under the cursor."""
         event.stop()
         self.post_message(self.Pointed(self.record))
-
-    def on_session_rows_left(self, event: SessionRows.Left) -> None:
-        """Up, out of the list."""
-        event.stop()
-        self.begin()
 
     def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
         """A click on a label is that key."""
@@ -306,13 +312,15 @@ class Panel(Vertical):
     def _refresh(self) -> None:
         """The rows, from what was told and what is typed."""
         now, stock, sought = self._clock(), self._stock, self.sought
-        entries = stock.entries(sought, now=now, here=self._here)
+        entries = stock.entries(sought, now=now, here=self._here, current=self._current)
         home, here, current, words = self._home, self._here, self._current, words_of(sought)
 
         def pens(width: int) -> Pen:
             return Pen(width, now=now, home=home, here=here, current=current, words=words)
 
-        keep = self.rows.key or ((current, "", "") if current and not words else None)
+        keep = self.rows.key
+        if self._towards in stock and not words:
+            keep, self._towards = (self._towards, "", ""), ""
         self.rows.show(entries, pens, keep=keep)
         self.rows.set_class(not entries, "-empty")  # not hidden: its keys go on working
         empty = self.query_one("#sessions-empty", Static)
@@ -322,16 +330,17 @@ class Panel(Vertical):
             else "Searching…" if self._searching
             else nothing_listed(sought, archived=self.archived)
         )  # fmt: skip
-        fitting = sum(isinstance(entry, Listed) for entry in entries) if sought else len(stock)
-        self.query_one("#sessions-count", Static).update(self._counted(fitting))
+        count = sum(not isinstance(entry, Heading) for entry in entries)
+        self.query_one("#sessions-count", Static).update(self._counted(count))
         self._show_keys()
         self.post_message(self.Pointed(self.record))
 
-    def _counted(self, fitting: int) -> str:
-        total = f"{len(self._stock):,}{'+' if self._stock.cut else ''}"
+    def _counted(self, count: int) -> str:
         if self._searching:
             return "…"
-        return f"{fitting:,}/{total}" if self.sought else f"{'archived ' if self.archived else ''}{total}"
+        if self.sought:
+            return f"{count:,} found"
+        return f"{'archived ' if self.archived else ''}{count:,}{'+' if self._stock.cut else ''}"
 
     def _show_keys(self) -> None:
         if not self.is_mounted:

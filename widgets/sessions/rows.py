@@ -72,9 +72,6 @@ class SessionRows(ScrollView, can_focus=True, inherit_bindings=False):
     class Moved(Message):
         """The cursor is elsewhere."""
 
-    class Left(Message):
-        """Further up than the first one."""
-
     @dataclass
     class LookScrolled(Message):
         """Half a page of what is looked at, down (1) or up (-1)."""
@@ -192,11 +189,11 @@ class SessionRows(ScrollView, can_focus=True, inherit_bindings=False):
     def action_move(self, step: int) -> None:
         """To the next one, or out of the list above its first."""
         if not self._chosen:
-            self.post_message(self.Left())
+            self.action_want("filter")
             return
         place = self._chosen.index(self._cursor) + step
         if place < 0:
-            self.post_message(self.Left())
+            self.action_want("filter")
         elif place < len(self._chosen):
             self._go(self._chosen[place])
 

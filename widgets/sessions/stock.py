@@ -27,8 +27,8 @@ class Stock:
         self.searched = ""
         """What the hits are of."""
 
-    def __len__(self) -> int:
-        return len(self._sessions)
+    def __contains__(self, session_id: str) -> bool:
+        return any(record.id == session_id for record in self._sessions)
 
     def turn(self) -> None:
         """To those that were put away, or back to the others: nothing is known of them."""
@@ -68,11 +68,12 @@ class Stock:
             if not (gone and hit.session.id == record.id)
         ]
 
-    def entries(self, sought: str, *, now: float, here: str) -> list[Entry]:
-        """The list, or what fits and what was found."""
+    def entries(self, sought: str, *, now: float, here: str, current: str = "") -> list[Entry]:
+        """The list, or what fits and what was found. In a session that was only opened there is nothing to find."""
         words = words_of(sought)
         if not words:
-            return listed(self._sessions, now=now, here=here)
+            begun = [each for each in self._sessions if each.turns or each.title or each.id == current]
+            return listed(begun, now=now, here=here)
         if self._haystacks is None:
             self._haystacks = [haystack(each, folder_text(each.cwd, self._home)) for each in self._sessions]
         fitting = [
