@@ -11,7 +11,7 @@ from contextlib import aclosing
 from typing import Protocol, TextIO
 
 from oi_tui.app.client import EngineClient, EngineLost
-from oi_tui.app.engine.blocks import ProseBlock
+from oi_tui.app.engine.blocks import CodeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.errors import LocalModelError
 from oi_tui.app.engine.events import (
     AnyEvent,
@@ -215,10 +215,14 @@ class Headless:
         return self._writer is not None or (self._out.isatty() and self._err.isatty())
 
     def final_answer(self) -> str:
-        """The prose of the last step."""
+        """The prose of the last step, and of those before it that held nothing else (see `loop.complete`)."""
         blocks = self._transcript.blocks
+        others = [number for number, block in enumerate(blocks) if isinstance(block, CodeBlock | UserBlock)]
+        last = others[-1] if others else -1
         prose = [
-            block.text for block in blocks if isinstance(block, ProseBlock) and block.step == self._transcript.step
+            block.text
+            for number, block in enumerate(blocks)
+            if isinstance(block, ProseBlock) and (number > last or block.step == self._transcript.step)
         ]
         return safe_text("\n\n".join(text.strip() for text in prose))
 

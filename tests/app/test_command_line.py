@@ -98,6 +98,15 @@ def test_l11_l13_a_spent_budget_ends_even_what_must_be_completed_with_exit_code_
     assert len(openai_server.requests) == 1
 
 
+def test_l13_what_must_be_completed_prints_its_result_and_that_it_is_done(
+    openai_server: OpenAIServer, clean_env: dict[str, str], tmp_path: Path
+) -> None:
+    openai_server.script(Turn(text="It is 2."), Turn(text="The task is done."))
+    done = oi_tui(clean_env, "run", *on(openai_server), "--complete", "add", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stdout.decode().split("\n") == ["It is 2.", "", "The task is done.", ""]
+
+
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [

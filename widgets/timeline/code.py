@@ -185,7 +185,7 @@ class Code:
         if block.allowance:
             words.append((one_line(block.allowance), ink.dim))
         if block.withheld:
-            words.append((f"{_count(len(block.withheld), 'secret')} withheld from the model", ink.info))
+            words.append((f"{_count(len(block.withheld), 'secret')} withheld", ink.info))
         if block.exit_code:
             words.append((f"exit code {block.exit_code}", ink.error))
         match block.state:

@@ -14,12 +14,8 @@ INSIST = (
     "If it cannot be done, write: The task is impossible. "
     "If you need something from me, write: I need input."
 )
-"""Said after an answer without code. Three sentences to copy, because small models copy better than they choose."""
-
-NEXT = (
-    "If the whole task is done, say what came out and write: The task is done. If not, go on with the next code block."
-)
-"""Said after every output."""
+"""Said after an answer without code. Sentences to copy, because small models copy better than they choose: told of
+them any earlier, they say that the task is done and not what came out."""
 
 Outcome = Literal["done", "impossible", "input"]
 

@@ -76,7 +76,7 @@ class Conversation:
             group = tuple(neighbours)
             known = self._told.get(group[0].id)
             if known is None or not known.is_of(group, images):
-                teller = _Teller(self._redactor, self._limit, images, completion.NEXT if self._insist else NEXT)
+                teller = _Teller(self._redactor, self._limit, images)
                 said = tuple(teller.messages(list(group)))
                 known = _Told(group, images, said, {name: tuple(found) for name, found in teller.withheld.items()})
             told[group[0].id] = known
@@ -102,12 +102,11 @@ def _group(block: Block) -> tuple[str, int | str]:
 class _Teller:
     """Puts blocks into words, and takes note of the secrets that were in them."""
 
-    def __init__(self, redactor: Redactor, limit: int, images: bool, go_on: str) -> None:
+    def __init__(self, redactor: Redactor, limit: int, images: bool) -> None:
         self.withheld: dict[str, list[str]] = {}
         self._redactor = redactor
         self._limit = limit
         self._images = images
-        self._go_on = go_on
 
     def messages(self, group: list[Block]) -> Iterator[ChatMessage]:
         """What is told of a prompt, of the person's own code, or of a whole answer and what its code gave."""
@@ -144,7 +143,7 @@ class _Teller:
                 self._result(code, f"{what} ({UNTRUSTED}):\n") for code, what in zip(fenced, which, strict=True)
             )
             failed = any(code.state == "error" for code in fenced)
-            yield ChatMessage(role="user", text=f"{results}\n\n{FAILED if failed else self._go_on}", images=shown)
+            yield ChatMessage(role="user", text=f"{results}\n\n{FAILED if failed else NEXT}", images=shown)
         elif shown:
             yield ChatMessage(role="user", text="The pictures that the code made:", images=shown)
 
