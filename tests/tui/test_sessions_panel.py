@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 from textual.widgets import Input
 
-from oi_tui.app.engine.blocks import ProseBlock, UserBlock
+from oi_tui.app.engine.blocks import NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.events import (
     NoticeAdded,
     ProseFinished,
@@ -19,6 +19,7 @@ from oi_tui.app.engine.events import (
 )
 from oi_tui.app.engine.protocol import Batch, Failed, SessionEdited, SessionExported, SessionSeen, SessionsFound
 from oi_tui.app.engine.sessions import Hit, Piece, SessionRecord
+from oi_tui.app.engine.testing import FakeModel
 from oi_tui.app.engine.verbs import (
     EditSession,
     ExportSession,
@@ -39,6 +40,7 @@ from oi_tui.widgets.keyrow import KeyRow
 from oi_tui.widgets.sessions.preview import Preview
 from oi_tui.widgets.sessions.rows import SessionRows
 from oi_tui.widgets.timeline.view import Timeline
+from support.front import engine
 
 
 def record(id_: str, title: str, *, days: float = 0.0, **more) -> SessionRecord:
@@ -739,3 +741,47 @@ async def test_the_panel_looks_like_its_picture(play, snap, name, size, theme):
         await stage.pilot.press("down")
         await stage.settle()
         await snap(stage.pilot, f"{name}-{theme}")
+
+
+# -- with the real engine and store
+
+
+async def test_a_conversation_is_asked_again_on_a_branch_and_its_old_answer_is_found_by_a_word(play, tmp_path):
+    model = FakeModel("The harbour sleeps.", "The lighthouse turns.", "spare", "spare")
+    async with engine(tmp_path, model) as front:
+
+        async def connect():
+            return front.client
+
+        async with play(size=(120, 30), connect=connect) as stage:
+
+            def blocks() -> list:
+                return [
+                    block for block in stage.app.chat.bridge.transcript.blocks if not isinstance(block, NoticeBlock)
+                ]
+
+            def answered(text: str) -> bool:
+                found = blocks()
+                return not stage.app.chat.bridge.busy and bool(found) and getattr(found[-1], "text", "") == text
+
+            await until(stage, lambda: stage.app.chat.bridge.transcript.model)
+            await stage.pilot.press(*"tell", "enter")
+            await until(stage, lambda: answered("The harbour sleeps."))
+            first = stage.app.chat.bridge.transcript.session_id
+
+            await on_block(stage, 1)
+            await stage.pilot.press("R")
+            await until(stage, lambda: isinstance(stage.app.screen, ChooseScreen))
+            await stage.pilot.press("1")
+            await until(stage, lambda: answered("The lighthouse turns."))
+            assert stage.app.chat.bridge.transcript.session_id != first
+            assert [block.text for block in blocks()] == ["tell", "The lighthouse turns."]
+
+            await stage.pilot.press("ctrl+b")
+            await until(stage, lambda: any(row.startswith("└ ●") for row in rows(stage)))
+            await stage.pilot.press(*"harbour")
+            await until(stage, lambda: any("answer The harbour sleeps." in row for row in rows(stage)))
+            await stage.pilot.press("enter")
+            await until(stage, lambda: stage.app.chat.bridge.transcript.session_id == first)
+            assert [block.text for block in blocks()] == ["tell", "The harbour sleeps."]
+            await until(stage, lambda: stage.app.chat.query_one(Timeline).cursor == 1)
