@@ -8,7 +8,7 @@ import pytest
 from oi_tui.app.engine.kernels.base import RunEvent, RunFinished, SignsChanged
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.run import Run
-from oi_tui.app.engine.kernels.watch import DEAF, STOPPED, STUCK, WAITS, Patience, RunWatch
+from oi_tui.app.engine.kernels.watch import AGAIN, DEAF, SILENT, STOPPED, STUCK, WAITS, Patience, RunWatch
 from support.runs import collect, interrupted
 
 SHORT = Patience(pause=0.05, heart=0.1, start=0.05, reply=0.1, last=0.1)
@@ -77,7 +77,7 @@ async def test_k23_a_stopped_process_is_told_and_nothing_is_ended() -> None:
     told, doom = await watched(body, taken=True, until=until)
     assert told == [
         SignsChanged(text=STOPPED),
-        SignsChanged(text="The kernel responds again.", responds=True),
+        SignsChanged(text=AGAIN, responds=True),
         RunFinished(status="ok"),
     ]
     assert doom == ""
@@ -96,6 +96,24 @@ async def test_k24_a_run_that_is_never_begun_by_a_kernel_that_answers_nothing_en
     told, doom = await watched(body, until=lambda told: False)
     assert doom == DEAF
     assert [event.responds for event in told if isinstance(event, SignsChanged)] == [False]
+
+
+async def test_k24_a_kernel_that_answers_after_all_is_left_alone() -> None:
+    body = Body()
+    body.control = False
+    run = Run("1", 1_000, None)
+    watching = asyncio.create_task(
+        RunWatch(run, body, SHORT, lambda how: run.finish(RunFinished(status="died"))).watch()
+    )
+    told: list[RunEvent] = []
+    async with asyncio.timeout(10):
+        async for event in run.events():
+            told.append(event)
+            run.taken = True
+            if event == SignsChanged(text=AGAIN, responds=True):
+                run.finish(RunFinished(status="ok"))
+        await watching
+    assert told == [SignsChanged(text=SILENT), SignsChanged(text=AGAIN, responds=True), RunFinished(status="ok")]
 
 
 @pytest.mark.parametrize("control", [True, None])

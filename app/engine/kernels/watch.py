@@ -56,6 +56,8 @@ STUCK = "The kernel does not respond: its process is stuck."
 
 SILENT = "The kernel does not answer, although its process runs."
 
+AGAIN = "The kernel responds again."
+
 DEAF = "was there, but answered nothing any more, and was ended"
 
 
@@ -89,7 +91,7 @@ class RunWatch:
             run.tell(STOPPED if self._patient.stopped else STUCK)
         while not run.over.is_set():
             if await self._patient.beats(self._patience.pause):
-                run.tell("The kernel responds again.", responds=True)
+                run.tell(AGAIN, responds=True)
                 return
 
     async def _is_deaf(self) -> bool:
@@ -104,7 +106,10 @@ class RunWatch:
                 await asyncio.wait([answer], timeout=self._patience.last)
                 answered = answer.done()
                 answer.cancel()
-                return not (answered or self._run.taken or self._run.over.is_set())
+                if not (answered or self._run.taken or self._run.over.is_set()):
+                    return True
+                self._run.tell(AGAIN, responds=True)
+                return False
         if not (self._told_wait or self._run.taken or self._run.over.is_set()):
             self._told_wait = True
             self._run.tell(WAITS, responds=True)

@@ -203,7 +203,7 @@ class Execution:
         if not self.can_ask:
             self.interrupt(force=True)
             return _notice("warning", event.text, hint="There is nobody to ask: it is interrupted.")
-        return _notice("warning", event.text, hint=REPLACE)
+        return _notice("warning", event.text, hint=f"Esc interrupts it. {REPLACE}")
 
     def _ask(self, event: InputWanted) -> AnyEvent:
         if not self.can_ask:
