@@ -1,4 +1,5 @@
-# make run [TASK="..."]   set up .venv and start oi-tui (with a TASK, or without a terminal: headless)
+# make run [TASK="..."] [SANDBOX=danger-full-access]
+#                         set up .venv and start oi-tui (with a TASK, or without a terminal: headless)
 # make test               set up .venv and run the whole check
 # make bench              measure; writes tests/benchmarks/RESULTS.md
 # make pictures           redraw screenshots/
@@ -10,6 +11,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check
 export TASK
+export OI_TUI_SANDBOX := $(or $(SANDBOX),$(OI_TUI_SANDBOX))
 
 .PHONY: run test check bench pictures gallery clean
 
@@ -17,10 +19,12 @@ run: $(VENV)/.run
 	@if [ -z "$$TASK" ] && [ -t 0 ] && [ -t 1 ]; then \
 		exec $(BIN)/oi-tui; \
 	elif [ -t 0 ] && [ -t 2 ]; then \
-		exec $(BIN)/oi-tui run "$$TASK"; \
+		$(BIN)/oi-tui run "$$TASK"; code=$$?; \
 	else \
-		exec $(BIN)/oi-tui run --yes --accept-download "$${TASK:-Compute the first ten square numbers and print them.}" </dev/null; \
-	fi
+		$(BIN)/oi-tui run --yes --accept-download "$${TASK:-Compute the first ten square numbers and print them.}" </dev/null; code=$$?; \
+	fi; \
+	[ $$code -ne 4 ] || echo "  Without a sandbox, with make: SANDBOX=danger-full-access make run" >&2; \
+	exit $$code
 
 test: $(VENV)/.dev
 	$(MAKE) --no-print-directory check

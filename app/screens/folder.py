@@ -87,6 +87,7 @@ class FolderScreen(Screen[Choice | None]):
     def on_mount(self) -> None:
         """What is known at once; the rest is looked for meanwhile."""
         self._show()
+        self.show_arming()
         self.query_one(Choices).focus()
         self.run_worker(self._find_out(), exclusive=True)
         self.set_interval(0.1, self.show_arming)

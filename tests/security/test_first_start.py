@@ -1,0 +1,96 @@
+"""The installed program in a real terminal, in a folder that nothing was decided about (rows S1, S20, U9)."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from support.openai_server import OpenAIServer, Turn
+from support.question import wait_armed
+from support.terminal import Terminal
+
+OI_TUI = Path(sys.executable).with_name("oi-tui")
+
+CODE = """```python
+from pathlib import Path
+Path("here").write_text("x")
+Path("../outside").write_text("x")  # into memory
+print("it " + "ran")
+```
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "home" / "work"
+    made.mkdir(parents=True)
+    return made
+
+
+@pytest.fixture
+def start(
+    terminal: Callable[..., Terminal], openai_server: OpenAIServer, clean_env: dict[str, str], folder: Path
+) -> Callable[..., Terminal]:
+    """Starts the program as a newcomer does, with nothing said of a sandbox."""
+
+    def started(**changed: str) -> Terminal:
+        env = {name: value for name, value in clean_env.items() if name != "OI_TUI_SANDBOX"} | changed
+        model = ["-m", "openai/scripted", "--api-base", openai_server.url, "--api-key", "x"]
+        return terminal([str(OI_TUI), *model], env=env, cwd=folder, columns=100, rows=30, timeout=30)
+
+    return started
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.kernel
+@pytest.mark.pty
+def test_S1_a_newcomer_trusts_a_folder_and_code_stays_in_it(
+    start: Callable[..., Terminal], openai_server: OpenAIServer, folder: Path
+) -> None:
+    openai_server.script(Turn(text=CODE), Turn(text="All done."))
+    shown = start()
+    shown.wait_for("Work in ~/work?")
+    shown.wait_for("the sandbox works")
+    wait_armed(shown, "enter choose")
+    shown.send("\r")
+    shown.wait_for("asks first · sandbox, no network")
+    shown.send("write\r")
+    shown.wait_for("Run this?")
+    wait_armed(shown)
+    shown.send("y")
+    shown.wait_for("it ran")
+    shown.wait_for("All done.")
+    assert (folder / "here").exists()
+    assert not (folder.parent / "outside").exists()
+    shown.send("\x11")
+    assert shown.wait_exit() == 0
+    assert shown.faults == []
+    again = start()
+    again.wait_for("asks first · sandbox, no network")
+    assert "Work in" not in again.screen
+
+
+@pytest.mark.pty
+def test_S20_without_bubblewrap_enter_runs_nothing_and_doing_without_is_a_choice(
+    start: Callable[..., Terminal], tmp_path: Path
+) -> None:
+    (tmp_path / "programs").mkdir()
+    shown = start(PATH=str(tmp_path / "programs"))
+    shown.wait_for("bubblewrap is not installed")
+    shown.wait_for("▸ Only talk")
+    wait_armed(shown, "enter choose")
+    shown.send("w\r")
+    shown.wait_for("asks first · no sandbox")
+
+
+@pytest.mark.pty
+def test_who_quits_at_the_question_leaves_a_usable_terminal_and_no_decision(
+    start: Callable[..., Terminal], clean_env: dict[str, str]
+) -> None:
+    shown = start()
+    shown.wait_for("Work in ~/work?")
+    shown.send("\x1b")
+    assert shown.wait_exit() == 0
+    assert shown.faults == []
+    assert not (Path(clean_env["XDG_DATA_HOME"]) / "oi-tui" / "folders.toml").exists()
