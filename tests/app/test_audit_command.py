@@ -27,6 +27,7 @@ from oi_tui.app.engine.audit.records import (
     RunBegan,
     RunEnded,
     RunWasRefused,
+    SecretsWereWithheld,
     SessionBegan,
     SessionLeft,
     SettingsWere,
@@ -91,6 +92,9 @@ IN_WORDS: dict[str, AnyRecord] = {
     "python 1 interrupted by the person": KernelWasStopped(language="python", generation=1, how="interrupting"),
     "the code asked for a password": InputWasAsked(block_id="b", request_id="r", password=True),
     "no answer: the run was stopped": InputWasAnswered(block_id="b", request_id="r", cancelled=True),
+    "withheld from the model: 3 × TOKEN, OpenAI key": SecretsWereWithheld(
+        block_id="b", count=3, names=("TOKEN", "OpenAI key")
+    ),
     "error: It broke.": NoticeWasGiven(level="error", title="It broke."),
     "the conversation was cleared": ConversationWasCleared(),
     "the line before this one has no end (7 bytes of it are there)": WriteWasInterrupted(characters=7),

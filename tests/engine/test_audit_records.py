@@ -24,6 +24,7 @@ from oi_tui.app.engine.audit.records import (
     RunBegan,
     RunEnded,
     RunWasRefused,
+    SecretsWereWithheld,
     SessionBegan,
     SessionLeft,
     Surroundings,
@@ -40,6 +41,7 @@ from oi_tui.app.engine.events import (
     NoticeAdded,
     OutputAdded,
     RerunFinished,
+    SecretsWithheld,
     SessionOpened,
     TurnEnded,
 )
@@ -272,6 +274,14 @@ async def test_secrets_are_withheld_from_the_log_and_counted(here: Path) -> None
     withheld = "[secret withheld: TOKEN]"
     assert refusal.record.reason == f"not with {withheld} nor {withheld}"
     assert refusal.withheld == 2
+
+
+def test_what_the_model_is_not_told_is_counted_by_name(here: Path) -> None:
+    seen = witness(here)
+    seen.auditor.begin("session")
+    seen.auditor.take(SecretsWithheld(block_id="b", names=("TOKEN", "a key", "TOKEN")))
+    seen.auditor.end()
+    assert records(here)[0] == SecretsWereWithheld(block_id="b", count=3, names=("TOKEN", "a key"))
 
 
 def test_what_is_about_to_run_is_on_disk_before_admit_returns(here: Path) -> None:

@@ -16,6 +16,7 @@ from oi_tui.app.engine.audit.records import (
     RunBegan,
     RunEnded,
     RunWasRefused,
+    SecretsWereWithheld,
     SessionBegan,
     SessionLeft,
     SettingsWere,
@@ -70,6 +71,8 @@ def in_words(record: AnyRecord) -> str:
             return "the code asked for a password" if record.password else "the code asked for a line"
         case InputWasAnswered():
             return "no answer: the run was stopped" if record.cancelled else "the person answered"
+        case SecretsWereWithheld():
+            return f"withheld from the model: {record.count} × {', '.join(record.names)}"
         case NoticeWasGiven():
             return f"{record.level}: {record.title}"
         case ConversationWasCleared():

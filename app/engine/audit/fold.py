@@ -16,6 +16,7 @@ from oi_tui.app.engine.audit.records import (
     NoticeWasGiven,
     RunBegan,
     RunEnded,
+    SecretsWereWithheld,
     SessionBegan,
     SettingsWere,
     Surroundings,
@@ -39,6 +40,7 @@ from oi_tui.app.engine.events import (
     OutputTailMoved,
     OutputUpdated,
     RerunFinished,
+    SecretsWithheld,
     SessionOpened,
     SettingsChanged,
     TurnEnded,
@@ -47,7 +49,7 @@ from oi_tui.app.engine.outputs import ErrorOutput, Output, StreamOutput
 from oi_tui.app.engine.values import ApprovalMode, Language
 
 NAMED = 50
-"""Files that one record names."""
+"""Files or secrets that one record names."""
 
 
 @dataclass
@@ -108,6 +110,9 @@ class Fold:
                 return ConversationWasCleared()
             case NoticeAdded(level="warning" | "error"):
                 return NoticeWasGiven(level=event.level, title=self._say(event.title))
+            case SecretsWithheld():
+                names = tuple(map(self._say, dict.fromkeys(event.names)))[:NAMED]
+                return SecretsWereWithheld(block_id=event.block_id, count=len(event.names), names=names)
             case KernelChanged():
                 return self._kernel(event)
             case CodeStarted() | CodeFinished() | DecisionRequested() | DecisionMade():

@@ -180,6 +180,15 @@ class InputWasAnswered(Record, frozen=True, kw_only=True, tag=True):
     cancelled: bool = False
 
 
+class SecretsWereWithheld(Record, frozen=True, kw_only=True, tag=True):
+    """Something of a block is not told to the model; comes again where that changes."""
+
+    block_id: str
+    count: int
+    names: tuple[str, ...] = ()
+    """Of what: variables, or kinds of keys."""
+
+
 class NoticeWasGiven(Record, frozen=True, kw_only=True, tag=True):
     """The person was warned of something, or told of an error."""
 
@@ -221,6 +230,7 @@ AnyRecord = (
     | KernelWasStopped
     | InputWasAsked
     | InputWasAnswered
+    | SecretsWereWithheld
     | NoticeWasGiven
     | ConversationWasCleared
     | WriteWasInterrupted
