@@ -1,5 +1,7 @@
 """Whatever is done to a log that was written in order is found, and what was not done is not claimed."""
 
+import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -199,3 +201,22 @@ def test_an_edited_head_is_found(tmp_path: Path) -> None:
     file = ChainFile(tmp_path / HEADS, origin(HEADS_NAME))
     file.path.write_bytes(file.path.read_bytes().replace(b'"log_seq":4', b'"log_seq":3', 1))
     assert not all(verdict.intact for verdict in verify_folder(tmp_path))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the name of a descriptor is asked of /proc")
+def test_a_head_is_written_when_all_that_it_speaks_of_is_on_disk(tmp_path: Path) -> None:
+    synced: list[tuple[str, bytes, bytes]] = []
+
+    def sync(descriptor: int) -> None:
+        name = Path(os.readlink(f"/proc/self/fd/{descriptor}")).name
+        heads = tmp_path / HEADS
+        synced.append((name, log.path.read_bytes(), heads.read_bytes() if heads.exists() else b""))
+
+    log = AuditLog(tmp_path, NAME, sync=sync)
+    log.add(notices(2))
+    assert synced == []
+    log.seal()
+    log.close()
+    assert synced == [(log.path.name, log.path.read_bytes(), b"")]
+    assert log.path.read_bytes().count(b"\n") == 2
+    assert (tmp_path / HEADS).read_bytes().count(b"\n") == 1

@@ -42,6 +42,9 @@ class State(NamedTuple):
     """The last line that was written from here, if it is not in the file any more."""
 
 
+Sync = Callable[[int], None]
+"""Returns when what was written to a descriptor is on disk."""
+
 Compose = Callable[[State], Sequence[bytes]]
 """What to add, as JSON objects that are not empty."""
 
@@ -64,9 +67,10 @@ def chained(body: bytes, before: Link) -> bytes:
 class ChainFile:
     """One file. All methods raise `AuditError` in plain words."""
 
-    def __init__(self, path: Path, first: Link, *, patience: float = PATIENCE) -> None:
+    def __init__(self, path: Path, first: Link, *, patience: float = PATIENCE, sync: Sync = os.fsync) -> None:
         """`first` is the origin that the first line names; the file is made with the first line."""
         self.path = path
+        self._sync = sync
         self._patience = patience
         self._first = first
         self._descriptor = -1
@@ -102,7 +106,7 @@ class ChainFile:
         """Return when everything is on disk, also if the power fails now."""
         try:
             if self._descriptor >= 0:
-                os.fsync(self._descriptor)
+                self._sync(self._descriptor)
         except OSError as error:
             raise self._failure(error) from error
 

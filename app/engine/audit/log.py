@@ -7,13 +7,14 @@ A chain alone does not notice that its end was cut off: the heads do. Each openi
 so that the heads cannot be cut off either without that being seen in the logs of other sessions.
 """
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from oi_tui.app.engine.audit.chain import ChainFile, Link, State, origin
+from oi_tui.app.engine.audit.chain import ChainFile, Link, State, Sync, origin
 from oi_tui.app.engine.audit.records import (
     Body,
     Head,
@@ -34,12 +35,14 @@ Made = TypeVar("Made", Body, Tear)
 class AuditLog:
     """Open for adding. All methods raise `AuditError`, after which they may be tried again."""
 
-    def __init__(self, folder: Path, session_id: str, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, folder: Path, session_id: str, clock: Callable[[], float] = time.time, sync: Sync = os.fsync
+    ) -> None:
         self._session = session_id
         self._clock = clock
         self.path = log_path(folder, session_id, clock())
-        self._file = ChainFile(self.path, origin(session_id))
-        self._heads = ChainFile(folder / HEADS, origin(HEADS_NAME))
+        self._file = ChainFile(self.path, origin(session_id), sync=sync)
+        self._heads = ChainFile(folder / HEADS, origin(HEADS_NAME), sync=sync)
         self._last = origin(session_id)
 
     def newest_head(self) -> Link:
