@@ -19,10 +19,14 @@ class Preview(Vertical):
     DEFAULT_CSS = """
     Preview {
         width: 1fr; height: 1fr; background: $background;
-        & > #preview-head { height: auto; max-height: 2; padding: 0 1; background: $surface; }
+        & > #preview-head {
+            height: 2; padding: 0 1; background: $surface; text-wrap: nowrap; text-overflow: ellipsis;
+        }
         & > #preview-words { height: 1fr; padding: 1 2; color: $dim; }
         & > #preview-blocks { margin-top: 1; }
-        & > #preview-more { height: 1; padding: 0 1; color: $dim; background: $surface; text-overflow: ellipsis; }
+        & > #preview-more {
+            height: 1; padding: 0 1; color: $dim; background: $surface; text-wrap: nowrap; text-overflow: ellipsis;
+        }
     }
     """
 
