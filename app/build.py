@@ -1,6 +1,7 @@
 """The composition root: the only place that constructs things from settings. Imports the engine's services."""
 
 import os
+import time
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -13,6 +14,8 @@ from oi_tui.app.engine.local.weights import Weights
 from oi_tui.app.engine.models.source import Models
 from oi_tui.app.engine.outbox import Send
 from oi_tui.app.engine.protocol import Configure
+from oi_tui.app.engine.recording.form import VERSION, Header, Tape
+from oi_tui.app.engine.recording.tapping import TappedEngine, TappedKernels, TappedModels, tapped_send
 from oi_tui.app.engine.redaction import Redactor, secrets_in
 from oi_tui.app.engine.rule_files import load_policy
 from oi_tui.app.engine.sandbox.choice import chosen_profile
@@ -27,8 +30,10 @@ def open_store() -> Store:
     return Store(paths.private_dir(paths.data_dir()) / "sessions.db")
 
 
-def make_engine(setup: Configure, send: Send, environ: Mapping[str, str] = os.environ) -> Engine:
-    """One engine for one front end."""
+def make_engine(
+    setup: Configure, send: Send, environ: Mapping[str, str] = os.environ, *, tape: Tape | None = None
+) -> Engine:
+    """One engine for one front end; a tape gets what models and kernels say."""
     settings = setup.settings
     policy = load_policy(
         settings,
@@ -47,7 +52,7 @@ def make_engine(setup: Configure, send: Send, environ: Mapping[str, str] = os.en
         preload=lambda: preloads(settings.kernel, models),
         sandbox=profile,
     )
-    redactor = Redactor(secrets_in(environ) | {"API key": setup.api_key or ""})
+    redactor = redactor_of(setup, environ)
     witness = make_witness(
         profile,
         policy,
@@ -59,8 +64,8 @@ def make_engine(setup: Configure, send: Send, environ: Mapping[str, str] = os.en
     )
     return Engine(
         setup,
-        models=models,
-        kernels=kernels,
+        models=models if tape is None else TappedModels(models, tape),
+        kernels=kernels if tape is None else TappedKernels(kernels, tape),
         store=store,
         send=send,
         policy=policy,
@@ -80,6 +85,24 @@ def preloads(settings: KernelSection, models: Models) -> bool:
             return models.embedded
 
 
-def local_client(setup: Configure) -> LocalClient:
-    """An engine in this process."""
-    return LocalClient(lambda send: make_engine(setup, send))
+def local_client(setup: Configure, record: Path | None = None) -> LocalClient:
+    """An engine in this process; all that goes in and out is recorded to a file, which is new (else StoreError)."""
+    if record is None:
+        return LocalClient(lambda send: make_engine(setup, send))
+    loop = setup.settings.loop
+    header = Header(
+        format="oi-tui/recording",
+        version=VERSION,
+        created=time.time(),
+        program=f"oi-tui {version('oi-tui')}",
+        cwd=setup.cwd,
+        approve=loop.approve,
+        max_steps=loop.max_steps,
+    )
+    tape = Tape(record, header, redactor_of(setup, os.environ), time.monotonic)
+    return LocalClient(lambda send: TappedEngine(make_engine(setup, tapped_send(send, tape), tape=tape), tape))
+
+
+def redactor_of(setup: Configure, environ: Mapping[str, str]) -> Redactor:
+    """What knows the secrets of this environment, and the key in use."""
+    return Redactor(secrets_in(environ) | {"API key": setup.api_key or ""})

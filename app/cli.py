@@ -24,6 +24,7 @@ from oi_tui.app.engine.text import safe_text
 from oi_tui.app.flags import Flags, common, words
 from oi_tui.app.subcommands.audit import audit
 from oi_tui.app.subcommands.models import models
+from oi_tui.app.subcommands.replay import replay
 from oi_tui.app.subcommands.sessions import sessions
 from oi_tui.app.subcommands.trust import trust
 
@@ -181,8 +182,16 @@ def _session_id(go_on: bool, resume: str | None, cwd: str) -> str | None:
 @click.option("--json", "as_json", is_flag=True, help="Print LMC chunks, one JSON object a line.")
 @click.option("--accept-download", is_flag=True, help="Download the embedded model if there is no other.")
 @click.option("--resume", type=words, metavar="ID|WORDS", help="Go on with a stored session.")
+@click.option(
+    "--record",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Record everything, for `oi-tui replay FILE`.",
+)
 @common
-def run(flags: Flags, task: tuple[str, ...], as_json: bool, accept_download: bool, resume: str | None) -> None:
+def run(
+    flags: Flags, task: tuple[str, ...], as_json: bool, accept_download: bool, resume: str | None, record: Path | None
+) -> None:
     """Do TASK without a screen: the answer on stdout, what happens on stderr. Standard input is data."""
     # The engine's world, and nothing of the screen's.
     from oi_tui.app.build import local_client
@@ -202,7 +211,7 @@ def run(flags: Flags, task: tuple[str, ...], as_json: bool, accept_download: boo
     prompt, setup = (text, place.setup) if data is None else _with_data(text, data, place.setup)
 
     async def whole() -> int:
-        client = local_client(setup)
+        client = local_client(setup, record)
         front = Headless(client, out=sys.stdout, err=sys.stderr, asker=asker, as_json=as_json, accept_download=accept)
         try:
             return await front.run(prompt, session_id=session_id)
@@ -294,6 +303,7 @@ def engine(fd: int) -> None:
 
 program.add_command(audit)
 program.add_command(models)
+program.add_command(replay)
 program.add_command(sessions)
 program.add_command(trust)
 

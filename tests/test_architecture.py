@@ -44,7 +44,10 @@ RUN_INSIDE_THE_KERNEL = {f"app/engine/kernels/in_kernel{part}.py" for part in ("
 """What another interpreter runs, beside the person's code: it imports inside functions to leave no name behind."""
 
 
-WORLDS_APART = {"app/cli.py", *(f"app/subcommands/{name}.py" for name in ("audit", "models", "sessions", "trust"))}
+WORLDS_APART = {
+    "app/cli.py",
+    *(f"app/subcommands/{name}.py" for name in ("audit", "models", "replay", "sessions", "trust")),
+}
 """Modules that may import ours inside functions: each command has a world of its own, and the screen must not wait
 for (nor hold) the engine's."""
 

@@ -35,13 +35,13 @@ class ChatRequest(Value, frozen=True, kw_only=True):
     """What can be run here: offered as the tool `execute(language, code)` where the model takes tools."""
 
 
-class TextDelta(Value, frozen=True, kw_only=True):
+class TextDelta(Value, frozen=True, kw_only=True, tag=True):
     """A piece of the answer."""
 
     text: str
 
 
-class ToolDelta(Value, frozen=True, kw_only=True):
+class ToolDelta(Value, frozen=True, kw_only=True, tag=True):
     """A piece of native call number `index` (0, 1, ... in the order of the answer); id and name come with its first."""
 
     index: int
@@ -50,14 +50,14 @@ class ToolDelta(Value, frozen=True, kw_only=True):
     arguments: str = ""
 
 
-class Retrying(Value, frozen=True, kw_only=True):
+class Retrying(Value, frozen=True, kw_only=True, tag=True):
     """The request failed for a reason that may pass, before anything arrived; it is sent again after `delay` s."""
 
     delay: float
     why: str
 
 
-class AnswerUsage(Value, frozen=True, kw_only=True):
+class AnswerUsage(Value, frozen=True, kw_only=True, tag=True):
     """Tokens and money of this request; comes at most once, at the end."""
 
     input_tokens: int
@@ -66,7 +66,7 @@ class AnswerUsage(Value, frozen=True, kw_only=True):
     estimated: bool = False
 
 
-class AnswerEnded(Value, frozen=True, kw_only=True):
+class AnswerEnded(Value, frozen=True, kw_only=True, tag=True):
     """Last value of an answer that came to its end; `length` means that the token limit cut it."""
 
     reason: Literal["stop", "length", "tool_calls"] = "stop"

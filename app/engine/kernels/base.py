@@ -12,63 +12,63 @@ InterruptMeans = Literal["signal", "second_signal", "request", "kill", "restart"
 runs in the foreground of a shell. After `restart` the kernel's state is lost; `ignored`: none did."""
 
 
-class OutputArrived(Value, frozen=True, kw_only=True):
+class OutputArrived(Value, frozen=True, kw_only=True, tag=True):
     """The run put something out."""
 
     output: Output
 
 
-class DisplayUpdated(Value, frozen=True, kw_only=True):
+class DisplayUpdated(Value, frozen=True, kw_only=True, tag=True):
     """An earlier display, perhaps of an earlier run, changed."""
 
     display_id: str
     output: Output
 
 
-class OutputCleared(Value, frozen=True, kw_only=True):
+class OutputCleared(Value, frozen=True, kw_only=True, tag=True):
     """`clear_output`; a `wait=True` has already been waited for."""
 
 
-class TailMoved(Value, frozen=True, kw_only=True):
+class TailMoved(Value, frozen=True, kw_only=True, tag=True):
     """A stream goes on beyond the cap: its end now. No more of its text arrives, unless the output is cleared."""
 
     name: StreamName
     tail: Tail
 
 
-class OutputFiled(Value, frozen=True, kw_only=True):
+class OutputFiled(Value, frozen=True, kw_only=True, tag=True):
     """All text of the run goes to this file from now on, or not any more."""
 
     whole: WholeOutput
 
 
-class OutputCapped(Value, frozen=True, kw_only=True):
+class OutputCapped(Value, frozen=True, kw_only=True, tag=True):
     """`characters` of output are neither shown nor in a file."""
 
     characters: int
 
 
-class LineReached(Value, frozen=True, kw_only=True):
+class LineReached(Value, frozen=True, kw_only=True, tag=True):
     """The run is at this line (1-based) of its source."""
 
     line: int
 
 
-class InputWanted(Value, frozen=True, kw_only=True):
+class InputWanted(Value, frozen=True, kw_only=True, tag=True):
     """The run waits for a line: call `Kernel.answer`, or interrupt."""
 
     prompt: str
     password: bool = False
 
 
-class SignsChanged(Value, frozen=True, kw_only=True):
+class SignsChanged(Value, frozen=True, kw_only=True, tag=True):
     """The process that runs this does not respond, or (`responds`) there is something else to know while it runs."""
 
     text: str
     responds: bool = False
 
 
-class RunFinished(Value, frozen=True, kw_only=True):
+class RunFinished(Value, frozen=True, kw_only=True, tag=True):
     """Last value of every run. `detail` says in plain words what happened to a kernel that died."""
 
     status: ExecutionStatus

@@ -239,6 +239,10 @@ def _status(pid: int) -> str:
         return ""
 
 
+_NAMED = frozenset(signal.Signals)
+"""Real-time signals but the first and the last are valid, and have no name."""
+
+
 def cause_of_end(returncode: int, memory_ran_out: bool | None = None) -> str:
     """How a process ended, as the end of a sentence: "it ..."."""
     # A negative code is a signal; shells and containers say the same with 128 + signal.
@@ -254,7 +258,9 @@ def cause_of_end(returncode: int, memory_ran_out: bool | None = None) -> str:
             return f"crashed with an invalid memory access (signal {number})"
         case signal.SIGABRT:
             return f"aborted (signal {number})"
-        case _ if number in signal.valid_signals():
+        case _ if number in _NAMED:
             return f"was ended by signal {number} ({signal.Signals(number).name})"
+        case _ if returncode < 0:
+            return f"was ended by signal {number}"
         case _:
             return f"ended with exit code {returncode}"

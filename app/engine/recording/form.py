@@ -1,0 +1,200 @@
+"""The file: JSON lines, the first of which says what it is; each other one says when something happened, and what.
+
+What goes in: the person's words and decisions, the deltas of the model, the events of the kernels. What comes out: the
+events of the session, in the batches in which a front end got them. Secrets that are known are withheld, and what was
+typed where a password was asked for is not in it.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from oi_tui.app.engine.chat import Delta
+from oi_tui.app.engine.errors import ModelErrorKind, StoreError
+from oi_tui.app.engine.events import AnyEvent
+from oi_tui.app.engine.kernels.base import RunEvent
+from oi_tui.app.engine.redaction import Redactor
+from oi_tui.app.engine.values import ApprovalMode, Language, Value
+from oi_tui.app.engine.verbs import AnyVerb
+
+VERSION = 1
+
+LARGEST = 1_000_000_000
+"""Bytes of a recording that is read."""
+
+
+class Header(Value, frozen=True, kw_only=True):
+    """The first line."""
+
+    format: Literal["oi-tui/recording"]
+    version: int
+    created: float
+    """Unix time in seconds."""
+    program: str = ""
+    cwd: str = ""
+    approve: ApprovalMode = "ask"
+    max_steps: int = 20
+
+
+class Asked(Value, frozen=True, kw_only=True, tag=True):
+    """The person asked for something, decided or answered."""
+
+    verb: AnyVerb
+
+
+class ModelBegan(Value, frozen=True, kw_only=True, tag=True):
+    """The model was asked."""
+
+
+class ModelSaid(Value, frozen=True, kw_only=True, tag=True):
+    """A piece of its answer."""
+
+    delta: Delta
+
+
+class ModelFailed(Value, frozen=True, kw_only=True, tag=True):
+    """It raised instead."""
+
+    kind: ModelErrorKind
+    title: str
+    hint: str = ""
+    details: str = ""
+
+
+class KernelBegan(Value, frozen=True, kw_only=True, tag=True):
+    """A kernel was given a source."""
+
+    language: Language
+    source: str
+
+
+class KernelSaid(Value, frozen=True, kw_only=True, tag=True):
+    """Something came of it."""
+
+    event: RunEvent
+    late: bool = False
+    """After its end."""
+
+
+class KernelFailed(Value, frozen=True, kw_only=True, tag=True):
+    """It could not run anything."""
+
+    title: str
+    hint: str = ""
+    details: str = ""
+
+
+class Told(Value, frozen=True, kw_only=True, tag=True):
+    """A front end was told of these."""
+
+    events: tuple[AnyEvent, ...]
+    replay: bool = False
+
+
+Happening = Asked | ModelBegan | ModelSaid | ModelFailed | KernelBegan | KernelSaid | KernelFailed | Told
+
+
+class Line(Value, frozen=True, kw_only=True):
+    """One line but the first."""
+
+    at: float
+    """Seconds since the recording began."""
+    what: Happening
+
+
+_encoder = msgspec.json.Encoder()
+
+
+class Tape:
+    """A recording that is being written. What cannot be written ends it, and nothing else: `trouble` says why."""
+
+    def __init__(self, path: Path, header: Header, redactor: Redactor, clock: Callable[[], float]) -> None:
+        """StoreError if the file is there already, or cannot be made."""
+        self._redactor = redactor
+        self._clock = clock
+        self._begun = clock()
+        self.trouble = ""
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise StoreError(f"{path} cannot be recorded to: {error.strerror}.", hint="Name a new file.") from error
+        self._file = open(descriptor, "wb")  # noqa: SIM115 # closed by `close`
+        self._write(msgspec.to_builtins(header))
+
+    def put(self, what: Happening) -> None:
+        """It happened now."""
+        self._write(msgspec.to_builtins(Line(at=round(self._clock() - self._begun, 4), what=what)))
+
+    def close(self) -> None:
+        """Idempotent."""
+        self._file.close()
+
+    def _write(self, line: Any) -> None:
+        if self.trouble or self._file.closed:
+            return
+        try:
+            self._file.write(_encoder.encode(self._redacted(line)) + b"\n")
+            self._file.flush()
+        except OSError as error:
+            self.trouble = f"The recording ends here: {error.strerror}."
+
+    def _redacted(self, value: Any) -> Any:
+        match value:
+            case str():
+                text = self._redactor.redact(value).text
+                return text.encode(errors="backslashreplace").decode()
+            case dict():
+                return {key: self._redacted(content) for key, content in value.items()}
+            case list() | tuple():
+                return [self._redacted(content) for content in value]
+            case _:
+                return value
+
+
+class Recording(Value, frozen=True, kw_only=True):
+    """A recording that was read."""
+
+    header: Header
+    lines: tuple[Line, ...]
+
+    def told(self) -> Iterator[tuple[float, Told]]:
+        """What a front end was told, and when."""
+        for line in self.lines:
+            if isinstance(line.what, Told):
+                yield line.at, line.what
+
+
+def read_recording(path: Path) -> Recording:
+    """StoreError, with the number of the line, if it is no recording; a last line that was cut off is left out."""
+    try:
+        if path.stat().st_size > LARGEST:
+            raise StoreError(f"{path} is larger than {LARGEST:,} bytes.")
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}.") from error
+    header = _header(lines[0], path)
+    return Recording(header=header, lines=tuple(_lines(lines[1:-1], path)))
+
+
+def _header(line: bytes, path: Path) -> Header:
+    try:
+        header = msgspec.json.decode(line, type=Header)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise StoreError(
+            f"{path} is no recording.", hint="`oi-tui run --record FILE` makes one.", details=str(error)
+        ) from error
+    if header.version > VERSION:
+        raise StoreError(f"{path} was made by a newer oi-tui.", hint="Update oi-tui.")
+    return header
+
+
+def _lines(lines: Iterable[bytes], path: Path) -> Iterator[Line]:
+    decoder = msgspec.json.Decoder(Line)
+    for number, line in enumerate(lines, 2):
+        try:
+            yield decoder.decode(line)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise StoreError(f"{path}, line {number}: this is no line of a recording.", details=str(error)) from error

@@ -1,0 +1,52 @@
+"""`oi-tui replay`: a recording played on the screen, or its code run again and compared."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from oi_tui.app.engine.errors import SettingsError
+from oi_tui.app.engine.text import safe_text
+from oi_tui.app.flags import Flags, common
+
+
+@click.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--speed", type=click.FloatRange(min=0.01), default=1.0, metavar="X", help="Times faster than it was.")
+@click.option("--instant", is_flag=True, help="All at once.")
+@click.option("--verify", is_flag=True, help="Run its code again, in fresh kernels, and report what differs.")
+@common
+def replay(flags: Flags, file: Path, speed: float, instant: bool, verify: bool) -> None:
+    """Play a recording made by `oi-tui run --record FILE`: no model is asked, and without --verify nothing runs."""
+    from oi_tui.app.engine.recording.form import read_recording
+
+    recording = read_recording(file)
+    if verify:
+        from oi_tui.app.verification import Verification
+
+        place = flags.workplace(can_ask=False)
+        verification = Verification(recording, place.setup)
+        count = len(verification.blocks)
+        if not count:
+            click.echo("Nothing ran in this recording.")
+            return
+        what = f"{count} {'piece' if count == 1 else 'pieces'} of code of {file} in {place.folder}"
+        if not flags.yes and not (sys.stdin.isatty() and click.confirm(safe_text(f"Run {what}?"), err=True)):
+            raise SettingsError("Nothing was run.", hint="To run it without a question: --yes.")
+        sys.exit(asyncio.run(verification.run(click.echo)))
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM", "dumb") in ("dumb", "unknown"):
+        raise SettingsError("Playing needs a terminal.", hint="--verify does without.")
+    # The app's world.
+    from oi_tui.app.client import EngineClient
+    from oi_tui.app.replay import ReplayClient
+    from oi_tui.app.tui import OiTui
+
+    async def connect() -> EngineClient:
+        return ReplayClient(recording, speed=None if instant else speed)
+
+    settings = flags.settings().settings
+    tui = OiTui(connect, settings)
+    tui.run(mouse=settings.screen.mouse)
+    sys.exit(tui.return_code or 0)
