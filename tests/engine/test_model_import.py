@@ -76,3 +76,14 @@ def test_the_env_file_of_the_working_directory_is_not_loaded(tmp_path: Path) -> 
 def test_a_first_answer_prints_nothing(tmp_path: Path, openai_server: OpenAIServer) -> None:
     done = run(FIRST_ANSWER, openai_server.url, cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_an_engine_that_is_closed_while_the_library_is_still_being_imported_has_nothing_to_close() -> None:
+    program = (
+        "import asyncio, sys, types\n"
+        "from oi_tui.app.engine.models.model import close_connections\n"
+        "sys.modules['litellm'] = types.ModuleType('litellm')  # what another thread has begun\n"
+        "asyncio.run(close_connections())\n"
+    )
+    finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (finished.returncode, finished.stderr) == (0, "")

@@ -256,8 +256,10 @@ def _prepare() -> None:
 
 async def close_connections() -> None:
     """Close what LiteLLM keeps open for further requests; before the event loop ends."""
-    if (litellm := sys.modules.get("litellm")) is not None:
-        await litellm.close_litellm_async_clients()
+    # Another thread may be in the middle of its import: nothing was asked then, and nothing is open.
+    close = getattr(sys.modules.get("litellm"), "close_litellm_async_clients", None)
+    if close is not None:
+        await close()
 
 
 def _ended(stream: Any) -> bool:

@@ -1,0 +1,126 @@
+"""Recordings of real runs: made by the program, played by it, verified, and done again by the loop of today."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock
+from oi_tui.app.engine.recording.form import read_recording
+from oi_tui.app.engine.recording.replaying import events_of, resimulated
+from oi_tui.app.engine.transcript import Transcript
+from support.openai_server import OpenAIServer
+from support.terminal import Terminal
+
+pytestmark = pytest.mark.kernel
+
+RECORDINGS = sorted((Path(__file__).parent.parent / "recordings").glob("*.jsonl"))
+ANSWERS = (
+    "I will compute.\n\n```python\ntotal = sum(range(10))\nprint('total', total)\n```\n",
+    "And look.\n\n```bash\necho from the shell; exit 3\n```\n",
+    "The total is 45.",
+)
+
+
+@pytest.fixture
+def recording(
+    command: list[str], clean_env: dict[str, str], openai_server: OpenAIServer, folder: Path, tmp_path: Path
+) -> Path:
+    """Made by the program: two runs, an answer."""
+    openai_server.script(*ANSWERS)
+    path = tmp_path / "run.jsonl"
+    task = [*command, "run", "--yes", "--record", str(path), "add the numbers below ten"]
+    finished = subprocess.run(
+        task, env=clean_env, cwd=folder, capture_output=True, text=True, timeout=90, stdin=subprocess.DEVNULL
+    )
+    assert finished.returncode == 0, finished.stderr
+    return path
+
+
+def replay(command: list[str], env: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [command[0], "replay", *arguments],
+        env=env, capture_output=True, text=True, timeout=90, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def test_a_recording_is_verified_by_running_its_code_again(
+    recording: Path, command: list[str], clean_env: dict[str, str], folder: Path
+) -> None:
+    asked = replay(command, clean_env, "--verify", "--cwd", str(folder), str(recording))
+    assert asked.returncode == 2
+    assert "--yes" in asked.stderr
+    same = replay(command, clean_env, "--verify", "--yes", "--cwd", str(folder), str(recording))
+    assert (same.returncode, same.stderr) == (0, "")
+    assert same.stdout.splitlines()[-1] == "Rebuilt 2 of 2 runs: 2 the same."
+    recording.write_text(recording.read_text(encoding="utf-8").replace("total 45\\n", "total 44\\n"), encoding="utf-8")
+    other = replay(command, clean_env, "--verify", "--yes", "--cwd", str(folder), str(recording))
+    assert other.returncode == 1
+    assert "-total 44" in other.stdout
+    assert "+total 45" in other.stdout
+    listed = subprocess.run(
+        [command[0], "sessions", "--json"], env=clean_env, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert len(json.loads(listed.stdout)) == 1  # what verifying takes is gone again
+
+
+@pytest.mark.pty
+def test_a_recording_is_played_without_a_model_and_without_a_kernel(
+    recording: Path,
+    command: list[str],
+    clean_env: dict[str, str],
+    folder: Path,
+    openai_server: OpenAIServer,
+    terminal: Callable[..., Terminal],
+) -> None:
+    before = len(openai_server.requests)
+    arguments = [command[0], "replay", "--instant", str(recording)]
+    shown = terminal(arguments, env=clean_env, cwd=folder, columns=100, rows=30, timeout=30)
+    shown.wait_for("ends here")
+    assert "total 45" in shown.screen
+    assert "The total is 45." in shown.screen
+    shown.send("and now?\r")
+    shown.wait_for("This is a recording")
+    assert len(openai_server.requests) == before
+    shown.send("\x11")
+    assert shown.wait_exit() == 0
+
+
+def comparable(blocks: list[Block]) -> list[Block]:
+    """Without what is another each time, and without what only an engine says around the loop."""
+    same = []
+    for block in blocks:
+        if isinstance(block, NoticeBlock):
+            continue
+        changes = {"id": ""} | ({"duration": None, "call_id": None} if isinstance(block, CodeBlock) else {})
+        same.append(msgspec.structs.replace(block, **changes))
+    return same
+
+
+async def done_again(path: Path) -> tuple[list[Block], list[Block]]:
+    """What the recording tells of, and what the loop makes of it today."""
+    recording = read_recording(path)
+    then, now = Transcript(), Transcript()
+    for event in events_of(recording):
+        then.apply(event)
+    for event in await resimulated(recording):
+        now.apply(event)
+    return comparable(then.blocks), comparable(now.blocks)
+
+
+async def test_the_loop_does_again_what_was_recorded_a_moment_ago(recording: Path) -> None:
+    then, now = await done_again(recording)
+    assert now == then
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+async def test_the_loop_does_again_what_was_recorded_on_another_day(path: Path) -> None:
+    then, now = await done_again(path)
+    assert now == then
+
+
+def test_there_are_recordings_of_other_days() -> None:
+    assert len(RECORDINGS) >= 3
