@@ -12,7 +12,7 @@ from oi_tui.app.engine.blocks import CodeBlock
 from oi_tui.app.engine.coalesce import coalesce
 from oi_tui.app.engine.events import AnyEvent, CodeFinished, CodeStarted, OutputTailMoved
 from oi_tui.app.engine.kernels.shell import ShellKernel
-from oi_tui.app.engine.loop.execution import Execution
+from oi_tui.app.engine.loop.execution import Execution, unwatched
 from oi_tui.app.engine.mime import report
 from oi_tui.app.engine.outputs import StreamOutput
 from oi_tui.app.engine.transcript import Transcript
@@ -29,7 +29,7 @@ async def run(kernel: ShellKernel, source: str) -> tuple[CodeBlock, list[AnyEven
         CodeStarted(block_id="c", language="shell"),
         CodeFinished(block_id="c", language="shell", source=source),
     ]
-    execution = Execution(block, kernel, lambda _event: None, can_ask=False, clock=time.monotonic)
+    execution = Execution(block, kernel, lambda _event: None, unwatched, can_ask=False, clock=time.monotonic)
     async with asyncio.timeout(60), aclosing(execution.events()) as happened:
         async for event in happened:
             events.append(event)
