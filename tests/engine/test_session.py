@@ -495,6 +495,42 @@ async def test_R4_a_run_that_wants_input_asks_and_the_answer_is_no_event_and_goe
     assert not await session.answer("late", "x")
 
 
+class Overtaken(FakeKernel):
+    """Its question arrives before what was printed: they take different ways."""
+
+    async def run(self, source, *, afterwards=None):
+        given = asyncio.Event()
+        self.given = given
+        yield InputWanted(prompt="name? ")
+        yield printed("before\n")
+        await given.wait()
+        yield printed("after\n")
+        yield RunFinished(status="ok")
+
+    async def answer(self, text):
+        await super().answer(text)
+        self.given.set()
+
+
+async def test_R4_output_that_comes_after_the_question_does_not_take_it_away() -> None:
+    kernel = Overtaken()
+    session = make(FakeModel(ADD, "Done."), kernel)
+    asked: list[str] = []
+    tasks: list[asyncio.Task[bool]] = []
+
+    def answer(event: AnyEvent) -> None:
+        if isinstance(event, InputRequested):
+            asked.append(event.request_id)
+        if isinstance(event, OutputAdded) and not tasks:
+            tasks.extend(asyncio.create_task(session.answer(asked[0], word)) for word in ("first", "second"))
+
+    async with asyncio.timeout(10):
+        events = await play(session.run("ask me"), answer)
+    assert [await task for task in tasks] == [True, False]
+    assert kernel.answers == ["first"]
+    assert [answered.cancelled for answered in of(InputAnswered, events)] == [False]
+
+
 async def test_input_with_nobody_to_answer_interrupts_the_run() -> None:
     kernel = FakeKernel({"1+1": [InputWanted(prompt="name? "), printed("hi\n"), RunFinished(status="ok")]})
     events = await play(make(FakeModel(ADD, "Done."), kernel, can_ask=False).run("ask me"))

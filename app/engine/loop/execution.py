@@ -85,6 +85,7 @@ class Execution:
         self._clock = clock
         self._aside = aside
         self._input: InputRequested | None = None
+        self._answered = False
         self._stopping: asyncio.Task[InterruptMeans] | None = None
         self._over = asyncio.Event()
         self._forced = asyncio.Event()
@@ -179,8 +180,10 @@ class Execution:
             case SignsChanged():
                 yield self._tell_signs(event)
                 return
-            case _:
+            case _ if self._answered:  # what was printed before the question may come after it, by another channel
                 yield from self._close_input(cancelled=False)
+            case _:
+                pass
         match event:
             case OutputArrived():
                 yield OutputAdded(block_id=block_id, output=event.output)
@@ -209,6 +212,7 @@ class Execution:
         if not self.can_ask:
             self.interrupt(force=True)
             return _notice("warning", "The code asked for input, and there is nobody to answer: it was interrupted.")
+        self._answered = False
         self._input = InputRequested(
             request_id=new_id(), block_id=self.block.id, prompt=event.prompt, password=event.password
         )
@@ -221,8 +225,9 @@ class Execution:
 
     async def answer(self, request_id: str, text: str) -> bool:
         """Give the line that was asked for; False if this id is not waiting."""
-        if self._input is None or self._input.request_id != request_id:
+        if self._input is None or self._input.request_id != request_id or self._answered:
             return False
+        self._answered = True
         await self.kernel.answer(text)
         return True
 
