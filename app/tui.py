@@ -28,6 +28,7 @@ from oi_tui.app.engine.paths import log_dir, private_dir
 from oi_tui.app.engine.settings import Settings
 from oi_tui.app.engine.text import safe_text
 from oi_tui.app.engine.verbs import Submit
+from oi_tui.app.guarded_driver import GuardedDriver
 from oi_tui.app.probing_driver import ProbingDriver, TerminalKnown
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.chat import ChatScreen
@@ -60,7 +61,7 @@ class OiTui(App[None]):
         workplace: Workplace | None = None,
     ) -> None:
         """With a `workplace`, no engine is started before something was decided about the folder."""
-        super().__init__(driver_class=ProbingDriver if settings.screen.images == "auto" else None)
+        super().__init__(driver_class=ProbingDriver if settings.screen.images == "auto" else GuardedDriver)
         self._images = settings.screen.images
         self._known = Known()
         palette, self._complaint = choose_palette(settings.screen.theme)
@@ -83,7 +84,7 @@ class OiTui(App[None]):
             signal.signal(number, self._on_signal)
         self.app_resume_signal.subscribe(self, self._repaint)
         if self._complaint:
-            self.notify(self._complaint, severity="warning", markup=False)
+            self.notify(safe_text(self._complaint), severity="warning", markup=False)
 
     async def _start_engine(self) -> EngineClient:
         """What was decided about the folder is asked for first: nothing of it is read, and nothing runs, before."""

@@ -1,0 +1,81 @@
+"""Textual's driver, with pastes that are text and nothing else.
+
+Textual's parser takes an escape character within a bracketed paste for the beginning of a key, and what it cannot
+read for keys that were pressed one after the other: a pasted text could answer a question. So no escape character
+reaches it from within a paste.
+"""
+
+import os
+import re
+import select
+from codecs import getincrementaldecoder
+from contextlib import suppress
+
+from textual._parser import ParseEOF, ParseError
+from textual._xterm_parser import XTermParser
+from textual.drivers.linux_driver import LinuxDriver
+
+_TICK = 0.1
+"""Seconds after which a key that could begin more is taken as it is; Textual's own."""
+
+_START, _END = "\x1b[200~", "\x1b[201~"
+_BEGINNING = re.compile(r"\x1b(?:\[(?:2(?:0(?:[01])?)?)?)?\Z")
+
+
+class Pastes:
+    """Keys as they come, without the escape characters in what is pasted between them."""
+
+    def __init__(self) -> None:
+        self._pasting = False
+        self._held = ""
+        """In a paste, what may be the beginning of its end."""
+        self._passed = ""
+        """Outside of one, what may be the beginning of the next; keys are never kept back."""
+
+    def feed(self, text: str) -> str:
+        """What a parser of keys may read."""
+        text, self._held = self._held + text, ""
+        parts: list[str] = []
+        while text:
+            if not self._pasting:
+                known = len(self._passed)
+                window = self._passed + text
+                start = window.find(_START)
+                self._pasting = start >= 0
+                end = start + len(_START) if self._pasting else len(window)
+                self._passed = "" if self._pasting else window[1 - len(_START) :]
+                parts.append(window[known:end])
+                text = window[end:]
+                continue
+            inside, found, rest = text.partition(_END)
+            if not found and (beginning := _BEGINNING.search(inside)):
+                inside, self._held = inside[: beginning.start()], beginning.group()
+            parts += [inside.replace("\x1b", ""), found]
+            self._pasting, text = not found, rest
+        return "".join(parts)
+
+
+class GuardedDriver(LinuxDriver):
+    """Reads keys as Textual does, except for pastes."""
+
+    def run_input_thread(self) -> None:
+        """Read keys until the app leaves."""
+        parser = XTermParser(self._debug)
+        decode = getincrementaldecoder("utf-8")("replace").decode
+        pastes = Pastes()
+        while not self.exit_event.is_set():
+            ready, _, _ = select.select([self.fileno], [], [], _TICK)
+            text = self.keys_of(decode(os.read(self.fileno, 4096))) if ready else self.late_keys()
+            text = pastes.feed(text)
+            for message in (*(parser.feed(text) if text else ()), *parser.tick()):
+                self.process_message(message)
+        with suppress(ParseEOF, ParseError):  # a key that was cut off by leaving
+            tuple(parser.feed(""))
+
+    def keys_of(self, text: str) -> str:
+        """The keys in what the terminal sent."""
+        return text
+
+    def late_keys(self) -> str:
+        """Keys that were kept back and, since nothing followed, are keys."""
+        return ""
