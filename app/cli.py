@@ -315,7 +315,9 @@ def main() -> NoReturn:
     try:
         sys.exit(program(prog_name="oi-tui", standalone_mode=False))
     except click.ClickException as error:
-        error.show()
+        said = io.StringIO()
+        error.show(said)
+        click.echo(safe_text(said.getvalue()), err=True, nl=False)  # it repeats what was given, such as a file's name
         sys.exit(error.exit_code)
     except OiTuiError as error:
         click.echo(f"✗ {safe_text(error.title)}", err=True)

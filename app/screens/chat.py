@@ -236,7 +236,7 @@ class ChatScreen(Screen[None]):
         try:
             self.bridge.send(row.verb(typed.argument))
         except WrongArgument as wrong:
-            self.notify(str(wrong), severity="warning", markup=False)
+            self.notify(safe_text(str(wrong)), severity="warning", markup=False)
 
     def on_welcome_chosen(self, event: Welcome.Chosen) -> None:
         """An example to begin with; the person sends it."""
@@ -310,7 +310,7 @@ class ChatScreen(Screen[None]):
         try:
             area.fill(edit_text(self.app, area.full_text, self._settings.screen.editor))
         except EditorFailed as failed:
-            self.notify(str(failed), severity="error", markup=False)
+            self.notify(safe_text(str(failed)), severity="error", markup=False)
 
     # -- inside ------------------------------------------------------------------------------------------------
 

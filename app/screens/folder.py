@@ -76,10 +76,10 @@ class FolderScreen(Screen[Choice | None]):
         """From what it is about to what can be done."""
         with Vertical(id="folder-page"):
             yield Static(title(self._place, again=self._again), id="folder-title", markup=False)
-            yield Static(introduction(self._place, again=self._again), id="folder-intro")
-            yield Static(id="folder-trial")
+            yield Static(introduction(self._place, again=self._again), id="folder-intro", markup=False)
+            yield Static(id="folder-trial", markup=False)
             with VerticalScroll(id="folder-found", can_focus=False):
-                yield Static(id="folder-findings")
+                yield Static(id="folder-findings", markup=False)
             yield Static(id="folder-error", markup=False)
             yield Choices(self._arming, id="folder-choices")
         yield KeyRow(id="folder-keys")

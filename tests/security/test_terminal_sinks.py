@@ -1,0 +1,237 @@
+"""T1 to T3 at every sink: hostile text goes in wherever text comes from, and the raw output of the program is read.
+
+Whatever is on the screen, the terminal was told nothing but what the grammar in `support/grammar.py` allows.
+"""
+
+import json
+import re
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from oi_tui.themes.loader import load_palette
+from support.grammar import violations
+from support.openai_server import OpenAIServer, Turn
+from support.terminal import ScreenTimeout, Terminal
+
+pytestmark = [pytest.mark.pty, pytest.mark.kernel]
+
+OI_TUI = str(Path(sys.executable).with_name("oi-tui"))
+
+STRINGS = (
+    "\x1b]52;c;UFdORUQ=\x07\x1b]0;PWNED\x07\x1b]2;PWNED\x1b\\\x1b]8;;http:evil.test\x1b\\li\x1b]8;;\x1b\\\x1b]9;PWNED\x07"
+    "\x1b]777;notify;PWNED;x\x07\x1b]1337;File=inline=1:UFdO\x07\x1bP$qm\x1b\\\x1b_Gi=31;PWNED\x1b\\\x1b^PWNED\x1b\\\x1bXPWNED\x1b\\"
+)
+CONTROLS = (
+    "\x1b[2J\x1b[3J\x1b[500;1H\x1b[6n\x1b[5n\x1b[>c\x1b[?47h\x1b[?5h\x1b[?1005h\x1b[20t\x1b[5m\x1b[8m\x1b[4i\x1bc\x1b(0\x1b#8"
+    "\x05\x0e\x0f\x08\x7f\x0b\x0c\x9b2J\x9d0;PWNED\x9c\x90q\x9c\x9fPWNED\x9c\x85\u202e\u2066\u200b\U000e0041\ufeff"
+)
+MARKUP = "[bold]b[/bold] [/b] [@click=app.quit]q[/] a[0] [$primary]"
+HOSTILE = f"{STRINGS}{CONTROLS}{MARKUP}\x1b]0;open"
+"""Ends within a sequence that has no end."""
+
+
+def hostile(name: str) -> str:
+    """Two lines: a mark, hostile text, and in the next line a mark that must be seen all the same."""
+    return f"in-{name} {HOSTILE}\nafter-{name}"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A working folder with a hostile name, and a hostile file in it."""
+    work = tmp_path / f"work{HOSTILE.replace('/', '')}"[:200]
+    work.mkdir()
+    (work / f"file{CONTROLS.replace('/', '')}.txt"[:120]).write_text(HOSTILE)
+    return work
+
+
+@pytest.fixture
+def start(
+    terminal: Callable[..., Terminal], openai_server: OpenAIServer, clean_env: dict[str, str], folder: Path
+) -> Iterator[Callable[..., Terminal]]:
+    """Starts the program with a model of hostile name and waits until it can be typed into."""
+
+    shells: list[Terminal] = []
+
+    def started(*turns: Turn | str, arguments: tuple[str, ...] = ()) -> Terminal:
+        openai_server.script(*turns)
+        model = ["-m", f"openai/m{HOSTILE}", "--api-base", openai_server.url, "--api-key", "x", "--cwd", str(folder)]
+        shown = terminal([OI_TUI, *model, *arguments], env=clean_env, cwd=folder, columns=120, rows=40, timeout=40)
+        shells.append(shown)
+        shown.wait_for("Ask, or !shell")
+        return shown
+
+    yield started
+    for shown in shells:
+        assert_clean(shown)
+
+
+def wait_armed(shown: Terminal, key: str = "y run") -> None:
+    accent = load_palette().inks.accent.removeprefix("#")
+
+    def armed() -> bool:
+        try:
+            return shown.colour(key) == accent
+        except ScreenTimeout:  # the screen is being painted anew
+            return False
+
+    shown.wait_until(armed, "the question to be armed")
+
+
+def leave(shown: Terminal) -> None:
+    """Quit, and read what was written from the beginning to the end."""
+    shown.send("\x11")
+    shown.wait_exit()
+    assert_clean(shown)
+    raw = bytes(shown.raw)
+    assert (raw.count(b"\x1b[?1049h"), raw.count(b"\x1b[?1049l")) == (1, 1)
+
+
+def assert_clean(shown: Terminal) -> None:
+    assert violations(bytes(shown.raw), shown.columns, shown.rows) == []
+
+
+def typed(shown: Terminal, text: str, seen: str | re.Pattern[str]) -> None:
+    shown.send(text)
+    shown.wait_for(seen)
+
+
+def test_T1_model_text_the_question_refusals_and_errors_of_the_server(start: Callable[..., Terminal]) -> None:
+    code = f"print('''{hostile('code')}''')"
+    shown = start(
+        Turn(text=f"{hostile('prose')}\n\n```python\n{code}\n```\n", chunk=1),
+        Turn(
+            text=f"# {hostile('title')}\n\n- {hostile('item')}\n\n| a | {MARKUP} |\n|---|---|\n| {CONTROLS} | b |\n",
+        ),
+        Turn(status=400, error=hostile("error")),
+    )
+    shown.paste(f"go in-prompt {HOSTILE}")
+    shown.send("\r")
+    wait_armed(shown)
+    shown.wait_for("after-prose")
+    shown.wait_for("after-code")
+    shown.wait_for("<U+001B>")
+    assert MARKUP in shown.screen
+    typed(shown, "?", re.compile("hidden|asked|because", re.IGNORECASE))
+    shown.send("?v")
+    shown.send("v")
+    wait_armed(shown)
+    typed(shown, "e", "ctrl+s")
+    shown.send("\x1b")
+    wait_armed(shown)
+    typed(shown, "r", "Refuse, because")
+    shown.paste(f"reason {HOSTILE}")
+    shown.wait_for("reason ]52")
+    shown.send("\r")
+    shown.wait_for("after-item")
+    shown.wait_for("enter send")
+    shown.send("again\r")
+    shown.wait_for("details · enter")
+    typed(shown, "\t", re.compile(r"^▌.*refused the request", re.MULTILINE))
+    typed(shown, "\r", "after-error")
+    shown.send("\x1b")
+    for command in ("nothing", "theme", "approve", "restart", "model"):
+        shown.paste(f"/{command} {HOSTILE}")
+        shown.send("\r")
+    shown.send("\x1b[A")
+    leave(shown)
+
+
+OUTPUTS = """
+import json, sys
+from IPython.display import display
+evil = json.loads({evil})
+class Odd:
+    def __repr__(self): return evil
+Odd.__name__ = Odd.__qualname__ = evil.replace(chr(0), '')
+odd, text, listed = Odd(), evil, [evil]
+print(evil)
+print(evil[:9], end='', flush=True)
+sys.stderr.write('err ' + evil + '\\n')
+kinds = 'text/plain text/html text/markdown text/latex image/svg+xml application/json'.split()
+for kind in (*kinds, 'application/x-' + evil):
+    display({{kind: [evil, {{evil: evil}}] if 'json' in kind else evil}}, raw=True)
+linked = '<a href="http://x.test/' + evil + '">' + evil + '</a><table><tr><td>' + evil + '</td></tr></table>'
+display({{'text/html': linked}}, raw=True)
+answer = input(evil)
+print('answered', answer)
+raise type(Odd.__name__, (Exception,), {{}})(evil)
+"""
+
+
+@pytest.fixture
+def leak() -> Iterator[socket.socket]:
+    """Somebody who would like to be asked for a picture; nobody may connect."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.setblocking(False)
+        yield listening
+        with pytest.raises(BlockingIOError):
+            listening.accept()
+
+
+def test_T1_T4_outputs_of_every_kind_and_the_screens_that_look_at_them(
+    start: Callable[..., Terminal], leak: socket.socket
+) -> None:
+    url = f"http://127.0.0.1:{leak.getsockname()[1]}/?leak=1"
+    pictures = (
+        f"![p]({url}) [good.test]({url}) <img src='{url}'> [local](file:///etc/passwd) [js](javascript:alert\\(1\\))"
+    )
+    evil = json.dumps(json.dumps(f"{HOSTILE}\n{pictures}\nafter-output"))
+    shown = start(
+        f"Look {pictures}\n\n```python\n{OUTPUTS.format(evil=evil)}\n```\n",
+        f"Done. {HOSTILE}\n\n{pictures}",
+        arguments=("-y",),
+    )
+    shown.send("go\r")
+    shown.wait_for("Running code asks")
+    wait_armed(shown, "enter send to the code")
+    shown.send("an answer")
+    shown.wait_for(re.compile("^ an answer", re.MULTILINE))
+    shown.send("\r")
+    shown.wait_for("Done.")
+    shown.wait_for("enter send")
+    shown.wait_for(f"good.test ({url}")  # where it really leads
+    typed(shown, "\x1bOQ", "listed")  # the variables
+    typed(shown, "\x1bOQ\x1b[B\t", "odd")
+    shown.send("\x1b\x1b")
+    shown.send("\x1bOQ")
+    shown.send("\x1b[Z")
+    for keys in ("g", "j", "j", "/"):
+        shown.send(keys)
+    shown.paste(HOSTILE)
+    shown.send("\r\x1b")
+    shown.send("v")
+    shown.send("/")
+    leave(shown)
+
+
+def test_T1_what_the_commands_print(
+    terminal: Callable[..., Terminal], openai_server: OpenAIServer, clean_env: dict[str, str], folder: Path
+) -> None:
+    settings = Path(clean_env["XDG_CONFIG_HOME"], "oi-tui", "settings.toml")
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    openai_server.script(
+        Turn(text=f"{hostile('prose')}\n\n```python\nprint({hostile('code')!r})\n```\n", chunk=1),
+        Turn(text=hostile("answer"), chunk=1),
+        Turn(status=400, error=hostile("error")),
+    )
+    model = ["-m", f"openai/m{HOSTILE}", "--api-base", openai_server.url, "--api-key", "x", "--cwd", str(folder)]
+    key = '"' + "".join(f"\\U{ord(character):08X}" for character in f"k{HOSTILE}") + '"'
+    for argv, seen in (
+        ([*model, "run", "-y", f"go {HOSTILE}"], "after-answer"),
+        ([*model, "run", "-y", "again"], "refused the request"),
+        (["sessions"], "go li"),
+        ([f"--no{HOSTILE}"], "No such option"),
+        (["models", "list", HOSTILE], "[bold]"),
+        (["--profile", HOSTILE], "[bold]"),
+        (model, "[bold]"),
+    ):
+        if argv is model:
+            settings.write_text(f"[screen]\n{key} = {key}\n")
+        shown = terminal([OI_TUI, *argv], env=clean_env, cwd=folder, columns=120, rows=40, timeout=40)
+        shown.wait_exit()
+        assert seen in shown.screen.replace("\n", ""), argv
+        assert_clean(shown)
