@@ -92,15 +92,17 @@ class Workplace:
     def remarks(self) -> list[str]:
         """What somebody who was not asked has to know: one line each, for a front end without a screen."""
         decision, where = self.decision, self.folder
-        if decision is None:
-            if not brings_something(where):
-                return []
-            return [f"{where} is not trusted: of its own rules those count that forbid. “oi-tui trust” trusts it."]
-        if not decision.trusted:
-            return [f"{where} is only looked at: nothing is written, and nothing runs unasked. See “oi-tui trust”."]
-        if decision.sandbox == "danger-full-access" == self.settings.sandbox.mode and not self.mode_said:
-            return ["No sandbox, as was chosen for this folder: code can do all that you can."]
-        return []
+        mode = self.settings.sandbox.mode
+        said: list[str] = []
+        if self.is_above_home and mode == "workspace-write":
+            said.append(f"{where} holds your home folder: code could change nearly everything of yours.")
+        if decision is None and brings_something(where):
+            said.append(f"{where} is not trusted: of its own rules those count that forbid. “oi-tui trust” trusts it.")
+        elif decision is not None and not decision.trusted:
+            said.append(f"{where} is only looked at: nothing is written, and nothing runs unasked. See “oi-tui trust”.")
+        elif decision is not None and mode == decision.sandbox == "danger-full-access" and not self.mode_said:
+            said.append("No sandbox, as was chosen for this folder: code can do all that you can.")
+        return said
 
 
 def known_folders() -> Folders:

@@ -45,6 +45,8 @@ def introduction(place: Workplace, *, again: bool) -> Content:
     """What code could do, in one paragraph, and what is unusual about the folder."""
     sandbox = place.settings.sandbox if again else place.asked.sandbox
     lines = [_what_code_could_do(sandbox, said=place.mode_said and not again)]
+    if again:
+        lines[0] = f"{_decided(place)} {lines[0]}"
     if place.is_above_home:
         what = "This is your home folder" if place.is_home else "This folder holds your home folder"
         warning = f"{what}: code could change nearly everything of yours, and only well-known secrets are hidden."
@@ -56,6 +58,12 @@ def introduction(place: Workplace, *, again: bool) -> Content:
     return Content.assemble(
         lines[0], *((f"\n{line}", "$warning" if index == 0 else "") for index, line in enumerate(lines[1:]))
     )
+
+
+def _decided(place: Workplace) -> str:
+    if place.decision is None:
+        return "Nothing was decided about this folder."
+    return "You trust this folder." if place.decision.trusted else "This folder is only looked at."
 
 
 def _what_code_could_do(sandbox: SandboxSection, *, said: bool) -> str:

@@ -119,6 +119,16 @@ def test_what_holds_all_folders_is_decided_for_this_time(place: Place, tmp_path:
     assert place(where=tmp_path).undecided
 
 
+def test_S3_a_task_in_the_home_folder_is_warned_about(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert "holds your home folder" in place(where=tmp_path / "home").remarks()[0]
+    assert "holds your home folder" in place(where=tmp_path).remarks()[0]
+    assert place("read-only", where=tmp_path / "home").remarks() == []
+    assert place().remarks() == []
+
+
 # -- oi-tui trust -------------------------------------------------------------------------------------
 
 

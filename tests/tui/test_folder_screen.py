@@ -288,6 +288,7 @@ async def test_slash_sandbox_tells_what_holds_and_another_choice_begins_a_new_en
         await until(stage, lambda: isinstance(stage.app.screen, FolderScreen))
         screen = stage.app.screen
         await until(stage, lambda: screen.query_one(OptionList).highlighted is not None)
+        assert "You trust this folder." in seen(stage)
         assert "no sandbox: it can do all that you can" in " ".join(seen(stage).split())
         await arm(stage, screen)
         await stage.pilot.press("o", "enter")
