@@ -206,7 +206,7 @@ class ExecutionStarted(Event, frozen=True, kw_only=True, tag=True):
 
     block_id: str
     generation: int
-    """How often this kernel has been started; a restart counts up."""
+    """How often this kernel has been started; a restart counts up. 0 for a run that is only known from a file."""
 
 
 class ActiveLineChanged(Event, frozen=True, kw_only=True, tag=True):

@@ -96,6 +96,8 @@ class Transcript:
         self.pending_input: InputRequested | None = None
         self._index: dict[str, int] = {}
         self._displays: dict[str, set[int]] = {}
+        self.foreign: set[str] = set()
+        """Ids of code blocks that ran elsewhere and came here in a file: nobody here ever let them run."""
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Transcript):
@@ -183,6 +185,8 @@ class Transcript:
                 self.pending_decision = None
                 return self._decide(event)
             case ExecutionStarted():
+                if event.generation == 0:
+                    self.foreign.add(event.block_id)
                 return self._set(msgspec.structs.replace(self._code(event.block_id), state="running"))
             case ActiveLineChanged():
                 return self._set(msgspec.structs.replace(self._code(event.block_id), active_line=event.line))
@@ -240,6 +244,7 @@ class Transcript:
                 )
             case ConversationCleared():
                 self._blocks, self._index, self._displays, self._growing = [], {}, {}, {}
+                self.foreign.clear()
                 self.step = 0
                 self.usage = Usage()
                 self.pending_decision = self.pending_input = None

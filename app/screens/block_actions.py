@@ -231,7 +231,9 @@ class BlockActions:
         elif not blocks:
             self._tell("No code has run in this session.")
         elif self._is_in_front:
-            self._place.app.push_screen(RebuildScreen(blocks), self._rebuild)
+            assert self.palette is not None
+            screen = RebuildScreen(blocks, self._bridge.transcript.foreign, self.palette)
+            self._place.app.push_screen(screen, self._rebuild)
 
     def _rebuild(self, block_ids: tuple[str, ...] | None) -> None:
         if block_ids:

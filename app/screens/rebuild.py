@@ -1,6 +1,6 @@
 """Which runs are repeated to have their variables again; the person chooses, nothing runs before that."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -11,8 +11,10 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from oi_tui.app.engine.blocks import CodeBlock
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.text import safe_text, visible_text
+from oi_tui.themes.palette import Palette
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.source import SourceView
 
 LEAD = (
     "In fresh kernels, in this order, up to the first that fails. What comes out is compared with what is on record; "
@@ -31,14 +33,18 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
         Binding("enter", "run", "Run them", priority=True),
         Binding("space", "choose", "Choose", priority=True),
         Binding("a", "all", "All or none"),
+        Binding("pagedown", "scroll(1)", "Source down", priority=True),
+        Binding("pageup", "scroll(-1)", "Source up", priority=True),
         Binding("escape,q", "dismiss(None)", "Back"),
     ]
 
-    def __init__(self, blocks: Sequence[CodeBlock]) -> None:
-        """Blocks that ran; those that went well are chosen."""
+    def __init__(self, blocks: Sequence[CodeBlock], foreign: Set[str], palette: Palette) -> None:
+        """Blocks that ran; those that went well here are chosen. Of `foreign` ones each is to be chosen by itself."""
         super().__init__()
         self._blocks = blocks
-        self._chosen = {number for number, block in enumerate(blocks) if block.state == "ok"}
+        self._palette = palette
+        self._own = {number for number, block in enumerate(blocks) if block.id not in foreign}
+        self._chosen = {number for number in self._own if blocks[number].state == "ok"}
 
     def compose(self) -> ComposeResult:
         """A list between what it means and its keys."""
@@ -46,11 +52,24 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
         yield Static(LEAD, id="rebuild-lead", markup=False)
         options = [Option(self._line(number)) for number in range(len(self._blocks))]
         yield OptionList(*options, id="rebuild-list", compact=True, markup=False)
+        yield SourceView(id="rebuild-source")
         yield KeyRow(id="rebuild-keys")
 
     def on_mount(self) -> None:
-        """The keys say how many are chosen."""
+        """The keys say how many are chosen; the source of the first is shown."""
+        self.query_one(SourceView).set_palette(self._palette)
         self._count()
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Whatever is chosen has been seen, or can be."""
+        event.stop()
+        block = self._blocks[event.option_index]
+        self.query_one(SourceView).show(visible_text(block.source).text, block.language)
+
+    def action_scroll(self, step: int) -> None:
+        """The source, by so many pages."""
+        view = self.query_one(SourceView)
+        view.scroll_relative(y=step * max(1, view.size.height - 1), animate=False)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """A click takes one in or out."""
@@ -68,10 +87,10 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
             self.dismiss(tuple(self._blocks[number].id for number in sorted(self._chosen)))
 
     def action_all(self) -> None:
-        """All of them, or none if all are chosen."""
-        everything = set(range(len(self._blocks)))
-        self._chosen, changed = (set(), everything) if self._chosen == everything else (everything, everything)
-        self._redraw(changed)
+        """All that ran here, or none of these if all are chosen; what came in a file is chosen one by one."""
+        before = self._chosen
+        self._chosen = before - self._own if self._own <= before else before | self._own
+        self._redraw(before ^ self._chosen)
 
     def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
         """A click on a label is that key."""
@@ -102,6 +121,7 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
             KeyLabel("enter", f"run {count}" if count else "nothing chosen", f"run {count}", enabled=count > 0),
             KeyLabel("space", "choose", "choose"),
             KeyLabel("a", "all or none", "all"),
+            KeyLabel("pgdn", "read on", "read on"),
             KeyLabel("esc", "back, nothing runs", "back"),
         )
 
@@ -111,6 +131,8 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
         lines = [line.strip() for line in block.source.splitlines() if line.strip()]
         first = safe_text(lines[0][:WIDE]).replace("\n", " ") if lines else ""
         more = f" … {len(lines) - 1} more" if len(lines) > 1 else ""
+        if number not in self._own:
+            more += " · from a file"
         failed = "" if block.state == "ok" else f" · ✗ {block.state}"
         return Content.assemble(
             ("[✓] ", "$accent") if number in self._chosen else ("[ ] ", "$dim"),

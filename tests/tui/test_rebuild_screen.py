@@ -23,7 +23,7 @@ SOURCES = (
 )
 
 
-async def past(stage, sources=SOURCES) -> None:
+async def past(stage, sources=SOURCES, generation=1) -> None:
     """A resumed session in which these ran."""
     events = [stage.opened(), TurnStarted(block_id="u", text="go")]
     for number, (language, source, status) in enumerate(sources):
@@ -31,7 +31,7 @@ async def past(stage, sources=SOURCES) -> None:
         events += [
             CodeStarted(block_id=block_id, language=language),
             CodeFinished(block_id=block_id, language=language, source=source),
-            ExecutionStarted(block_id=block_id, generation=1),
+            ExecutionStarted(block_id=block_id, generation=generation),
         ]
         if status == "error":
             events.append(OutputAdded(block_id=block_id, output=ErrorOutput(name="AttributeError", value="scroe")))
@@ -65,6 +65,19 @@ async def test_space_takes_one_in_or_out_and_a_takes_all_or_none(play):
         await ask(stage)
         await stage.pilot.press("a", "enter")
         assert (await stage.engine.heard(2))[-1] == Rebuild(block_ids=("c0", "c1", "c2", "c3"))
+
+
+async def test_what_came_in_a_file_is_never_chosen_but_by_hand_and_its_source_is_shown(play):
+    async with play(size=(100, 30)) as stage:
+        await past(stage, generation=0)
+        await ask(stage)
+        await stage.pilot.press("a", "enter")
+        assert isinstance(stage.app.screen, RebuildScreen)
+        shown = stage.app.export_screenshot(simplify=True).replace("&#160;", " ")
+        assert "from a file" in shown
+        assert "parse_dates" in shown
+        await stage.pilot.press("down", "space", "enter")
+        assert await stage.engine.heard(1) == [Rebuild(block_ids=("c1",))]
 
 
 async def test_without_a_choice_enter_does_nothing_and_escape_leaves(play):
