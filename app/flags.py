@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+import msgspec
 
 from oi_tui.app.engine.errors import SettingsError
 from oi_tui.app.engine.paths import config_dir
-from oi_tui.app.engine.protocol import Configure, encode
+from oi_tui.app.engine.protocol import Configure
 from oi_tui.app.engine.settings_file import Loaded, load_layers
 from oi_tui.app.workplace import Workplace, known_folders
 
@@ -64,7 +65,7 @@ class Flags(NamedTuple):
         settings, said = self.settings()
         setup = Configure(settings=settings, cwd=str(cwd), api_key=key, can_ask=can_ask)
         try:
-            encode(setup)
+            msgspec.json.encode(setup)
         except UnicodeEncodeError as error:
             is_cwd = error.object == setup.cwd
             what = f"The name of the folder {cwd}" if is_cwd else "A setting or key in the environment"

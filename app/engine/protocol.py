@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 
 from oi_tui.app.engine.blocks import Block
+from oi_tui.app.engine.encoding import as_json
 from oi_tui.app.engine.errors import OiTuiError
 from oi_tui.app.engine.events import AnyEvent
 from oi_tui.app.engine.sessions import Hit, PastPrompt, SessionRecord
@@ -206,8 +207,6 @@ Reply = (
 )
 Request = Hello | Configure | AnyVerb
 
-_encoder = msgspec.json.Encoder()
-
 
 @cache
 def _requests() -> msgspec.json.Decoder[Request]:
@@ -226,7 +225,7 @@ class ProtocolError(Exception):
 
 def encode(message: Request | Reply) -> bytes:
     """One line, newline included."""
-    return _encoder.encode(message) + b"\n"
+    return as_json(message) + b"\n"
 
 
 def decode_request(line: bytes) -> Request:

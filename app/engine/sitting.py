@@ -114,6 +114,8 @@ class Sitting:
         self._titles: Titles | None = None
         if store is not None and setup.settings.model.titles:
             self._titles = Titles(self.session, store, redactor or Redactor(), self.emit, self._outbox.put)
+        self._used = False
+        """Whether anything was ever asked of it."""
         self._jobs: deque[Job] = deque()
         self._job_added = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -174,6 +176,18 @@ class Sitting:
         if self._witness is not None:
             await self._witness.end()
         self._outbox.finish()
+        self._drop_if_empty()
+
+    def _drop_if_empty(self) -> None:
+        """Nobody looks for a session in which nothing was said or run; a fork of another one is kept."""
+        session_id = self.session.transcript.session_id
+        if self._store is None or self._past or self._used or not session_id:
+            return
+        try:
+            if self._store.record(session_id).parent_id is None:
+                self._store.remove(session_id)
+        except StoreError as error:
+            _log.info("an empty session stays: %s", error)
 
     @property
     def ran_code(self) -> bool:
@@ -195,6 +209,7 @@ class Sitting:
 
     def add(self, job: Job) -> None:
         """Do this when everything before it is done."""
+        self._used = True
         self._jobs.append(job)
         self._job_added.set()
 

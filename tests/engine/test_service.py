@@ -22,7 +22,17 @@ from oi_tui.app.engine.events import (
     TurnEnded,
     TurnStarted,
 )
-from oi_tui.app.engine.protocol import Batch, Configure, Failed, FetchEnded, FetchProgressed, ModelsFound, Reply
+from oi_tui.app.engine.protocol import (
+    Batch,
+    Configure,
+    Failed,
+    FetchEnded,
+    FetchProgressed,
+    ModelsFound,
+    Reply,
+    decode_reply,
+    encode,
+)
 from oi_tui.app.engine.service import Engine
 from oi_tui.app.engine.settings import ModelSection, Settings
 from oi_tui.app.engine.store import Store
@@ -329,3 +339,18 @@ async def test_a_verb_before_open_is_refused(tmp_path: Path, verb: Submit) -> No
         failed = await front.until(lambda r: isinstance(r, Failed))
         assert isinstance(failed, Failed)
         assert failed.fatal
+
+
+async def test_half_a_surrogate_pair_in_an_error_is_told_and_written_down_without_it(tmp_path: Path) -> None:
+    async with engine(tmp_path, FakeModel([ModelError("server", "out of order \ud800")])) as front:
+        await front.client.send(Open())
+        assert await front.turn("hello") == TurnEnded(reason="model_error", detail="out of order \ud800")
+        session_id = front.transcript.session_id
+    store = Store(tmp_path / "sessions.db")
+    assert TurnEnded(reason="model_error", detail="out of order \ufffd") in store.load(session_id)
+    store.close()
+
+
+def test_half_a_surrogate_pair_passes_the_wire_as_a_replacement() -> None:
+    line = encode(Batch(events=(TurnEnded(reason="model_error", detail="\udfff!"),)))
+    assert decode_reply(line) == Batch(events=(TurnEnded(reason="model_error", detail="\ufffd!"),))

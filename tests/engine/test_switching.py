@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from oi_tui.app.engine.blocks import NoticeBlock
-from oi_tui.app.engine.events import ExecutionStarted, SessionOpened, TurnEnded
+from oi_tui.app.engine.events import ConversationCleared, ExecutionStarted, SessionOpened, TurnEnded
 from oi_tui.app.engine.protocol import Batch, Failed
 from oi_tui.app.engine.store import Store
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels
 from oi_tui.app.engine.transcript import Transcript
-from oi_tui.app.engine.verbs import Open, Run, Submit, UseModel
+from oi_tui.app.engine.verbs import Clear, Open, Run, Submit, UseModel
 from support.front import Front, engine
 
 CODE = "```python\n1+1\n```"
@@ -97,3 +97,27 @@ async def test_code_after_the_switch_runs_in_a_kernel_of_its_own(tmp_path: Path)
         started = await front.until_event(ExecutionStarted)
         assert isinstance(started, ExecutionStarted)
         assert started.generation == 1
+
+
+async def test_a_session_in_which_nothing_happened_leaves_nothing_behind(tmp_path: Path) -> None:
+    async with engine(tmp_path, FakeModel("One.")) as front:
+        await front.client.send(Open())
+        await front.until_event(SessionOpened)
+        second = await open_other(front)
+        await front.turn("hello")
+        await open_other(front)
+    store = Store(tmp_path / "sessions.db")
+    assert [record.id for record in store.sessions()] == [second]
+    store.close()
+
+
+async def test_a_session_that_was_cleared_is_kept(tmp_path: Path) -> None:
+    async with engine(tmp_path, FakeModel("One.")) as front:
+        await front.client.send(Open())
+        await front.turn("hello")
+        await front.client.send(Clear())
+        await front.until_event(ConversationCleared)
+        first = front.transcript.session_id
+    store = Store(tmp_path / "sessions.db")
+    assert [record.id for record in store.sessions()] == [first]
+    store.close()

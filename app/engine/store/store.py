@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from oi_tui.app.engine.encoding import as_json
 from oi_tui.app.engine.errors import StoreError
 from oi_tui.app.engine.events import AnyEvent, OutputKept
 from oi_tui.app.engine.sessions import Hit, PastPrompt, SessionRecord, Titler
@@ -35,7 +36,6 @@ STEP = 500
 CANDIDATES = 8
 """Sessions that are told where several could be meant."""
 
-_encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 _list_decoder: msgspec.json.Decoder[list[AnyEvent]] = msgspec.json.Decoder(list[AnyEvent])
 _blobs_decoder: msgspec.json.Decoder[dict[str, Blob]] = msgspec.json.Decoder(dict[str, Blob])
@@ -139,7 +139,7 @@ class Store:
                 clean = one_line(title)
                 row = row._replace(title=clean, titled="person" if clean else "")
             if tags is not None:
-                row = row._replace(tags=_encoder.encode(clean_tags(tags)).decode())
+                row = row._replace(tags=as_json(clean_tags(tags)).decode())
             if archived is not None:
                 row = row._replace(archived=int(archived))
             if deleted is not None:
@@ -274,7 +274,7 @@ class Store:
             rows: list[tuple[object, ...]] = []
             for seq, event in enumerate(events, last + 1):
                 slim, blobs = self._put_away(session_id, event)
-                rows.append((session_id, seq, now, _encoder.encode(slim).decode(), blobs))
+                rows.append((session_id, seq, now, as_json(slim).decode(), blobs))
             self._db.do_each(statements.APPEND, rows)
             if row.indexed < 0:  # there is more of it than can be looked through now
                 self._db.do(statements.ACTIVE, now, session_id)
@@ -302,7 +302,7 @@ class Store:
             ) from error
         for blob in blobs.values():
             self._db.do(statements.USE_BLOB, blob.digest, session_id)
-        return slim, _encoder.encode(blobs).decode() if blobs else None
+        return slim, as_json(blobs).decode() if blobs else None
 
     def _half_open(self, row: Row, last: int) -> Digest:
         """What another program, or this one before an error, left incomplete."""
@@ -330,7 +330,7 @@ class Store:
             if seqs[0] <= shared:
                 continue
             if event is not None:
-                self._db.do(statements.REWRITE, _encoder.encode(event).decode(), session_id, seqs[0])
+                self._db.do(statements.REWRITE, as_json(event).decode(), session_id, seqs[0])
                 seqs = seqs[1:]
             self._db.do_each(statements.DROP, [(session_id, seq) for seq in seqs])
 
