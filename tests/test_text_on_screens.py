@@ -404,6 +404,17 @@ def markup(path: str, tree: ast.AST) -> Iterator[str]:
             yield f"{path}:{node.lineno} {ast.unparse(node.func)}"
 
 
+def test_a_line_to_type_into_is_a_field_which_makes_its_value_safe() -> None:
+    plain = [
+        f"{path.relative_to(ROOT).as_posix()}:{node.lineno}"
+        for path in sources()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (isinstance(node, ast.Call) and name_of(node.func) == "Input")
+        or (isinstance(node, ast.ClassDef) and "Input" in map(name_of, node.bases) and path.name != "field.py")
+    ]
+    assert plain == []
+
+
 def test_no_widget_reads_markup_or_opens_links() -> None:
     found = [
         place

@@ -22,6 +22,7 @@ from oi_tui.themes.palette import Palette
 from oi_tui.widgets.approval_face import ApprovalFace, Stage, changed_lines
 from oi_tui.widgets.arming import Arming
 from oi_tui.widgets.editor import SourceEditor
+from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import KeyRow
 from oi_tui.widgets.source import SourceView
 
@@ -106,7 +107,7 @@ class ApprovalPanel(Widget, can_focus=True):
         yield SourceView(id="approval-source")
         yield SourceEditor(id="approval-editor")
         yield Static(id="approval-more", markup=False)
-        yield Input(id="approval-reason", placeholder="What should the model do instead?")
+        yield Field(id="approval-reason", placeholder="What should the model do instead?")
         yield KeyRow(id="approval-keys")
 
     def on_mount(self) -> None:

@@ -16,6 +16,7 @@ from textual.widgets.option_list import Option
 
 from oi_tui.app.engine.protocol import VariableSeen, VariablesFound
 from oi_tui.app.engine.text import safe_text
+from oi_tui.widgets.field import Field
 from oi_tui.widgets.inspector_face import (
     Entry,
     entries,
@@ -101,7 +102,7 @@ class Inspector(Vertical):
     def compose(self) -> ComposeResult:
         """Title, filter, rows (or why there are none), and at the bottom what is known of one."""
         yield Static(id="inspector-title", markup=False)
-        yield Input(id="inspector-filter", placeholder="type to filter", compact=True)
+        yield Field(id="inspector-filter", placeholder="type to filter", compact=True)
         yield Static(id="inspector-empty", markup=False)
         rows = OptionList(id="inspector-rows", markup=False)
         rows.can_focus = False

@@ -11,10 +11,11 @@ from textual.widgets import Input, Static
 from oi_tui.app.engine.events import InputRequested
 from oi_tui.app.engine.text import safe_text
 from oi_tui.widgets.arming import Arming
+from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
 
 
-class AnswerInput(Input):
+class AnswerInput(Field):
     """A line that takes no key that was under way when the question came."""
 
     def __init__(self, arming: Arming, *, id: str | None = None) -> None:

@@ -8,6 +8,8 @@ from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from oi_tui.widgets.field import Field
+
 
 class SearchBar(Widget):
     """A slash, the text, and how often it stands there. Enter goes to the next match, Escape ends the search."""
@@ -50,7 +52,7 @@ class SearchBar(Widget):
         """One row."""
         with Horizontal():
             yield Static("/", id="search-mark", markup=False)
-            yield Input(id="search-text", select_on_focus=True)
+            yield Field(id="search-text", select_on_focus=True)
             yield Static(id="search-count", markup=False)
 
     def begin(self) -> None:

@@ -16,6 +16,7 @@ from oi_tui.app.engine.protocol import PromptsFound
 from oi_tui.app.engine.sessions import PastPrompt
 from oi_tui.app.engine.text import safe_text
 from oi_tui.app.engine.verbs import FindPrompts
+from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
 
 _KEYS = (
@@ -56,7 +57,7 @@ class HistoryScreen(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """The newest at the top, below what is looked for."""
         yield Static("Earlier prompts", id="history-title", markup=False)
-        yield Input(self._begun, id="history-words", placeholder="words in it", select_on_focus=False)
+        yield Field(self._begun, id="history-words", placeholder="words in it", select_on_focus=False)
         yield OptionList(id="history-list", compact=True, markup=False)
         yield Static("Looking …", id="history-text", markup=False)
         yield KeyRow(id="history-keys")

@@ -9,6 +9,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from oi_tui.app.engine.text import safe_text
+from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
 
 
@@ -30,7 +31,7 @@ class LineAskScreen(ModalScreen[str | None]):
         """A small box in the middle."""
         with Vertical(id="line-box"):
             yield Static(safe_text(self._title), id="line-title", markup=False)
-            yield Input(self._text, id="line-text", max_length=self._limit, select_on_focus=False)
+            yield Field(self._text, id="line-text", max_length=self._limit, select_on_focus=False)
             yield Static(self._hint, id="line-hint", markup=False)
             yield KeyRow(id="line-keys")
 

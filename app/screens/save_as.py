@@ -16,6 +16,7 @@ from textual.widgets import Input, Static
 
 from oi_tui.app.engine.text import safe_text
 from oi_tui.app.screens.confirm import ConfirmScreen
+from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
 
 MOST_NAMES = 6
@@ -48,7 +49,7 @@ class SaveAsScreen(ModalScreen[Path | None]):
         """A small box in the middle."""
         with Vertical(id="save-box"):
             yield Static(f"Save {self._what}".rstrip() + " as", id="save-title", markup=False)
-            yield Input(self._proposed, id="save-path", select_on_focus=False)
+            yield Field(self._proposed, id="save-path", select_on_focus=False)
             yield Static(f"in {safe_text(str(self._folder))}", id="save-text", markup=False)
             yield KeyRow(id="save-keys")
 

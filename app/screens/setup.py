@@ -18,6 +18,7 @@ from textual.widgets.option_list import Option
 from oi_tui.app.engine.protocol import FetchEnded, FetchProgressed, ModelOffer, ModelsFound
 from oi_tui.app.engine.text import safe_text
 from oi_tui.app.engine.verbs import AnyVerb, CancelFetch, FetchModel, UseModel
+from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
 
 Stage = Literal["choice", "consent", "download", "form"]
@@ -60,11 +61,11 @@ class SetupScreen(Screen[None]):
             yield ProgressBar(id="setup-progress", show_eta=True)
             with Vertical(id="setup-form"):
                 yield Static("Name, as LiteLLM spells it", classes="label", markup=False)
-                yield Input(id="setup-name", placeholder="gpt-5 · ollama/llama3 · openai/NAME with a URL")
+                yield Field(id="setup-name", placeholder="gpt-5 · ollama/llama3 · openai/NAME with a URL")
                 yield Static("URL of an OpenAI-compatible server, if it is your own", classes="label", markup=False)
-                yield Input(id="setup-url", placeholder="http://127.0.0.1:8080/v1")
+                yield Field(id="setup-url", placeholder="http://127.0.0.1:8080/v1")
                 yield Static("Key, if it needs one (kept in memory only)", classes="label", markup=False)
-                yield Input(id="setup-key", password=True)
+                yield Field(id="setup-key", password=True)
             yield Static(id="setup-error", markup=False)
         yield KeyRow(id="setup-keys")
 

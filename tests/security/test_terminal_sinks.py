@@ -194,17 +194,25 @@ def test_T1_T4_outputs_of_every_kind_and_the_screens_that_look_at_them(
     shown.wait_for("Done.")
     shown.wait_for("enter send")
     shown.wait_for(f"good.test ({url}")  # where it really leads
-    typed(shown, "\x1bOQ", "listed")  # the variables
-    typed(shown, "\x1bOQ\x1b[B\t", "odd")
-    shown.send("\x1b\x1b")
+    typed(shown, "\x1bOQ", "Variables  python · 9")
     shown.send("\x1bOQ")
-    shown.send("\x1b[Z")
-    for keys in ("g", "j", "j", "/"):
-        shown.send(keys)
-    shown.paste(HOSTILE)
+    typed(shown, "\x1b[B", "evil str · ")
+    shown.send("\x1b")
+    shown.wait_gone("Variables")
+    typed(shown, "\t", re.compile("^▌", re.MULTILINE))
+    typed(shown, "/", re.compile("^ */ *", re.MULTILINE))
+    shown.paste(f"sought \x05\x0e\x7f\u202e{CONTROLS}")
+    shown.wait_for("/ sought")
     shown.send("\r\x1b")
-    shown.send("v")
-    shown.send("/")
+    shown.wait_gone("/ sought")
+    typed(shown, "v", "wrap")  # the answer on the whole screen
+    shown.send("\x1b")
+    shown.wait_gone("wrap")
+    typed(shown, "s", "Save")  # its file
+    shown.paste("\x05\x0e\x7f\x9b2J\u202esaved")
+    shown.wait_for("saved")
+    shown.send("\r\x1b")
+    shown.wait_for("Ask, or !shell")
     leave(shown)
 
 
@@ -235,3 +243,10 @@ def test_T1_what_the_commands_print(
         shown.wait_exit()
         assert seen in shown.screen.replace("\n", ""), argv
         assert_clean(shown)
+
+
+@pytest.mark.parametrize("sequence", re.findall("\x1b[^\x1b]*|[^\x1b]", STRINGS + CONTROLS.partition("\x9b")[0]))
+def test_the_grammar_knows_what_is_hostile(sequence: str) -> None:
+    if sequence != "\x1b\\":
+        assert violations(f"plain {sequence} text".encode(), 80, 24) != []
+    assert violations("plain ⊘ text\x1b[1;38;2;1;2;3m\x1b[24;80H\r\n".encode(), 80, 24) == []

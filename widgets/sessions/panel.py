@@ -21,6 +21,7 @@ from textual.widgets import Input, Static
 from oi_tui.app.engine.protocol import SessionsFound
 from oi_tui.app.engine.sessions import SessionRecord
 from oi_tui.app.engine.text import safe_text
+from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
 from oi_tui.widgets.sessions.face import Pen, nothing_listed
 from oi_tui.widgets.sessions.listing import Found, Heading, matched, record_of, words_of
@@ -129,7 +130,7 @@ class Panel(Vertical):
         """The filter, the rows (or why there are none), what is to be said, and the keys."""
         with Horizontal(id="sessions-filter"):
             yield Static("/", id="sessions-mark", markup=False)
-            yield Input(id="sessions-text", placeholder="filter or search…", select_on_focus=False)
+            yield Field(id="sessions-text", placeholder="filter or search…", select_on_focus=False)
             yield Static(id="sessions-count", markup=False)
         yield Static(id="sessions-empty", markup=False)
         yield self.rows
