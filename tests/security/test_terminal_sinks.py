@@ -195,10 +195,6 @@ def test_T1_T4_outputs_of_every_kind_and_the_screens_that_look_at_them(
     shown.wait_for("enter send")
     shown.wait_for(f"good.test ({url}")  # where it really leads
     typed(shown, "\x1bOQ", "Variables  python · 9")
-    shown.send("\x1bOQ")
-    typed(shown, "\x1b[B", "evil str · ")
-    shown.send("\x1b")
-    shown.wait_gone("Variables")
     typed(shown, "\t", re.compile("^▌", re.MULTILINE))
     typed(shown, "/", re.compile("^ */ *", re.MULTILINE))
     shown.paste(f"sought \x05\x0e\x7f\u202e{CONTROLS}")
