@@ -16,6 +16,7 @@ import msgspec
 
 from oi_tui.app.engine.errors import SettingsError
 from oi_tui.app.engine.owned_file import locked, read_owned, replace_owned
+from oi_tui.app.engine.project import brings_something
 from oi_tui.app.engine.values import SandboxMode, Value
 
 NAME = "folders.toml"
@@ -23,7 +24,8 @@ _HINT = "Nothing is run until it can be relied on: mend it, or delete it and dec
 
 
 class Decision(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What holds for a folder and what is below it."""
+    """What holds for a folder and what is below it. Trust ends where something below brings rules of its own: code in a
+    sandbox may have written them."""
 
     trusted: bool
     """Its own rules and settings count. If not: code reads only, and is asked about."""
@@ -51,7 +53,8 @@ class Folders:
         decided = self.all()
         for place in (folder, *folder.parents):
             if (found := decided.get(str(place))) is not None and (place == folder or self._holds_below(place)):
-                return found if self.can_remember(place) else None
+                unseen = found.trusted and place != folder and brings_something(folder)
+                return found if self.can_remember(place) and not unseen else None
         return None
 
     def all(self) -> dict[str, Decision]:

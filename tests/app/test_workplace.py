@@ -48,6 +48,21 @@ def test_a_folder_is_asked_about_once_and_what_was_chosen_holds_the_next_time(pl
         assert (now.settings.sandbox.mode, now.setup.trusted) == ("workspace-write", True)
 
 
+def test_U9_what_stands_in_a_folder_below_a_trusted_one_counts_only_once_it_was_asked_about(
+    place: Place, folder: Path
+) -> None:
+    place().choose("open")
+    below = folder / "below"
+    (below / ".oi").mkdir(parents=True)
+    assert place(where=below).setup.trusted
+    (below / ".oi" / "permissions.toml").write_text('allow = ["Shell(curl *)"]')
+    now = place(where=below)
+    assert (now.undecided, now.setup.trusted, now.settings.sandbox.mode) == (True, False, "workspace-write")
+    assert "is not trusted" in now.remarks()[0]
+    now.choose("trust")
+    assert not place(where=below).undecided
+
+
 def test_doing_without_a_sandbox_is_remembered_for_this_folder_alone(place: Place, tmp_path: Path) -> None:
     place().choose("open")
     assert place().settings.sandbox.mode == "danger-full-access"

@@ -43,6 +43,28 @@ def test_the_nearest_decision_counts(folders: Folders, home: Path) -> None:
     assert folders.find(home / "data").trusted  # type: ignore[union-attr]  # None fails as well
 
 
+@pytest.mark.parametrize("name", ["permissions.toml", "config.toml"])
+def test_U9_a_folder_below_with_rules_of_its_own_is_asked_about_itself(folders: Folders, home: Path, name: str) -> None:
+    folders.decide(home / "data", trusted=True)
+    deep = home / "data" / "deep"
+    (deep / ".oi").mkdir()
+    assert folders.find(deep) is not None
+    (deep / ".oi" / name).write_text("")
+    assert folders.find(deep) is None
+    assert folders.find(home / "data") is not None
+    made = folders.decide(deep, trusted=True)
+    assert folders.find(deep) == made
+
+
+def test_a_folder_in_one_that_is_only_looked_at_is_only_looked_at_whatever_it_brings(
+    folders: Folders, home: Path
+) -> None:
+    made = folders.decide(home / "data", trusted=False)
+    (home / "data" / "deep" / ".oi").mkdir()
+    (home / "data" / "deep" / ".oi" / "permissions.toml").write_text("")
+    assert folders.find(home / "data" / "deep") == made
+
+
 def test_a_link_to_a_folder_is_that_folder(folders: Folders, home: Path) -> None:
     folders.decide(home / "data", trusted=True)
     (home / "other").symlink_to(home / "data")
