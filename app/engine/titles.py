@@ -108,7 +108,7 @@ class Titles:
     def _beginning(self, blocks: list[Block], kind: type[UserBlock] | type[ProseBlock], length: int) -> str:
         """Of the first block of this kind; cut only after secrets are out, or half of one would be left."""
         whole = next((block.text for block in blocks if isinstance(block, kind)), "")
-        return self._redactor.redact(safe_text(whole[: 2 * length])).text[:length]
+        return self._redactor.redact(safe_text(whole)).text[:length]
 
 
 def cleaned(answer: str) -> str:

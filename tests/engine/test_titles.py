@@ -31,15 +31,22 @@ async def test_after_the_first_turn_the_model_gives_a_title_and_the_list_is_told
     assert len(model.requests[1].messages[1].text) < 2_000
 
 
-async def test_u17_a_secret_leaves_with_no_title_not_even_half_of_it(tmp_path: Path) -> None:
-    token = "ghp_" + "aB3dE5gH7j" * 4
+TOKEN = "ghp_" + "aB3dE5gH7j" * 4
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["- " * ((PROMPT - 10) // 2), "\x1b[31m" * ((2 * PROMPT - 20) // 5)],
+    ids=["where-the-prompt-is-cut", "behind-what-is-taken-out-of-it"],
+)
+async def test_u17_a_secret_leaves_with_no_title_not_even_half_of_it(before: str, tmp_path: Path) -> None:
     model = FakeModel("It rains.", "Weather")
     async with engine(tmp_path, model, titles=True) as front:
         await front.client.send(Open())
-        await front.turn("- " * ((PROMPT - 10) // 2) + token)
+        await front.turn(before + TOKEN)
         await front.until(lambda reply: isinstance(reply, SessionEdited))
     assert "secret" in model.requests[1].messages[1].text
-    assert token[:10] not in model.requests[1].messages[1].text
+    assert TOKEN[:10] not in model.requests[1].messages[1].text
 
 
 async def test_a_model_that_fails_leaves_the_title_of_the_prompt(tmp_path: Path) -> None:
