@@ -27,6 +27,7 @@ HOSTILE = st.sampled_from(
         "[x](javascript:alert(1))",
         "[x](file:///etc/passwd)",
         "[x](data:text/html;base64,AAAA)",
+        "[x](data:image/svg+xml;base64,AAAA)",
         "![x](https://example.org/tracker.png)",
         "![x](data:image/svg+xml;base64,AAAA)",
         "<https://example.org/?a='\"b>",
@@ -131,6 +132,14 @@ def test_every_form_of_a_result_has_one_on_the_page(mime, content, shown):
     root = page_of([OPENED, *code("c", "1"), *ran("c", "1", RichOutput(data={mime: content}))])
     output = root.find(".//div[@class='output']")
     assert shown in "".join(output.itertext())
+
+
+def test_a_picture_in_an_address_is_shown_and_no_link_leads_to_it():
+    drawn = "data:image/svg+xml;base64,PHN2Zy8+"
+    markdown = f"[one]({drawn}) <{drawn}> ![two]({drawn}) [three](https://a.org)\n\n[one][x] ![four][x]\n\n[x]: {drawn}"
+    root = page_of([OPENED, *prose("p", markdown)])
+    assert [link.get("href") for link in root.iter("a")] == [None, None, "https://a.org", None]
+    assert [picture.get("src") for picture in root.iter("img")] == [drawn, drawn]
 
 
 @FEW

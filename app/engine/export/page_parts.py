@@ -71,7 +71,7 @@ def picture_of_url(url: str) -> str:
 
 def link(target: str, inner: str) -> str:
     """A link around HTML of ours, where it leads to the web or to somebody's mail."""
-    if not target.lower().startswith(_TARGETS):
+    if not _leads_out(target):
         return inner
     return f'<a href="{text(target)}" rel="noopener noreferrer">{inner}</a>'
 
@@ -83,6 +83,7 @@ def prose(markdown: str) -> str:
 
     parser = MarkdownIt("commonmark", {"html": False, "highlight": _highlighted}).enable(["table", "strikethrough"])
     parser.add_render_rule("image", _image)
+    parser.add_render_rule("link_open", _anchor)
     parser.validateLink = _is_allowed  # type: ignore[method-assign]  # the library's own way to say so
     tokens = parser.parse(safe_text(markdown))
     for token in tokens:
@@ -97,8 +98,19 @@ def _image(_: Any, tokens: Sequence[Any], index: int, *__: Any) -> str:
     return picture_of_url(url) or link(url, f"[picture: {text(said or url)}]")
 
 
+def _anchor(_: Any, tokens: Sequence[Any], index: int, *__: Any) -> str:
+    """Where a link may lead; one to a picture that is part of its address leads nowhere: it would open as a page."""
+    target = str(tokens[index].attrGet("href") or "")
+    return f'<a href="{text(target)}" rel="noopener noreferrer">' if _leads_out(target) else "<a>"
+
+
+def _leads_out(target: str) -> bool:
+    return target.lower().startswith(_TARGETS)
+
+
 def _is_allowed(url: str) -> bool:
-    return url.lower().startswith(_TARGETS) or _DATA.fullmatch(url) is not None
+    """Whether the library makes a link or a picture of it; it asks for both alike."""
+    return _leads_out(url) or _DATA.fullmatch(url) is not None
 
 
 def _highlighted(code: str, language: str, _: str) -> str:
