@@ -173,11 +173,8 @@ class ProcessClient:
                 status = await self._process.wait()
         except TimeoutError:
             return "The engine closed the connection."
-        how = (
-            f"was ended by signal {-status} ({signal.strsignal(-status)})"
-            if status < 0
-            else f"ended with status {status}"
-        )
+        name = next((known.name for known in signal.Signals if known == -status), f"signal {-status}")
+        how = f"was ended by {name}" if status < 0 else f"ended with status {status}"
         return f"The engine {how}. Its log is {self._log}."
 
 
