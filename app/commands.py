@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 
 from oi_tui.app.engine.values import ApprovalMode, Value
 from oi_tui.app.engine.verbs import (
+    AddRule,
     AnyVerb,
     Clear,
     FindModels,
@@ -72,6 +73,15 @@ def _set_budget(argument: str) -> AnyVerb:
     raise WrongArgument("Say /budget 2 for two dollars, /budget 50000 tokens, or /budget off.")
 
 
+def _add_rule(argument: str) -> AnyVerb:
+    verdict, _, rule = argument.partition(" ")
+    match verdict:
+        case "allow" | "ask" | "deny" if rule.strip():
+            return AddRule(verdict=verdict, rule=rule.strip())
+        case _:
+            raise WrongArgument("Say /rule allow Shell(git log *), /rule ask ..., or /rule deny ....")
+
+
 COMMANDS: tuple[Command, ...] = (
     Command("help", "Help", "Keys and commands", key="f1", slash="help", action="app.help"),
     Command(
@@ -85,6 +95,10 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "budget", "Budget", "What this session may cost; alone, what it has cost", slash="budget",
         argument="[USD|N tokens|off]", verb=_set_budget,
+    ),
+    Command(
+        "rule", "A rule for this session", "Until the session is left: /rule allow Shell(git log *)", slash="rule",
+        argument="allow|ask|deny RULE", verb=_add_rule,
     ),
     Command(
         "restart", "Restart the kernels", "Fresh kernels: variables are lost, the conversation stays", slash="restart",

@@ -12,6 +12,7 @@ from oi_tui.app.engine.errors import OiTuiError, StoreError
 from oi_tui.app.engine.events import AnyEvent, TurnEnded
 from oi_tui.app.engine.ids import new_id
 from oi_tui.app.engine.library import Library, LibraryVerb
+from oi_tui.app.engine.loop.session import Session
 from oi_tui.app.engine.outbox import Send
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.protocol import Configure, DraftKept, Failed, Reply, failed
@@ -20,6 +21,7 @@ from oi_tui.app.engine.sitting import ClosableKernels, Past, Sitting
 from oi_tui.app.engine.store import Store
 from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.verbs import (
+    AddRule,
     Answer,
     AnyVerb,
     CancelFetch,
@@ -119,6 +121,10 @@ class Engine:
                 sitting.chooser.use(verb)
             case SetApproval():
                 sitting.emit(sitting.session.set_approval(verb.mode))
+            case AddRule():
+                sitting.session.decisions.add_rule(verb.verdict, verb.rule)
+                told = f"For as long as this session is open: {verb.verdict} {verb.rule}"
+                sitting.emit(sitting.session.notice("info", told))
             case SetBudget():
                 for event in sitting.session.set_budget(verb):
                     sitting.emit(event)
@@ -188,19 +194,28 @@ class Engine:
         if self._store is None:
             raise StoreError("Sessions are not kept here, so none can be forked.")
         left = sitting.session
+        if not left.transcript.has(verb.block_id):
+            raise StoreError("The session cannot be forked there: it has no such block.")
         old, model = left.transcript.session_id, left.model or _model_of(left.transcript)
         await sitting.end("The session was forked.")
-        events = self._store.load(old)
-        count = cut(events, verb.block_id, verb.place)
-        if count is None:
-            await self._send(Failed(title="The session cannot be forked there: it has no such block."))
-            await self._sit(old, Past.of(events), model)
-            return
-        new = self._created(parent=(old, count))
+        try:
+            new, past = self._forked(self._store, old, verb)
+        except OiTuiError:
+            await self._sit(old, self._past(old), model, forked_from=left)  # as if nothing had been asked
+            raise
         notes = ("Forked. The session that it comes from is kept.",)
         if self._kernels.started():
             notes = ("Forked. The session that it comes from is kept; the kernels still hold what later code did.",)
-        await self._sit(new, self._settled(new, events[:count], "The session was forked here."), model, notes=notes)
+        await self._sit(new, past, model, notes=notes, forked_from=left)
+
+    def _forked(self, store: Store, old: str, verb: Fork) -> tuple[str, Past]:
+        """The id of a new session, and what it shares with the old one."""
+        events = store.load(old)
+        count = cut(events, verb.block_id, verb.place)
+        if count is None:
+            raise StoreError("The session cannot be forked there: that block was not written down.")
+        new = self._created(parent=(old, count))
+        return new, self._settled(new, events[:count], "The session was forked here.")
 
     def _created(self, parent: tuple[str, int] | None = None) -> str:
         """The id of a new session; forked from another, it shares so many of its events."""
@@ -229,6 +244,7 @@ class Engine:
         *,
         replay: bool = True,
         notes: tuple[str, ...] = (),
+        forked_from: Session | None = None,
     ) -> None:
         self._sitting = sitting = Sitting(
             self._setup,
@@ -241,6 +257,7 @@ class Engine:
             policy=self._policy,
             redactor=self._redactor,
             witness=self._witness,
+            forked_from=forked_from,
         )
         if sitting.ran_code and not self._kernels.started():
             notes = (*notes, FRESH)

@@ -87,6 +87,7 @@ class Sitting:
         policy: Policy | None = None,
         redactor: Redactor | None = None,
         witness: Witness | None = None,
+        forked_from: Session | None = None,
     ) -> None:
         """`broke` is told when a task ends that must not end."""
         self._setup = setup
@@ -106,6 +107,7 @@ class Sitting:
             ready=self._ready,
             aside=self.emit,
             admit=witness.admit if witness is not None else unwatched,
+            forked_from=forked_from,
         )
         self._witness = witness
         self._outbox = Outbox(send, self._unrecorded)
@@ -143,7 +145,7 @@ class Sitting:
             created=time.time(),
             cwd=self._setup.cwd,
             model=model.name if model is not None else "",
-            approval=self._setup.settings.loop.approve,
+            approval=self.session.decisions.mode,
             resumed=bool(self._past),
         )
         self.emit(self.session.take(opened))

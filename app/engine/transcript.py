@@ -246,7 +246,7 @@ class Transcript:
                 self._blocks, self._index, self._displays, self._growing = [], {}, {}, {}
                 self.foreign.clear()
                 self.step = 0
-                self.usage = Usage()
+                self.usage = msgspec.structs.replace(self.usage, last_input_tokens=0)  # what was spent was spent
                 self.pending_decision = self.pending_input = None
                 return ()
             case TurnEnded():

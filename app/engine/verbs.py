@@ -106,6 +106,13 @@ class SetApproval(Verb, frozen=True, kw_only=True, tag=True):
     mode: ApprovalMode
 
 
+class AddRule(Verb, frozen=True, kw_only=True, tag=True):
+    """One more rule such as `Shell(git log *)`, until the session is left; what denies and asks still counts first."""
+
+    verdict: Literal["allow", "ask", "deny"]
+    rule: str
+
+
 class SetBudget(Verb, frozen=True, kw_only=True, tag=True):
     """Other limits for this session, from the next request on; without any, they and what is spent are told."""
 
@@ -203,6 +210,7 @@ AnyVerb = (
     | UseModel
     | SetApproval
     | SetBudget
+    | AddRule
     | FindModels
     | FetchModel
     | CancelFetch

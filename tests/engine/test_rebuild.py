@@ -13,8 +13,8 @@ from oi_tui.app.engine.events import (
 )
 from oi_tui.app.engine.kernels.base import InputWanted, OutputArrived, RunFinished
 from oi_tui.app.engine.outputs import ErrorOutput
+from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.protocol import Batch
-from oi_tui.app.engine.settings import PolicySection
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, printed
 from oi_tui.app.engine.verbs import Answer, Interrupt, Open, Rebuild, Run, Submit
 from support.front import Front, engine
@@ -142,7 +142,7 @@ async def answer(front: Front) -> None:
 async def test_a_rule_that_denies_it_now_still_does(tmp_path: Path) -> None:
     session_id = await past(tmp_path)
     kernel = FakeKernel()
-    policy = PolicySection(mode="plan")
+    policy = Policy(mode="plan")
     async with engine(tmp_path, FakeModel(), kernels=FakeKernels(python=kernel), policy=policy) as front:
         await resumed(front, session_id)
         summary = await rebuild(front, *codes(front))

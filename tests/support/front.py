@@ -8,10 +8,9 @@ from pathlib import Path
 from oi_tui.app.client import LocalClient
 from oi_tui.app.engine.events import AnyEvent, DecisionRequested, TurnEnded, TurnStarted, Verdict
 from oi_tui.app.engine.policy.decide import Policy
-from oi_tui.app.engine.policy.modes import demanded
 from oi_tui.app.engine.protocol import Batch, Configure, Reply
 from oi_tui.app.engine.service import Engine
-from oi_tui.app.engine.settings import LoopSection, ModelSection, PolicySection, Settings
+from oi_tui.app.engine.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.store import Store
 from oi_tui.app.engine.testing import FakeKernels, FakeModel, FakeModels
 from oi_tui.app.engine.transcript import Transcript
@@ -75,7 +74,7 @@ async def engine(
     kernels: FakeKernels | None = None,
     name: str = "fake/model",
     approve: str = "auto",
-    policy: PolicySection | None = None,
+    policy: Policy | None = None,
     witness: Witness | None = None,
     titles: bool = False,
 ) -> AsyncIterator[Front]:
@@ -88,7 +87,7 @@ async def engine(
             kernels=kernels or FakeKernels(),
             store=Store(tmp_path / "sessions.db"),
             send=send,
-            policy=Policy(mode=demanded(policy)) if policy is not None else None,
+            policy=policy,
             witness=witness,
         )
     )

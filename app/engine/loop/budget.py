@@ -26,6 +26,18 @@ class Budget:
         self.tokens = tokens
         """In and out together."""
         self._said: set[str] = set()
+        self._cost_elsewhere, self._tokens_elsewhere = 0.0, 0
+
+    def carry(self, spent: Usage, shared: Usage) -> None:
+        """A fork begins, with `shared` of what was `spent`: the rest counts too, though it is in another session."""
+        self._cost_elsewhere += max(0.0, spent.priced - shared.priced)
+        self._tokens_elsewhere += max(0, _tokens(spent) - _tokens(shared))
+
+    def _cost(self, usage: Usage) -> float:
+        return usage.priced + self._cost_elsewhere
+
+    def _all_tokens(self, usage: Usage) -> int:
+        return _tokens(usage) + self._tokens_elsewhere
 
     def change(self, cost: float | None, tokens: int | None) -> None:
         """Other limits; None leaves one as it is."""
@@ -35,13 +47,13 @@ class Budget:
 
     def exceeded(self, usage: Usage) -> Remark | None:
         """Why no further request may be sent, None while there is room."""
-        if self.cost and usage.priced >= self.cost:
-            spent = f"{dollars(usage.priced)} of its {dollars(self.cost)}"
-            higher = f"/budget {dollars(2 * max(self.cost, usage.priced))[1:]}"
+        if self.cost and self._cost(usage) >= self.cost:
+            spent = f"{dollars(self._cost(usage))} of its {dollars(self.cost)}"
+            higher = f"/budget {dollars(2 * max(self.cost, self._cost(usage)))[1:]}"
             flag = "--max-cost"
-        elif self.tokens and _tokens(usage) >= self.tokens:
-            spent = f"{_tokens(usage):,} of its {self.tokens:,} tokens"
-            higher = f"/budget {2 * max(self.tokens, _tokens(usage))} tokens"
+        elif self.tokens and self._all_tokens(usage) >= self.tokens:
+            spent = f"{self._all_tokens(usage):,} of its {self.tokens:,} tokens"
+            higher = f"/budget {2 * max(self.tokens, self._all_tokens(usage))} tokens"
             flag = "--max-tokens"
         else:
             return None
@@ -54,11 +66,11 @@ class Budget:
         if self.cost and usage.cost is None:
             title = f"The price of some answers is not known: the budget of {dollars(self.cost)} does not count them."
             found["price"] = Remark("warning", title, "A limit of tokens counts all: /budget 100000 tokens.")
-        if self.cost and NEARLY * self.cost <= usage.priced < self.cost:
-            spent = f"{dollars(usage.priced)} of {dollars(self.cost)}"
+        if self.cost and NEARLY * self.cost <= self._cost(usage) < self.cost:
+            spent = f"{dollars(self._cost(usage))} of {dollars(self.cost)}"
             found["cost"] = Remark("warning", f"The budget of this session is nearly spent: {spent}.")
-        if self.tokens and NEARLY * self.tokens <= _tokens(usage) < self.tokens:
-            spent = f"{_tokens(usage):,} of {self.tokens:,} tokens"
+        if self.tokens and NEARLY * self.tokens <= self._all_tokens(usage) < self.tokens:
+            spent = f"{self._all_tokens(usage):,} of {self.tokens:,} tokens"
             found["tokens"] = Remark("warning", f"The budget of this session is nearly spent: {spent}.")
         new = [remark for name, remark in found.items() if name not in self._said]
         self._said.update(found)
@@ -67,7 +79,7 @@ class Budget:
     def in_words(self, usage: Usage) -> str:
         """The limits and what is spent."""
         about = "about " if usage.estimated else ""
-        spent = f"{about}{dollars(usage.priced)} and {_tokens(usage):,} tokens are spent"
+        spent = f"{about}{dollars(self._cost(usage))} and {self._all_tokens(usage):,} tokens are spent"
         limits = [dollars(self.cost)] if self.cost else []
         limits += [f"{self.tokens:,} tokens"] if self.tokens else []
         if not limits:

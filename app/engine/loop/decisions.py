@@ -8,6 +8,8 @@ import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, Sequence
 
+import msgspec
+
 from oi_tui.app.engine.blocks import Block, CodeBlock, UserBlock
 from oi_tui.app.engine.events import (
     AnyEvent,
@@ -21,6 +23,8 @@ from oi_tui.app.engine.events import (
 from oi_tui.app.engine.ids import new_id
 from oi_tui.app.engine.loop.guard import RepeatGuard
 from oi_tui.app.engine.policy.decide import Decision, Policy, Request, decide
+from oi_tui.app.engine.policy.rule_text import parse_short
+from oi_tui.app.engine.policy.rules import Verdict as RuleVerdict
 from oi_tui.app.engine.policy.taint import Taint, is_foreign
 from oi_tui.app.engine.values import ApprovalMode, Language
 from oi_tui.app.engine.verbs import Decide
@@ -71,6 +75,18 @@ class Decisions:
         """No grant holds any longer, and nothing that was read is remembered."""
         self._granted.clear()
         self._taint, self._past = Taint(), ()
+
+    def forked(self) -> "Decisions":
+        """Those of another session in the same kernels: what is known of these stays, grants do not."""
+        other = Decisions(self.mode, can_ask=self._can_ask, policy=self.policy, past=self._past)
+        other._changed = set(self._changed)
+        other._taint = self._taint
+        return other
+
+    def add_rule(self, verdict: RuleVerdict, text: str) -> None:
+        """One more rule, as long as the session is open; SettingsError if it is none."""
+        rules = parse_short((text,), verdict, "this session")
+        self.policy = msgspec.structs.replace(self.policy, rules=(*self.policy.rules, *rules))
 
     def ran(self, language: Language, source: str, generation: int) -> None:
         """Take note of what is about to run: what it reads, and in a shell, what it may redefine."""

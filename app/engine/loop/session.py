@@ -65,9 +65,14 @@ class Session:
         clock: Callable[[], float] = time.monotonic,
         aside: Callable[[AnyEvent], None] = lambda _event: None,
         admit: Admit = unwatched,
+        forked_from: "Session | None" = None,
     ) -> None:
         """`ready` is awaited before each question to the model: the model may still be opening. `aside` is told what
-        no generator yields, folded like all else: output after the end of a run."""
+        no generator yields, folded like all else: output after the end of a run.
+
+        `forked_from` is the session before in the same kernels: how strict it was, what it may spend, and what is known
+        of the kernels goes on, and output of its runs that comes late comes here. Its grants do not.
+        """
         self.kernels = kernels
         self.settings = settings
         self.model = model
@@ -79,11 +84,17 @@ class Session:
         self._can_ask = can_ask
         self._ready = ready
         self._aside = aside
-        self._decisions = Decisions(settings.approve, can_ask=can_ask, policy=policy, past=self.transcript.blocks)
+        self._successor: Session | None = None
+        if forked_from is None:
+            self.decisions = Decisions(settings.approve, can_ask=can_ask, policy=policy, past=self.transcript.blocks)
+            self.budget = Budget(settings.max_cost, settings.max_tokens)
+        else:
+            self.decisions, self.budget = forked_from.decisions.forked(), forked_from.budget
+            self.budget.carry(forked_from.transcript.usage, self.transcript.usage)
+            forked_from._successor = self
         self._clock, self._admit = clock, admit
         self._guard = RepeatGuard(settings.max_repeats)
         self._conversation = Conversation(redactor or Redactor(), settings.output_to_model, insist=settings.complete)
-        self.budget = Budget(settings.max_cost, settings.max_tokens)
         self._halt = Halt()
         self._execution: Execution | None = None
         self._end: TurnEnded | None = None
@@ -93,7 +104,7 @@ class Session:
     async def run(self, text: str, files: tuple[str, ...] = (), context: str = "") -> Events:
         """One turn, from the prompt to rest."""
         self._begin()
-        self._decisions.given(files)
+        self.decisions.given(files)
         yield self._apply(TurnStarted(block_id=new_id(), text=text, files=files, context=context))
         async with aclosing(self._turn()) as events:
             async for event in events:
@@ -136,7 +147,7 @@ class Session:
 
     def decide(self, verb: Decide) -> bool:
         """Answer a `DecisionRequested`; False if that id is not waiting (any more)."""
-        return self._decisions.answer(verb)
+        return self.decisions.answer(verb)
 
     async def answer(self, request_id: str, text: str) -> bool:
         """Answer an `InputRequested`; False if that id is not waiting (any more)."""
@@ -161,7 +172,7 @@ class Session:
         if self._halt.is_asked() and self._halt.waits:
             self._halt.break_off()
         elif turn:
-            self._decisions.withdraw()
+            self.decisions.withdraw()
         return None
 
     def take(self, event: AnyEvent) -> AnyEvent:
@@ -170,7 +181,7 @@ class Session:
 
     def set_approval(self, mode: ApprovalMode) -> AnyEvent:
         """Another approval mode from the next decision on."""
-        self._decisions.mode = mode
+        self.decisions.mode = mode
         return self._settings_changed()
 
     def set_budget(self, verb: SetBudget) -> tuple[AnyEvent, ...]:
@@ -193,7 +204,7 @@ class Session:
         return self._apply(
             SettingsChanged(
                 model=self._model_name,
-                approval=self._decisions.mode,
+                approval=self.decisions.mode,
                 context_window=self.model.context_window if self.model is not None else None,
                 api_base=self._api_base,
                 max_cost=self.budget.cost,
@@ -203,7 +214,7 @@ class Session:
 
     def forget(self) -> AnyEvent:
         """Forget the conversation and the grants (the kernels are the caller's to restart)."""
-        self._decisions.forget()
+        self.decisions.forget()
         return self._apply(ConversationCleared())
 
     def report(self, error: OiTuiError, level: Level = "error") -> AnyEvent:
@@ -297,10 +308,10 @@ class Session:
 
     async def _settle(self, block: CodeBlock) -> Events:
         generation = self._next_generation(block.language)
-        async with aclosing(self._decisions.settle(block, self._guard, generation)) as events:
+        async with aclosing(self.decisions.settle(block, self._guard, generation)) as events:
             async for event in events:
                 yield self._apply(event)
-        self._end = self._end or self._decisions.end
+        self._end = self._end or self.decisions.end
         decided = self._code(block.id)
         if decided.state == "refused":
             return
@@ -328,7 +339,7 @@ class Session:
         KernelError before the first event where there is no such kernel; of one that fails later the events tell.
         """
         kernel = self.kernels.get(block.language)
-        self._decisions.ran(block.language, block.source, self._next_generation(block.language))
+        self.decisions.ran(block.language, block.source, self._next_generation(block.language))
         aside, admit = self._tell_aside, self._admit
         self._execution = run = Execution(block, kernel, aside, admit, can_ask=self._can_ask, clock=self._clock)
         try:
@@ -347,7 +358,7 @@ class Session:
         blocks = [block for block in chosen if isinstance(block, CodeBlock) and block.duration is not None]
 
         def denied(block: CodeBlock) -> str:
-            return self._decisions.denied(block, self._next_generation(block.language))
+            return self.decisions.denied(block, self._next_generation(block.language))
 
         async with aclosing(rebuilt(blocks, self.perform, denied)) as events:
             async for event in events:
@@ -357,7 +368,7 @@ class Session:
 
     def _begin(self) -> None:
         self._halt.clear()
-        self._end = self._decisions.end = None
+        self._end = self.decisions.end = None
         self._guard = RepeatGuard(self.settings.max_repeats)
 
     def _next_generation(self, language: Language) -> int:
@@ -372,8 +383,10 @@ class Session:
         return event
 
     def _tell_aside(self, event: AnyEvent) -> None:
-        """Unless its block is gone: the conversation may have been cleared meanwhile."""
-        if isinstance(event, NoticeAdded) or self.transcript.has(getattr(event, "block_id", "")):
+        """Unless its block is gone: the conversation may have been cleared meanwhile, or forked above it."""
+        if self._successor is not None:
+            self._successor._tell_aside(event)
+        elif isinstance(event, NoticeAdded) or self.transcript.has(getattr(event, "block_id", "")):
             self._aside(self._apply(event))
 
     def _stop(self, reason: StopReason, detail: str = "") -> None:
