@@ -68,11 +68,8 @@ class Session:
         forked_from: "Session | None" = None,
     ) -> None:
         """`ready` is awaited before each question to the model: the model may still be opening. `aside` is told what
-        no generator yields, folded like all else: output after the end of a run.
-
-        `forked_from` is the session before in the same kernels: how strict it was, what it may spend, and what is known
-        of the kernels goes on, and output of its runs that comes late comes here. Its grants do not.
-        """
+        no generator yields, folded like all else: output after the end of a run. `forked_from` was in these kernels
+        before: what is known of them, its strictness, budget and late output go on here; its grants do not."""
         self.kernels = kernels
         self.settings = settings
         self.model = model
@@ -354,8 +351,8 @@ class Session:
     async def rebuild(self, block_ids: Sequence[str]) -> Events:
         """Run these blocks of the transcript once more, in its order, up to the first that does not go as it did."""
         self._begin()
-        chosen = [block for block in self.transcript.blocks if block.id in set(block_ids)]
-        blocks = [block for block in chosen if isinstance(block, CodeBlock) and block.duration is not None]
+        codes = [block for block in self.transcript.blocks if isinstance(block, CodeBlock)]
+        blocks = [block for block in codes if block.id in block_ids and block.duration is not None]
 
         def denied(block: CodeBlock) -> str:
             return self.decisions.denied(block, self._next_generation(block.language))
@@ -374,16 +371,14 @@ class Session:
     def _next_generation(self, language: Language) -> int:
         """Generation of the kernel that would run code now."""
         kernel = next((kernel for kernel in self.kernels.started() if kernel.language == language), None)
-        if kernel is None:
-            return 1
-        return kernel.generation + (kernel.state in ("cold", "dead"))
+        return 1 if kernel is None else kernel.generation + (kernel.state in ("cold", "dead"))
 
     def _apply(self, event: AnyEvent) -> AnyEvent:
         self.transcript.apply(event)
         return event
 
     def _tell_aside(self, event: AnyEvent) -> None:
-        """Unless its block is gone: the conversation may have been cleared meanwhile, or forked above it."""
+        """Unless its block is gone: the conversation was cleared meanwhile, or forked above it."""
         if self._successor is not None:
             self._successor._tell_aside(event)
         elif isinstance(event, NoticeAdded) or self.transcript.has(getattr(event, "block_id", "")):
