@@ -1,6 +1,7 @@
 """What is known of a session without reading it, forks, and what goes when a session goes."""
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -215,6 +216,36 @@ def test_the_whole_of_a_long_output_goes_with_its_session_and_no_other_file_does
     assert [file.exists() for file in (ours, theirs, shared)] == [False, True, True]
 
 
+def test_the_whole_of_a_long_output_stays_while_a_fork_of_the_same_session_names_it(
+    store: Store, tmp_path: Path
+) -> None:
+    file = tmp_path / "outputs" / "output-1.txt"
+    file.parent.mkdir()
+    file.write_text("x")
+    kept(store, [*FIRST, OutputKept(block_id="c1", whole=WholeOutput(path=str(file)))])
+    for name in ("two", "three"):
+        store.create(name, 1.0, "/work", parent=("one", store.count("one")))
+    for name in ("one", "two"):
+        store.remove(name)
+        assert file.exists(), name
+    store.remove("three")
+    assert not file.exists()
+
+
+def test_what_cannot_be_read_of_a_session_does_not_keep_it_from_being_removed(store: Store, tmp_path: Path) -> None:
+    kept(store, FIRST)
+    with sqlite3.connect(tmp_path / "sessions.db") as db:
+        db.execute(
+            "INSERT INTO events (session_id, seq, at, event) VALUES ('one', 99, 1.0, ?)",
+            ['{"type":"OutputKept","whole":1}'],
+        )
+        db.execute("UPDATE sessions SET deleted = 1.0")
+    db.close()
+    assert store.tidy(5.0) is False
+    with pytest.raises(StoreError):
+        store.record("one")
+
+
 def test_nobody_else_may_read_the_file(store: Store, tmp_path: Path) -> None:
     kept(store, FIRST)
     assert {file.stat().st_mode & 0o777 for file in tmp_path.glob("sessions.db*")} == {0o600}
@@ -232,6 +263,28 @@ def test_a_session_deleted_long_ago_is_removed_in_time(store: Store, tmp_path: P
     with pytest.raises(StoreError):
         store.record("one")
     assert store.record("two").deleted
+
+
+def test_a_deleted_session_that_is_gone_on_with_is_deleted_no_longer(store: Store, tmp_path: Path) -> None:
+    kept(store, FIRST)
+    store.edit("one", deleted=True)
+    with sqlite3.connect(tmp_path / "sessions.db") as db:
+        db.execute("UPDATE sessions SET deleted = 1.0")
+    db.close()
+    store.append("one", SECOND)
+    assert [record.id for record in store.sessions()] == ["one"]
+    assert store.tidy(5.0) is False
+    assert store.record("one").turns == 2
+
+
+def test_a_session_that_is_brought_back_while_old_ones_are_removed_stays(store: Store) -> None:
+    kept(store, FIRST)
+    store.remove("one", deleted_before=time.time())
+    store.edit("one", deleted=True)
+    store.remove("one", deleted_before=1.0)
+    assert store.record("one").turns == 1
+    store.remove("one", deleted_before=time.time() + 1)
+    assert store.sessions() == ()
 
 
 # -- fewer rows that say the same

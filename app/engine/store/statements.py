@@ -122,6 +122,7 @@ DESCRIBE: Final = """
     WHERE id = ?
 """
 EDIT: Final = "UPDATE sessions SET title = ?, titled = ?, tags = ?, archived = ?, deleted = ? WHERE id = ?"
+BRING_BACK: Final = "UPDATE sessions SET deleted = 0 WHERE id = ?"
 ACTIVE: Final = "UPDATE sessions SET active = ? WHERE id = ?"
 BEHIND: Final = "SELECT id FROM sessions WHERE indexed < 0 ORDER BY active DESC LIMIT 1"
 COUNT_BEHIND: Final = "SELECT count(*) FROM sessions WHERE indexed < 0"
@@ -169,6 +170,11 @@ BLOBS_OF: Final = "SELECT digest FROM blob_uses WHERE session_id = ?"
 WHOLES_OF: Final = """
     SELECT event FROM events WHERE session_id = ? AND event LIKE '{"type":"OutputKept"%'
 """
+WHOLES_INHERITED: Final = """
+    SELECT event FROM sessions CROSS JOIN events ON events.session_id = sessions.id
+    WHERE seq < 1 AND event LIKE '{"type":"OutputKept"%'
+"""
+"""Two sessions name the same file only when both have it from one that is gone."""
 BLOB_USED: Final = "SELECT 1 FROM blob_uses WHERE digest = ? LIMIT 1"
 
 # -- what a search looks through

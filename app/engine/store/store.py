@@ -13,12 +13,13 @@ import msgspec
 
 from oi_tui.app.engine.encoding import as_json
 from oi_tui.app.engine.errors import StoreError
-from oi_tui.app.engine.events import AnyEvent, OutputKept
+from oi_tui.app.engine.events import AnyEvent
 from oi_tui.app.engine.sessions import Hit, PastPrompt, SessionRecord, Titler
 from oi_tui.app.engine.store import statements
 from oi_tui.app.engine.store.blobs import Blob, Blobs
 from oi_tui.app.engine.store.database import Database, SearchDamaged
 from oi_tui.app.engine.store.digest import Digest, FoundText, Merged, Totals
+from oi_tui.app.engine.store.removal import Removal
 from oi_tui.app.engine.store.rows import Row, clean_tags, looked_up_to, one_line
 from oi_tui.app.engine.store.shares import Shares
 from oi_tui.app.engine.store.texts import Texts
@@ -52,6 +53,7 @@ class Store:
         self._blobs = Blobs(path.parent / "blobs")
         self._texts = Texts(self._db)
         self._shares = Shares(self._db)
+        self._removal = Removal(self._db, self._blobs, self._shares)
         self._reading: tuple[str, int, Digest] | None = None
         """The session that was written last, its last `seq`, and what is half open in it."""
 
@@ -72,7 +74,7 @@ class Store:
             self._put_title(self._row(session_id))
 
     def append(self, session_id: str, events: Iterable[AnyEvent]) -> None:
-        """Add events at the end, all or none, and commit."""
+        """Add events at the end, all or none, and commit. A deleted session that is gone on with is one no longer."""
         taken = list(events)
         if not taken:
             return
@@ -147,23 +149,20 @@ class Store:
             self._describe(row)
         return row.record
 
-    def remove(self, session_id: str) -> None:
-        """For good. Sessions that were forked from it keep what they shared; large outputs that nobody has go."""
+    def remove(self, session_id: str, *, deleted_before: float | None = None) -> None:
+        """For good. Sessions that were forked from it keep what they shared; files that nobody has go.
+
+        With `deleted_before` (a time) only if it is still deleted, and was by then.
+        """
         with self._db.writing():
             row = self._row(session_id)
-            digests = [digest for (digest,) in self._db.rows(statements.BLOBS_OF, session_id)]
-            wholes = [_decoder.decode(event) for (event,) in self._db.rows(statements.WHOLES_OF, session_id)]
-            heirs = self._shares.bequeath(row)
-            self._db.do(statements.REMOVE, session_id)
+            if deleted_before is not None and not 0 < row.deleted < deleted_before:
+                return  # somebody has brought it back meanwhile
+            left = self._removal.take_out(row)
         self._reading = None
-        for heir in heirs:
+        for heir in left.heirs:
             self._catch_up(heir)
-        with self._db.writing():  # nobody begins to use a file meanwhile
-            for digest in digests:
-                if self._db.row(statements.BLOB_USED, digest) is None:
-                    self._blobs.remove(digest)
-        if not heirs:
-            self._blobs.remove_wholes(event.whole.path for event in wholes if isinstance(event, OutputKept))
+        self._removal.clear_away(left)
 
     # -- all of them -------------------------------------------------------------------------------
 
@@ -241,12 +240,12 @@ class Store:
 
         Returns whether something is left to do.
         """
-        end = time.monotonic() + seconds
+        end, long_ago = time.monotonic() + seconds, time.time() - REGRET
         while time.monotonic() < end:
             if (row := self._db.row(statements.BEHIND)) is not None:
                 self._catch_up(row[0])
-            elif (row := self._db.row(statements.LONG_DELETED, time.time() - REGRET)) is not None:
-                self.remove(row[0])
+            elif (row := self._db.row(statements.LONG_DELETED, long_ago)) is not None:
+                self.remove(row[0], deleted_before=long_ago)
             else:
                 return False
         return True
@@ -268,6 +267,8 @@ class Store:
         reading, self._reading = self._reading, None  # whatever fails, it is read again
         with self._db.writing():
             row = self._row(session_id)
+            if row.deleted:
+                self._db.do(statements.BRING_BACK, session_id)
             if row.indexed < 0:
                 row = self._look_through(row)
             (last,) = self._db.row(statements.LAST, session_id) or (0,)
