@@ -6,7 +6,6 @@ messages nor the export of a long session keeps the open session waiting.
 
 import asyncio
 import logging
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -32,6 +31,7 @@ from oi_tui.app.engine.sessions import PastPrompt
 from oi_tui.app.engine.store import Store
 from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.verbs import EditSession, ExportSession, FindPrompts, FindSessions, PreviewSession
+from oi_tui.app.engine.whole_file import write_whole
 
 _log = logging.getLogger(__name__)
 
@@ -209,13 +209,10 @@ def _exported(store: Store, verb: ExportSession) -> SessionExported:
     record = store.record(verb.session_id)
     data = export_session(store.load(verb.session_id), verb.format, images=verb.images, title=record.title)
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        write_whole(path, data)
+    except FileExistsError as error:
+        raise SettingsError(f"{path} is there already.", hint="Choose another name.") from error
     except OSError as error:
-        raise SettingsError(f"{path} cannot be written: {error.strerror}.", hint="Choose another name.") from error
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-    except OSError as error:
-        path.unlink(missing_ok=True)
-        raise SettingsError(f"{path} could not be written: {error.strerror}.", hint="Is the disk full?") from error
+        hint = "Is the disk full, or the folder read-only?"
+        raise SettingsError(f"{path} cannot be written: {error.strerror}.", hint=hint) from error
     return SessionExported(session_id=verb.session_id, path=str(path))

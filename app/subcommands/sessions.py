@@ -14,6 +14,7 @@ import click
 
 from oi_tui.app.engine.errors import SettingsError, StoreError
 from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.whole_file import write_whole
 from oi_tui.app.flags import words
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ SUFFIXES = {".ipynb": "ipynb", ".md": "md", ".html": "html", ".htm": "html", ".j
 
 IMPORT_LIMIT = 500_000_000
 """Bytes of a file that is imported."""
+
+IMPORT_STEP = 2_000
+"""Events that are written at once; other programs may write in between."""
 
 as_json_option = click.option("--json", "as_json", is_flag=True, help="A JSON list of objects.")
 archived_option = click.option("--archived", is_flag=True, help="Those that were put away.")
@@ -154,10 +158,12 @@ def sessions_import(file: Path, as_json: bool) -> None:
     begun = SessionOpened(session_id=session_id, created=now, cwd=cwd, model="", approval="ask")
     with opened() as store:
         store.create(session_id, now, cwd)
+        events = [begun, *imported.events]
         try:
-            store.append(session_id, [begun, *imported.events])
+            for first in range(0, len(events), IMPORT_STEP):
+                store.append(session_id, events[first : first + IMPORT_STEP])
             store.entitle(session_id, imported.title, "model")
-        except StoreError:
+        except BaseException:  # also when the person breaks it off: half a session is none
             store.remove(session_id)
             raise
         record = store.record(session_id)
@@ -218,18 +224,10 @@ def _catch_up(store: "Store") -> None:
 
 def _write(path: Path, data: bytes, *, force: bool) -> None:
     """Whole or not at all; over another file only with `force`."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        if not force and os.path.lexists(path):
-            raise SettingsError(f"{path} is there already.", hint="Name another file, or say --force.")
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-            part.replace(path)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
+        write_whole(path, data, over=force)
+    except FileExistsError as error:
+        raise SettingsError(f"{path} is there already.", hint="Name another file, or say --force.") from error
     except OSError as error:
         raise SettingsError(f"{path} cannot be written: {error.strerror}.") from error
 

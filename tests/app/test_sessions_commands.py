@@ -2,6 +2,7 @@
 
 import json
 import os
+import sqlite3
 import stat
 import sys
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from oi_tui.app.cli import program
+from oi_tui.app.engine.blocks import UserBlock
 from oi_tui.app.engine.errors import OiTuiError, SettingsError, StoreError
 from oi_tui.app.engine.outputs import RichOutput
 from oi_tui.app.engine.store import Store
@@ -135,6 +137,21 @@ def test_a_file_that_is_no_session_leaves_none(run: Run, tmp_path: Path) -> None
     with pytest.raises(OiTuiError):
         run("import", str(path))
     assert len(objects(run("--json"))) == 2
+
+
+def test_a_long_session_is_imported_in_steps_between_which_others_may_write(
+    run: Run, home: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "long.json"
+    texts = [f"prompt {number}" for number in range(2_500)]
+    path.write_text(json.dumps([{"role": "user", "type": "message", "content": text} for text in texts]))
+    (imported,) = objects(run("import", str(path), "--json"))
+    with closing(Store(home / "sessions.db")) as store:
+        blocks = fold(store.load(imported["id"])).blocks
+        assert [block.text for block in blocks if isinstance(block, UserBlock)] == texts
+    with closing(sqlite3.connect(home / "sessions.db")) as db:
+        (steps,) = db.execute("SELECT count(DISTINCT at) FROM events WHERE session_id = ?", [imported["id"]]).fetchone()
+    assert steps >= 2
 
 
 def test_rm_takes_ids_only_and_removes_for_good(run: Run) -> None:
