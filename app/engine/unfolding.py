@@ -1,7 +1,8 @@
 """Blocks back to the events that they come of: the fold of `transcript.py` turned round.
 
 Blocks that were read from a file become a session this way. What is left half open in them is closed, ids that are
-missing or stand twice are made anew, and a step number that a file makes up costs one event, not as many.
+missing or stand twice are made anew, and a step number that a file makes up costs one event, not as many. What the
+model was told beyond a prompt does not come along: it would be told again, and nobody would have seen it.
 """
 
 import math
@@ -74,7 +75,7 @@ class _Unfolding:
             case UserBlock():
                 yield from self._end_turn()
                 self._turn_open, self._number = True, 0
-                yield TurnStarted(block_id=block.id, text=block.text, files=block.files, context=block.context)
+                yield TurnStarted(block_id=block.id, text=block.text, files=block.files)
             case ProseBlock():
                 yield from self._to_step(block.step)
                 yield ProseStarted(block_id=block.id)

@@ -10,6 +10,7 @@ from oi_tui.app.engine.blocks import CodeBlock
 from oi_tui.app.engine.errors import StoreError
 from oi_tui.app.engine.export import export_session, import_session
 from oi_tui.app.engine.lmc import messages
+from oi_tui.app.engine.outline import attributed
 from oi_tui.app.engine.outputs import RichOutput, StreamOutput
 from support.exports import FEW, OPENED, PNG, blocks_of, sessions, settled, tour, transcript_of
 
@@ -45,7 +46,7 @@ def test_a_session_comes_back_but_for_what_the_language_has_no_words_for():
             type(block)(**{name: getattr(block, name) for name in block.__struct_fields__} | bare)
             for block in (there[number], back[number])
         )
-    assert back == there
+    assert back == list(map(attributed, there))
     assert transcript_of(imported.events).usage == transcript_of(events).usage
 
 

@@ -29,7 +29,7 @@ from oi_tui.app.engine.export.notebook_form import (
     joined,
 )
 from oi_tui.app.engine.markdown import as_markdown, fenced
-from oi_tui.app.engine.outline import SessionOutline, block_of
+from oi_tui.app.engine.outline import SessionOutline, attributed, block_of
 from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
 
 MOST_CELLS = 50_000
@@ -129,9 +129,9 @@ def _text(text: str, number: int, outlined: Block | None) -> Block:
         case ProseBlock():
             return msgspec.structs.replace(outlined, text=text)
         case UserBlock() | CodeBlock() | NoticeBlock() if as_markdown(outlined) == text:
-            return outlined
+            return attributed(outlined)
         case UserBlock():
-            return msgspec.structs.replace(outlined, text=_unquoted(text), files=())
+            return attributed(msgspec.structs.replace(outlined, text=_unquoted(text), files=()))
         case _:
             return ProseBlock(id=f"cell-{number}", text=text, state="complete")
 
@@ -158,7 +158,7 @@ def _code(cell: CodeCell, number: int, language: str, outlined: CodeBlock | None
     if outlined.language != language:
         source = source.removeprefix(SHELL_MAGIC)
     original = outlined.original if outlined.original != source else None
-    return msgspec.structs.replace(outlined, source=source, original=original, outputs=outputs)
+    return attributed(msgspec.structs.replace(outlined, source=source, original=original, outputs=outputs))
 
 
 def _output(output: CellOutput, cell: CodeCell, place: int) -> Output:

@@ -11,7 +11,8 @@ state and duration its block had, and which message is what the person made of i
 of messages is read too, with the habits of Open Interpreter.
 
 Lost on the way are the other forms of a result that has several, which of the outputs was the value of the last
-expression, where exactly text and such results met, the parts of a traceback, and where the middle of a long output is.
+expression, where exactly text and such results met, the parts of a traceback, where the middle of a long output is, and
+what the model was told of the files of a prompt. Notices come back as what the file says.
 What was once exported and imported is exported again as the same file.
 """
 
@@ -26,7 +27,7 @@ from oi_tui.app.engine.events import AnyEvent
 from oi_tui.app.engine.lmc.habits import tidied
 from oi_tui.app.engine.lmc.loading import events_from_messages
 from oi_tui.app.engine.lmc.static import block_messages
-from oi_tui.app.engine.outline import SessionOutline, block_of, outline
+from oi_tui.app.engine.outline import SessionOutline, attributed, block_of, notice_of, outline
 from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.values import Value
 
@@ -94,7 +95,7 @@ def blocks_of_envelope(content: dict[str, Any]) -> tuple[list[Block], SessionOut
     try:
         session = msgspec.convert(content.get("session", {}), Session)
         outlines = {beside.message: block_of(beside.block) for beside in session.blocks}
-        notices = [(notice.after, block_of(notice.block)) for notice in session.notices]
+        notices = [(notice.after, notice_of(notice.block)) for notice in session.notices]
     except msgspec.ValidationError as error:
         raise StoreError(f"The session part of the file is wrong: {error}", hint="See `session` in the file.") from None
     edits = frozenset(beside.edit for beside in session.blocks if beside.edit)
@@ -103,9 +104,9 @@ def blocks_of_envelope(content: dict[str, Any]) -> tuple[list[Block], SessionOut
     for block in _folded(events):
         number = int(block.id.removeprefix("message-"))
         while notices and notices[0][0] < number:
-            blocks.append(notices.pop(0)[1])
-        blocks.append(_restored(block, outlines.get(number)))
-    blocks += [notice for _, notice in notices]
+            blocks.append(attributed(notices.pop(0)[1]))
+        blocks.append(attributed(_restored(block, outlines.get(number))))
+    blocks += [attributed(notice) for _, notice in notices]
     return blocks, session
 
 
