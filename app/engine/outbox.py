@@ -6,6 +6,7 @@ editor) holds up nothing that has to be written down.
 
 import asyncio
 import contextlib
+import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from itertools import groupby
@@ -14,7 +15,7 @@ from oi_tui.app.engine.coalesce import coalesce, is_delta
 from oi_tui.app.engine.errors import StoreError
 from oi_tui.app.engine.events import AnyEvent, Event, OutputAdded, OutputUpdated
 from oi_tui.app.engine.outputs import RichOutput, StreamOutput
-from oi_tui.app.engine.protocol import Batch, Reply
+from oi_tui.app.engine.protocol import Batch, Reply, failed
 from oi_tui.app.engine.store import DELTA_INTERVAL, Recorder
 
 FRAME = 1 / 60
@@ -25,6 +26,17 @@ CROWD = 2000
 
 BATCH_WEIGHT = 16_000_000
 """Characters of output in one batch, about; a line on the wire stays far below what front ends read."""
+
+PAUSE, LONGEST_PAUSE = 0.5, 5.0
+"""Seconds after a failure before it is tried again to write; twice as long after each that follows."""
+
+LAST_ATTEMPTS, LAST_PAUSE = 4, 0.75
+"""The same when there is an end to wait for: about three seconds in all."""
+
+TELLING = 1.0
+"""Seconds that a front end has to be told that the end of a session is not written down."""
+
+_log = logging.getLogger(__name__)
 
 Send = Callable[[Reply], Awaitable[None]]
 
@@ -37,6 +49,8 @@ class Outbox:
         self._send = send
         self._failed = failed
         self._recorder: Recorder | None = None
+        self._pause, self._again = 0.0, 0.0
+        """How long it was waited after the last failure, and until when."""
         self._items: list[AnyEvent | Reply] = []
         self._unwritten: list[AnyEvent] = []
         self._wake = asyncio.Event()
@@ -87,23 +101,49 @@ class Outbox:
         """Write down what has come so far, also text that still streams."""
         self._write(Recorder.flush)
 
-    def finish(self) -> None:
-        """Write down everything; nobody is listening any more."""
-        self._write(Recorder.close)
+    async def finish(self) -> None:
+        """Write down everything, with some patience; what cannot be is logged and told."""
+        error = self._write(Recorder.close)
+        for _ in range(LAST_ATTEMPTS - 1):
+            if error is None or self._recorder is None:
+                break
+            await asyncio.sleep(LAST_PAUSE)
+            error = self._write(Recorder.close)
+        if error is None:
+            return
+        self._recorder = None
+        last = StoreError(f"The end of this session is not written down. {error.title}", details=error.details)
+        _log.error("%s", last)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(TELLING):
+                await self._send(failed(last))
 
-    def _write(self, then: Callable[[Recorder], None] | None = None) -> None:
+    def _write(self, how: Callable[[Recorder], None] | None = None) -> StoreError | None:
+        """Write what is due, or (in the way that is given) at once. What went wrong; it is tried again in time."""
         self._write_wake.clear()
         events, self._unwritten = self._unwritten, []
-        if self._recorder is None:
-            return
+        recorder, now = self._recorder, time.monotonic()
+        if recorder is None:
+            return None
+        recorder.take(coalesce(events), now)
+        if how is None and (now < self._again or not recorder.due(now)):
+            return None
         try:
-            self._recorder.put(coalesce(events), time.monotonic())
-            if then is not None:
-                then(self._recorder)
+            (how or Recorder.flush)(recorder)
         except StoreError as error:
-            if self._recorder.gave_up:
-                self._recorder = None
-                self._failed(error)
+            self._pause = min(self._pause * 2, LONGEST_PAUSE) or PAUSE
+            self._again = time.monotonic() + self._pause
+            _log.warning("the session is not written down yet: %s", error)
+            if recorder.gave_up:
+                self._give_up(error)
+            return error
+        self._pause, self._again = 0.0, 0.0
+        return None
+
+    def _give_up(self, error: StoreError) -> None:
+        self._recorder = None
+        title = f"Nothing more of this session is written down. {error.title}"
+        self._failed(StoreError(title, hint=error.hint, details=error.details))
 
 
 def _batched(items: Iterable[AnyEvent | Reply]) -> Iterator[Reply]:

@@ -177,7 +177,7 @@ class Sitting:
             self.emit(self.session.take(TurnEnded(reason="interrupted", detail=why)))
         if self._witness is not None:
             await self._witness.end()
-        self._outbox.finish()
+        await self._outbox.finish()
         self._drop_if_empty()
 
     def _drop_if_empty(self) -> None:

@@ -7,8 +7,9 @@ Of the modules, `statements` has all SQL, `database` the connection and what its
 the events (pure), `words` queries and snippets (pure), `blobs` the large outputs, which are files beside the database.
 """
 
+from oi_tui.app.engine.store.database import StoreBusy
 from oi_tui.app.engine.store.recorder import DELTA_INTERVAL, Recorder
 from oi_tui.app.engine.store.statements import MIGRATIONS
 from oi_tui.app.engine.store.store import Store
 
-__all__ = ["DELTA_INTERVAL", "MIGRATIONS", "Recorder", "Store"]
+__all__ = ["DELTA_INTERVAL", "MIGRATIONS", "Recorder", "Store", "StoreBusy"]

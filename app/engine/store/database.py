@@ -14,6 +14,10 @@ PATIENCE = 2.0
 """Seconds that another process may hold the file before an attempt to write counts as failed."""
 
 
+class StoreBusy(StoreError):
+    """Another program holds the file; that passes."""
+
+
 class SearchDamaged(StoreError):
     """The index of words is of no use any more; the events are."""
 
@@ -72,8 +76,21 @@ class Database:
         return int(version)
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """All of what is done inside, or nothing; nobody else writes meanwhile."""
+    def writing(self, patience: float = PATIENCE) -> Iterator[None]:
+        """All of what is done inside, or nothing; nobody else writes meanwhile. `StoreBusy` when patience ends."""
+        if patience == PATIENCE:
+            with self._step():
+                yield
+            return
+        self.do(statements.BE_PATIENT.format(int(patience * 1000)))
+        try:
+            with self._step():
+                yield
+        finally:
+            self.do(statements.BE_PATIENT.format(int(PATIENCE * 1000)))
+
+    @contextmanager
+    def _step(self) -> Iterator[None]:
         try:
             self._db.execute(statements.BEGIN)
             try:
@@ -149,7 +166,7 @@ class Database:
                 hint = f"Is the folder read-only, or someone else's? {_SAFE}"
                 return StoreError(f"{self.path} cannot be written: {error}.", hint=hint)
             case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-                return StoreError(f"Another program keeps {self.path} locked.", hint=f"Try again. {_SAFE}")
+                return StoreBusy(f"Another program keeps {self.path} locked.", hint=f"Try again. {_SAFE}")
             case sqlite3.SQLITE_NOTADB:
                 hint = "Nothing in it was changed. Move it away to begin anew."
                 return StoreError(f"{self.path} is no file of sessions.", hint=hint, details=str(error))

@@ -4,20 +4,28 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from oi_tui.app.engine.coalesce import coalesce, is_delta
+from oi_tui.app.engine.encoding import as_json
 from oi_tui.app.engine.errors import StoreError
 from oi_tui.app.engine.events import AnyEvent, ConversationCleared, ExecutionFinished, OutputsCleared, OutputTailMoved
+from oi_tui.app.engine.store.database import StoreBusy
 
 
 class Log(Protocol):
     """What a recorder writes to."""
 
-    def append(self, session_id: str, events: Iterable[AnyEvent]) -> None:
-        """Add events at the end, all or none; StoreError if that fails."""
+    def append(self, session_id: str, events: Iterable[AnyEvent], *, patience: float) -> None:
+        """Add events at the end, all or none; StoreError if that fails, StoreBusy after so many seconds."""
         ...
 
 
 ATTEMPTS = 3
-"""Failures in a row after which a session is no longer written down."""
+"""Failures in a row after which a session is no longer written down. That the file is locked is none: it passes."""
+
+PATIENCE = 0.25
+"""Seconds that an attempt waits for a file that is locked: nothing else happens in the engine meanwhile."""
+
+HELD = 50_000_000
+"""Bytes of events that wait at most for a file that is locked."""
 
 DELTA_INTERVAL = 0.25
 """Seconds after which text that still streams is written too."""
@@ -29,23 +37,35 @@ class Recorder:
     Of the ends that a long output has while it runs, the first and the last are written.
     """
 
-    def __init__(self, store: Log, session_id: str) -> None:
+    def __init__(self, store: Log, session_id: str, *, held: int = HELD) -> None:
+        """`held`: bytes of events that wait at most for a file that is locked."""
         self._store = store
         self._session_id = session_id
+        self._held = held
         self._pending: list[AnyEvent] = []
         self._since = 0.0
         self._failures = 0
+        self._too_much = False
         self._tails: dict[tuple[str, str], OutputTailMoved | None] = {}
         """By block and stream of what runs: its newest end, None if that is written or about to be."""
 
     def put(self, events: Iterable[AnyEvent], now: float) -> None:
-        """Take events; writes at once when one of them is complete or text has waited long enough."""
+        """Take events; writes at once when that is due."""
+        self.take(events, now)
+        if self.due(now):
+            self.flush()
+
+    def take(self, events: Iterable[AnyEvent], now: float) -> None:
+        """Have these wait."""
         if not self._pending:
             self._since = now
         for event in events:
             self._take(event)
-        if now - self._since >= DELTA_INTERVAL or any(not is_delta(event) for event in self._pending):
-            self.flush()
+
+    def due(self, now: float) -> bool:
+        """Whether something that waits is complete, or text has waited long enough."""
+        waited = bool(self._pending) and now - self._since >= DELTA_INTERVAL
+        return waited or any(not is_delta(event) for event in self._pending)
 
     @property
     def waiting(self) -> bool:
@@ -56,7 +76,10 @@ class Recorder:
         """Write what waits; what could not be written is tried again with what comes next."""
         self._pending = coalesce(self._pending)
         try:
-            self._store.append(self._session_id, self._pending)
+            self._store.append(self._session_id, self._pending, patience=PATIENCE)
+        except StoreBusy:
+            self._too_much = sum(len(as_json(event)) for event in self._pending) > self._held
+            raise
         except StoreError:
             self._failures += 1
             raise
@@ -90,5 +113,5 @@ class Recorder:
 
     @property
     def gave_up(self) -> bool:
-        """Whether writing has failed so often in a row that it will not be tried again."""
-        return self._failures >= ATTEMPTS
+        """Whether it has failed so often in a row, or so much waits, that it is not to be tried again."""
+        return self._failures >= ATTEMPTS or self._too_much

@@ -96,6 +96,7 @@ WRITE_VERSION: Final = "PRAGMA user_version = {}"
 READ_JOURNAL: Final = "PRAGMA journal_mode"
 USE_WAL: Final = "PRAGMA journal_mode = WAL"
 SET_UP: Final = ("PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON")
+BE_PATIENT: Final = "PRAGMA busy_timeout = {}"
 CHECK: Final = "PRAGMA quick_check(5)"
 
 # -- sessions

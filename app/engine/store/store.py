@@ -17,7 +17,7 @@ from oi_tui.app.engine.events import AnyEvent
 from oi_tui.app.engine.sessions import Hit, PastPrompt, SessionRecord, Titler
 from oi_tui.app.engine.store import statements
 from oi_tui.app.engine.store.blobs import Blob, Blobs
-from oi_tui.app.engine.store.database import Database, SearchDamaged
+from oi_tui.app.engine.store.database import PATIENCE, Database, SearchDamaged
 from oi_tui.app.engine.store.digest import Digest, FoundText, Merged, Totals
 from oi_tui.app.engine.store.removal import Removal
 from oi_tui.app.engine.store.rows import Row, clean_tags, looked_up_to, one_line
@@ -73,16 +73,19 @@ class Store:
             self._db.do(statements.INHERIT, *values, turns, session_id)
             self._put_title(self._row(session_id))
 
-    def append(self, session_id: str, events: Iterable[AnyEvent]) -> None:
-        """Add events at the end, all or none, and commit. A deleted session that is gone on with is one no longer."""
+    def append(self, session_id: str, events: Iterable[AnyEvent], *, patience: float = PATIENCE) -> None:
+        """Add events at the end, all or none, and commit. A deleted session that is gone on with is one no longer.
+
+        `StoreBusy` if another program holds the file for longer than `patience` (seconds).
+        """
         taken = list(events)
         if not taken:
             return
         try:
-            self._append(session_id, taken)
+            self._append(session_id, taken, patience)
         except SearchDamaged:
             self._begin_search_anew()
-            self._append(session_id, taken)
+            self._append(session_id, taken, patience)
 
     def load(self, session_id: str) -> tuple[AnyEvent, ...]:
         """All events of a session in order, inherited ones first; StoreError if there is no such session.
@@ -262,10 +265,10 @@ class Store:
             raise StoreError(f"There is no session {session_id}.", hint="`oi-tui sessions` lists those there are.")
         return Row(*row)
 
-    def _append(self, session_id: str, events: list[AnyEvent]) -> None:
+    def _append(self, session_id: str, events: list[AnyEvent], patience: float) -> None:
         now = time.time()
         reading, self._reading = self._reading, None  # whatever fails, it is read again
-        with self._db.writing():
+        with self._db.writing(patience):
             row = self._row(session_id)
             if row.deleted:
                 self._db.do(statements.BRING_BACK, session_id)
