@@ -64,6 +64,9 @@ class Library:
         self._tasks: set[asyncio.Task[None]] = set()
         self._newest: FindSessions | None = None
         self._newest_prompts: FindPrompts | None = None
+        self._tidying = False
+        self._incomplete: LibraryVerb | None = None
+        """The search that is answered once more when all sessions can be looked through."""
 
     def follow(self, verb: LibraryVerb) -> None:
         """Answer this when what was asked before is answered."""
@@ -74,8 +77,10 @@ class Library:
         self._begin(self._answer(verb))
 
     def tidy(self) -> None:
-        """Do what can wait, bit by bit: look through sessions of an older program, remove those long deleted."""
-        self._begin(self._tidied())
+        """Do what can wait, bit by bit: look through sessions that are not yet, remove those long deleted."""
+        if not self._tidying:
+            self._tidying = True
+            self._begin(self._tidied())
 
     async def close(self) -> None:
         """End it; what is under way in the thread is waited for, so that no export is cut. Idempotent."""
@@ -103,6 +108,9 @@ class Library:
             reply = failed(OiTuiError(f"Something went wrong inside oi-tui: {error!r}.", hint="See the log."))
         if reply is not None:
             await self._send(reply)
+        if isinstance(reply, SessionsFound) and reply.behind:
+            self._incomplete = verb
+            self.tidy()
 
     async def _tidied(self) -> None:
         loop, more = asyncio.get_running_loop(), True
@@ -111,6 +119,14 @@ class Library:
                 more = await loop.run_in_executor(self._thread, lambda: self._opened().tidy(UPKEEP))
         except OiTuiError as error:
             _log.warning("upkeep of the sessions stopped: %s", error)
+        except Exception:
+            # Boundary: a defect in looking through old sessions must not take the open one with it.
+            _log.exception("upkeep of the sessions stopped")
+        else:
+            if self._incomplete is not None and self._incomplete is self._newest:
+                self._begin(self._answer(self._incomplete))
+        finally:
+            self._incomplete, self._tidying = None, False
 
     # -- in the thread ---------------------------------------------------------------------------------
 
@@ -149,7 +165,8 @@ def _found(store: Store, verb: FindSessions) -> SessionsFound:
         records = store.sessions(archived=verb.archived, limit=RECORDS + 1)
         return SessionsFound(archived=verb.archived, sessions=records[:RECORDS], cut=len(records) > RECORDS)
     hits = store.search(verb.query, archived=verb.archived, limit=HITS + 1)
-    return SessionsFound(query=verb.query, archived=verb.archived, hits=hits[:HITS], cut=len(hits) > HITS)
+    cut, behind = len(hits) > HITS, store.behind()  # after the search, which may have found its index damaged
+    return SessionsFound(query=verb.query, archived=verb.archived, hits=hits[:HITS], cut=cut, behind=behind)
 
 
 def _prompts(store: Store, verb: FindPrompts) -> PromptsFound:

@@ -130,6 +130,8 @@ class SessionsFound(Value, frozen=True, kw_only=True, tag=True):
     hits: tuple[Hit, ...] = ()
     cut: bool = False
     """There are more than could be told."""
+    behind: int = 0
+    """Sessions that a search does not look through yet: the index is being made. The answer comes again after that."""
 
 
 class SessionSeen(Value, frozen=True, kw_only=True, tag=True):

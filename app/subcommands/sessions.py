@@ -75,6 +75,9 @@ def sessions_search(text: tuple[str, ...], archived: bool, limit: int, as_json: 
     with opened() as store:
         _catch_up(store)
         hits = store.search(" ".join(text), archived=archived, limit=limit)
+        if store.behind():  # the index was damaged, and begins anew
+            _catch_up(store)
+            hits = store.search(" ".join(text), archived=archived, limit=limit)
     if as_json:
         _print_json([_hit_as_object(hit) for hit in hits])
         return
@@ -215,9 +218,9 @@ def _found(store: "Store", text: str, *, by_id: bool = False) -> str:
 
 
 def _catch_up(store: "Store") -> None:
-    """What an older program wrote is looked through before it is searched; that happens once."""
+    """What an older program wrote, or all if the index was damaged, is looked through once before it is searched."""
     if behind := store.behind():
-        click.echo(f"Looking through {behind:,} sessions of an older version, once ...", err=True)
+        click.echo(f"Looking through {behind:,} sessions, once ...", err=True)
         while store.tidy(1.0):
             pass
 

@@ -154,6 +154,14 @@ def test_a_long_session_is_imported_in_steps_between_which_others_may_write(
     assert steps >= 2
 
 
+def test_a_search_makes_a_damaged_index_anew_and_finds(run: Run, home: Path) -> None:
+    with closing(sqlite3.connect(home / "sessions.db")) as db, db:
+        db.execute("UPDATE search_data SET block = randomblob(length(block))")
+    found = run("search", "plot", "--json")
+    assert {hit["id"] for hit in objects(found)} == {"bbb2"}
+    assert "Looking through 3 sessions" in found.stderr
+
+
 def test_rm_takes_ids_only_and_removes_for_good(run: Run) -> None:
     with pytest.raises(StoreError, match="There is no session read"):
         run("rm", "read the")

@@ -1,5 +1,7 @@
 """Past sessions on the wire: lists, searches, previews, changes and exports, while another session goes on."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
@@ -79,6 +81,21 @@ async def test_of_searches_that_wait_only_the_newest_is_answered(tmp_path: Path)
         answered = [reply.query for reply in front.replies if isinstance(reply, SessionsFound)]
         assert answered[-1] == "wea"
         assert answered.count("we") == 0
+
+
+async def test_a_damaged_index_is_made_anew_at_once_and_the_search_is_answered_again(tmp_path: Path) -> None:
+    async with engine(tmp_path, FakeModel(CODE, "Said.", "Rain.")) as front:
+        first, second = await two_sessions(front)
+        await ask(front, FindSessions(query="rain"), SessionsFound)
+        with closing(sqlite3.connect(next(tmp_path.rglob("sessions.db")))) as db, db:
+            db.execute("UPDATE search_data SET block = randomblob(length(block))")
+        found = await ask(front, FindSessions(query="angstr"), SessionsFound)
+        assert found.behind == 2
+        again = await front.until(lambda reply: isinstance(reply, SessionsFound) and not reply.behind)
+        assert isinstance(again, SessionsFound)
+        assert {hit.session.id for hit in again.hits} == {first}
+        found = await ask(front, FindSessions(query="rain"), SessionsFound)
+        assert ({hit.session.id for hit in found.hits}, found.behind) == ({second}, 0)
 
 
 async def test_a_preview_has_the_beginning_with_long_texts_cut(tmp_path: Path) -> None:

@@ -191,6 +191,8 @@ async def test_typing_filters_titles_at_once_and_finds_places_in_texts_a_moment_
         await until(stage, lambda: FindSessions(query="shop") in stage.engine.verbs)
         snippet = (Piece(text="the "), Piece(text="shop", matched=True), Piece(text=" in Oslo"))
         hit = Hit(session=PHOTOS, kind="answer", snippet=snippet, block_id="b7")
+        stage.engine.reply(SessionsFound(query="shop", behind=2))
+        await until(stage, lambda: words(stage, "count").strip() == "1 found so far")
         stage.engine.reply(SessionsFound(query="shop", hits=(hit,)))
         await until(stage, lambda: any("answer the shop in Oslo" in row for row in rows(stage)))
         assert words(stage, "count").strip() == "2 found"

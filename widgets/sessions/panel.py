@@ -340,7 +340,7 @@ class Panel(Vertical):
         if self._searching:
             return "…"
         if self.sought:
-            return f"{count:,} found"
+            return f"{count:,} found so far" if self._stock.behind else f"{count:,} found"
         return f"{'archived ' if self.archived else ''}{count:,}{'+' if self._stock.cut else ''}"
 
     def _show_keys(self) -> None:

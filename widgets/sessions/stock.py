@@ -20,6 +20,8 @@ class Stock:
         """Whether the engine has told them."""
         self.cut = False
         """Whether there are more."""
+        self.behind = 0
+        """Sessions that the search has not looked through yet; it is answered again when it has."""
         self._sessions: list[SessionRecord] = []
         self._haystacks: list[str] | None = None
         """What a filter looks into, for each session; made when the first letter is typed."""
@@ -46,6 +48,7 @@ class Stock:
             return False
         if found.query:
             self._hits, self.searched = found.hits, found.query
+            self.behind = found.behind
         else:
             self._sessions, self.cut, self.known = list(found.sessions), found.cut, True
             self._haystacks = None
