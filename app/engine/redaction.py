@@ -58,7 +58,7 @@ def secrets_in(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if is_credential(name, value)}
 
 
-class _Place(NamedTuple):
+class Place(NamedTuple):
     """A secret in a text."""
 
     start: int
@@ -87,23 +87,36 @@ class Redactor:
 
     def redact(self, text: str) -> Redacted:
         """The text with `[secret withheld: NAME]` in the place of each secret. Doing it twice changes nothing."""
-        found = sorted([*self._known(text), *_shaped(text)], key=lambda one: one[:2])
-        if not found:
+        places = self.places(text)
+        if not places:
             return Redacted(text)
         pieces: list[str] = []
-        names: list[str] = []
         end = 0
-        for one in found:
-            if one.start >= end:
-                pieces += (text[end : one.start], f"[secret withheld: {one.name}]")
-                names.append(one.name)
-            end = max(end, one.end)  # of two that overlap, nothing is left
-        return Redacted("".join((*pieces, text[end:])), tuple(names))
+        for one in places:
+            pieces += (text[end : one.start], mark(one.name))
+            end = one.end
+        return Redacted("".join((*pieces, text[end:])), tuple(one.name for one in places))
 
-    def _known(self, text: str) -> Iterator[_Place]:
+    def places(self, text: str) -> list[Place]:
+        """Where the secrets are, one behind the other."""
+        found = sorted([*self._known(text), *_shaped(text)], key=lambda one: one[:2])
+        places: list[Place] = []
+        for one in found:
+            if places and one.start < places[-1].end:  # of two that overlap, nothing is left
+                places[-1] = places[-1]._replace(end=max(places[-1].end, one.end))
+            else:
+                places.append(one)
+        return places
+
+    def _known(self, text: str) -> Iterator[Place]:
         for form, name in self._forms.items():
             for start in _places(form, text):
-                yield _Place(start, 0, start + len(form), name)
+                yield Place(start, 0, start + len(form), name)
+
+
+def mark(name: str) -> str:
+    """What stands in the place of a secret."""
+    return f"[secret withheld: {name}]"
 
 
 def _is_telling(secret: str) -> bool:
@@ -135,7 +148,7 @@ def _forms(secret: str) -> Iterator[str]:
                 yield form
 
 
-def _shaped(text: str) -> Iterator[_Place]:
+def _shaped(text: str) -> Iterator[Place]:
     folded = text.lower() if text.isascii() else text.translate(_SMALL)
     for rank, shape in enumerate(SHAPES, 1):
         searched = folded if shape.folded else text
@@ -148,7 +161,7 @@ def _shaped(text: str) -> Iterator[_Place]:
                     continue
                 has_group = "secret" in shape.rest.groupindex
                 first, end = match.span("secret") if has_group else (start, match.end())
-                yield _Place(first, rank, end, shape.name)
+                yield Place(first, rank, end, shape.name)
 
 
 def _places(part: str, text: str) -> Iterator[int]:

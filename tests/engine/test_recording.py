@@ -8,11 +8,32 @@ import pytest
 
 from oi_tui.app.client import LocalClient
 from oi_tui.app.engine.blocks import Block, CodeBlock
+from oi_tui.app.engine.chat import TextDelta
 from oi_tui.app.engine.errors import ModelError, StoreError
-from oi_tui.app.engine.events import AnyEvent, InputRequested, TurnEnded
-from oi_tui.app.engine.kernels.base import InputWanted, RunFinished
+from oi_tui.app.engine.events import (
+    AnyEvent,
+    InputRequested,
+    OutputAdded,
+    ProseFinished,
+    ProseGrew,
+    ProseStarted,
+    TurnEnded,
+)
+from oi_tui.app.engine.kernels.base import InputWanted, LineReached, OutputArrived, RunEvent, RunFinished, TailMoved
+from oi_tui.app.engine.outputs import StreamOutput, Tail
 from oi_tui.app.engine.protocol import Configure
-from oi_tui.app.engine.recording.form import VERSION, Header, Recording, Tape, read_recording
+from oi_tui.app.engine.recording.form import (
+    VERSION,
+    Asked,
+    Header,
+    KernelSaid,
+    ModelBegan,
+    ModelSaid,
+    Recording,
+    Tape,
+    Told,
+    read_recording,
+)
 from oi_tui.app.engine.recording.replaying import events_of, resimulated
 from oi_tui.app.engine.recording.tapping import TappedEngine, TappedKernels, TappedModels, tapped_send
 from oi_tui.app.engine.redaction import Redactor
@@ -100,6 +121,76 @@ async def test_secrets_and_what_was_typed_for_running_code_are_not_in_it(tmp_pat
     assert "hunter2-typed" not in text
     assert "[secret withheld: TOKEN]" in text
     assert (tmp_path / "r").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("size", [1, 5])
+async def test_a_secret_that_comes_in_pieces_is_in_no_form_in_it(size: int, tmp_path: Path) -> None:
+    def pieces(text: str) -> list[str]:
+        return [text[start : start + size] for start in range(0, len(text), size)]
+
+    printing: list[RunEvent] = []
+    for number, text in enumerate(pieces(f"the token is {SECRET}, keep it\n")):
+        printing += [LineReached(line=number + 1), printed(text)]
+    late = Tail(text=f"and {SECRET[:20]}"), Tail(text=f"and {SECRET} again")
+    printing += [TailMoved(name="stderr", tail=tail) for tail in late]
+    script = {"1+1": [*printing, RunFinished(status="ok")], f"'{SECRET}'": [RunFinished(status="ok")]}
+    said = (f"I found {SECRET} in it.\n\n```python\n1+1\n```", f"```python\n'{SECRET}'\n```", f"It is {SECRET}")
+    model = FakeModel(*([TextDelta(text=text) for text in pieces(answer)] for answer in said))
+    seen = await recorded(tmp_path / "r", model, FakeKernel(script), "run", "run")
+    recording = read_recording(tmp_path / "r")
+    told = fold(list(events_of(recording))).blocks
+    done = comparable(fold(await resimulated(recording)).blocks)
+    assert comparable(told) == done
+    redacted = Redactor({"TOKEN": SECRET}).redact(msgspec.json.encode(comparable(seen.blocks)).decode()).text
+    assert msgspec.json.encode(done).decode() == redacted
+    kept = [piece for line in recording.lines for piece in pieces_of(line.what)]
+    texts = "".join(kept)
+    assert SECRET[:8] not in texts
+    assert SECRET[-8:] not in texts
+    assert texts.count("[secret withheld: TOKEN]") >= 8
+    assert [line.at for line in recording.lines] == sorted(line.at for line in recording.lines)
+    assert sum(isinstance(line.what, ModelSaid) for line in recording.lines) >= len("".join(said)) / size
+
+
+def pieces_of(what: object) -> list[str]:
+    """All texts of model and kernel one behind the other, then those that were told."""
+    match what:
+        case ModelSaid(delta=TextDelta(text=text)) | KernelSaid(event=OutputArrived(output=StreamOutput(text=text))):
+            return [text]
+        case KernelSaid(event=TailMoved(tail=tail)):
+            return [tail.text]
+        case Told(events=events):
+            return [
+                text
+                for event in events
+                for text in (getattr(event, "text", ""), getattr(getattr(event, "output", None), "text", ""))
+            ]
+        case _:
+            return []
+
+
+def test_what_was_written_is_not_lost_with_the_program(tmp_path: Path) -> None:
+    tape = Tape(tmp_path / "r", header(), Redactor(), count().__next__)
+    tape.put(Asked(verb=Submit(text="add")))
+    tape.put(ModelBegan())
+    tape.put(ModelSaid(delta=TextDelta(text="Hel")))
+    tape.put(ModelSaid(delta=TextDelta(text="lo.")))
+    tape.over("model")
+    tape.put(Told(events=(ProseStarted(block_id="p"), ProseGrew(block_id="p", text="Hello."))))
+    tape.put(Asked(verb=Submit(text="and now")))
+    assert len(read_recording(tmp_path / "r").lines) == 1
+    tape.put(Told(events=(ProseFinished(block_id="p"), TurnEnded(reason="done"))))
+    assert len(read_recording(tmp_path / "r").lines) == 7
+    tape.close()
+
+
+def test_output_that_goes_on_after_its_run_is_one_text_with_it(tmp_path: Path) -> None:
+    tape = Tape(tmp_path / "r", header(), Redactor({"TOKEN": SECRET}), count().__next__)
+    for text in (SECRET[:9], SECRET[9:]):
+        tape.put(Told(events=(OutputAdded(block_id="c", output=StreamOutput(name="stdout", text=text)),)))
+        tape.put(Asked(verb=Submit(text="next")))
+    tape.close()
+    assert SECRET[9:] not in (tmp_path / "r").read_text()
 
 
 async def test_times_are_told_from_the_beginning_and_go_on(tmp_path: Path) -> None:

@@ -3,10 +3,14 @@
 What goes in: the person's words and decisions, the deltas of the model, the events of the kernels. What comes out: the
 events of the session, in the batches in which a front end got them. Secrets that are known are withheld, and what was
 typed where a password was asked for is not in it.
+
+A secret may come a character at a time. So lines are held back until the answer, the run and the blocks that they are
+pieces of have come to their ends: what a program that was killed had not written is lost with it.
 """
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,8 +18,20 @@ import msgspec
 
 from oi_tui.app.engine.chat import Delta
 from oi_tui.app.engine.errors import ModelErrorKind, StoreError
-from oi_tui.app.engine.events import AnyEvent
-from oi_tui.app.engine.kernels.base import RunEvent
+from oi_tui.app.engine.events import (
+    AnyEvent,
+    CodeFinished,
+    CodeStarted,
+    ExecutionFinished,
+    ExecutionStarted,
+    OutputTailMoved,
+    ProseFinished,
+    ProseStarted,
+    SessionOpened,
+    TurnEnded,
+)
+from oi_tui.app.engine.kernels.base import RunEvent, TailMoved
+from oi_tui.app.engine.recording.strands import Piece, Strands
 from oi_tui.app.engine.redaction import Redactor
 from oi_tui.app.engine.values import ApprovalMode, Language, Value
 from oi_tui.app.engine.verbs import AnyVerb
@@ -105,6 +121,8 @@ class Line(Value, frozen=True, kw_only=True):
     what: Happening
 
 
+Source = Literal["model", "kernel"]
+
 _encoder = msgspec.json.Encoder()
 
 
@@ -114,6 +132,12 @@ class Tape:
     def __init__(self, path: Path, header: Header, redactor: Redactor, clock: Callable[[], float]) -> None:
         """StoreError if the file is there already, or cannot be made."""
         self._redactor = redactor
+        self._strands = Strands(redactor)
+        self._held: list[Line | None] = []
+        self._open: set[str] = set()
+        """What goes on: the answer of the model, the run of a kernel, blocks that a front end is told of by id."""
+        self._tails: dict[tuple[str, str], int] = {}
+        """By block (or "") and stream: which of the held lines has its end."""
         self._clock = clock
         self._begun = clock()
         self.trouble = ""
@@ -126,11 +150,70 @@ class Tape:
 
     def put(self, what: Happening) -> None:
         """It happened now."""
-        self._write(msgspec.to_builtins(Line(at=round(self._clock() - self._begun, 4), what=what)))
+        match what:
+            case ModelBegan() | KernelBegan() | Asked():
+                self._settle()  # what follows goes on with nothing of before
+        self._follow(what)
+        self._hold(Line(at=round(self._clock() - self._begun, 4), what=what))
+        match what:
+            case Told(events=[*_, TurnEnded()]):
+                self._settle()
+
+    def over(self, source: Source) -> None:
+        """The answer or the run has come to its end, or was left."""
+        self._open.discard(source)
 
     def close(self) -> None:
         """Idempotent."""
+        self._open.clear()
+        self._settle()
         self._file.close()
+
+    def _follow(self, what: Happening) -> None:
+        match what:
+            case ModelBegan():
+                self._open.add("model")
+            case KernelBegan():
+                self._open.add("kernel")
+            case Told():
+                for event in what.events:
+                    match event:
+                        case ProseStarted() | CodeStarted() | ExecutionStarted():
+                            self._open.add(f"block {event.block_id}")
+                        case ProseFinished() | CodeFinished() | ExecutionFinished():
+                            self._open.discard(f"block {event.block_id}")
+                        case TurnEnded() | SessionOpened():
+                            self._open.intersection_update(("model", "kernel"))
+                        case _:
+                            pass
+            case _:
+                pass
+
+    def _hold(self, line: Line) -> None:
+        """Of the ends of a stream only the newest: a flood moves it many times, and each is long."""
+        place = len(self._held)
+        self._held.append(line)
+        for piece in _pieces(line.what):
+            match piece:
+                case TailMoved() | OutputTailMoved():
+                    key = (piece.block_id if isinstance(piece, OutputTailMoved) else "", piece.name)
+                    before = self._tails.get(key, place)
+                    if before != place:
+                        self._held[before] = _without_tail(self._held[before], *key)
+                    self._tails[key] = place
+                case _:
+                    pass
+
+    def _settle(self) -> None:
+        """Write what is held, if nothing of it goes on."""
+        if self._open:
+            return
+        lines = [line for line in self._held if line is not None]
+        cleaned = iter(self._strands.cleaned([piece for line in lines for piece in _pieces(line.what)]))
+        for line in lines:
+            self._write(msgspec.to_builtins(_with_pieces(line, cleaned)))
+        self._held.clear()
+        self._tails.clear()
 
     def _write(self, line: Any) -> None:
         if self.trouble or self._file.closed:
@@ -152,6 +235,51 @@ class Tape:
                 return [self._redacted(content) for content in value]
             case _:
                 return value
+
+
+def _pieces(what: Happening) -> tuple[Piece | None, ...]:
+    """What may be a part of something longer; None where all such begins anew."""
+    match what:
+        case ModelBegan() | KernelBegan():
+            return (None,)
+        case ModelSaid():
+            return (what.delta,)
+        case KernelSaid():
+            return (what.event,)
+        case Told():
+            return what.events
+        case _:
+            return ()
+
+
+def _with_pieces(line: Line, pieces: Iterator[Any]) -> Line:
+    """The line with as many of these as it has pieces."""
+    what = line.what
+    match what:
+        case ModelSaid():
+            what = msgspec.structs.replace(what, delta=next(pieces))
+        case KernelSaid():
+            what = msgspec.structs.replace(what, event=next(pieces))
+        case Told():
+            what = msgspec.structs.replace(what, events=tuple(islice(pieces, len(what.events))))
+        case ModelBegan() | KernelBegan():
+            next(pieces)
+        case _:
+            pass
+    return msgspec.structs.replace(line, what=what)
+
+
+def _without_tail(line: Line | None, block_id: str, name: str) -> Line | None:
+    match line:
+        case Line(what=Told() as told):
+            events = tuple(
+                event
+                for event in told.events
+                if not (isinstance(event, OutputTailMoved) and (event.block_id, event.name) == (block_id, name))
+            )
+            return msgspec.structs.replace(line, what=msgspec.structs.replace(told, events=events))
+        case _:
+            return None
 
 
 class Recording(Value, frozen=True, kw_only=True):

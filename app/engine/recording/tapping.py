@@ -72,6 +72,8 @@ class TappedModel:
         except ModelError as error:
             self._tape.put(ModelFailed(kind=error.kind, title=error.title, hint=error.hint, details=error.details))
             raise
+        finally:
+            self._tape.over("model")
 
 
 class TappedModels:
@@ -146,10 +148,13 @@ class TappedKernel:
                 afterwards(event)
 
         self._tape.put(KernelBegan(language=self.language, source=source))
-        async with aclosing(self._kernel.run(source, afterwards=after)) as events:
-            async for event in events:
-                self._tape.put(KernelSaid(event=event))
-                yield event
+        try:
+            async with aclosing(self._kernel.run(source, afterwards=after)) as events:
+                async for event in events:
+                    self._tape.put(KernelSaid(event=event))
+                    yield event
+        finally:
+            self._tape.over("kernel")
 
     async def answer(self, text: str) -> None:
         """Give the line that the run waits for."""
