@@ -4,6 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from oi_tui.app.bridge import AboutSessions, Bridge
 from oi_tui.app.engine.protocol import Failed, SessionEdited, SessionExported, SessionSeen, SessionsFound
 from oi_tui.app.engine.sessions import TITLE_LIMIT, ExportFormat, SessionRecord
@@ -30,12 +32,14 @@ _FORMATS: tuple[tuple[ExportFormat, str], ...] = (
     ("lmc", "Messages of Open Interpreter (.json)"),
 )
 _ENDINGS: dict[ExportFormat, str] = {"ipynb": ".ipynb", "md": ".md", "html": ".html", "lmc": ".json"}
+_EDITABLE = ("title", "tags", "archived", "deleted")
 _IS_OPEN = "This session is open. Open another one first."
 
 
 class Change(NamedTuple):
     """A change that was asked for: how to undo it, and what to say when it is done."""
 
+    edit: EditSession
     undo: EditSession | None
     done: str
 
@@ -48,8 +52,8 @@ class SessionsPanel(Panel):
         self._bridge = bridge
         self._preview = preview
         self._pane = pane
-        self._changes: dict[str, Change] = {}
-        """By session, until the engine says that it is so."""
+        self._changes: list[Change] = []
+        """In the order in which they were asked for, until the engine says that it is so."""
         self._undo: list[EditSession] = []
         self.display = False
 
@@ -94,7 +98,7 @@ class SessionsPanel(Panel):
     def _failed(self, reply: Failed) -> None:
         """It stands in the timeline; here as well, if it may be about what was asked here."""
         if self.display and (self._changes or self.waiting):
-            self._changes.clear()
+            del self._changes[:1]  # the engine answers in order
             self.give_up()
             self.say(f"✗ {reply.title} {reply.hint}".rstrip(), wrong=True)
 
@@ -263,19 +267,39 @@ class SessionsPanel(Panel):
             self._bridge.send(ExportSession(session_id=record.id, format=format_, path=str(path.absolute())))
 
     def _edit(self, edit: EditSession, undo: EditSession | None, done: str) -> None:
-        self._changes[edit.session_id] = Change(undo, done)
+        if undo is not None:
+            undo = self._as_it_will_be(undo)
+            if undo == edit:
+                return  # it is under way
+        self._changes.append(Change(edit, undo, done))
         self._bridge.send(edit)
+
+    def _as_it_will_be(self, undo: EditSession) -> EditSession:
+        """How to undo a change behind those that are under way: what is shown of the session is older than they."""
+        for change in self._changes:
+            if change.edit.session_id == undo.session_id:
+                values = {name: getattr(change.edit, name) for name in _EDITABLE if getattr(undo, name) is not None}
+                undo = replace(undo, **{name: value for name, value in values.items() if value is not None})
+        return undo
 
     def _edited(self, record: SessionRecord) -> None:
         self.put(record)
-        change = self._changes.pop(record.id, None)
+        change = next((change for change in self._changes if change.edit.session_id == record.id), None)
         if change is None:
             return
+        self._changes.remove(change)
         if change.undo is not None:
             self._undo.append(change.undo)
         self.say(f"{change.done} · u undo" if self._undo and change.undo is not None else change.done)
 
     def _undo_last(self) -> None:
+        """Also of what is under way: the engine does one after the other."""
+        for place in reversed(range(len(self._changes))):
+            change = self._changes[place]
+            if change.undo is not None:
+                self._changes[place] = change._replace(undo=None)
+                self._edit(change.undo, None, "Undone")
+                return
         if self._undo:
             self._edit(self._undo.pop(), None, "Undone")
         else:

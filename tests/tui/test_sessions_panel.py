@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -455,6 +456,41 @@ async def test_what_is_thrown_away_comes_back_as_long_as_the_panel_knows_of_it(p
         await until(stage, lambda: any("By shop" in row for row in rows(stage)))
         await stage.pilot.press("u")
         await until(stage, lambda: "nothing to undo" in words(stage, "note"))
+
+
+async def test_what_is_thrown_away_comes_back_before_the_engine_has_answered(play):
+    async with play() as stage:
+        await open_panel(stage)
+        await into_list(stage, "By shop")
+        await stage.pilot.press("d", "d", "u")
+        back = [EditSession(session_id="s2", deleted=deleted) for deleted in (True, False)]
+        await until(stage, lambda: asked(stage, EditSession) == back)
+        stage.engine.reply(SessionEdited(session=record("s2", "By shop", days=1, deleted=True)))
+        stage.engine.reply(SessionEdited(session=SHOPS))
+        await until(stage, lambda: words(stage, "note") == "Undone")
+        assert any("By shop" in row for row in rows(stage))
+        await stage.pilot.press("u")
+        await until(stage, lambda: "nothing to undo" in words(stage, "note"))
+
+
+async def test_two_changes_in_a_row_are_undone_one_after_the_other(play):
+    async with play() as stage:
+        await open_panel(stage)
+        await into_list(stage, "By shop")
+        for number in (1, 2):
+            await stage.pilot.press("r")
+            await until(stage, lambda: isinstance(stage.app.screen, LineAskScreen))
+            await stage.pilot.press(str(number), "enter")
+            await until(stage, partial(lambda count: len(asked(stage, EditSession)) == count, number))
+        await stage.pilot.press("a")
+        await until(stage, lambda: len(asked(stage, EditSession)) == 3)
+        for title, archived in (("By shop1", False), ("By shop2", False), ("By shop2", True)):
+            stage.engine.reply(SessionEdited(session=record("s2", title, days=1, archived=archived)))
+        await until(stage, lambda: "put away" in words(stage, "note"))
+        await stage.pilot.press("u", "u", "u")
+        undone = [{"archived": False}, {"title": "By shop1"}, {"title": "By shop"}]
+        expected = [EditSession(session_id="s2", **values) for values in undone]
+        await until(stage, lambda: asked(stage, EditSession)[3:] == expected)
 
 
 async def test_the_open_session_cannot_be_thrown_away(play):
