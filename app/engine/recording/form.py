@@ -121,6 +121,9 @@ class Line(Value, frozen=True, kw_only=True):
     what: Happening
 
 
+SHORT = 40
+"""Characters of a text that is likely to come again."""
+
 Source = Literal["model", "kernel"]
 
 _encoder = msgspec.json.Encoder()
@@ -136,6 +139,8 @@ class Tape:
         self._held: list[Line | None] = []
         self._open: set[str] = set()
         """What goes on: the answer of the model, the run of a kernel, blocks that a front end is told of by id."""
+        self._redone: dict[str, str] = {}
+        """Short texts that were looked at already: each line has the same few names in it."""
         self._tails: dict[tuple[str, str], int] = {}
         """By block (or "") and stream: which of the held lines has its end."""
         self._clock = clock
@@ -214,6 +219,7 @@ class Tape:
             self._write(msgspec.to_builtins(_with_pieces(line, cleaned)))
         self._held.clear()
         self._tails.clear()
+        self._redone.clear()  # another secret may be learned
 
     def _write(self, line: Any) -> None:
         if self.trouble or self._file.closed:
@@ -227,8 +233,12 @@ class Tape:
     def _redacted(self, value: Any) -> Any:
         match value:
             case str():
-                text = self._redactor.redact(value).text
-                return text.encode(errors="backslashreplace").decode()
+                if (known := self._redone.get(value)) is not None:
+                    return known
+                text = self._redactor.redact(value).text.encode(errors="backslashreplace").decode()
+                if len(value) <= SHORT:
+                    self._redone[value] = text
+                return text
             case dict():
                 return {key: self._redacted(content) for key, content in value.items()}
             case list() | tuple():
