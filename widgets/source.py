@@ -98,7 +98,7 @@ class SourceView(ScrollView, can_focus=False):
         """Show this text (already made visible), from its start; `changed` lines (from 0) are marked."""
         self._lines = _pieces(text, language)
         self._changed = frozenset(changed)
-        self._wrapped_at = 0
+        self._wrapped_at, self._rows = 0, []  # hidden, it has no width yet: nothing of the text before may be painted
         self.end_seen = False
         self._wrap(self.size.width)
         self.scroll_to(y=0, animate=False, immediate=True)
@@ -152,6 +152,7 @@ class SourceView(ScrollView, can_focus=False):
             for part, row in enumerate(_fold(line, room)):
                 self._rows.append((number if part == 0 else None, row))
         self.virtual_size = Size(width - self.styles.scrollbar_size_vertical, len(self._rows))
+        self.refresh()  # of the same size, it would not be painted anew by itself
 
     def _seen_height(self) -> int:
         """Rows that are neither outside of the screen nor cut off by what is around."""

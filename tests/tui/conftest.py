@@ -112,15 +112,17 @@ class Stage:
             await self.pilot.pause()
             await self.pilot.pause()
 
-    async def propose(self, source: str, language: str = "python", why: str = "", labels: tuple[str, ...] = ()) -> None:
+    async def propose(
+        self, source: str, language: str = "python", why: str = "", labels: tuple[str, ...] = (), number: int = 1
+    ) -> None:
         """A turn that has come to the question about this source."""
         self.engine.say(
-            TurnStarted(block_id="u1", text="do it"),
-            CodeStarted(block_id="c1", language=language),
-            CodeFinished(block_id="c1", language=language, source=source),
+            TurnStarted(block_id=f"u{number}", text="do it"),
+            CodeStarted(block_id=f"c{number}", language=language),
+            CodeFinished(block_id=f"c{number}", language=language, source=source),
             DecisionRequested(
-                request_id="d1",
-                block_id="c1",
+                request_id=f"d{number}",
+                block_id=f"c{number}",
                 language=language,
                 source=source,
                 sha256=hashlib.sha256(source.encode()).hexdigest(),

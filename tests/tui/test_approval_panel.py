@@ -3,7 +3,7 @@
 import pytest
 from textual.widgets import Input
 
-from oi_tui.app.engine.events import DecisionMade, OutputAdded, TurnEnded, TurnStarted
+from oi_tui.app.engine.events import ConversationCleared, DecisionMade, OutputAdded, TurnEnded, TurnStarted
 from oi_tui.app.engine.outputs import StreamOutput
 from oi_tui.app.engine.verbs import Decide, Interrupt
 from oi_tui.widgets.approval import ApprovalPanel
@@ -29,6 +29,22 @@ async def test_L4_each_key_sends_its_verdict_with_exactly_the_source_that_was_sh
         await stage.pilot.press(key)
         assert await stage.engine.heard(1) == [Decide(request_id="d1", verdict=verdict, source=SOURCE)]
         assert stage.app.chat.query_one(Composer).display
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_L4_of_two_questions_with_as_many_lines_the_second_shows_its_own_source(play, size):
+    """Hidden, it has no width to wrap at, and of the same size it was not painted anew: it showed the first one."""
+    async with play(size=size) as stage:
+        for number, word in enumerate(("earlier", "later", "latest"), 1):
+            await stage.propose(f"{word} = 1\n{word}_again = 2", number=number)
+            screen = stage.app.export_screenshot(simplify=True)
+            assert f"{word}_again" in screen[screen.index("Run") :]
+            assert screen.count("_again") == 1
+            await stage.arm()
+            await stage.pilot.press("n")
+            stage.engine.say(DecisionMade(block_id=f"c{number}", verdict="skip", decider="person", source=""))
+            stage.engine.say(TurnEnded(reason="refused"), ConversationCleared())
+            await stage.settle()
 
 
 async def test_V2_enter_never_approves(play):
