@@ -29,6 +29,7 @@ from oi_tui.app.screens.run_again import RunAgainScreen
 from oi_tui.app.screens.save_as import SaveAsScreen, SaveFailed, save
 from oi_tui.app.screens.viewer import ViewerScreen
 from oi_tui.themes.palette import Palette
+from oi_tui.widgets.arming import Clock
 from oi_tui.widgets.composer import PromptArea, as_prompt
 from oi_tui.widgets.timeline.graphics import HALF_BLOCKS
 from oi_tui.widgets.timeline.logical import logical_text, output_text
@@ -43,9 +44,10 @@ _PROGRAMS = "It was written by the code that ran, and it needs its own programs.
 class BlockActions:
     """Does what is wanted of blocks."""
 
-    def __init__(self, place: Widget, bridge: Bridge, *, editor: str) -> None:
+    def __init__(self, place: Widget, bridge: Bridge, *, editor: str, clock: Clock) -> None:
         self._place = place
         self._bridge = bridge
+        self._clock = clock
         self._editor = editor
         self._branching = Branching(place, bridge)
         self.palette: Palette | None = None
@@ -232,7 +234,7 @@ class BlockActions:
             self._tell("No code has run in this session.")
         elif self._is_in_front:
             assert self.palette is not None
-            screen = RebuildScreen(blocks, self._bridge.transcript.foreign, self.palette)
+            screen = RebuildScreen(blocks, self._bridge.transcript.foreign, self.palette, clock=self._clock)
             self._place.app.push_screen(screen, self._rebuild)
 
     def _rebuild(self, block_ids: tuple[str, ...] | None) -> None:

@@ -44,7 +44,7 @@ class Parts:
     ) -> "Parts":
         """All of them; `prompt` is where the person writes."""
         timeline = Timeline(palette=palette, graphics=graphics, clock=clock, id="timeline")
-        pane = TimelinePane(timeline, bridge, editor=settings.editor, id="pane")
+        pane = TimelinePane(timeline, bridge, editor=settings.editor, clock=clock, id="pane")
         preview = Preview(palette=palette, home=str(Path.home()), id="preview")
         return cls(
             pane,

@@ -1,11 +1,14 @@
-"""Which runs are repeated to have their variables again; the person chooses, nothing runs before that."""
+"""Which runs are repeated to have their variables again; the person chooses, nothing runs before that, and not by keys
+that were typed before this was seen."""
 
+import time
 from collections.abc import Sequence, Set
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.events import Key
 from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
@@ -13,6 +16,7 @@ from textual.widgets.option_list import Option
 from oi_tui.app.engine.blocks import CodeBlock
 from oi_tui.app.engine.text import safe_text, visible_text
 from oi_tui.themes.palette import Palette
+from oi_tui.widgets.arming import Arming, Clock
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
 from oi_tui.widgets.source import SourceView
 
@@ -23,6 +27,18 @@ LEAD = (
 
 WIDE = 200
 """Characters of a line that are shown at most; the terminal cuts it."""
+
+
+class Runs(OptionList):
+    """The list; it notes every key that comes to it."""
+
+    def __init__(self, *options: Option, arming: Arming, id: str) -> None:
+        super().__init__(*options, id=id, compact=True, markup=False)
+        self._arming = arming
+
+    def on_key(self, event: Key) -> None:
+        """Whatever it was meant for."""
+        self._arming.touch()
 
 
 class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
@@ -38,9 +54,12 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
         Binding("escape,q", "dismiss(None)", "Back"),
     ]
 
-    def __init__(self, blocks: Sequence[CodeBlock], foreign: Set[str], palette: Palette) -> None:
+    def __init__(
+        self, blocks: Sequence[CodeBlock], foreign: Set[str], palette: Palette, *, clock: Clock = time.monotonic
+    ) -> None:
         """Blocks that ran; those that went well here are chosen. Of `foreign` ones each is to be chosen by itself."""
         super().__init__()
+        self._arming = Arming(clock)
         self._blocks = blocks
         self._palette = palette
         self._own = {number for number, block in enumerate(blocks) if block.id not in foreign}
@@ -51,14 +70,16 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
         yield Static("Run these again?", id="rebuild-title", markup=False)
         yield Static(LEAD, id="rebuild-lead", markup=False)
         options = [Option(self._line(number)) for number in range(len(self._blocks))]
-        yield OptionList(*options, id="rebuild-list", compact=True, markup=False)
+        yield Runs(*options, arming=self._arming, id="rebuild-list")
         yield SourceView(id="rebuild-source")
         yield KeyRow(id="rebuild-keys")
 
     def on_mount(self) -> None:
         """The keys say how many are chosen; the source of the first is shown."""
         self.query_one(SourceView).set_palette(self._palette)
-        self._count()
+        self._arming.show()
+        self.show_arming()
+        self.set_interval(0.1, self.show_arming)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Whatever is chosen has been seen, or can be."""
@@ -68,6 +89,7 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
 
     def action_scroll(self, step: int) -> None:
         """The source, by so many pages."""
+        self._arming.touch()
         view = self.query_one(SourceView)
         view.scroll_relative(y=step * max(1, view.size.height - 1), animate=False)
 
@@ -78,16 +100,18 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
 
     def action_choose(self) -> None:
         """Take the highlighted one in or out."""
-        if (highlighted := self.query_one(OptionList).highlighted) is not None:
+        if self._takes_keys() and (highlighted := self.query_one(OptionList).highlighted) is not None:
             self._toggle(highlighted)
 
     def action_run(self) -> None:
         """Those that are chosen; without any there is nothing to do."""
-        if self._chosen:
+        if self._takes_keys() and self._chosen:
             self.dismiss(tuple(self._blocks[number].id for number in sorted(self._chosen)))
 
     def action_all(self) -> None:
         """All that ran here, or none of these if all are chosen; what came in a file is chosen one by one."""
+        if not self._takes_keys():
+            return
         before = self._chosen
         self._chosen = before - self._own if self._own <= before else before | self._own
         self._redraw(before ^ self._chosen)
@@ -105,6 +129,11 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
             case _:
                 pass
 
+    def _takes_keys(self) -> bool:
+        """Whether a key that was just pressed counts."""
+        self._arming.touch()
+        return self._arming.armed
+
     def _toggle(self, number: int) -> None:
         self._chosen ^= {number}
         self._redraw({number})
@@ -113,14 +142,15 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
         options = self.query_one(OptionList)
         for number in numbers:
             options.replace_option_prompt_at_index(number, self._line(number))
-        self._count()
+        self.show_arming()
 
-    def _count(self) -> None:
-        count = len(self._chosen)
+    def show_arming(self) -> None:
+        """How many are chosen, and whether keys count yet."""
+        count, armed = len(self._chosen), self._arming.armed
         self.query_one(KeyRow).labels = (
-            KeyLabel("enter", f"run {count}" if count else "nothing chosen", f"run {count}", enabled=count > 0),
-            KeyLabel("space", "choose", "choose"),
-            KeyLabel("a", "all or none", "all"),
+            KeyLabel("enter", f"run {count}" if count else "nothing chosen", f"run {count}", armed and count > 0),
+            KeyLabel("space", "choose", "choose", armed),
+            KeyLabel("a", "all or none", "all", armed),
             KeyLabel("pgdn", "read on", "read on"),
             KeyLabel("esc", "back, nothing runs", "back"),
         )

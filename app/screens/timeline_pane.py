@@ -9,6 +9,7 @@ from oi_tui.app.bridge import Bridge
 from oi_tui.app.engine.blocks import Block
 from oi_tui.app.screens.block_actions import BlockActions
 from oi_tui.themes.palette import Palette
+from oi_tui.widgets.arming import Clock
 from oi_tui.widgets.search_bar import SearchBar
 from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.view import Timeline
@@ -22,11 +23,11 @@ class TimelinePane(Vertical):
     TimelinePane > SearchBar { display: none; }
     """
 
-    def __init__(self, timeline: Timeline, bridge: Bridge, *, editor: str, id: str | None = None) -> None:
+    def __init__(self, timeline: Timeline, bridge: Bridge, *, editor: str, clock: Clock, id: str | None = None) -> None:
         super().__init__(id=id)
         self.timeline = timeline
         self.search = SearchBar()
-        self._actions = BlockActions(self, bridge, editor=editor)
+        self._actions = BlockActions(self, bridge, editor=editor, clock=clock)
 
     def compose(self) -> ComposeResult:
         """The line to search in, below what is searched."""

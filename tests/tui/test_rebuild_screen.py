@@ -14,6 +14,7 @@ from oi_tui.app.engine.events import (
 from oi_tui.app.engine.outputs import ErrorOutput, StreamOutput
 from oi_tui.app.engine.verbs import Rebuild
 from oi_tui.app.screens.rebuild import RebuildScreen
+from oi_tui.widgets.keyrow import KeyRow
 
 SOURCES = (
     ("python", "import pandas as pd\n\ndf = pd.read_csv('data.csv', parse_dates=['date'])", "ok"),
@@ -46,6 +47,28 @@ async def past(stage, sources=SOURCES, generation=1) -> None:
 async def ask(stage) -> None:
     await stage.pilot.press(*"/rebuild", "enter")
     await stage.settle()
+    stage.clock.now += 2.0
+    if isinstance(stage.app.screen, RebuildScreen):
+        stage.app.screen.show_arming()
+    await stage.settle()
+
+
+async def test_U2_an_enter_that_was_typed_before_it_was_seen_runs_nothing(play):
+    async with play(size=(100, 30)) as stage:
+        await past(stage)
+        await stage.pilot.press(*"/rebuild", "enter", "enter", "a", "space", "enter")
+        await stage.settle()
+        screen = stage.app.screen
+        assert isinstance(screen, RebuildScreen)
+        assert not any(label.enabled for label in screen.query_one(KeyRow).labels[:3])
+        stage.clock.now += 0.9  # the keyboard was not quiet for long enough
+        await stage.pilot.press("enter")
+        assert stage.app.screen is screen
+        stage.clock.now += 2.0
+        screen.show_arming()
+        assert all(label.enabled for label in screen.query_one(KeyRow).labels[:3])
+        await stage.pilot.press("enter")
+        assert await stage.engine.heard(1) == [Rebuild(block_ids=("c0", "c1", "c3"))]
 
 
 async def test_those_that_went_well_are_chosen_and_enter_runs_them_in_order(play):
