@@ -7,10 +7,12 @@ import time
 from collections.abc import Callable
 from contextlib import aclosing
 
+import msgspec
+
 from oi_tui.app.build import make_engine, open_store
 from oi_tui.app.client import LocalClient
 from oi_tui.app.engine.blocks import CodeBlock
-from oi_tui.app.engine.events import NoticeAdded, RerunFinished, SessionOpened
+from oi_tui.app.engine.events import AnyEvent, ExecutionStarted, NoticeAdded, RerunFinished, SessionOpened
 from oi_tui.app.engine.ids import new_id
 from oi_tui.app.engine.protocol import Batch, Configure, Failed
 from oi_tui.app.engine.recording.form import Recording
@@ -30,7 +32,7 @@ class Verification:
 
     def __init__(self, recording: Recording, setup: Configure) -> None:
         self._setup = setup
-        self._events = [event for event in events_of(recording) if not isinstance(event, SessionOpened)]
+        self._events = [_as_foreign(event) for event in events_of(recording) if not isinstance(event, SessionOpened)]
         transcript = Transcript()
         for event in self._events:
             transcript.apply(event)
@@ -84,3 +86,8 @@ class Verification:
         mark = "✓" if event.outcome == "same" else "✗"
         lines = [f"{mark} {event.outcome:<8} {block.language} · {first}", *event.difference.splitlines()]
         return safe_text("\n    ".join(lines))
+
+
+def _as_foreign(event: AnyEvent) -> AnyEvent:
+    """What came in a file ran in no kernel of ours: should the session be left behind, nothing of it is chosen."""
+    return msgspec.structs.replace(event, generation=0) if isinstance(event, ExecutionStarted) else event

@@ -73,6 +73,7 @@ def test_a_recording_is_verified_by_running_its_code_again(
     asked = replay(command, clean_env, "--verify", "--cwd", str(folder), str(recording))
     assert asked.returncode == 2
     assert "--yes" in asked.stderr
+    assert "── python" in asked.stdout  # what it would run can be read
     same = replay(command, clean_env, "--verify", "--yes", "--cwd", str(folder), str(recording))
     assert (same.returncode, same.stderr) == (0, "")
     assert same.stdout.splitlines()[-1] == "Rebuilt 2 of 2 runs: 2 the same."

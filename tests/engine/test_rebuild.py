@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from oi_tui.app.engine.blocks import CodeBlock, NoticeBlock
 from oi_tui.app.engine.events import (
     InputRequested,
@@ -12,10 +14,13 @@ from oi_tui.app.engine.events import (
     TurnEnded,
 )
 from oi_tui.app.engine.kernels.base import InputWanted, OutputArrived, RunFinished
+from oi_tui.app.engine.loop.decisions import Decisions
 from oi_tui.app.engine.outputs import ErrorOutput
 from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.rules import short_form
 from oi_tui.app.engine.protocol import Batch
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, printed
+from oi_tui.app.engine.values import ApprovalMode
 from oi_tui.app.engine.verbs import Answer, Interrupt, Open, Rebuild, Run, Submit
 from support.front import Front, engine
 
@@ -148,6 +153,27 @@ async def test_a_rule_that_denies_it_now_still_does(tmp_path: Path) -> None:
         summary = await rebuild(front, *codes(front))
         assert kernel.ran == []
         assert "plan" in summary.details
+
+
+async def test_what_a_look_at_the_source_asks_about_is_refused_with_the_reason(tmp_path: Path) -> None:
+    kernel = FakeKernel()
+    async with engine(tmp_path, FakeModel(), kernels=FakeKernels(python=kernel)) as front:
+        await front.client.send(Open())
+        await front.client.send(Run(language="python", source="a = 'x\u202ey'"))
+        await front.until(lambda _: len(codes(front)) == 1 and codes(front)[0].duration is not None)
+        summary = await rebuild(front, *codes(front))
+        assert len(kernel.ran) == 1
+        assert "hidden or deceiving characters: run it again by itself with r" in summary.details
+
+
+@pytest.mark.parametrize(("mode", "refused"), [("ask", False), ("auto", False), ("never", True)])
+def test_of_a_choice_the_mode_asks_nothing_more_and_a_rule_that_asks_is_not_passed(
+    mode: ApprovalMode, refused: bool
+) -> None:
+    block = CodeBlock(id="c", language="shell", source="git push origin")
+    assert bool(Decisions(mode, can_ask=False).denied(block, 1)) == refused
+    policy = Policy(rules=(short_form("Shell(git push *)", "ask"),))
+    assert Decisions(mode, can_ask=True, policy=policy).denied(block, 1)
 
 
 async def test_marks_are_gone_when_the_session_is_opened_again(tmp_path: Path) -> None:

@@ -103,11 +103,16 @@ class Decisions:
             self._taint = self._taint.and_of(Taint(foreign=True))
 
     def denied(self, block: CodeBlock, generation: int) -> str:
-        """Which rule or mode denies that this is run, "" if none does."""
+        """Why this is not run again among others, "" if nothing is against it. That it was chosen answers what the mode
+        would ask, not what a rule asks or what the source itself gives reason to ask."""
         if self.mode == "never":
-            return "the approval mode “never”"
+            return "denied by the approval mode “never”"
         ruling = self._ruling(block.language, block.source, generation)
-        return ruling.by if ruling.verdict == "deny" else ""
+        if ruling.verdict == "deny":
+            return f"denied by {ruling.by}"
+        if ruling.verdict == "ask" and ruling.ground != "mode":
+            return f"asked about because of {ruling.by}: run it again by itself with r"
+        return ""
 
     async def settle(self, block: CodeBlock, guard: RepeatGuard, generation: int) -> AsyncGenerator[AnyEvent, None]:
         """`DecisionMade`, with `DecisionRequested` before it where the person has to be asked.

@@ -1,7 +1,7 @@
 """Rebuilding the state of kernels: runs that are on record, repeated in order and compared with the record.
 
-The person chose each of them, and a rule that denies it now still does. What comes out is not put into the
-conversation: the record stays what it was.
+The person chose each of them; what a rule or the source itself denies or asks about now is refused all the same. What
+comes out is not put into the conversation: the record stays what it was.
 """
 
 from collections import Counter
@@ -43,7 +43,7 @@ async def rebuilt(
 ) -> Events:
     """Repeat the runs of these blocks, up to the first that does not end as it did; a notice sums up.
 
-    `perform` runs a source, `denied` says which rule is against it, "" if none.
+    `perform` runs a source, `denied` says why it is not run again here, "" if nothing is against it.
     """
     finished: list[RerunFinished] = []
     for block in blocks:
@@ -57,10 +57,10 @@ async def rebuilt(
     yield _summary(blocks, finished)
 
 
-async def _repeated(block: CodeBlock, perform: Callable[[CodeBlock], Events], rule: str) -> Events:
+async def _repeated(block: CodeBlock, perform: Callable[[CodeBlock], Events], why: str) -> Events:
     """`RerunStarted`, what the kernel asks and says of itself, `RerunFinished`."""
-    if rule:
-        yield RerunFinished(block_id=block.id, outcome="refused", difference=f"denied by {rule}")
+    if why:
+        yield RerunFinished(block_id=block.id, outcome="refused", difference=why)
         return
     now = Transcript()
     now.apply(CodeStarted(block_id=block.id, language=block.language, author="user"))
