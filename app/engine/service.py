@@ -168,6 +168,13 @@ class Engine:
         if self._store is not None:
             self._store.close()
 
+    def _with_server(self, verb: UseModel) -> UseModel:
+        """A name of the same provider, without a server, means the server and the key that the flags named."""
+        asked = self._setup.settings.model
+        if verb.api_base is not None or not asked.api_base or verb.name.split("/")[0] != asked.name.split("/")[0]:
+            return verb
+        return UseModel(name=verb.name, api_base=asked.api_base, api_key=verb.api_key or self._setup.api_key)
+
     # -- opening -----------------------------------------------------------------------------------
 
     async def _open(self, verb: Open) -> None:

@@ -354,3 +354,17 @@ async def test_half_a_surrogate_pair_in_an_error_is_told_and_written_down_withou
 def test_half_a_surrogate_pair_passes_the_wire_as_a_replacement() -> None:
     line = encode(Batch(events=(TurnEnded(reason="model_error", detail="\udfff!"),)))
     assert decode_reply(line) == Batch(events=(TurnEnded(reason="model_error", detail="\ufffd!"),))
+
+
+async def test_another_model_of_the_same_provider_is_asked_of_the_server_that_was_named(tmp_path: Path) -> None:
+    models = FakeModels(FakeModel("One."))
+    async with engine(
+        tmp_path, models.model, models=models, name="openai/a", api_base="http://127.0.0.1:9/v1"
+    ) as front:
+        await front.client.send(Open())
+        await front.client.send(UseModel(name="openai/b"))
+        await front.turn("hello")
+        await front.client.send(UseModel(name="anthropic/c"))
+        await front.turn("and you?")
+    assert ("openai/b", "http://127.0.0.1:9/v1", "k3y") in models.opened
+    assert models.opened[-1] == ("anthropic/c", None, None)

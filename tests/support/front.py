@@ -73,12 +73,15 @@ async def engine(
     models: FakeModels | None = None,
     kernels: FakeKernels | None = None,
     name: str = "fake/model",
+    api_base: str = "",
     approve: str = "auto",
     policy: Policy | None = None,
     witness: Witness | None = None,
     titles: bool = False,
 ) -> AsyncIterator[Front]:
-    settings = Settings(model=ModelSection(name=name, titles=titles), loop=LoopSection(approve=approve))
+    settings = Settings(
+        model=ModelSection(name=name, api_base=api_base, titles=titles), loop=LoopSection(approve=approve)
+    )
     setup = Configure(settings=settings, cwd="/work", api_key="k3y")
     client = LocalClient(
         lambda send: Engine(
