@@ -118,7 +118,7 @@ class Engine:
                 sitting.interrupt(verb)
             case UseModel():
                 self._redactor.learn("API key", verb.api_key or "")
-                sitting.chooser.use(verb)
+                sitting.chooser.use(self._with_server(verb))
             case SetApproval():
                 sitting.emit(sitting.session.set_approval(verb.mode))
             case AddRule():
