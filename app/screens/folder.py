@@ -16,7 +16,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
-from textual.events import Key
+from textual.events import Click, Key
 from textual.screen import Screen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
@@ -46,6 +46,14 @@ class Choices(OptionList):
         """Whatever it was meant for."""
         self._arming.touch()
 
+    def on_click(self, event: Click) -> None:
+        """A click marks; only what is marked already is chosen by one. Nothing is decided by where the mouse was."""
+        clicked = event.style.meta.get("option")
+        if clicked is not None and clicked != self.highlighted:
+            event.prevent_default()
+            if not self.get_option_at_index(clicked).disabled:
+                self.highlighted = clicked
+
 
 class FolderScreen(Screen[Choice | None]):
     """Dismissed with what was chosen, which is decided by then, or None: nothing was."""
@@ -71,6 +79,8 @@ class FolderScreen(Screen[Choice | None]):
         self._arming = Arming(clock)
         self._found: Survey | None = None
         self._offers: list[Offer] = []
+        self._read_to = 0.0
+        """The furthest row of what was found that has been on the screen."""
 
     def compose(self) -> ComposeResult:
         """From what it is about to what can be done."""
@@ -135,6 +145,17 @@ class FolderScreen(Screen[Choice | None]):
             KeyLabel("esc", "back" if self._again else "quit", "back" if self._again else "quit"),
         )
 
+    def _complain(self, text: str) -> None:
+        shown = self.query_one("#folder-error", Static)
+        shown.update(safe_text(f"✗ {text}"))
+        shown.add_class("-shown")
+
+    def _unread(self) -> bool:
+        """Whether something that would count has not been on the screen yet."""
+        found = self.query_one("#folder-found")
+        self._read_to = max(self._read_to, found.scroll_y)
+        return self._read_to < found.max_scroll_y
+
     def _has_more(self) -> bool:
         return self.query_one("#folder-found").max_scroll_y > 0
 
@@ -151,13 +172,14 @@ class FolderScreen(Screen[Choice | None]):
         if not self._arming.armed:
             return
         choice = self._offers[event.option_index].id
+        if choice == "trust" and self._unread():
+            self._complain("Read to the end first what would count: page down.")
+            return
         if choice is not None:
             try:
                 self._place.choose(choice)
             except OiTuiError as error:
-                shown = self.query_one("#folder-error", Static)
-                shown.update(safe_text(f"✗ {error.title} {error.hint}"))
-                shown.add_class("-shown")
+                self._complain(f"{error.title} {error.hint}")
                 return
         self.dismiss(choice)
 
@@ -185,3 +207,4 @@ class FolderScreen(Screen[Choice | None]):
         """What was found may be longer than its room."""
         found = self.query_one("#folder-found", VerticalScroll)
         found.scroll_to(y=found.scroll_y + pages * max(1, found.size.height - 1), animate=False)
+        self.call_after_refresh(self._unread)

@@ -147,6 +147,39 @@ async def test_enter_trusts_where_the_sandbox_works(play, place) -> None:
         assert (now.setup.trusted, now.settings.sandbox.mode) == (True, "workspace-write")
 
 
+async def test_U4_what_would_count_is_read_to_its_end_before_the_folder_can_be_trusted(play, place, data) -> None:
+    allow = ", ".join(f'"Shell(tool{number} *)"' for number in range(40))
+    bring(data, f"allow = [{allow}]\n")
+    async with play(size=(80, 24)) as stage:
+        now = place()
+        screen = await shown(stage, now)
+        await arm(stage, screen)
+        await stage.pilot.press("t", "enter")
+        await stage.settle()
+        assert stage.chosen == []
+        assert "Read to the end first" in seen(stage)
+        for _ in range(12):
+            await stage.pilot.press("pagedown")
+            await stage.settle()
+        assert "tool39" in seen(stage)
+        await arm(stage, screen)
+        await stage.pilot.press("t", "enter")
+        await stage.settle()
+        assert stage.chosen == ["trust"]
+
+
+async def test_V2_a_click_marks_and_decides_nothing(play, place) -> None:
+    async with play(size=(100, 30)) as stage:
+        screen = await shown(stage, place())
+        await arm(stage, screen)
+        choices = screen.query_one(OptionList)
+        last = choices.option_count - 1
+        await stage.pilot.click(OptionList, offset=(6, choices.size.height - 1))
+        await stage.settle()
+        assert stage.chosen == []
+        assert choices.highlighted == last
+
+
 async def test_U2_keys_that_were_typed_before_it_was_seen_choose_nothing(play, place) -> None:
     async with play() as stage:
         screen = await shown(stage, place())
