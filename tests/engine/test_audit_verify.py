@@ -190,6 +190,21 @@ def test_heads_that_were_cut_off_are_found_by_the_log_of_a_later_session(tmp_pat
     assert "heads.jsonl" in wrong[0].findings[0].what
 
 
+def test_a_session_that_begins_while_the_logs_are_read_is_no_forgery(tmp_path: Path) -> None:
+    written(tmp_path)
+    before = Lines((tmp_path / HEADS).read_bytes())
+    meanwhile = AuditLog(tmp_path, "meanwhile")
+    meanwhile.add([Body(at=1.0, session="meanwhile", record=NoticeWasGiven(level="info", title="x"))])
+    meanwhile.seal()
+    meanwhile.close()
+    later = AuditLog(tmp_path, "later")
+    later.add([began(later)])
+    later.close()
+    log = later.path.read_bytes()
+    assert verify_session("later", log, before, Lines((tmp_path / HEADS).read_bytes())).intact
+    assert not verify_session("later", log, before).intact
+
+
 def test_a_log_that_is_gone_is_missed(tmp_path: Path) -> None:
     written(tmp_path).path.unlink()
     wrong = [verdict for verdict in verify_folder(tmp_path) if not verdict.intact]

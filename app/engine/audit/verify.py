@@ -92,17 +92,20 @@ class Lines:
         )
 
 
-def verify_session(name: str, log: bytes, heads: Lines) -> Verdict:
-    """One log, whose session is `name`, and what the heads say of it."""
+def verify_session(name: str, log: bytes, heads: Lines, later: Lines | None = None) -> Verdict:
+    """One log, whose session is `name`, and what the heads say of it.
+
+    Sessions may be at work: `heads` were read before the log, which may know of some that only `later` ones have.
+    """
     lines = Lines(log)
     there = [line for line in heads.read if line is not None and line.session == name and line.log_seq > 0]
     seals = [Link(line.log_seq, line.log_sha256) for line in there]
     sealed = max((seal.seq for seal in seals), default=0)
     found = _chain(lines, origin(name), frozenset(seals))
-    found = _with(found, _against(lines.links, seals, "the heads"))
+    found = _with(found, _against(lines.links, seals, "the heads know"))
     began = [line.record for line in lines.read if line is not None and line.record.heads_seq > 0]
     vouched = [Link(record.heads_seq, record.heads_sha256) for record in began]
-    for finding in _against(heads.links, vouched, "this log"):
+    for finding in _against((later or heads).links, vouched, "this log knows"):
         found.append(finding._replace(what=f"of {HEADS}: {finding.what}"))
     return Verdict(name, len(lines.raw), max(len(lines.raw) - sealed, 0), tuple(found))
 
@@ -116,7 +119,9 @@ def verify_folder(folder: Path, paths: Sequence[Path] = ()) -> tuple[Verdict, ..
     """These logs, or all there are and were, and the heads; AuditError if one cannot be read."""
     heads = Lines(_content(folder / HEADS))
     known = paths or logs(folder)
-    verdicts = [verify_session(session_of(path), _content(path), heads) for path in known]
+    contents = {path: _content(path) for path in known}
+    later = Lines(_content(folder / HEADS))
+    verdicts = [verify_session(session_of(path), log, heads, later) for path, log in contents.items()]
     if not paths:
         there = {session_of(path) for path in known}
         for name in dict.fromkeys(line.session for line in heads.read if line is not None and line.log_seq):
@@ -168,10 +173,10 @@ def _against(links: Sequence[Link], seals: Sequence[Link], who: str) -> list[Fin
     found: dict[int, Finding] = {}
     beyond = max((seal.seq for seal in seals), default=0)
     if beyond > len(links):
-        found[len(links) + 1] = Finding(len(links) + 1, "cut off", f"{who} know of {beyond} lines, here it ends")
+        found[len(links) + 1] = Finding(len(links) + 1, "cut off", f"{who} of {beyond} lines, here it ends")
     for seal in seals:
         if seal.seq <= len(links) and links[seal.seq - 1] != seal:
-            found[seal.seq] = Finding(seal.seq, "edited", f"{who} know another line in this place")
+            found[seal.seq] = Finding(seal.seq, "edited", f"{who} another line in this place")
     return list(found.values())
 
 
