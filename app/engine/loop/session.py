@@ -36,7 +36,7 @@ from oi_tui.app.engine.loop.guard import RepeatGuard
 from oi_tui.app.engine.loop.halt import Halt
 from oi_tui.app.engine.loop.prompt import Conversation, system_prompt
 from oi_tui.app.engine.loop.rebuild import rebuilt
-from oi_tui.app.engine.loop.staleness import lost_name
+from oi_tui.app.engine.loop.remarks import remarks
 from oi_tui.app.engine.loop.withheld import withheld
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.redaction import Redactor
@@ -326,9 +326,9 @@ class Session:
         except KernelError as error:
             yield self.report(error)
             self._stop("kernel_error", error.title)
-        if name := lost_name(self._code(block_id), self.transcript.blocks[: self._inherited]):
-            title = f"“{name}” was set by code that ran before this session was resumed; that kernel is gone."
-            yield self.notice("info", title, hint="/rebuild runs the earlier code again.")
+        earlier = self.transcript.blocks[: self._inherited]
+        for remark in remarks(self._code(block_id), earlier, self.decisions.policy):
+            yield self.notice("info", remark.title, remark.hint)
 
     async def perform(self, block: CodeBlock) -> Events:
         """Run this source, which was decided about; what happens is not folded yet.
