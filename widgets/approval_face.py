@@ -22,7 +22,7 @@ _HEADINGS: dict[Stage, str] = {"question": "Run this?", "editing": "Edit", "reas
 _EDIT_KEYS = (KeyLabel("ctrl+s", "done, back to the question", "done"), KeyLabel("esc", "forget changes", "cancel"))
 _REASON_KEYS = (KeyLabel("enter", "refuse with this reason", "refuse"), KeyLabel("esc", "back", "back"))
 _ANSWERS = (
-    "y runs it once · a runs it, and this exact source without a question until the session ends · "
+    "y runs it once · a runs it, and this exact source without a question until its kernel is restarted · "
     "e lets you change it first · n refuses and ends the turn · r refuses, tells the model why, and the turn "
     "goes on · s stops the turn."
 )
