@@ -35,7 +35,7 @@ check:
 	$(BIN)/mypy
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/lint-imports
 	@# Real kernels and terminals on a busy machine: what failed under load must pass by itself, and is named both times.
-	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder || $(BIN)/pytest --last-failed --last-failed-no-failures none
+	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --durations 15 || $(BIN)/pytest --last-failed --last-failed-no-failures none
 
 bench: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/run.py

@@ -294,6 +294,9 @@ def engine(fd: int) -> None:
         assert serving is not None
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, serving.cancel)
         await serve(socket.socket(fileno=fd), make_engine)
+        # All is written down and ended. A thread may still be importing a library for seconds: nobody waits for that.
+        logging.shutdown()
+        os._exit(0)
 
     try:
         asyncio.run(whole())

@@ -20,8 +20,7 @@ class InOrder(Base):
     async def on_key(self, event: Key) -> None:
         """The actions of this widget's keys, before the next key is looked at."""
         for binding in self._bindings.key_to_bindings.get(event.key, ()):
-            if not binding.priority:
+            if not binding.priority and await self.app.run_action(binding.action, self):
                 event.stop()
                 event.prevent_default()
-                await self.run_action(binding.action)
                 return

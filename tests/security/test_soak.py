@@ -50,8 +50,8 @@ CODE = {
 }
 FAULTS = ("stream_cut", "garbage", "server_error")
 WEIGHTS = {
-    "calm": 60, "raises": 20, "shell": 20, "flood": 12, "strange": 12, "kernel_exit": 7, "kernel_killed": 7,
-    "interrupted": 10, "refused": 20, "engine_killed": 2, "stream_cut": 14, "garbage": 8, "server_error": 8,
+    "calm": 70, "raises": 24, "shell": 24, "flood": 6, "strange": 12, "kernel_exit": 4, "kernel_killed": 4,
+    "interrupted": 6, "refused": 20, "engine_killed": 2, "stream_cut": 14, "garbage": 8, "server_error": 8,
 }  # fmt: skip
 
 
