@@ -396,3 +396,10 @@ def test_reading_shell_never_raises_and_a_question_never_becomes_an_answer(sourc
     stricter = decided(source, policy(allow=("Shell(git log *)",), deny=("Shell(rm *)",))).verdict
     assert ("deny", "ask", "allow").index(stricter) <= ("deny", "ask", "allow").index(milder)
     assert decided(source, policy(allow=("Shell(git log *)",), deny=("Shell",)), "auto").verdict == "deny"
+
+
+@pytest.mark.parametrize("source", ["LC_ALL=C {2\udc857{\x1c眕\udc857{\x1c眕2", "git log \ud800", "echo \udfff"])
+def test_half_a_surrogate_pair_is_asked_about_and_crashes_nothing(source: str) -> None:
+    """The first of these ended the whole process inside the grammar."""
+    assert decided(source, policy(allow=("Shell(git log *)", "Shell(echo *)"))).verdict == "ask"
+    assert decided(source, policy(deny=("Shell",))).verdict == "deny"

@@ -65,14 +65,19 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPE_IN_QUOTES = re.compile(r'\\(["$`\\\n])')
 
 
+_NO_TEXT = re.compile(r"[\0\ud800-\udfff]")
+"""What no shell takes. Over bytes that are no UTF-8 the grammar crashed, and the process with it."""
+
+
 def read_shell(source: str, depth: int = 0) -> Reading:
     """What can be told of it; never raises, whatever the text is."""
     if len(source) > LONGEST_SHELL:
         return Reading(unread=(Unread(TOO_LONG, 1),), lasting=True)
     if _depth(source) > NESTED:
         return Reading(unread=(Unread(TOO_DEEP, 1),), lasting=True)
-    if "\0" in source:
-        return Reading(unread=(Unread("cannot be read as shell", source.count("\n", 0, source.index("\0")) + 1),))
+    if (odd := _NO_TEXT.search(source)) is not None:
+        line = source.count("\n", 0, odd.start()) + 1
+        return Reading(unread=(Unread("cannot be read as shell", line),), lasting=True)
     walk = _Walk(source)
     inner = [_text_as_code(command, depth) for command in walk.commands]
     reading = walk.reading()
@@ -94,7 +99,7 @@ class _Walk:
     """One pass over the tree, in the order of the source, without recursion: nesting may be deep."""
 
     def __init__(self, source: str) -> None:
-        self.bytes = source.encode("utf-8", "surrogatepass")
+        self.bytes = source.encode()
         self.commands: list[Command] = []
         self.places: list[Place] = []
         self.unread: list[Unread] = []
