@@ -8,7 +8,7 @@ Order within one session (brackets: may be absent, star: any number):
         ( ProseStarted ProseGrew* ProseFinished
         | CodeStarted CodeGrew* CodeFinished )*
         [ UsageReported ]
-        ( [ DecisionRequested ] DecisionMade
+        ( DecisionRequested* DecisionMade
           [ ExecutionStarted
             ( OutputAdded | OutputUpdated | OutputsCleared | OutputTailMoved | OutputKept | OutputDropped
             | ActiveLineChanged

@@ -1,6 +1,7 @@
 """The loop, with the shipped fakes: what is asked, decided, run, told to the model, and why a turn ends."""
 
 import asyncio
+import hashlib
 from collections.abc import Callable
 from contextlib import aclosing
 
@@ -157,6 +158,61 @@ async def test_L15_a_refusal_with_a_reason_reaches_the_model_and_the_turn_goes_o
     assert kernel.ran == []
     assert "use numpy instead" in last_message(model)
     assert events[-1] == TurnEnded(reason="done")
+
+
+@pytest.mark.parametrize("answered", ["1+1 ", "1+2", ""])
+async def test_U1_a_yes_for_another_source_than_the_one_that_was_asked_about_is_none(answered: str) -> None:
+    kernel = FakeKernel()
+    session = make(FakeModel(ADD, "Two."), kernel, approve="ask")
+    counted: list[bool] = []
+
+    def answer(event: AnyEvent) -> None:
+        if isinstance(event, DecisionRequested):
+            assert event.sha256 == hashlib.sha256(b"1+1").hexdigest()
+            counted.append(session.decide(Decide(request_id=event.request_id, verdict="run", source=answered)))
+            assert kernel.ran == []
+            counted.append(session.decide(Decide(request_id=event.request_id, verdict="run", source="1+1")))
+
+    await play(session.run("add"), answer)
+    assert counted == [False, True]
+    assert kernel.ran == ["1+1"]
+
+
+async def test_U1_a_yes_for_a_kernel_that_ended_meanwhile_is_asked_for_again() -> None:
+    kernel = FakeKernel()
+    session = make(FakeModel("```python\nx = 1\n```", ADD, "Two."), kernel, approve="ask")
+    whys: list[str] = []
+
+    def answer(event: AnyEvent) -> None:
+        if isinstance(event, DecisionRequested):
+            whys.append(event.why)
+            if len(whys) == 2:
+                kernel.state = "dead"
+            session.decide(Decide(request_id=event.request_id, verdict="run"))
+
+    await play(session.run("add"), answer)
+    assert kernel.ran == ["x = 1", "1+1"]
+    assert len(whys) == 3
+    assert "its kernel ended while you were asked" in whys[2]
+
+
+async def test_U3_an_answer_counts_for_its_own_question_only() -> None:
+    kernel = FakeKernel()
+    session = make(FakeModel(ADD, "```python\n2+2\n```", "Done."), kernel, approve="ask")
+    ids: list[str] = []
+
+    def answer(event: AnyEvent) -> None:
+        if isinstance(event, DecisionRequested):
+            ids.append(event.request_id)
+            if len(ids) == 2:
+                assert not session.decide(Decide(request_id=ids[0], verdict="run"))  # late, for the first
+                assert kernel.ran == ["1+1"]
+            verdict = "run" if len(ids) == 1 else "skip"
+            assert session.decide(Decide(request_id=ids[-1], verdict=verdict))
+            assert not session.decide(Decide(request_id=ids[-1], verdict="run"))  # a second answer
+
+    await play(session.run("add"), answer)
+    assert kernel.ran == ["1+1"]
 
 
 async def test_a_refusal_without_a_reason_ends_the_turn_and_is_told_with_the_next_prompt() -> None:

@@ -6,7 +6,7 @@ Nothing here runs anything. `settle` gives the events of one decision; what they
 
 import asyncio
 import hashlib
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 
 import msgspec
 
@@ -49,7 +49,7 @@ class Decisions:
         self._can_ask = can_ask
         self._granted: set[tuple[Language, str, int]] = set()
         """Language, digest of the source, generation of the kernel: a fresh kernel is another one."""
-        self._waiting: tuple[str, asyncio.Future[Decide]] | None = None
+        self._waiting: tuple[DecisionRequested, asyncio.Future[Decide]] | None = None
         self._changed: set[tuple[Language, int]] = set()
         """Shells in which something ran that gives later words another meaning, by generation."""
         self._taint = Taint()
@@ -57,11 +57,13 @@ class Decisions:
         """What has not been looked through for it yet."""
 
     def answer(self, verb: Decide) -> bool:
-        """The person's answer; False if that request is not waiting (any more)."""
+        """The person's answer; False if that request is not waiting (any more), or "run" is said of another source."""
         if self._waiting is None:
             return False
-        request_id, future = self._waiting
-        if verb.request_id != request_id or future.done():
+        request, future = self._waiting
+        if verb.request_id != request.request_id or future.done():
+            return False
+        if verb.verdict == "run" and verb.source not in (None, request.source):
             return False
         future.set_result(verb)
         return True
@@ -69,7 +71,7 @@ class Decisions:
     def withdraw(self) -> None:
         """Refuse what is waiting, because the turn is being stopped."""
         if self._waiting is not None:
-            self.answer(Decide(request_id=self._waiting[0], verdict="stop"))
+            self.answer(Decide(request_id=self._waiting[0].request_id, verdict="stop"))
 
     def forget(self) -> None:
         """No grant holds any longer, and nothing that was read is remembered."""
@@ -114,13 +116,16 @@ class Decisions:
             return f"asked about because of {ruling.by}: run it again by itself with r"
         return ""
 
-    async def settle(self, block: CodeBlock, guard: RepeatGuard, generation: int) -> AsyncGenerator[AnyEvent, None]:
+    async def settle(
+        self, block: CodeBlock, guard: RepeatGuard, next_generation: Callable[[], int]
+    ) -> AsyncGenerator[AnyEvent, None]:
         """`DecisionMade`, with `DecisionRequested` before it where the person has to be asked.
 
-        `generation` is that of the kernel that would run it. Of the rules, the mode, the repeat guard and an earlier
+        `next_generation` tells of the kernel that would run it now: a yes that was meant for another one is asked for
+        again. Of the rules, the mode, the repeat guard and an earlier
         "always", the strictest counts; "always" answers what the mode would ask, not what a rule asks.
         """
-        objection = guard.objection(block.language, block.source)
+        objection, generation = guard.objection(block.language, block.source), next_generation()
         ruling = self._ruling(block.language, block.source, generation)
         granted = (block.language, _digest(block.source), generation) in self._granted
         if self.mode == "never":
@@ -136,14 +141,18 @@ class Decisions:
         elif not self._can_ask:
             yield self._unasked(block, ruling, objection)
         else:
-            future: asyncio.Future[Decide] = asyncio.get_running_loop().create_future()
-            request = _request(block, objection or self._why(ruling), ruling.labels)
-            self._waiting = (request.request_id, future)
-            try:
-                yield request
-                verb = await future
-            finally:
-                self._waiting = None
+            why = objection or self._why(ruling)
+            while True:
+                request, future = _request(block, why, ruling.labels), asyncio.get_running_loop().create_future()
+                self._waiting = (request, future)
+                try:
+                    yield request
+                    verb = await future
+                finally:
+                    self._waiting = None
+                if verb.verdict in ("skip", "stop") or generation == next_generation():
+                    break
+                generation, why = next_generation(), "its kernel ended while you were asked, and the variables are gone"
             yield self._decided(block, verb, guard, generation)
 
     def _ruling(self, language: Language, source: str, generation: int) -> Decision:

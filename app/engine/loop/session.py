@@ -8,6 +8,7 @@ Nothing here knows of LiteLLM, Jupyter, files or sockets.
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
+from functools import partial
 
 from oi_tui.app.engine.blocks import CodeBlock
 from oi_tui.app.engine.chat import ChatRequest, Model
@@ -304,8 +305,8 @@ class Session:
                 obstacle = "an earlier code block of the same answer did not succeed"
 
     async def _settle(self, block: CodeBlock) -> Events:
-        generation = self._next_generation(block.language)
-        async with aclosing(self.decisions.settle(block, self._guard, generation)) as events:
+        next_generation = partial(self._next_generation, block.language)
+        async with aclosing(self.decisions.settle(block, self._guard, next_generation)) as events:
             async for event in events:
                 yield self._apply(event)
         self._end = self._end or self.decisions.end
