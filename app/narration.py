@@ -1,6 +1,6 @@
 """What a task without a screen tells on stderr while it runs: the events as lines of text."""
 
-from typing import TextIO
+from typing import Literal, TextIO
 
 from oi_tui.app.engine.events import (
     AnyEvent,
@@ -16,10 +16,10 @@ from oi_tui.app.engine.events import (
     ProseGrew,
     RetryScheduled,
 )
-from oi_tui.app.engine.mime import plain_text
+from oi_tui.app.engine.mime import overwritten, plain_text
 from oi_tui.app.engine.outputs import StreamName, StreamOutput, Tail
 from oi_tui.app.engine.protocol import FetchProgressed
-from oi_tui.app.engine.text import safe_text, visible_text
+from oi_tui.app.engine.text import SafeStream, safe_text, visible_text
 from oi_tui.app.engine.values import Language
 
 _SYMBOLS = {"info": "i", "warning": "!", "error": "✗"}
@@ -31,18 +31,16 @@ class Narration:
     def __init__(self, err: TextIO) -> None:
         self._err = err
         self._at_line_start = True
+        self._growing: dict[StreamName | Literal["prose"], SafeStream] = {}
+        """What comes in pieces that may be cut anywhere, also within something that a terminal obeys."""
         self._languages: dict[str, Language] = {}
         """Of the code blocks, by id."""
         self._tails: dict[StreamName, Tail] = {}
         """Newest ends of long outputs, told when the run is over."""
 
     def say(self, text: str) -> None:
-        """These words, as they are."""
-        if not text:
-            return
-        self._err.write(safe_text(text))
-        self._err.flush()
-        self._at_line_start = text.endswith("\n")
+        """These words."""
+        self._write(safe_text(text))
 
     def tell(self, event: AnyEvent) -> None:
         """What a person wants to know of this event.
@@ -51,14 +49,17 @@ class Narration:
         """
         match event:
             case ProseGrew():
-                self.say(event.text)
+                self._grow("prose", event.text)
             case ProseFinished():
+                self._finish_growing()
                 self._new_line()
             case CodeFinished():
                 self._languages[event.block_id] = event.language
                 self._new_line()
             case DecisionMade():
                 self._decided(event)
+            case OutputAdded(output=StreamOutput(name=name, text=text)):
+                self._grow(name, overwritten(text))
             case OutputAdded():
                 self.say(plain_text(event.output))
             case OutputTailMoved():
@@ -66,6 +67,7 @@ class Narration:
             case OutputsCleared():
                 self._tails.clear()
             case ExecutionFinished():
+                self._finish_growing()
                 self._tell_tails()
                 self._new_line()
                 self.say(_ended(event))
@@ -85,6 +87,20 @@ class Narration:
             share = progress.done_bytes / max(1, progress.total_bytes)
             self._err.write(f"\r\x1b[K{progress.stage} {share:4.0%} of {progress.total_bytes / 1e6:,.0f} MB")
             self._err.flush()
+
+    def _write(self, text: str) -> None:
+        if text:
+            self._err.write(text)
+            self._err.flush()
+            self._at_line_start = text.endswith("\n")
+
+    def _grow(self, name: StreamName | Literal["prose"], text: str) -> None:
+        self._write(self._growing.setdefault(name, SafeStream()).feed(text))
+
+    def _finish_growing(self) -> None:
+        for stream in self._growing.values():
+            self._write(stream.finish())
+        self._growing.clear()
 
     def _decided(self, event: DecisionMade) -> None:
         if event.request_id is None or not self._err.isatty():  # else it has just been read in the question

@@ -8,6 +8,7 @@ decision hangs on the text nothing may be dropped: `visible_text` writes out wha
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
@@ -15,17 +16,28 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 MARK = re.compile(r"<U\+[0-9A-F]{4,6}>")
 """What a hidden character looks like once made visible."""
 
+_STRING_END = r"\n\x07\x18\x1a\x1b\x9c"
+_INTRODUCER = re.compile("[\x1b\x90\x98\x9b\x9d-\x9f]")
 _ESCAPE_SEQUENCE = re.compile(
-    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI
-    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\n\x07\x18\x1a\x1b\x9c]*(?:\x07|\x18|\x1a|\x1b\\|\x9c)?"  # strings
-    r"|\x1b[ -/]*[0-~]"  # two characters, or with intermediates
+    "[\x1b\x90\x98\x9b\x9d-\x9f](?:"
+    r"(?:(?<=\x9b)|(?<=\x1b)\[)[0-?]{0,256}[ -/]{0,8}[@-~]"  # CSI
+    rf"|(?:(?<=[\x90\x98\x9d-\x9f])|(?<=\x1b)[\]PX^_])[^{_STRING_END}]*(?:\x07|\x18|\x1a|\x1b\\|\x9c)?"  # strings
+    r"|(?<=\x1b)[ -/]{0,8}[0-~])"  # two characters, or with intermediates
 )
 """No sequence reaches over the end of a line, so that an open one cannot swallow what follows."""
 
+_UNFINISHED_SEQUENCE = re.compile(r"(?:\x9b|\x1b\[)[0-?]{0,256}[ -/]{0,8}\Z|\x1b[ -/]{0,8}\Z")
+_LONGEST_UNFINISHED = 2 + 256 + 8
+_UNFINISHED_STRING = re.compile(rf"(?:[\x90\x98\x9d-\x9f]|\x1b[\]PX^_])[^{_STRING_END}]*\Z")
+_AFTER_STRING = re.compile(r"[\x07\x18\x1a\x9c]|(?=[\n\x1b])")
+
 _UNSURE = re.compile(
-    "[^\n\t -~\u00a1-\u00ac\u00ae-\u02ff\u03a3-\u052f\u3041-\u3096\u3099-\u30ff\u4e00-\u9fff\uac00-\ud7a3]"
+    "[^\n\t -~\u00a1-\u00ac\u00ae-\u02ff\u0391-\u03a1\u03a3-\u0482\u048a-\u052f\u05d0-\u05ea\u0620-\u064a\u0904-\u0939"
+    "\u0e01-\u0e30\u0e32\u0e33\u0e3f-\u0e46\u0e4f-\u0e5b\u2010-\u2027\u2030-\u205e\u20a0-\u20bf\u2100-\u218b"
+    "\u2190-\u2426\u2460-\u27ff\u3001-\u3029\u3041-\u3096\u309b-\u30ff\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff9f"
+    "\U0001f300-\U0001f3fa\U0001f400-\U0001f64f\U0001f900-\U0001f9ff]"
 )
-"""Everything but the common letters, which need no second look."""
+"""Everything but the common letters and signs, which need no second look: each is seen and has a width."""
 
 _INVISIBLE = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0"
@@ -46,6 +58,18 @@ _STRAY = re.compile(
     f"|(?<=[#*0-9]){_EMOJI_STYLE}(?!\u20e3)"
 )
 """Joiners and style selectors that do not hold an emoji together."""
+
+MOST_MARKS = 30
+"""Marks upon one letter (as many as Unicode's stream-safe form has): no cell of a screen may hold a megabyte."""
+
+_PILE = re.compile(
+    "[^\n\t -~\u00a1-\u00a8\u00aa-\u00ad\u00af-\u02ff\u0391-\u0482\u05d0-\u05ea\u0620-\u064a\u0e01-\u0e30\u2010-\u2027"
+    f"\u3041-\u3096\u30a0-\u3296\u329a-\ua66e\uac00-\ud7a3]{{{MOST_MARKS + 1},}}"
+)
+"""Where more marks than that may be: a long run without any of the letters that are certainly none."""
+
+_JOINED = re.compile("[\u1161-\u11ff\ud7b0-\ud7fb\U0001f3fb-\U0001f3ff]")
+"""Vowels and ends of Korean syllables, and colours of skin: in the place of what is before them, like a mark."""
 
 _LOOKALIKE = re.compile(
     "[\u0251\u0261"  # Latin of the phonetic alphabet
@@ -77,27 +101,102 @@ def safe_text(text: str) -> str:
     """`text` without anything that a terminal obeys or that cannot be seen.
 
     Newlines and tabs stay, and the number of lines stays the same. Lone surrogates and characters
-    without a meaning become U+FFFD. Applying it twice changes nothing.
+    without a meaning become U+FFFD; of more than `MOST_MARKS` marks on one letter the rest goes. Applying it twice
+    changes nothing. For text that comes in pieces there is `SafeStream`.
     """
     if text.isascii() and text.isprintable():
         return text
-    if "\x1b" in text or not text.isascii():
+    if _INTRODUCER.search(text) is not None:
         text = _ESCAPE_SEQUENCE.sub("", text)
-    text = _UNSURE.sub(_cleaned, text)
+    text, unsure = _UNSURE.subn(_cleaned, text)
+    if not unsure or text.isascii():
+        return text
     if _JOINER in text or _EMOJI_STYLE in text:
         text = _STRAY.sub("", text)
-    return text
+    return _PILE.sub(lambda pile: _unpiled(pile.group(), spelled=False), text)
+
+
+class SafeStream:
+    """`safe_text` for one text that comes in pieces: together they are the same, wherever they were cut.
+
+    What may be the beginning of a sequence is kept back, a few hundred characters at most.
+    """
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._in_string = False
+        """Within a sequence that goes on to its end or to that of the line."""
+        self._joint = ""
+        """A joiner at the end: whether it holds something together is not known yet."""
+        self._near = self._told = ""
+        """What stands before the next piece, as far back as it matters to joiners, and to marks."""
+
+    def feed(self, text: str) -> str:
+        """What can be seen of the text so far and was not told yet."""
+        plain = _UNSURE.sub(_cleaned, self._without_sequences(self._held + text))
+        plain, self._joint = self._joint + plain, ""
+        if plain[-1:] in (_JOINER, _EMOJI_STYLE):
+            plain, self._joint = plain[:-1], plain[-1]
+        return self._tell(plain)
+
+    def finish(self) -> str:
+        """What was kept back; nothing comes after it."""
+        held, joint = self._held, self._joint
+        self._held = self._joint = ""
+        self._in_string = False
+        return self._tell(joint + safe_text(held))
+
+    def _without_sequences(self, text: str) -> str:
+        """Stops before what may be the beginning of one."""
+        self._held, start, parts = "", 0, []
+        if self._in_string:
+            ended = _AFTER_STRING.search(text)
+            if ended is None:
+                return ""
+            self._in_string, start = False, ended.end()
+        if _INTRODUCER.search(text, start) is None:
+            return text[start:]
+        tail = max(0, len(text) - _LONGEST_UNFINISHED)
+        for found in _ESCAPE_SEQUENCE.finditer(text, start):
+            if found.start() >= tail and _UNFINISHED_SEQUENCE.match(text, found.start()):
+                break
+            parts.append(text[start : found.start()])
+            start = found.end()
+            self._in_string = start == len(text) and _UNFINISHED_STRING.match(text, found.start()) is not None
+        unfinished = _UNFINISHED_SEQUENCE.search(text, max(start, tail))
+        end = len(text) if unfinished is None else unfinished.start()
+        self._held = text[end:]
+        return "".join((*parts, text[start:end]))
+
+    def _tell(self, plain: str) -> str:
+        """Without stray joiners and piles of marks, in view of what stands before."""
+        window = self._near + plain + self._joint
+        known, end = len(self._near), len(self._near) + len(plain)
+        self._near = window[:end][-2:]
+        said = plain
+        if _JOINER in window or _EMOJI_STYLE in window:
+            joined = _STRAY.sub(lambda found: "" if known <= found.start() < end else found.group(), window)
+            said = joined[known : len(joined) - len(self._joint)]
+        if not plain.isascii():
+            said = _PILE.sub(lambda pile: _unpiled(pile.group(), spelled=False), self._told + said)[len(self._told) :]
+        self._told = (self._told + said[-2 * MOST_MARKS :])[-2 * MOST_MARKS :]
+        return said
 
 
 def visible_text(text: str) -> Visible:
     """`text` with each character that hides or deceives written out as `<U+202E>`; tabs and newlines stay.
 
-    Deceiving is a letter of another alphabet in a word that reads as Latin.
+    Deceiving is a letter of another alphabet in a word that reads as Latin, and marks piled upon one letter.
     """
     if text.isascii() and text.isprintable():
         return Visible(text, 0)
-    hidden = sum(_look(character) != "plain" for character in _UNSURE.findall(text))
+    unsure = _UNSURE.findall(text)
+    hidden = sum(_look(character) != "plain" for character in unsure)
     shown = _UNSURE.sub(_spelled_if_hidden, text) if hidden else text
+    if len(unsure) > MOST_MARKS:
+        before = shown
+        shown = _PILE.sub(lambda pile: _unpiled(pile.group(), spelled=True), before)
+        hidden += len(MARK.findall(shown)) - len(MARK.findall(before))
     if _LOOKALIKE.search(shown):
         hidden += sum(len(_LOOKALIKE.findall(word)) for word in _WORD.findall(shown) if _reads_as_latin(word))
         shown = _WORD.sub(_spelled_if_deceiving, shown)
@@ -107,9 +206,11 @@ def visible_text(text: str) -> Visible:
 def without_hidden(text: str) -> str:
     """`text` without its hidden characters; for what a person is going to edit or has pasted."""
     plain = text.replace("\r\n", "\n").replace("\u00a0", " ")
-    return _UNSURE.sub(lambda found: found.group() if _look(found.group()) == "plain" else "", plain)
+    seen = _UNSURE.sub(lambda found: found.group() if _look(found.group()) == "plain" else "", plain)
+    return _PILE.sub(lambda pile: _unpiled(pile.group(), spelled=False), seen)
 
 
+@lru_cache(maxsize=4_096)
 def _look(character: str) -> Look:
     if character in _INVISIBLE:
         return "hidden"
@@ -137,6 +238,31 @@ def _cleaned(match: re.Match[str]) -> str:
             return REPLACEMENT
         case "plain" | "blank":
             return character
+
+
+def _unpiled(pile: str, spelled: bool) -> str:
+    """The run with at most `MOST_MARKS` marks upon each letter; the rest is left out, or written out.
+
+    What a joiner joins is a mark as well, so that a joiner counts for two.
+    """
+    kept: list[str] = []
+    marks = 0
+    for character in pile:
+        cost = 0
+        if kept and kept[-1] == _JOINER:
+            pass
+        elif character == _JOINER:
+            cost = 2
+        elif character == _EMOJI_STYLE or unicodedata.category(character)[0] == "M" or _JOINED.match(character):
+            cost = 1
+        else:
+            marks = 0
+        if marks + cost <= MOST_MARKS:
+            marks += cost
+            kept.append(character)
+        elif spelled:
+            kept.append(f"<U+{ord(character):04X}>")
+    return "".join(kept)
 
 
 def _spelled_if_hidden(match: re.Match[str]) -> str:

@@ -2,7 +2,14 @@
 
 from io import StringIO
 
-from oi_tui.app.engine.events import ExecutionFinished, OutputAdded, OutputsCleared, OutputTailMoved
+from oi_tui.app.engine.events import (
+    ExecutionFinished,
+    OutputAdded,
+    OutputsCleared,
+    OutputTailMoved,
+    ProseFinished,
+    ProseGrew,
+)
 from oi_tui.app.engine.outputs import StreamOutput, Tail
 from oi_tui.app.narration import Narration
 
@@ -28,3 +35,21 @@ def test_an_end_that_was_cleared_is_not_told() -> None:
     for event in (moved("gone", 5), OutputsCleared(block_id="c"), FINISHED):
         narration.tell(event)
     assert told.getvalue() == "✓ ok · 1.0 s\n"
+
+
+def test_T2_what_comes_in_pieces_is_told_as_if_it_had_come_whole() -> None:
+    told = StringIO()
+    narration = Narration(told)
+    for piece in ("red \x1b[3", "1mapple\x1b]0;ti", "tle\x07 and 👩", "\u200d💻 end\x1b]52;c;", "never closed"):
+        narration.tell(ProseGrew(block_id="p", text=piece))
+    narration.tell(ProseFinished(block_id="p"))
+    for name, piece in (
+        ("stdout", "out\x1b[1"),
+        ("stderr", "!\x1b]0;"),
+        ("stdout", "m more"),
+        ("stderr", "gone\nseen ❤"),
+    ):
+        narration.tell(OutputAdded(block_id="c", output=StreamOutput(name=name, text=piece)))
+    narration.tell(OutputAdded(block_id="c", output=StreamOutput(name="stdout", text="\n50%\r100%\x1b")))
+    narration.tell(FINISHED)
+    assert told.getvalue() == "red apple and 👩\u200d💻 end\nout! more\nseen ❤\n100%\n✓ ok · 1.0 s\n"

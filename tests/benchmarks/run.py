@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 RESULTS = HERE / "RESULTS.md"
 BENCHMARKS = (
     *("first_frame", "idle", "key_echo", "warm_run", "timeline_bench", "streaming", "flood"),
-    *("viewer_bench", "sessions_bench", "sandbox_start", "audit", "peers"),
+    *("viewer_bench", "sessions_bench", "sessions", "sanitiser", "sandbox_start", "audit", "peers"),
 )
 TIME_LIMIT = 1800
 """Seconds for one of them: installing the peers is in it."""
