@@ -154,9 +154,12 @@ def test_a_long_session_is_imported_in_steps_between_which_others_may_write(
     assert steps >= 2
 
 
-def test_a_search_makes_a_damaged_index_anew_and_finds(run: Run, home: Path) -> None:
+@pytest.mark.parametrize(
+    "damage", [b"\xff" * 12, b"\xa8\x1d\n\x91(\x00Z~\x89\xdd\xba\x89"], ids=["corrupt", "no-memory"]
+)
+def test_a_search_makes_a_damaged_index_anew_and_finds(run: Run, home: Path, damage: bytes) -> None:
     with closing(sqlite3.connect(home / "sessions.db")) as db, db:
-        db.execute("UPDATE search_data SET block = randomblob(length(block))")
+        db.execute("UPDATE search_data SET block = ? WHERE id = 10", [damage])  # what the index consists of
     found = run("search", "plot", "--json")
     assert {hit["id"] for hit in objects(found)} == {"bbb2"}
     assert "Looking through 3 sessions" in found.stderr

@@ -18,6 +18,10 @@ class StoreBusy(StoreError):
     """Another program holds the file; that passes."""
 
 
+FAULTS = (sqlite3.Error, MemoryError)
+"""A damaged search index may tell of lengths that no memory has room for, and SQLite then says just that."""
+
+
 class SearchDamaged(StoreError):
     """The index of words is of no use any more; the events are."""
 
@@ -32,7 +36,7 @@ class Database:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         try:
             self._db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
-        except sqlite3.Error as error:
+        except FAULTS as error:
             raise self.failure(error) from error
         try:
             self._prepare()
@@ -99,7 +103,7 @@ class Database:
             except BaseException:
                 self._roll_back()
                 raise
-        except sqlite3.Error as error:
+        except FAULTS as error:
             raise self.failure(error) from error
 
     def _roll_back(self) -> None:
@@ -110,21 +114,21 @@ class Database:
         """One statement that gives nothing back."""
         try:
             self._db.execute(statement, values)
-        except sqlite3.Error as error:
+        except FAULTS as error:
             raise self.failure(error) from error
 
     def do_named(self, statement: str, **values: object) -> None:
         """The same with values by name."""
         try:
             self._db.execute(statement, values)
-        except sqlite3.Error as error:
+        except FAULTS as error:
             raise self.failure(error) from error
 
     def do_each(self, statement: str, rows: list[tuple[object, ...]]) -> None:
         """The same statement with each of these values."""
         try:
             self._db.executemany(statement, rows)
-        except sqlite3.Error as error:
+        except FAULTS as error:
             raise self.failure(error) from error
 
     def rows(self, statement: str, *values: object, **named: object) -> list[tuple[Any, ...]]:
@@ -132,7 +136,7 @@ class Database:
         try:
             with closing(self._db.execute(statement, named or values)) as cursor:
                 return cursor.fetchall()
-        except sqlite3.Error as error:
+        except FAULTS as error:
             raise self.failure(error) from error
 
     def each(self, statement: str, *values: object) -> Iterator[tuple[Any, ...]]:
@@ -140,7 +144,7 @@ class Database:
         try:
             with closing(self._db.execute(statement, values)) as cursor:
                 yield from cursor
-        except sqlite3.Error as error:
+        except FAULTS as error:
             raise self.failure(error) from error
 
     def row(self, statement: str, *values: object) -> tuple[Any, ...] | None:
@@ -149,15 +153,17 @@ class Database:
             with closing(self._db.execute(statement, values)) as cursor:
                 row: tuple[Any, ...] | None = cursor.fetchone()
                 return row
-        except sqlite3.Error as error:
+        except FAULTS as error:
             raise self.failure(error) from error
 
     def close(self) -> None:
         """Idempotent."""
         self._db.close()
 
-    def failure(self, error: sqlite3.Error) -> StoreError:
+    def failure(self, error: sqlite3.Error | MemoryError) -> StoreError:
         """What an error of SQLite's means, and what can be done."""
+        if isinstance(error, MemoryError):
+            return self._search_damaged(error)
         code = getattr(error, "sqlite_errorcode", 0)
         match code & 0xFF:
             case sqlite3.SQLITE_FULL:
@@ -171,7 +177,7 @@ class Database:
                 hint = "Nothing in it was changed. Move it away to begin anew."
                 return StoreError(f"{self.path} is no file of sessions.", hint=hint, details=str(error))
             case sqlite3.SQLITE_CORRUPT if code == sqlite3.SQLITE_CORRUPT_VTAB:
-                return SearchDamaged(f"The search index in {self.path} is damaged.", hint=_SAFE, details=str(error))
+                return self._search_damaged(error)
             case sqlite3.SQLITE_CORRUPT:
                 hint = "Keep a copy of it, then try `sqlite3 FILE .recover`; or move it away to begin anew."
                 return StoreError(f"{self.path} is damaged.", hint=hint, details=self._diagnosis(error))
@@ -180,6 +186,9 @@ class Database:
                     f"The session file {self.path} failed: {error}.",
                     hint=f"Is the disk full, or the folder read-only? {_SAFE}",
                 )
+
+    def _search_damaged(self, error: Exception) -> SearchDamaged:
+        return SearchDamaged(f"The search index in {self.path} is damaged.", hint=_SAFE, details=repr(error))
 
     def _diagnosis(self, error: sqlite3.Error) -> str:
         """What SQLite finds wrong with the file: looked for only when there is reason to, and once."""
