@@ -34,6 +34,7 @@ from oi_tui.app.engine.events import (
     TurnEnded,
     TurnStarted,
 )
+from oi_tui.app.engine.folding import fold
 from oi_tui.app.engine.policy.modes import holding
 from oi_tui.app.engine.protocol import (
     Batch,
@@ -253,10 +254,10 @@ class Bridge:
     def _route(self, reply: Reply) -> None:
         match reply:
             case Batch(replay=True):
-                self.transcript = Transcript()
-                self._queued = 0
+                self.transcript, self._queued = fold(reply.events), 0
                 self._rest()
-                self._apply(reply.events, anew=True)
+                self._view.reset(self.transcript.blocks)
+                self._apply([])
             case Batch():
                 self._apply(reply.events)
             case Failed():
@@ -274,8 +275,8 @@ class Bridge:
             case _:
                 assert_never(reply)
 
-    def _apply(self, events: Sequence[AnyEvent], *, anew: bool = False) -> None:
-        transcript = self.transcript
+    def _apply(self, events: Sequence[AnyEvent]) -> None:
+        transcript, anew = self.transcript, False
         changed: dict[int, None] = {}
         for event in events:
             if isinstance(event, ConversationCleared):

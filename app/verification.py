@@ -13,12 +13,12 @@ from oi_tui.app.build import make_engine, open_store
 from oi_tui.app.client import LocalClient
 from oi_tui.app.engine.blocks import CodeBlock
 from oi_tui.app.engine.events import AnyEvent, ExecutionStarted, NoticeAdded, RerunFinished, SessionOpened
+from oi_tui.app.engine.folding import fold
 from oi_tui.app.engine.ids import new_id
 from oi_tui.app.engine.protocol import Batch, Configure, Failed
 from oi_tui.app.engine.recording.form import Recording
 from oi_tui.app.engine.recording.replaying import events_of
 from oi_tui.app.engine.text import safe_text
-from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.verbs import Open, Rebuild
 
 Say = Callable[[str], None]
@@ -33,9 +33,7 @@ class Verification:
     def __init__(self, recording: Recording, setup: Configure) -> None:
         self._setup = setup
         self._events = [_as_foreign(event) for event in events_of(recording) if not isinstance(event, SessionOpened)]
-        transcript = Transcript()
-        for event in self._events:
-            transcript.apply(event)
+        transcript = fold(self._events)
         self.blocks = [
             block for block in transcript.blocks if isinstance(block, CodeBlock) and block.duration is not None
         ]

@@ -10,7 +10,7 @@ from textual.widget import Widget
 from oi_tui.app.engine.events import KernelState
 from oi_tui.app.engine.policy.modes import OF_APPROVAL, stricter
 from oi_tui.app.engine.text import safe_text
-from oi_tui.app.engine.transcript import Usage
+from oi_tui.app.engine.usage import Usage
 from oi_tui.app.engine.values import ApprovalMode, Mode
 
 

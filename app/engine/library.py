@@ -16,6 +16,7 @@ import msgspec
 from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.errors import OiTuiError, SettingsError
 from oi_tui.app.engine.export import export_session
+from oi_tui.app.engine.folding import fold
 from oi_tui.app.engine.outbox import Send
 from oi_tui.app.engine.outputs import Output, StreamOutput
 from oi_tui.app.engine.protocol import (
@@ -29,7 +30,6 @@ from oi_tui.app.engine.protocol import (
 )
 from oi_tui.app.engine.sessions import PastPrompt
 from oi_tui.app.engine.store import Store
-from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.verbs import EditSession, ExportSession, FindPrompts, FindSessions, PreviewSession
 from oi_tui.app.engine.whole_file import write_whole
 
@@ -186,9 +186,7 @@ def _prompts(store: Store, verb: FindPrompts) -> PromptsFound:
 
 
 def _seen(store: Store, session_id: str) -> SessionSeen:
-    transcript = Transcript()
-    for event in store.load(session_id):
-        transcript.apply(event)
+    transcript = fold(store.load(session_id))
     blocks = [block for block in transcript.blocks if not isinstance(block, NoticeBlock)]
     shown = tuple(_clipped(block) for block in blocks[:PREVIEW_BLOCKS])
     return SessionSeen(session=store.record(session_id), blocks=shown, count=len(blocks))

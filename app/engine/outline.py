@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
-from oi_tui.app.engine.transcript import Usage
+from oi_tui.app.engine.usage import Usage
 from oi_tui.app.engine.values import Value
 
 FROM_FILE = "From the file: "

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from oi_tui.app.engine.branching import cut
@@ -10,14 +11,15 @@ from oi_tui.app.engine.chat import Model
 from oi_tui.app.engine.chooser import ModelSource
 from oi_tui.app.engine.errors import OiTuiError, StoreError
 from oi_tui.app.engine.events import AnyEvent, TurnEnded
+from oi_tui.app.engine.folding import ends_in_turn, fold
 from oi_tui.app.engine.ids import new_id
 from oi_tui.app.engine.library import Library, LibraryVerb
 from oi_tui.app.engine.loop.session import Session
-from oi_tui.app.engine.outbox import Send
+from oi_tui.app.engine.outbox import Send, batches
 from oi_tui.app.engine.policy.decide import Policy
-from oi_tui.app.engine.protocol import Configure, DraftKept, Failed, Reply, failed
+from oi_tui.app.engine.protocol import Batch, Configure, DraftKept, Failed, Reply, failed
 from oi_tui.app.engine.redaction import Redactor
-from oi_tui.app.engine.sitting import ClosableKernels, Past, Sitting
+from oi_tui.app.engine.sitting import ClosableKernels, Sitting
 from oi_tui.app.engine.store import Store
 from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.verbs import (
@@ -179,16 +181,16 @@ class Engine:
 
     async def _open(self, verb: Open) -> None:
         """The session that was asked for; one that is open is left, and its kernels end."""
-        past = self._past(verb.session_id)  # before anything is left: it may not be readable
+        events = self._past(verb.session_id)  # before anything is left: it may not be readable
         session_id = verb.session_id or self._created()
         left = self._sitting
         if left is None:
-            model = self._first_model(past.transcript)
+            await self._sit(session_id, events, self._first_model, replay=bool(events))
         else:
-            model = _model_of(past.transcript) or _model_of(left.session.transcript)
+            before = left.session.transcript
             await left.end("Another session was opened.")
             await self._renew()
-        await self._sit(session_id, past, model, replay=left is not None)
+            await self._sit(session_id, events, lambda past: _model_of(past) or _model_of(before))
         if left is None and self._store is not None and (draft := self._store.recall(self._draft_key)):
             await self._send(DraftKept(text=draft))
 
@@ -206,16 +208,16 @@ class Engine:
         old, model = left.transcript.session_id, left.model or _model_of(left.transcript)
         await sitting.end("The session was forked.")
         try:
-            new, past = self._forked(self._store, old, verb)
+            new, events = self._forked(self._store, old, verb)
         except OiTuiError:
-            await self._sit(old, self._past(old), model, forked_from=left)  # as if nothing had been asked
+            await self._sit(old, self._past(old), lambda _: model, forked_from=left)  # as if nothing had been asked
             raise
         notes = ("Forked. The session that it comes from is kept.",)
         if self._kernels.started():
             notes = ("Forked. The session that it comes from is kept; the kernels still hold what later code did.",)
-        await self._sit(new, past, model, notes=notes, forked_from=left)
+        await self._sit(new, events, lambda _: model, notes=notes, forked_from=left)
 
-    def _forked(self, store: Store, old: str, verb: Fork) -> tuple[str, Past]:
+    def _forked(self, store: Store, old: str, verb: Fork) -> tuple[str, tuple[AnyEvent, ...]]:
         """The id of a new session, and what it shares with the old one."""
         events = store.load(old)
         count = cut(events, verb.block_id, verb.place)
@@ -246,13 +248,21 @@ class Engine:
     async def _sit(
         self,
         session_id: str,
-        past: Past,
-        model: Model | UseModel | None,
+        events: Sequence[AnyEvent],
+        choose: Callable[[Transcript], Model | UseModel | None],
         *,
         replay: bool = True,
         notes: tuple[str, ...] = (),
         forked_from: Session | None = None,
     ) -> None:
+        """Go on with what was. The front end is told first: it folds the same events at the same time.
+
+        With `replay` it is told even if nothing was: another session was open before.
+        """
+        if replay:
+            for batch in batches(events, replay=True) if events else (Batch(events=(), replay=True),):
+                await self._send(batch)
+        past = await asyncio.to_thread(fold, events) if events else None  # meanwhile the last of it goes out
         self._sitting = sitting = Sitting(
             self._setup,
             past,
@@ -268,24 +278,22 @@ class Engine:
         )
         if sitting.ran_code and not self._kernels.started():
             notes = (*notes, FRESH)
-        await sitting.begin(session_id, model, replay=replay, notes=notes)
+        sitting.begin(session_id, choose(past or Transcript()), notes)
         if self._library is not None and not self._tidied:
             self._tidied = True
             self._library.tidy()
 
-    def _past(self, session_id: str | None) -> Past:
+    def _past(self, session_id: str | None) -> tuple[AnyEvent, ...]:
         """What is stored; a turn that was under way when it ends is ended by that."""
         events = self._store.load(session_id) if session_id is not None and self._store is not None else ()
         return self._settled(session_id or "", events, "The program ended in the middle of this turn.")
 
-    def _settled(self, session_id: str, events: tuple[AnyEvent, ...], why: str) -> Past:
-        past = Past.of(events)
-        if not past.transcript.turn_open or self._store is None:
-            return past
+    def _settled(self, session_id: str, events: tuple[AnyEvent, ...], why: str) -> tuple[AnyEvent, ...]:
+        if not ends_in_turn(events) or self._store is None:
+            return events
         ended = TurnEnded(reason="engine_lost", detail=why)
         self._store.append(session_id, [ended])
-        past.transcript.apply(ended)
-        return Past((*events, ended), past.transcript)
+        return (*events, ended)
 
     def _first_model(self, transcript: Transcript) -> UseModel | None:
         """What was asked for, else what the session used, else what was used last."""

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import aclosing
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from oi_tui.app.engine.blocks import CodeBlock
 from oi_tui.app.engine.chat import Model
@@ -23,9 +23,9 @@ from oi_tui.app.engine.inspector import Inspector
 from oi_tui.app.engine.kernels.base import KernelSource
 from oi_tui.app.engine.loop.execution import unwatched
 from oi_tui.app.engine.loop.session import Session
-from oi_tui.app.engine.outbox import Outbox, Send, batches
+from oi_tui.app.engine.outbox import Outbox, Send
 from oi_tui.app.engine.policy.decide import Policy
-from oi_tui.app.engine.protocol import Batch, Configure
+from oi_tui.app.engine.protocol import Configure
 from oi_tui.app.engine.redaction import Redactor
 from oi_tui.app.engine.store import Recorder, Store
 from oi_tui.app.engine.titles import Titles
@@ -55,29 +55,13 @@ class ClosableKernels(KernelSource, Protocol):
         ...
 
 
-class Past(NamedTuple):
-    """What a session was before it is opened."""
-
-    events: tuple[AnyEvent, ...]
-    transcript: Transcript
-    """Its fold, which goes on from here."""
-
-    @classmethod
-    def of(cls, events: tuple[AnyEvent, ...]) -> "Past":
-        """With the fold of these events."""
-        transcript = Transcript()
-        for event in events:
-            transcript.apply(event)
-        return cls(events, transcript)
-
-
 class Sitting:
     """One session, from opening it to leaving it."""
 
     def __init__(
         self,
         setup: Configure,
-        past: Past,
+        past: Transcript | None,
         *,
         kernels: ClosableKernels,
         models: ModelSource,
@@ -89,9 +73,10 @@ class Sitting:
         witness: Witness | None = None,
         forked_from: Session | None = None,
     ) -> None:
-        """`broke` is told when a task ends that must not end."""
+        """`past` is the fold of what was before, None in a new session; it goes on from here. `broke` is told when a
+        task ends that must not end."""
         self._setup = setup
-        self._past = past.events
+        self._resumed = past is not None
         self._kernels = kernels
         self._models = models
         self._store = store
@@ -100,7 +85,7 @@ class Sitting:
         self.session = Session(
             kernels=kernels,
             settings=setup.settings.loop,
-            transcript=past.transcript,
+            transcript=past if past is not None else Transcript(),
             can_ask=setup.can_ask,
             policy=policy,
             redactor=redactor,
@@ -124,29 +109,19 @@ class Sitting:
 
     # -- from the beginning to the end -----------------------------------------------------------------
 
-    async def begin(
-        self, session_id: str, model: Model | UseModel | None, *, replay: bool = True, notes: tuple[str, ...] = ()
-    ) -> None:
-        """Tell what was, say that it is open, and be ready for jobs.
-
-        With `replay` the past is told even if it is empty: another session was open before. `notes` are said behind
-        it, for the person.
-        """
+    def begin(self, session_id: str, model: Model | UseModel | None, notes: tuple[str, ...] = ()) -> None:
+        """Say that it is open, and be ready for jobs. `notes` are said behind what was, for the person."""
         if self._witness is not None:
             self._witness.begin(session_id, self._note)
         if self._store is not None:
             self._outbox.record(Recorder(self._store, session_id))
-        if replay and not self._past:
-            await self._send(Batch(events=(), replay=True))
-        for batch in batches(self._past, replay=True):
-            await self._send(batch)
         opened = SessionOpened(
             session_id=session_id,
             created=time.time(),
             cwd=self._setup.cwd,
             model=model.name if model is not None else "",
             approval=self.session.decisions.mode,
-            resumed=bool(self._past),
+            resumed=self._resumed,
         )
         self.emit(self.session.take(opened))
         for note in notes:
@@ -183,7 +158,7 @@ class Sitting:
     def _drop_if_empty(self) -> None:
         """Nobody looks for a session in which nothing was said or run; a fork of another one is kept."""
         session_id = self.session.transcript.session_id
-        if self._store is None or self._past or self._used or not session_id:
+        if self._store is None or self._resumed or self._used or not session_id:
             return
         try:
             if self._store.record(session_id).parent_id is None:

@@ -46,33 +46,8 @@ from oi_tui.app.engine.events import (
     UsageReported,
 )
 from oi_tui.app.engine.outputs import APART, Output, RichOutput, StreamName, StreamOutput
-from oi_tui.app.engine.values import ApprovalMode, Value
-
-
-class Usage(Value, frozen=True, kw_only=True):
-    """Tokens and money of a session so far."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost: float | None = 0.0
-    """US dollars; None as soon as one step had an unknown price."""
-    priced: float = 0.0
-    """US dollars of the steps whose price is known."""
-    estimated: bool = False
-    last_input_tokens: int = 0
-    """Input tokens of the latest step: how full the context is."""
-
-    def plus(self, step: UsageReported) -> "Usage":
-        """The sum with one more step."""
-        known = self.cost is not None and step.cost is not None
-        return Usage(
-            input_tokens=self.input_tokens + step.input_tokens,
-            output_tokens=self.output_tokens + step.output_tokens,
-            cost=(self.cost or 0.0) + (step.cost or 0.0) if known else None,
-            priced=self.priced + (step.cost or 0.0),
-            estimated=self.estimated or step.estimated,
-            last_input_tokens=self.last_input_tokens if step.aside else step.input_tokens,
-        )
+from oi_tui.app.engine.usage import Usage
+from oi_tui.app.engine.values import ApprovalMode
 
 
 class Transcript:
@@ -98,6 +73,8 @@ class Transcript:
         self._displays: dict[str, set[int]] = {}
         self.foreign: set[str] = set()
         """Ids of code blocks that ran elsewhere and came here in a file: nobody here ever let them run."""
+        self._settled = 0
+        """So many of the first blocks have not changed since all were settled: a session is resumed many times."""
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Transcript):
@@ -144,6 +121,14 @@ class Transcript:
                 return self._add(
                     UserBlock(id=event.block_id, text=event.text, files=event.files, context=event.context)
                 )
+            case TurnEnded():
+                return self._settle()
+            case StepStarted():
+                self.step += 1
+                return ()
+            case UsageReported():
+                self.usage = self.usage.plus(event)
+                return ()
             case ProseStarted():
                 return self._add(ProseBlock(id=event.block_id, step=self.step))
             case ProseGrew():
@@ -175,9 +160,6 @@ class Transcript:
                         state="proposed" if event.complete else "cut",
                     )
                 )
-            case UsageReported():
-                self.usage = self.usage.plus(event)
-                return ()
             case DecisionRequested():
                 self.pending_decision = event
                 return self._set(msgspec.structs.replace(self._code(event.block_id), state="waiting"))
@@ -245,14 +227,9 @@ class Transcript:
             case ConversationCleared():
                 self._blocks, self._index, self._displays, self._growing = [], {}, {}, {}
                 self.foreign.clear()
-                self.step = 0
+                self.step = self._settled = 0
                 self.usage = msgspec.structs.replace(self.usage, last_input_tokens=0)  # what was spent was spent
                 self.pending_decision = self.pending_input = None
-                return ()
-            case TurnEnded():
-                return self._settle()
-            case StepStarted():
-                self.step += 1
                 return ()
             case RetryScheduled() | KernelChanged():
                 return ()
@@ -269,6 +246,7 @@ class Transcript:
     def _set(self, block: Block) -> tuple[int, ...]:
         index = self._index[block.id]
         self._blocks[index] = block
+        self._settled = min(self._settled, index)
         return (index,)
 
     def _prose(self, block_id: str) -> ProseBlock:
@@ -353,7 +331,7 @@ class Transcript:
         self.pending_decision = self.pending_input = None
         changed: list[int] = []
         blocks = self.blocks
-        for index in range(len(blocks) - 1, -1, -1):
+        for index in range(len(blocks) - 1, self._settled - 1, -1):
             block = blocks[index]
             if isinstance(block, UserBlock) and not everywhere:
                 break
@@ -363,6 +341,8 @@ class Transcript:
             if settled is not block:
                 blocks[index] = settled
                 changed.append(index)
+        if everywhere:
+            self._settled = len(blocks)
         return tuple(reversed(changed))
 
 

@@ -34,7 +34,7 @@ from oi_tui.app.engine.events import (
     UsageReported,
 )
 from oi_tui.app.engine.outputs import StreamOutput
-from oi_tui.app.engine.transcript import Usage
+from oi_tui.app.engine.usage import Usage
 
 SILENT_STEPS = 100
 """Steps in a row of which nothing came, at most; real sessions have a few."""

@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 
-class Value(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Value(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """An immutable value without a tag: only ever a field of something else."""
 
 

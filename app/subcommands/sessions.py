@@ -95,13 +95,10 @@ def sessions_show(session: str, as_json: bool) -> None:
     import msgspec
 
     from oi_tui.app.engine.export import plain_transcript
-    from oi_tui.app.engine.transcript import Transcript
+    from oi_tui.app.engine.folding import fold
 
     with opened() as store:
-        events = store.load(_found(store, session))
-    transcript = Transcript()
-    for event in events:
-        transcript.apply(event)
+        transcript = fold(store.load(_found(store, session)))
     if as_json:
         _print_json(msgspec.to_builtins(transcript.blocks))
         return

@@ -16,9 +16,10 @@ from click.testing import CliRunner, Result
 from oi_tui.app.cli import program
 from oi_tui.app.engine.blocks import UserBlock
 from oi_tui.app.engine.errors import OiTuiError, SettingsError, StoreError
+from oi_tui.app.engine.folding import fold
 from oi_tui.app.engine.outputs import RichOutput
 from oi_tui.app.engine.store import Store
-from support.sessions import code, fold, printed, prose, turn
+from support.sessions import code, printed, prose, turn
 from support.terminal import Terminal
 
 READING = turn("u1", "read the \x1b[31mdata", prose("p1", "I read *it*."), code("c1", "print(6*7)", printed("42\n")))

@@ -89,8 +89,8 @@ def long_session(url: str) -> Long:
             return Long(resumed, answered, quiet, typed, Family(terminal).rss)
 
 
-def stored(folder: Path) -> str:
-    """The id of a new session of so many blocks, written as the engine writes."""
+def stored(folder: Path, numbers: range = range(BLOCKS)) -> str:
+    """The id of a new session of these blocks, written as the engine writes."""
     folder.mkdir(parents=True, exist_ok=True)
     session = uuid.uuid4().hex
     with closing(Store(folder / "sessions.db")) as store:
@@ -99,7 +99,7 @@ def stored(folder: Path) -> str:
             session_id=session, created=1.0, cwd=gettempdir(), model="openai/scripted", approval="ask"
         )
         events: list[AnyEvent] = [opened]
-        for number in range(BLOCKS):
+        for number in numbers:
             events += block(number)
             if len(events) > APPEND:
                 store.append(session, events)

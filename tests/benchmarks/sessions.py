@@ -18,8 +18,9 @@ from typing import NamedTuple
 from figures import Budget, judge, share, spread, table
 
 from oi_tui.app.engine.events import AnyEvent
+from oi_tui.app.engine.folding import fold
 from oi_tui.app.engine.store import Store
-from support.sessions import code, fold, printed, prose, turn
+from support.sessions import code, printed, prose, turn
 
 SESSIONS, TURNS = 10_000, 10
 """Of five messages each: prompt, answer, code, output, answer."""

@@ -5,11 +5,11 @@ from contextlib import aclosing
 from oi_tui.app.engine.blocks import CodeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.branching import cut
 from oi_tui.app.engine.events import AnyEvent, OutputAdded
+from oi_tui.app.engine.folding import fold
 from oi_tui.app.engine.loop.session import Session
 from oi_tui.app.engine.outputs import StreamOutput
 from oi_tui.app.engine.settings import LoopSection
 from oi_tui.app.engine.testing import FakeKernels, FakeModel
-from oi_tui.app.engine.transcript import Transcript
 
 TWO = "First.\n\n```python\na = 1\n```\n\nThen.\n\n```python\nb = 2\n```\n\nThat is it."
 
@@ -24,13 +24,6 @@ async def a_session() -> list[AnyEvent]:
         async with aclosing(session.run(prompt)) as turn:
             events.extend([event async for event in turn])
     return events
-
-
-def fold(events: list[AnyEvent]) -> Transcript:
-    transcript = Transcript()
-    for event in events:
-        transcript.apply(event)
-    return transcript
 
 
 async def test_before_a_prompt_there_is_what_stood_above_it_and_no_open_turn() -> None:

@@ -14,7 +14,8 @@ from oi_tui.app.engine.loop.budget import Budget, dollars
 from oi_tui.app.engine.loop.session import Events, Session
 from oi_tui.app.engine.settings import LoopSection
 from oi_tui.app.engine.testing import FakeKernels, FakeModel
-from oi_tui.app.engine.transcript import Transcript, Usage
+from oi_tui.app.engine.transcript import Transcript
+from oi_tui.app.engine.usage import Usage
 from oi_tui.app.engine.verbs import SetBudget
 
 CODE = "Next.\n\n```python\nprint({})\n```\n"

@@ -10,11 +10,12 @@ import pytest
 
 from oi_tui.app.engine.errors import StoreError
 from oi_tui.app.engine.events import AnyEvent
+from oi_tui.app.engine.folding import fold
 from oi_tui.app.engine.outbox import Outbox
 from oi_tui.app.engine.protocol import Failed, Reply
 from oi_tui.app.engine.store import Recorder, Store, StoreBusy
 from oi_tui.app.engine.store.recorder import ATTEMPTS
-from support.sessions import fold, prose, turn
+from support.sessions import prose, turn
 
 FIRST, SECOND, THIRD = (turn(name, f"prompt {name}", prose(f"p{name}", "a", "b")) for name in ("u", "v", "w"))
 

@@ -11,7 +11,6 @@ from oi_tui.app.engine.blocks import Block, CodeBlock
 from oi_tui.app.engine.chat import TextDelta
 from oi_tui.app.engine.errors import ModelError, StoreError
 from oi_tui.app.engine.events import (
-    AnyEvent,
     InputRequested,
     OutputAdded,
     ProseFinished,
@@ -19,6 +18,7 @@ from oi_tui.app.engine.events import (
     ProseStarted,
     TurnEnded,
 )
+from oi_tui.app.engine.folding import fold
 from oi_tui.app.engine.kernels.base import InputWanted, LineReached, OutputArrived, RunEvent, RunFinished, TailMoved
 from oi_tui.app.engine.outputs import StreamOutput, Tail
 from oi_tui.app.engine.protocol import Configure
@@ -80,13 +80,6 @@ async def recorded(path: Path, model: FakeModel, kernel: FakeKernel, *verdicts: 
     await front.until(lambda _: any(isinstance(event, TurnEnded) for event in front.events))
     await client.close()
     return front.transcript
-
-
-def fold(events: list[AnyEvent]) -> Transcript:
-    transcript = Transcript()
-    for event in events:
-        transcript.apply(event)
-    return transcript
 
 
 def comparable(blocks: list[Block]) -> list[Block]:

@@ -23,10 +23,10 @@ from oi_tui.app.engine.events import (
     ProseStarted,
     TurnStarted,
 )
+from oi_tui.app.engine.folding import fold
 from oi_tui.app.engine.outputs import StreamOutput
 from oi_tui.app.engine.paths import private_dir
 from oi_tui.app.engine.store import MIGRATIONS, Recorder, Store
-from oi_tui.app.engine.transcript import Transcript
 
 EVENTS: tuple[AnyEvent, ...] = (
     TurnStarted(block_id="u", text="hello\x1b[31m \u202e", files=("a.csv",)),
@@ -41,13 +41,6 @@ def store(tmp_path: Path):
     opened = Store(tmp_path / "sessions.db")
     yield opened
     opened.close()
-
-
-def fold(events: tuple[AnyEvent, ...] | list[AnyEvent]) -> Transcript:
-    transcript = Transcript()
-    for event in events:
-        transcript.apply(event)
-    return transcript
 
 
 def test_events_come_back_in_order_and_equal(store: Store) -> None:

@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 
 from oi_tui.app.engine.errors import StoreError
 from oi_tui.app.engine.events import AnyEvent, NoticeAdded, OutputAdded
+from oi_tui.app.engine.folding import fold
 from oi_tui.app.engine.outputs import RichOutput
 from oi_tui.app.engine.store import MIGRATIONS, Recorder, Store
 from support.killing import SESSION, script
-from support.sessions import code, fold, printed, prose, turn
+from support.sessions import code, printed, prose, turn
 
 TESTS = Path(__file__).parents[1]
 TIMES = 50

@@ -9,10 +9,11 @@ import pytest
 
 from oi_tui.app.engine.errors import StoreError
 from oi_tui.app.engine.events import ConversationCleared, OutputKept, SessionOpened, SettingsChanged, UsageReported
+from oi_tui.app.engine.folding import fold
 from oi_tui.app.engine.outputs import RichOutput, StreamOutput, WholeOutput
 from oi_tui.app.engine.sessions import TITLE_LIMIT
 from oi_tui.app.engine.store import Store
-from support.sessions import code, fold, printed, prose, turn
+from support.sessions import code, printed, prose, turn
 
 FIRST = turn("u1", "read the data", prose("p1", "I will ", "read ", "it."), code("c1", "open('a')", printed("ok\n")))
 SECOND = turn("u2", "now plot it", prose("p2", "Here."))

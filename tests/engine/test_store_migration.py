@@ -9,9 +9,10 @@ import msgspec
 import pytest
 
 from oi_tui.app.engine.events import AnyEvent
+from oi_tui.app.engine.folding import fold
 from oi_tui.app.engine.outputs import RichOutput
 from oi_tui.app.engine.store import MIGRATIONS, Store
-from support.sessions import code, fold, printed, prose, turn
+from support.sessions import code, printed, prose, turn
 
 SCHEMA_1 = """
     CREATE TABLE sessions (

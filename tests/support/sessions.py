@@ -1,6 +1,5 @@
 """Sessions for tests and benchmarks: turns with prompts, prose that streams, code and its output."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from oi_tui.app.engine.events import (
@@ -22,15 +21,6 @@ from oi_tui.app.engine.events import (
     UsageReported,
 )
 from oi_tui.app.engine.outputs import RichOutput, StreamOutput
-from oi_tui.app.engine.transcript import Transcript
-
-
-def fold(events: Iterable[AnyEvent]) -> Transcript:
-    """The transcript of these events."""
-    transcript = Transcript()
-    for event in events:
-        transcript.apply(event)
-    return transcript
 
 
 def prose(block_id: str, *pieces: str) -> list[AnyEvent]:

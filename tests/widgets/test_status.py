@@ -6,7 +6,7 @@ import pytest
 
 from oi_tui.app.engine.policy.modes import holding
 from oi_tui.app.engine.settings import PolicySection, SandboxSection, sandbox_in_words
-from oi_tui.app.engine.transcript import Usage
+from oi_tui.app.engine.usage import Usage
 from oi_tui.widgets.status import Status, laid_out, parts
 
 USUAL = SandboxSection()

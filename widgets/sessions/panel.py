@@ -192,8 +192,10 @@ class Panel(Vertical):
         self.query_one(Input).value = ""
 
     def begin(self) -> None:
-        """Take the keys, at once: the next one may be on its way."""
-        self.screen.set_focus(self.query_one(Input))
+        """Take the keys, at once: the next one may be on its way. What is typed takes the place of what was."""
+        field = self.query_one(Input)
+        self.screen.set_focus(field)
+        field.action_select_all()
 
     @property
     def sought(self) -> str:

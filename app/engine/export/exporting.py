@@ -6,6 +6,7 @@ from oi_tui.app.engine.events import AnyEvent, SessionOpened
 from oi_tui.app.engine.export.notebook import notebook_bytes
 from oi_tui.app.engine.export.page import page_bytes
 from oi_tui.app.engine.export.pictures import without_pictures
+from oi_tui.app.engine.folding import fold
 from oi_tui.app.engine.lmc.envelope import envelope_bytes
 from oi_tui.app.engine.markdown import escaped, transcript_markdown
 from oi_tui.app.engine.outline import SessionOutline
@@ -16,9 +17,7 @@ from oi_tui.app.engine.transcript import Transcript
 
 def export_session(events: Sequence[AnyEvent], format: ExportFormat, *, images: bool = True, title: str = "") -> bytes:
     """The session as a file. Without `images`, words stand where the pictures were."""
-    transcript = Transcript()
-    for event in events:
-        transcript.apply(event)
+    transcript = fold(events)
     transcript.apply(_opened_again(transcript))
     blocks = transcript.blocks if images else list(map(without_pictures, transcript.blocks))
     session = SessionOutline(

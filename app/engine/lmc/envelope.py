@@ -16,19 +16,18 @@ what the model was told of the files of a prompt. Notices come back as what the 
 What was once exported and imported is exported again as the same file.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.errors import StoreError
-from oi_tui.app.engine.events import AnyEvent
+from oi_tui.app.engine.folding import fold
 from oi_tui.app.engine.lmc.habits import tidied
 from oi_tui.app.engine.lmc.loading import events_from_messages
 from oi_tui.app.engine.lmc.static import block_messages
 from oi_tui.app.engine.outline import SessionOutline, attributed, block_of, notice_of, outline
-from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.values import Value
 
 FORMAT = "oi-tui/lmc"
@@ -101,7 +100,7 @@ def blocks_of_envelope(content: dict[str, Any]) -> tuple[list[Block], SessionOut
     edits = frozenset(beside.edit for beside in session.blocks if beside.edit)
     events = events_from_messages(content.get("messages"), edits=edits, starts=frozenset(outlines))
     blocks: list[Block] = []
-    for block in _folded(events):
+    for block in fold(events).blocks:
         number = int(block.id.removeprefix("message-"))
         while notices and notices[0][0] < number:
             blocks.append(attributed(notices.pop(0)[1]))
@@ -113,19 +112,12 @@ def blocks_of_envelope(content: dict[str, Any]) -> tuple[list[Block], SessionOut
 def blocks_of_list(messages: list[Any]) -> list[Block]:
     """The blocks of a bare list of messages; StoreError if it is none."""
     numbered = tidied(messages)
-    return _folded(
+    return fold(
         events_from_messages(
             [message for _, message in numbered],
             numbers=[number for number, _ in numbered],
         )
-    )
-
-
-def _folded(events: Iterable[AnyEvent]) -> list[Block]:
-    transcript = Transcript()
-    for event in events:
-        transcript.apply(event)
-    return transcript.blocks
+    ).blocks
 
 
 def _restored(block: Block, outlined: Block | None) -> Block:

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from oi_tui.app.engine.transcript import Usage
+from oi_tui.app.engine.usage import Usage
 from oi_tui.app.engine.values import Level
 
 NEARLY = 0.8

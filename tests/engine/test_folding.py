@@ -1,0 +1,55 @@
+"""Whole logs: how they end, and that opening a session again and again costs what is new in it."""
+
+from pathlib import Path
+
+import pytest
+
+from oi_tui.app.engine.events import AnyEvent, SessionOpened
+from oi_tui.app.engine.folding import ends_in_turn, fold
+from oi_tui.app.engine.recording.form import read_recording
+from oi_tui.app.engine.recording.replaying import events_of
+from oi_tui.app.engine.transcript import Transcript
+from support.sessions import code, printed, prose, turn
+
+RECORDINGS = sorted((Path(__file__).parents[1] / "recordings").glob("*.jsonl"))
+
+
+def again() -> SessionOpened:
+    return SessionOpened(session_id="one", created=2.0, cwd="/", model="", approval="ask", resumed=True)
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+def test_how_events_end_is_told_without_folding_them_at_every_place_of_a_real_run(path: Path) -> None:
+    events = list(events_of(read_recording(path)))
+    for tail in ([], [again()]):
+        transcript = Transcript()
+        for number, event in enumerate(events + tail, 1):
+            transcript.apply(event)
+            assert ends_in_turn((events + tail)[:number]) == transcript.turn_open, number
+
+
+def test_what_was_settled_when_a_session_was_opened_is_not_looked_at_when_it_is_opened_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    events: list[AnyEvent] = []
+    for number in range(200):
+        events += turn(
+            f"t{number}", f"question {number}", prose(f"p{number}", "a"), code(f"c{number}", "1", printed("1"))
+        )
+    transcript = fold([*events, again()])
+    looked: list[int] = []
+
+    class Looked(list[object]):
+        def __getitem__(self, index: object) -> object:  # type: ignore[override]
+            looked.append(1)
+            return super().__getitem__(index)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(transcript, "_blocks", Looked(transcript.blocks))
+    transcript.apply(again())
+    assert not looked
+    for event in code("c7", "2", printed("2"))[:-1]:
+        transcript.apply(event)
+    looked.clear()
+    assert transcript.apply(again())
+    assert looked
+    assert getattr(transcript.block("c7"), "state", "") == "interrupted"
