@@ -34,7 +34,6 @@ from oi_tui.app.engine.events import (
     TurnEnded,
     TurnStarted,
 )
-from oi_tui.app.engine.folding import fold
 from oi_tui.app.engine.policy.modes import holding
 from oi_tui.app.engine.protocol import (
     Batch,
@@ -106,6 +105,8 @@ class Bridge:
         settings: Settings = _DEFAULTS,
     ) -> None:
         self.transcript = Transcript()
+        self._past = self.transcript
+        """What is told of a session that is being opened."""
         self.stopped = False
         """Whether there is no engine, and none is being started."""
         self._connect = connect
@@ -254,10 +255,7 @@ class Bridge:
     def _route(self, reply: Reply) -> None:
         match reply:
             case Batch(replay=True):
-                self.transcript, self._queued = fold(reply.events), 0
-                self._rest()
-                self._view.reset(self.transcript.blocks)
-                self._apply([])
+                self._replay(reply)
             case Batch():
                 self._apply(reply.events)
             case Failed():
@@ -274,6 +272,18 @@ class Bridge:
                 pass
             case _:
                 assert_never(reply)
+
+    def _replay(self, batch: Batch) -> None:
+        """What was: shown when all of it is there. What follows it says how things stand now."""
+        if not batch.further:
+            self._past = Transcript()
+        for event in batch.events:
+            self._past.apply(event)
+        if not batch.more:
+            self.transcript, self._queued = self._past, 0
+            self._rest()
+            self._view.reset(self.transcript.blocks)
+            self._apply([])
 
     def _apply(self, events: Sequence[AnyEvent]) -> None:
         transcript, anew = self.transcript, False

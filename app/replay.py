@@ -44,7 +44,7 @@ class ReplayClient:
             before = at
             if self._closed.is_set():
                 return
-            yield Batch(events=told.events, replay=told.replay)
+            yield Batch(events=told.events, replay=told.replay, further=told.further, more=told.more)
         made = datetime.fromtimestamp(self._recording.header.created).astimezone()
         yield self._notice(f"The recording of {made:%Y-%m-%d %H:%M} ends here.")
         while (aside := await self._asides.get()) is not None:

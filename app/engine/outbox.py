@@ -27,6 +27,9 @@ CROWD = 2000
 BATCH_WEIGHT = 16_000_000
 """Characters of output in one batch, about; a line on the wire stays far below what front ends read."""
 
+REPLAYED = 8_000
+"""Events in one batch of a replay: the front end folds them while the next ones are made ready."""
+
 PAUSE, LONGEST_PAUSE = 0.5, 5.0
 """Seconds after a failure before it is tried again to write; twice as long after each that follows."""
 
@@ -155,18 +158,33 @@ def _batched(items: Iterable[AnyEvent | Reply]) -> Iterator[Reply]:
         yield from batches(coalesce(item for item in group if isinstance(item, Event)))
 
 
-def batches(events: Iterable[AnyEvent], *, replay: bool = False) -> Iterator[Batch]:
-    """The events in batches that are not too heavy; with `replay`, the first one starts the transcript anew."""
-    batch: list[AnyEvent] = []
+def batches(events: Iterable[AnyEvent]) -> Iterator[Batch]:
+    """The events in batches that are not too heavy."""
+    for part in _parts(events, None):
+        yield Batch(events=part)
+
+
+def replayed(events: Iterable[AnyEvent]) -> Iterator[Batch]:
+    """A stored session in batches that are neither too heavy nor too long; an empty one is a batch, too."""
+    parts = _parts(events, REPLAYED)
+    part, further = next(parts, ()), False
+    for following in parts:
+        yield Batch(events=part, replay=True, further=further, more=True)
+        part, further = following, True
+    yield Batch(events=part, replay=True, further=further)
+
+
+def _parts(events: Iterable[AnyEvent], most: int | None) -> Iterator[tuple[AnyEvent, ...]]:
+    part: list[AnyEvent] = []
     weight = 0
     for event in events:
         weight += _weight(event)
-        if batch and weight > BATCH_WEIGHT:
-            yield Batch(events=tuple(batch), replay=replay)
-            batch, weight, replay = [], _weight(event), False
-        batch.append(event)
-    if batch:
-        yield Batch(events=tuple(batch), replay=replay)
+        if part and (weight > BATCH_WEIGHT or len(part) == most):
+            yield tuple(part)
+            part, weight = [], _weight(event)
+        part.append(event)
+    if part:
+        yield tuple(part)
 
 
 def _weight(event: AnyEvent) -> int:

@@ -48,10 +48,15 @@ class Configure(Value, frozen=True, kw_only=True, tag=True):
 
 
 class Batch(Value, frozen=True, kw_only=True, tag=True):
-    """Events in order; `replay` marks those of a stored session that was opened (the transcript starts anew)."""
+    """Events in order."""
 
     events: tuple[AnyEvent, ...]
     replay: bool = False
+    """They are of a stored session that was opened; the transcript starts anew."""
+    further: bool = False
+    """It does not: these come behind those of the last batch, in the same replay."""
+    more: bool = False
+    """Further ones follow, and there is no need to show anything before them."""
 
 
 class ModelOffer(Value, frozen=True, kw_only=True):

@@ -15,9 +15,9 @@ from oi_tui.app.engine.folding import ends_in_turn, fold
 from oi_tui.app.engine.ids import new_id
 from oi_tui.app.engine.library import Library, LibraryVerb
 from oi_tui.app.engine.loop.session import Session
-from oi_tui.app.engine.outbox import Send, batches
+from oi_tui.app.engine.outbox import Send, replayed
 from oi_tui.app.engine.policy.decide import Policy
-from oi_tui.app.engine.protocol import Batch, Configure, DraftKept, Failed, Reply, failed
+from oi_tui.app.engine.protocol import Configure, DraftKept, Failed, Reply, failed
 from oi_tui.app.engine.redaction import Redactor
 from oi_tui.app.engine.sitting import ClosableKernels, Sitting
 from oi_tui.app.engine.store import Store
@@ -260,8 +260,9 @@ class Engine:
         With `replay` it is told even if nothing was: another session was open before.
         """
         if replay:
-            for batch in batches(events, replay=True) if events else (Batch(events=(), replay=True),):
+            for batch in replayed(events):
                 await self._send(batch)
+                await asyncio.sleep(0)  # what did not go out at once goes while the next one is made ready
         past = await asyncio.to_thread(fold, events) if events else None  # meanwhile the last of it goes out
         self._sitting = sitting = Sitting(
             self._setup,

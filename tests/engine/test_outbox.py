@@ -11,7 +11,7 @@ import pytest
 from oi_tui.app.engine.errors import StoreError
 from oi_tui.app.engine.events import AnyEvent
 from oi_tui.app.engine.folding import fold
-from oi_tui.app.engine.outbox import Outbox
+from oi_tui.app.engine.outbox import REPLAYED, Outbox, replayed
 from oi_tui.app.engine.protocol import Failed, Reply
 from oi_tui.app.engine.store import Recorder, Store, StoreBusy
 from oi_tui.app.engine.store.recorder import ATTEMPTS
@@ -164,3 +164,13 @@ def test_a_locked_file_has_an_error_of_its_own(store: Store, path: Path) -> None
         store.append("one", FIRST, patience=0.01)
     store.append("one", FIRST)
     assert store.record("one").turns == 1
+
+
+@pytest.mark.parametrize("count", [0, 1, REPLAYED, REPLAYED + 1, 3 * REPLAYED])
+def test_a_stored_session_is_told_in_parts_and_the_last_one_says_so(count: int) -> None:
+    events = (FIRST * (count // len(FIRST) + 1))[:count]
+    parts = list(replayed(events))
+    assert [event for part in parts for event in part.events] == events
+    assert [part.further for part in parts] == [False] + [True] * (len(parts) - 1)
+    assert [part.more for part in parts] == [True] * (len(parts) - 1) + [False]
+    assert all(part.replay and len(part.events) <= REPLAYED for part in parts)

@@ -101,7 +101,7 @@ class Front:
         """Fold what was told; what happened now, not what is told again."""
         if not isinstance(reply, Batch):
             return ()
-        if reply.replay:
+        if reply.replay and not reply.further:
             self.transcript = Transcript()
         for event in reply.events:
             self.transcript.apply(event)

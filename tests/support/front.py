@@ -33,7 +33,7 @@ class Front:
             async for reply in self.client.replies():
                 self.replies.append(reply)
                 if isinstance(reply, Batch):
-                    if reply.replay:
+                    if reply.replay and not reply.further:
                         self.transcript = Transcript()
                     for event in reply.events:
                         self.events.append(event)

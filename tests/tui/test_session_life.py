@@ -23,7 +23,7 @@ from oi_tui.app.engine.events import (
     TurnStarted,
     UsageReported,
 )
-from oi_tui.app.engine.protocol import Failed, FetchEnded, FetchProgressed, ModelOffer, ModelsFound
+from oi_tui.app.engine.protocol import Batch, Failed, FetchEnded, FetchProgressed, ModelOffer, ModelsFound
 from oi_tui.app.engine.verbs import (
     Answer,
     CancelFetch,
@@ -218,6 +218,22 @@ async def test_a_lost_engine_is_told_and_started_again_on_the_same_session(play)
         assert len(stage.app.chat.bridge.transcript.blocks) == 1
         await stage.pilot.press("x", "enter")
         assert await stage.engine.heard(1) == [Submit(text="x")]
+
+
+async def test_a_session_that_is_told_in_parts_is_shown_when_all_of_it_is_there(play):
+    async with play() as stage:
+        await stage.run_and_ask()
+        before = [block.id for block in stage.app.chat.bridge.transcript.blocks]
+        first = (stage.opened(session_id="long"), TurnStarted(block_id="u", text="u"), TurnEnded(reason="done"))
+        stage.engine.reply(Batch(events=first, replay=True, more=True))
+        stage.engine.reply(Failed(title="Said in between"))
+        await stage.settle()
+        shown = [block.id for block in stage.app.chat.bridge.transcript.blocks]
+        assert shown[:-1] == before
+        assert notices(stage)[-1].title == "Said in between"
+        stage.engine.reply(Batch(events=(TurnStarted(block_id="v", text="v"),), replay=True, further=True))
+        await stage.settle()
+        assert [block.id for block in stage.app.chat.bridge.transcript.blocks] == ["u", "v"]
 
 
 async def test_a_prompt_without_an_engine_is_not_lost_silently(play):

@@ -108,6 +108,8 @@ class Told(Value, frozen=True, kw_only=True, tag=True):
 
     events: tuple[AnyEvent, ...]
     replay: bool = False
+    further: bool = False
+    more: bool = False
 
 
 Happening = Asked | ModelBegan | ModelSaid | ModelFailed | KernelBegan | KernelSaid | KernelFailed | Told

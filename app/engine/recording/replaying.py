@@ -156,7 +156,7 @@ class RecordedKernels:
 def events_of(recording: Recording) -> Iterator[AnyEvent]:
     """The events that make up the session, from the last time that it was told anew."""
     told = [what for _, what in recording.told()]
-    begin = max((number for number, what in enumerate(told) if what.replay), default=0)
+    begin = max((number for number, what in enumerate(told) if what.replay and not what.further), default=0)
     for what in told[begin:]:
         yield from what.events
 

@@ -235,7 +235,7 @@ def tapped_send(send: Send, tape: Tape) -> Send:
 
     async def tapped(reply: Reply) -> None:
         if isinstance(reply, Batch):
-            tape.put(Told(events=reply.events, replay=reply.replay))
+            tape.put(Told(events=reply.events, replay=reply.replay, further=reply.further, more=reply.more))
         await send(reply)
 
     return tapped
