@@ -191,15 +191,22 @@ class Bridge:
             await self._client.close()
         self._again.set()
 
-    async def run(self) -> None:
-        """Carry replies and verbs until closed; after a loss, from the next `restart` on."""
+    async def run(self, complete: asyncio.Event) -> None:
+        """Carry replies and verbs until closed; after a loss, from the next `restart` on.
+
+        The engine may start before the view is `complete`; nothing but the state of things is shown before.
+        """
         while not self._closing:
+            lost: tuple[str, str] | None = None
             try:
-                await self._converse()
-            except EngineLost as lost:
-                self._lose("The engine stopped.", str(lost))
+                await self._converse(complete)
+            except EngineLost as error:
+                lost = "The engine stopped.", str(error)
             except OiTuiError as error:
-                self._lose(error.title, error.hint)
+                lost = error.title, error.hint
+            await complete.wait()
+            if lost is not None:
+                self._lose(*lost)
             if not self._closing and not self._renewing:
                 self._lose("The engine ended.", "")
                 await self._again.wait()
@@ -208,7 +215,7 @@ class Bridge:
 
     # -- one connection --------------------------------------------------------------------------------------
 
-    async def _converse(self) -> None:
+    async def _converse(self, complete: asyncio.Event) -> None:
         self.stopped, self._activity = False, "starting"
         self._show_status()
         client = await self._connect()
@@ -219,6 +226,7 @@ class Bridge:
             if self._inspecting:
                 await client.send(Inspect(on=True))
             sender = asyncio.create_task(self._send_all(client))
+            await complete.wait()
             async for reply in client.replies():
                 self._route(reply)
                 await asyncio.sleep(0)  # lines that are already here must not keep the keyboard waiting

@@ -91,7 +91,9 @@ class ChatScreen(Screen[None]):
         self.call_after_refresh(self._complete)
 
     async def _complete(self) -> None:
-        """What the first frame does without, then the engine that has something to show."""
+        """What the first frame does without, while the engine that has something to show starts."""
+        complete = asyncio.Event()
+        self.run_worker(self.bridge.run(complete), name="engine", exclusive=True)
         # With it come the timeline and the panels; meanwhile, keys are not kept waiting.
         await asyncio.to_thread(import_module, "oi_tui.app.screens.parts")
         from oi_tui.app.screens.parts import Parts
@@ -111,7 +113,7 @@ class ChatScreen(Screen[None]):
         self._parts = parts
         self.set_graphics(self._graphics)  # the terminal may have answered meanwhile
         parts.set_palette(self.palette)
-        self.run_worker(self.bridge.run(), name="engine", exclusive=True)
+        complete.set()
 
     @property
     def parts(self) -> "Parts":

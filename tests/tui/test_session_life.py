@@ -74,11 +74,50 @@ async def test_a_prompt_sent_before_the_engine_is_there_is_not_lost(scripted_eng
     async def connect():
         return scripted_engine
 
-    bridge = Bridge(connect, NobodyLooks())
+    bridge, complete = Bridge(connect, NobodyLooks()), asyncio.Event()
     bridge.send(Submit(text="early"))
-    running = asyncio.create_task(bridge.run())
+    running = asyncio.create_task(bridge.run(complete))
     assert await scripted_engine.heard(1) == [Submit(text="early")]
+    complete.set()
     async with asyncio.timeout(10):
+        await bridge.close()
+        await running
+
+
+@pytest.mark.parametrize("starts", [True, False])
+async def test_what_an_engine_says_or_that_there_is_none_waits_until_the_view_can_show_it(scripted_engine, starts):
+    asked, told, shown = asyncio.Event(), asyncio.Event(), []
+
+    async def connect():
+        asked.set()
+        if not starts:
+            raise OiTuiError("No engine.")
+        scripted_engine.reply(Failed(title="Something to say"))
+        return scripted_engine
+
+    class Looks(NobodyLooks):
+        def put(self, index, block):
+            shown.append(block.title)
+            told.set()
+
+        def ask(self, decision, request):
+            pass
+
+        def show_sessions(self, reply):
+            pass
+
+    bridge, complete = Bridge(connect, Looks()), asyncio.Event()
+    running = asyncio.create_task(bridge.run(complete))
+    async with asyncio.timeout(10):
+        await asked.wait()
+        if starts:
+            await scripted_engine.heard(0)
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert not shown
+        complete.set()
+        await told.wait()
+        assert shown[0] == ("Something to say" if starts else "No engine.")
         await bridge.close()
         await running
 
