@@ -1,7 +1,6 @@
 """What the approval panel says at a moment, as a pure function of what it knows then."""
 
 import difflib
-import hashlib
 from collections.abc import Iterable
 from itertools import takewhile
 from typing import Literal
@@ -9,6 +8,7 @@ from typing import Literal
 import msgspec
 from textual.content import Content
 
+from oi_tui.app.engine.encoding import digest
 from oi_tui.app.engine.events import DecisionRequested
 from oi_tui.app.engine.text import safe_text, visible_text
 from oi_tui.widgets.keyrow import KeyLabel
@@ -46,9 +46,8 @@ class ApprovalFace(msgspec.Struct, frozen=True, kw_only=True):
         heading = _HEADINGS[self.stage]
         lines = self.source.count("\n") + (not self.source.endswith("\n"))
         facts = f" {safe_text(self.request.language)} · {_counted(lines, 'line')}"
-        digest = hashlib.sha256(self.source.encode("utf-8", "surrogatepass")).hexdigest()
         left = f"━━ {heading} "
-        right = f"{facts} · sha {digest[:4]}…"
+        right = f"{facts} · sha {digest(self.source)[:4]}…"
         if len(left) + len(right) + 2 > width:
             right = facts
         return Content.assemble((left, "bold"), "━" * max(2, width - len(left) - len(right) - 1), right)

@@ -1,10 +1,10 @@
 """What came out of a run now beside what is on record: the same, or the lines that differ."""
 
 import difflib
-import hashlib
 import re
 from collections.abc import Iterator, Sequence
 
+from oi_tui.app.engine.encoding import digest
 from oi_tui.app.engine.mime import overwritten, plain_text, without_escapes
 from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput
 
@@ -56,8 +56,7 @@ def _forms(output: RichOutput | ErrorOutput) -> Iterator[str]:
     yield from _plain(plain_text(output)).splitlines()
     for mime, content in sorted(output.data.items()):
         if mime.startswith(("image/", "application/pdf")):
-            digest = hashlib.sha256(str(content).encode(errors="surrogatepass")).hexdigest()
-            yield f"{mime} {digest[:8]}"
+            yield f"{mime} {digest(str(content))[:8]}"
 
 
 def _plain(text: str) -> str:

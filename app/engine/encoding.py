@@ -1,14 +1,29 @@
-"""Values as JSON, whatever text is in them: half of a surrogate pair has no place in UTF-8, and must stop nobody.
+"""Text and values as bytes, whatever text it is: half of a surrogate pair has no place in UTF-8, and must stop nobody.
 
 Such text comes from servers, kernels, file names and exceptions. Most of it is cleaned where it comes in; what slips
 through is replaced here, before it would keep a session from being written down or told.
 """
 
+import hashlib
+import re
 from typing import Any
 
 import msgspec
 
+_HALF = re.compile("[\ud800-\udfff]")
 _encoder = msgspec.json.Encoder()
+
+
+def expressible(text: str) -> str:
+    """The text with every half of a pair replaced; two that belong together become what they stand for."""
+    if text.isascii() or _HALF.search(text) is None:
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def digest(text: str) -> str:
+    """Its SHA-256 in hexadecimal: texts that differ in anything have different ones."""
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 def as_json(value: Any) -> bytes:
@@ -16,16 +31,16 @@ def as_json(value: Any) -> bytes:
     try:
         return _encoder.encode(value)
     except UnicodeEncodeError:
-        return _encoder.encode(_expressible(msgspec.to_builtins(value)))
+        return _encoder.encode(_repaired(msgspec.to_builtins(value)))
 
 
-def _expressible(value: Any) -> Any:
+def _repaired(value: Any) -> Any:
     match value:
         case str():
-            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            return expressible(value)
         case dict():
-            return {_expressible(key): _expressible(content) for key, content in value.items()}
+            return {_repaired(key): _repaired(content) for key, content in value.items()}
         case list() | tuple():
-            return [_expressible(content) for content in value]
+            return [_repaired(content) for content in value]
         case _:
             return value

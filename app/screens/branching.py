@@ -16,8 +16,6 @@ from oi_tui.widgets.composer import PromptArea, as_prompt
 Branch = Literal["fork", "rewind", "again"]
 """After a block; before a prompt, which is written anew; before a prompt, which is asked again."""
 
-KEPT = "This is a new branch. The old one is kept: ctrl+b"
-
 _OURS = "screen-"
 """Beginning of the ids of blocks that the engine does not know."""
 
@@ -92,7 +90,6 @@ class Branching:
 
     def _at_prompt(self) -> None:
         self._place.screen.query_one(Bottom).focus_shown()
-        self._tell(KEPT)
 
     def _ask(self, prompt: UserBlock) -> None:
         self._bridge.send(Submit(text=prompt.text, files=prompt.files))

@@ -12,7 +12,7 @@ from oi_tui.app.engine.sessions import TITLE_LIMIT, ExportFormat, SessionRecord
 from oi_tui.app.engine.text import safe_text
 from oi_tui.app.engine.verbs import EditSession, ExportSession, FindSessions, Fork, Open, PreviewSession
 from oi_tui.app.screens.bottom import Bottom
-from oi_tui.app.screens.branching import KEPT, last_place, may_leave
+from oi_tui.app.screens.branching import last_place, may_leave
 from oi_tui.app.screens.choose import ChooseScreen
 from oi_tui.app.screens.line_ask import LineAskScreen
 from oi_tui.app.screens.save_as import SaveAsScreen
@@ -188,7 +188,6 @@ class SessionsPanel(Panel):
 
     def _forked(self) -> None:
         self._arrive()
-        self._tell(KEPT)
 
     def _arrive(self, block_id: str = "", needle: str = "") -> None:
         """To the prompt of what is open now, and to the place that was found; the panel stays where it covers

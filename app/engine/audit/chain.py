@@ -140,7 +140,7 @@ class ChainFile:
             except BlockingIOError:
                 if time.monotonic() > end:
                     raise
-                time.sleep(0.005)
+                time.sleep(0.005)  # a lock cannot be waited for with an end; another program has it for one line
         try:
             yield descriptor
         finally:

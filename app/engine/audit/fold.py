@@ -1,6 +1,5 @@
 """What the events of a session come to in the audit log: a fold that keeps no source and no output."""
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -22,6 +21,7 @@ from oi_tui.app.engine.audit.records import (
     Surroundings,
 )
 from oi_tui.app.engine.blocks import CodeBlock
+from oi_tui.app.engine.encoding import digest
 from oi_tui.app.engine.events import (
     AnyEvent,
     CodeFinished,
@@ -278,7 +278,7 @@ class Fold:
 
 def source_digest(source: str) -> str:
     """SHA-256 of a source, as in `DecisionRequested`."""
-    return hashlib.sha256(source.encode(errors="surrogatepass")).hexdigest()
+    return digest(source)
 
 
 def _characters(output: Output) -> int:

@@ -3,6 +3,8 @@
 import math
 from typing import Any
 
+from oi_tui.app.engine.encoding import expressible
+
 MAX_DEPTH = 50
 """Levels of JSON in JSON; what is deeper is left out."""
 
@@ -10,18 +12,11 @@ MAX_INT = 2**63 - 1
 """Larger numbers are kept as text: not everything that reads JSON has them."""
 
 
-def encodable(text: str) -> str:
-    """The text, with what UTF-8 cannot express (lone surrogates) replaced."""
-    if text.isascii():
-        return text
-    return text.encode("utf-8", errors="replace").decode("utf-8")
-
-
 def clean(value: Any, depth: int = 0) -> Any:
     """Any JSON value, keys included."""
     match value:
         case str():
-            return encodable(value)
+            return expressible(value)
         case bool() | None:
             return value
         case int():
@@ -31,7 +26,7 @@ def clean(value: Any, depth: int = 0) -> Any:
         case dict() | list() if depth >= MAX_DEPTH:
             return None
         case dict():
-            return {encodable(str(key)): clean(inner, depth + 1) for key, inner in value.items()}
+            return {expressible(str(key)): clean(inner, depth + 1) for key, inner in value.items()}
         case list():
             return [clean(inner, depth + 1) for inner in value]
         case _:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Protocol, runtime_checkable
 
 import msgspec
 
-from oi_tui.app.engine.kernels.clean import encodable
+from oi_tui.app.engine.encoding import expressible
 from oi_tui.app.engine.values import Value
 from oi_tui.app.engine.variables import Variable
 
@@ -48,7 +48,7 @@ class Row(Value, frozen=True, kw_only=True):
     @property
     def variable(self) -> Variable:
         """What is told of it; kernels may send lone surrogates."""
-        kind, shape, peek = (encodable(text) for text in (self.type, self.shape, self.peek))
+        kind, shape, peek = (expressible(text) for text in (self.type, self.shape, self.peek))
         return Variable(name=self.name, type=kind, shape=shape, size=self.size, peek=peek)
 
 
@@ -109,7 +109,7 @@ async def seen(answer: Answer | None, *, within: float = ANSWER) -> Seen | None:
         return None
     if found.text is None:
         return found
-    return Seen(text=encodable("\n".join(found.text[:TEXT].split("\n")[:LINES])))
+    return Seen(text=expressible("\n".join(found.text[:TEXT].split("\n")[:LINES])))
 
 
 def names_in(source: str) -> list[str]:

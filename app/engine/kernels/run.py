@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from oi_tui.app.engine.encoding import expressible
 from oi_tui.app.engine.kernels.base import (
     Afterwards,
     DisplayUpdated,
@@ -27,7 +28,7 @@ from oi_tui.app.engine.kernels.base import (
     TailMoved,
 )
 from oi_tui.app.engine.kernels.cap import OutputCap
-from oi_tui.app.engine.kernels.clean import clean, encodable
+from oi_tui.app.engine.kernels.clean import clean
 from oi_tui.app.engine.kernels.tracebacks import ERROR_LIMIT, shortened
 from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamName, StreamOutput, WholeOutput
 
@@ -141,7 +142,7 @@ class Run:
         self._clear_if_due()
         if self.over.is_set() and self.afterwards is None:
             return
-        shown = self._cap.admit(name, encodable(text))
+        shown = self._cap.admit(name, expressible(text))
         if self._cap.spill.whole is not self._filed:
             self._tell_file()
         if len(shown) < len(text):
@@ -204,9 +205,9 @@ class Run:
             return
         self._put_output(
             ErrorOutput(
-                name=encodable(error.name[:ERROR_LIMIT]),
-                value=encodable(error.value[:ERROR_LIMIT]),
-                traceback=shortened(tuple(map(encodable, error.traceback))),
+                name=expressible(error.name[:ERROR_LIMIT]),
+                value=expressible(error.value[:ERROR_LIMIT]),
+                traceback=shortened(tuple(map(expressible, error.traceback))),
             )
         )
 
@@ -224,7 +225,7 @@ class Run:
     def ask(self, prompt: str, *, password: bool) -> None:
         """The run waits for a line."""
         if not self.over.is_set():
-            self._put(InputWanted(prompt=encodable(prompt[:ERROR_LIMIT]), password=password))
+            self._put(InputWanted(prompt=expressible(prompt[:ERROR_LIMIT]), password=password))
 
     def tell(self, text: str, *, responds: bool = False) -> None:
         """Something about the process that the person should know while it runs."""
@@ -373,7 +374,7 @@ def _cleaned(output: RichOutput) -> RichOutput:
         output,
         data=clean(output.data),
         metadata=clean(output.metadata),
-        display_id=None if name is None else encodable(name[:NAME_LIMIT]),
+        display_id=None if name is None else expressible(name[:NAME_LIMIT]),
     )
 
 

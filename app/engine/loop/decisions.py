@@ -5,12 +5,12 @@ Nothing here runs anything. `settle` gives the events of one decision; what they
 """
 
 import asyncio
-import hashlib
 from collections.abc import AsyncGenerator, Callable, Sequence
 
 import msgspec
 
 from oi_tui.app.engine.blocks import Block, CodeBlock, UserBlock
+from oi_tui.app.engine.encoding import digest
 from oi_tui.app.engine.events import (
     AnyEvent,
     Decider,
@@ -127,7 +127,7 @@ class Decisions:
         """
         objection, generation = guard.objection(block.language, block.source), next_generation()
         ruling = self._ruling(block.language, block.source, generation)
-        granted = (block.language, _digest(block.source), generation) in self._granted
+        granted = (block.language, digest(block.source), generation) in self._granted
         if self.mode == "never":
             self._stop("refused", "Nothing is run in the approval mode “never”.")
             yield made(block, "stop", "mode", reason="nothing may be run in this session")
@@ -203,7 +203,7 @@ class Decisions:
                 if source != block.source and ruling.verdict == "deny":  # a rule holds for edited code too
                     return self._denied(block, ruling)
                 if verb.verdict == "always":
-                    self._granted.add((block.language, _digest(source), generation))
+                    self._granted.add((block.language, digest(source), generation))
                 guard.allow()
                 return made(block, verb.verdict, "person", source=source, request_id=verb.request_id)
             case "skip":
@@ -244,11 +244,7 @@ def _request(block: CodeBlock, why: str, labels: tuple[str, ...]) -> DecisionReq
         block_id=block.id,
         language=block.language,
         source=block.source,
-        sha256=_digest(block.source),
+        sha256=digest(block.source),
         why=why,
         labels=labels,
     )
-
-
-def _digest(source: str) -> str:
-    return hashlib.sha256(source.encode(errors="surrogatepass")).hexdigest()

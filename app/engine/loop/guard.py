@@ -1,9 +1,9 @@
 """The repeat guard: notices a turn that goes round in circles. Pure bookkeeping; the session decides what follows."""
 
-import hashlib
 import re
 
 from oi_tui.app.engine.blocks import CodeBlock
+from oi_tui.app.engine.encoding import digest
 from oi_tui.app.engine.outputs import ErrorOutput
 from oi_tui.app.engine.values import Language
 
@@ -56,7 +56,7 @@ def _key(language: Language, source: str) -> str:
     """The same for sources that differ only in comments, blank lines and space at line ends."""
     lines = (re.sub(r"\s+#.*$|^\s*#.*$", "", line).rstrip() for line in source.splitlines())
     text = "\n".join(line for line in lines if line)
-    return hashlib.sha256(f"{language}\0{text}".encode(errors="surrogatepass")).hexdigest()
+    return digest(f"{language}\0{text}")
 
 
 def _short(name: str, value: str) -> str:

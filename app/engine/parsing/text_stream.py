@@ -4,9 +4,7 @@ A server that cuts its JSON between two `\\u` escapes sends the two halves of an
 half could not be stored or printed. Everything a parser reads passes through here first.
 """
 
-import re
-
-_HALF = re.compile("[\ud800-\udfff]")
+from oi_tui.app.engine.encoding import expressible
 
 
 class TextStream:
@@ -30,7 +28,4 @@ class TextStream:
 
 
 def _whole(text: str) -> str:
-    text = text.replace("\r\n", "\n")
-    if _HALF.search(text) is None:
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return expressible(text.replace("\r\n", "\n"))

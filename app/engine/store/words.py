@@ -5,6 +5,7 @@ import unicodedata
 from functools import cache
 from typing import Final, NamedTuple
 
+from oi_tui.app.engine.encoding import expressible
 from oi_tui.app.engine.sessions import HitKind, Piece
 from oi_tui.app.engine.text import safe_text
 
@@ -96,7 +97,7 @@ def kind_of(text_id: int) -> HitKind:
 def searchable(text: str, limit: int = TEXT_LIMIT) -> str:
     """The text as the index gets it: nothing that cannot be seen, head and tail where it is long."""
     clean = safe_text(middle_out(text, limit))
-    return clean.encode("utf-8", errors="replace").decode("utf-8")
+    return expressible(clean)
 
 
 def middle_out(text: str, limit: int) -> str:
@@ -110,7 +111,7 @@ def read_query(text: str) -> Query | None:
 
     A word with signs in it (`read_csv`) is a phrase. What FTS5 gets stands between quotes, so nothing is syntax.
     """
-    clean = safe_text(text[:QUERY_LIMIT]).encode("utf-8", errors="replace").decode("utf-8").rstrip()
+    clean = expressible(safe_text(text[:QUERY_LIMIT])).rstrip()
     terms: list[tuple[str, ...]] = []
     growing = False
     for match in list(_TERM.finditer(clean))[:WORDS_LIMIT]:
