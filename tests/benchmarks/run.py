@@ -4,7 +4,8 @@
 
 Each benchmark prints Markdown and says which budgets were met; all budgets stand in a table at the head. Whatever
 is compared, is compared within one run, by turns, so that ratios hold on a slow or busy machine where the
-milliseconds do not. Without names it takes 20 minutes, and some more when the peers are installed first.
+milliseconds do not. Without names it takes 20 minutes, and some more when the peers are installed first; with names,
+what the others said stays.
 """
 
 import argparse
@@ -23,7 +24,7 @@ HERE = Path(__file__).parent
 RESULTS = HERE / "RESULTS.md"
 BENCHMARKS = (
     *("first_frame", "idle", "key_echo", "warm_run", "timeline_bench", "streaming", "flood"),
-    *("viewer_bench", "sessions_bench", "sessions", "sanitiser", "sandbox_start", "audit", "peers"),
+    *("viewer_bench", "sessions_bench", "sessions", "resume", "sanitiser", "sandbox_start", "audit", "peers"),
 )
 TIME_LIMIT = 1800
 """Seconds for one of them: installing the peers is in it."""
@@ -34,9 +35,9 @@ def heading() -> str:
     libraries = ", ".join(f"{name} {version(name)}" for name in ("textual", "jupyter_client", "ipykernel"))
     return (
         "# Benchmarks\n\n"
-        f"Written by `make bench` on {datetime.now(UTC):%Y-%m-%d}: Python {platform.python_version()}, {libraries}, "
-        f"{platform.system()}, {os.cpu_count()} shared cores. Trust the ratios: both sides were measured "
-        "by turns in the same run.\n"
+        f"Written by `make bench`, last on {datetime.now(UTC):%Y-%m-%d}: Python {platform.python_version()}, "
+        f"{libraries}, {platform.system()}, {os.cpu_count()} shared cores. Trust the ratios: both sides were measured "
+        "by turns in the same run."
     )
 
 
@@ -54,23 +55,43 @@ def run(name: str, rounds: int, budgets: Path) -> str:
     return f"{finished.stdout.strip()}\n"
 
 
+def parts(text: str) -> dict[str, str]:
+    """The sections of a file of results by their headings."""
+    return {section.split("\n", 1)[0]: section.strip() for section in f"\n{text}".split("\n## ")[1:]}
+
+
+def rows(table: str) -> dict[str, str]:
+    """The rows of a table by their first cell."""
+    return {line.split(" | ")[0]: line for line in table.splitlines() if line.startswith("| ")}
+
+
 def main() -> None:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description="Measure, and write RESULTS.md.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}; all without one")
     parser.add_argument("--rounds", type=int, default=11)
+    parser.add_argument("--dry", action="store_true", help="only print")
     options = parser.parse_args()
-    sections: list[str] = []
+    found = ""
     with TemporaryDirectory() as folder:
         budgets = Path(folder, "budgets.jsonl")
         budgets.touch()
         for name in options.names or BENCHMARKS:
-            sections.append(run(name, options.rounds, budgets))
-            print(sections[-1], flush=True)
+            said = run(name, options.rounds, budgets)
+            print(said, flush=True)
+            found += f"\n{said}"
         head = budget_table(budgets.read_text(encoding="utf-8").splitlines())
     print(head)
-    if not options.names:
-        RESULTS.write_text("\n".join([heading(), f"## Budgets\n\n{head}", *sections]), encoding="utf-8")
+    if options.dry:
+        return
+    before = parts(RESULTS.read_text(encoding="utf-8")) if options.names else {}
+    old = before.pop("Budgets", "")
+    kept = rows(old) | rows(head) if old else rows(head)
+    budget = "\n".join(["Budgets\n", *kept.values()])
+    sections = {"Budgets": budget} | before | parts(found)
+    RESULTS.write_text(
+        "\n\n".join([heading(), *(f"## {section}" for section in sections.values())]) + "\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

@@ -134,6 +134,8 @@ def measure(store: Store, words: Words, built: float, size: int) -> None:
         return [partial(store.search, query) for query in queries]
 
     opened = timed(lambda: Store(store.path).close(), times=5)
+    found = timed(*searches([words.query() for _ in range(QUERIES)]))
+    read_through(store.path)
     searched = timed(*searches([words.query() for _ in range(QUERIES)]))
     frequent = timed(*searches(frequent_queries(words)))
     listed = timed(lambda: store.sessions(limit=200), times=20)
@@ -148,7 +150,8 @@ def measure(store: Store, words: Words, built: float, size: int) -> None:
     print(f"{SESSIONS:,} sessions with {messages:,} messages, {size / 1e6:,.0f} MB; {took}.\n")
     rows = [
         ("open the store", *opened.row),
-        (f"search, {QUERIES} queries", *searched.row),
+        (f"search, {QUERIES} queries, of the file what happens to be in memory", *found.row),
+        (f"search, {QUERIES} others, the file in memory", *searched.row),
         ("search, the most frequent words and beginnings of words", *frequent.row),
         ("list of the newest 200", *listed.row),
         (f"list of all {SESSIONS:,}", *everything.row),
@@ -157,12 +160,19 @@ def measure(store: Store, words: Words, built: float, size: int) -> None:
         ("append a turn of 5 messages, on the disk", *appended.row),
     ]
     print(table(("", "p50, ms", "p90", "p99", "max", "CPU p50 / p95, ms"), rows))
-    found, listing, reading = share(searched.wall, 0.95), share(listed.wall, 0.5), share(loaded.wall, 0.5)
+    searching, listing, reading = share(searched.wall, 0.95), share(listed.wall, 0.5), share(loaded.wall, 0.5)
     judge(
-        Budget("search in 500,000 messages, 95th", "< 50 ms", f"{found * 1000:.1f} ms", found < SEARCH_BUDGET),
+        Budget("search in 500,000 messages, 95th", "< 50 ms", f"{searching * 1000:.1f} ms", searching < SEARCH_BUDGET),
         Budget("list of 200 sessions of 10,000", "< 100 ms", f"{listing * 1000:.1f} ms", listing < LIST_BUDGET),
         Budget("10,000 blocks read", "< 300 ms", f"{reading * 1000:.0f} ms", reading < OPEN_BUDGET),
     )
+
+
+def read_through(path: Path) -> None:
+    """Have the file in the system's memory: what a search costs is not how fast this disk is."""
+    with path.open("rb") as file:
+        while file.read(1 << 22):
+            pass
 
 
 def frequent_queries(words: Words) -> list[str]:
