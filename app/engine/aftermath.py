@@ -2,15 +2,16 @@
 
 After each run the folders are walked in a thread, while the model is already being asked, and files that changed since
 the run began are told. A file's change time counts, which no program can set back; a folder that was renamed is known
-by the files that were not in it when it was looked at last. What a process that code left behind writes after the
-run is over is not found, nor is anything beyond the bounds of a walk, which is said.
+by the files that were not in it when it was looked at last. Clocks of file systems are coarse, so that what the run
+before left seems to be of this one: what was told of a file is told again only if it changed since. What a process that
+code left behind writes after the run is over is not found, nor is anything beyond the bounds of a walk, which is said.
 """
 
 import asyncio
 import os
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -59,6 +60,16 @@ SHOWN = 6
 LISTED = 200
 
 
+class Mark(NamedTuple):
+    """The state in which a file was when it was told of."""
+
+    changed: int
+    """Its change time, in nanoseconds of Unix time."""
+    mode: int
+    size: int
+    inode: int
+
+
 class Left(NamedTuple):
     """What one look found."""
 
@@ -80,6 +91,8 @@ class _Walk:
     before: int
     """When was looked last, 0 if never; what is older than that and not `known` came by renaming a folder."""
     known: frozenset[str]
+    told: Mapping[str, Mark]
+    """What was told already, by name."""
     own: frozenset[str]
     end: float
     """When time is up, on the monotonic clock."""
@@ -90,6 +103,8 @@ class _Walk:
     later: list[str] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
     """Names of all files that run later, changed or not."""
+    marks: dict[str, Mark] = field(default_factory=dict)
+    """All files that changed since, told now or before."""
 
 
 class _Folder(NamedTuple):
@@ -115,15 +130,20 @@ class Watch:
         self._roots = tuple(roots)
         self._home = home if home is not None and home not in roots else None
         self._known: frozenset[str] = frozenset()
+        self._told: dict[str, Mark] = {}
+        """Of files that may seem to have changed since the next run began. What is older than a run is so for all that
+        come later: nothing else need be remembered."""
         self._looked = 0
 
-    def look(self, since: float) -> Left:
-        """What has changed since this moment (Unix time in seconds)."""
+    def look(self, since: float, *, told: bool = True) -> Left:
+        """What has changed since this moment (Unix time in seconds), and is not known to the person from an earlier
+        look. What is not going to be `told` is not counted as known."""
         begun = time.time_ns()
         walk = _Walk(
             since=int(since * 1e9) - COARSE,
             before=self._looked,
             known=self._known,
+            told=self._told,
             own=self._own,
             end=time.monotonic() + SECONDS,
             most=self._most,
@@ -133,6 +153,8 @@ class Watch:
         if self._home is not None:
             _look_at_home(walk, self._home)
         self._known = frozenset(walk.seen)
+        if told:
+            self._told = walk.marks
         self._looked = begun if not walk.cut else 0  # of what was not seen nothing is known
         return Left(walk.changed, tuple(sorted(walk.later)), walk.entries, walk.cut)
 
@@ -172,7 +194,7 @@ class Aftermath:
     async def _told(self, block_id: str, since: float, before: asyncio.Task[None] | None) -> None:
         if before is not None:
             await asyncio.wait([before])
-        left = await asyncio.to_thread(self._watch.look, since)
+        left = await asyncio.to_thread(self._watch.look, since, told=bool(block_id))
         if block_id:
             self._tell(block_id, left)
 
@@ -241,11 +263,11 @@ def _take(walk: _Walk, entry: os.DirEntry[str], prefix: str, *, in_place: bool, 
         found = entry.stat(follow_symlinks=False)
     except OSError:
         return  # gone already, or not ours to look at
-    new = _since(walk, found.st_ctime_ns)
+    name = prefix + entry.name
+    new = _is_news(walk, name, found)
     walk.changed += new
     scripted = entry.name == SCRIPTED and _has_scripts(entry.path)
     if scripted or runs_later(entry.name, found.st_mode, in_place=in_place):
-        name = prefix + entry.name
         walk.seen.add(name)
         if new or (moved and name not in walk.known and found.st_ctime_ns < walk.before):
             walk.later.append(name)
@@ -261,9 +283,10 @@ def _look_at_home(walk: _Walk, home: Path) -> None:
         except OSError:
             continue  # most people have few of them
         walk.entries += 1
-        if _since(walk, found.st_ctime_ns) and not stat.S_ISDIR(found.st_mode):
+        name = f"~/{path.relative_to(home)}"
+        if not stat.S_ISDIR(found.st_mode) and _is_news(walk, name, found):
             walk.changed += 1
-            walk.later.append(f"~/{path.relative_to(home)}")
+            walk.later.append(name)
 
 
 def _entries(walk: _Walk, folder: str) -> list[os.DirEntry[str]]:
@@ -300,6 +323,14 @@ def _has_changed(walk: _Walk, folder: str) -> bool:
         return _since(walk, os.lstat(folder).st_ctime_ns)
     except OSError:
         return False  # it is gone, and with it what was in it
+
+
+def _is_news(walk: _Walk, name: str, found: os.stat_result) -> bool:
+    """Whether a file changed since the run began, and was not told of in this state before."""
+    if not _since(walk, found.st_ctime_ns):
+        return False
+    mark = walk.marks[name] = Mark(found.st_ctime_ns, found.st_mode, found.st_size, found.st_ino)
+    return walk.told.get(name) != mark
 
 
 def _since(walk: _Walk, changed: int) -> bool:

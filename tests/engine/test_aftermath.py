@@ -105,6 +105,49 @@ def test_what_the_person_made_between_two_runs_is_not_the_runs_doing(tmp_path: P
     assert watch.look(since).later == ()
 
 
+def test_what_was_told_of_a_file_is_told_again_only_if_it_changed_since(tmp_path: Path) -> None:
+    home, work = tmp_path / "home", tmp_path / "work"
+    work.mkdir()
+    watch = Watch([work], home)
+    since = time.time()  # of all runs here: as if all of them were within one tick of a coarse clock
+    put(work, "Makefile")
+    put(work, "data.csv")
+    put(home, ".bashrc")
+    first = watch.look(since)
+    assert (first.changed, first.later) == (3, ("Makefile", "~/.bashrc"))
+    second = watch.look(since)
+    assert (second.changed, second.later) == (0, ())
+    (work / "data.csv").write_text("more than before")
+    assert watch.look(since).changed == 1
+    put(home, ".bashrc", "more than before")
+    put(work, "Makefile", mode=0o755)
+    third = watch.look(since)
+    assert (third.changed, third.later) == (2, ("Makefile", "~/.bashrc"))
+    (work / "data.csv").rename(work / "conftest.py")
+    assert watch.look(since).later == ("conftest.py",)
+
+
+def test_what_was_seen_and_told_to_nobody_is_told_the_next_time(tmp_path: Path) -> None:
+    watch = Watch([tmp_path])
+    since = time.time()
+    put(tmp_path, "Makefile")
+    assert watch.look(since, told=False).later == ("Makefile",)
+    assert watch.look(since).later == ("Makefile",)
+    assert watch.look(since).later == ()
+
+
+async def test_runs_within_one_tick_are_each_told_of_what_they_left_alone(tmp_path: Path) -> None:
+    told: list[Left] = []
+    begun = time.time()
+    watched = Aftermath(Watch([tmp_path]), lambda block_id, left: told.append(left), clock=lambda: begun)
+    for name in ("Makefile", "data.csv", "conftest.py"):
+        watched.follow(ExecutionStarted(block_id=name, generation=1))
+        put(tmp_path, name)
+        watched.follow(ExecutionFinished(block_id=name, status="ok", duration=0.0))
+        await watched.rest()
+    assert [(left.changed, left.later) for left in told] == [(1, ("Makefile",)), (1, ()), (1, ("conftest.py",))]
+
+
 def test_a_package_counts_if_it_names_scripts(tmp_path: Path) -> None:
     assert after(tmp_path, lambda: put(tmp_path, "package.json", '{"name": "x"}')).later == ()
     found = after(tmp_path, lambda: put(tmp_path, "package.json", '{"scripts": {"postinstall": "sh"}}'))
