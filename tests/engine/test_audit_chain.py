@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.audit.chain import ChainFile, Link, State, chained, digest, origin
+from oi_tui.app.engine.audit.chain import PIECE, ChainFile, Link, State, chained, digest, origin
 from oi_tui.app.engine.errors import AuditError
 
 FIRST = origin("test")
@@ -73,6 +73,57 @@ def test_a_file_is_gone_on_with_where_it_ended(tmp_path: Path) -> None:
     data = (tmp_path / "log").read_bytes()
     assert data.count(b"\n") == 3
     assert is_a_chain(data)
+
+
+class Counted:
+    """Reads as the system does, and counts the bytes."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+    def __call__(self, descriptor: int, length: int, start: int) -> bytes:
+        data = os.pread(descriptor, length, start)
+        self.bytes += len(data)
+        return data
+
+
+@pytest.mark.parametrize("lines", [1, 50, 5_000])
+def test_to_go_on_with_a_file_its_end_is_read_and_no_more(tmp_path: Path, lines: int) -> None:
+    first = ChainFile(tmp_path / "log", FIRST)
+    add(first, *(f"{number:0300}" for number in range(lines)))
+    read = Counted()
+    again = ChainFile(tmp_path / "log", FIRST, read=read)
+    assert again.look() == first.look() == Link(lines, digest(first.path.read_bytes().split(b"\n")[-2]))
+    assert read.bytes <= PIECE
+    assert add(again, "more").last.seq == lines
+    assert read.bytes <= PIECE  # what it wrote itself it knows
+    assert is_a_chain(first.path.read_bytes())
+    again.close()
+    first.close()
+
+
+@pytest.mark.parametrize("end", [b"", b"\n", b"garbage\n\nmore\n", b'{"seq":12', b"x" * 3 * PIECE, b"x\n" * PIECE])
+@pytest.mark.parametrize("longest", [10, PIECE - 100, 3 * PIECE])
+def test_the_end_of_a_file_is_understood_as_by_who_read_all_of_it(tmp_path: Path, longest: int, end: bytes) -> None:
+    first = ChainFile(tmp_path / "log", FIRST)
+    add(first, "one", "y" * longest)
+    with first.path.open("ab") as file:
+        file.write(end)
+    again = ChainFile(tmp_path / "log", FIRST)
+    assert again.look() == first.look()
+    assert add(again, "more").torn == len(end.rpartition(b"\n")[2])
+    assert ChainFile(tmp_path / "log", FIRST).look() == again.look() == first.look()
+    again.close()
+    first.close()
+
+
+def test_a_file_in_which_no_line_says_its_place_is_counted(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"not\nours\n" * PIECE)
+    path.chmod(0o600)
+    file = ChainFile(path, FIRST)
+    assert file.look() == Link(2 * PIECE, digest(b"ours"))
+    file.close()
 
 
 def write_many(path: Path, name: str) -> None:

@@ -177,6 +177,27 @@ def began(log: AuditLog) -> Body:
     return Body(at=1.0, session="later", record=record)
 
 
+def test_opening_a_log_does_not_read_all_heads_there_ever_were(tmp_path: Path) -> None:
+    log = written(tmp_path)
+    for _ in range(300):
+        log.seal()
+    log.close()
+    size, read = (tmp_path / HEADS).stat().st_size, 0
+
+    def counted(descriptor: int, length: int, start: int) -> bytes:
+        nonlocal read
+        data = os.pread(descriptor, length, start)
+        read += len(data)
+        return data
+
+    again = AuditLog(tmp_path, "another", read=counted)
+    again.add([began(again)])
+    again.seal()
+    again.close()
+    assert read < size / 3
+    assert all(verdict.intact for verdict in verify_folder(tmp_path))
+
+
 def test_heads_that_were_cut_off_are_found_by_the_log_of_a_later_session(tmp_path: Path) -> None:
     written(tmp_path)
     later = AuditLog(tmp_path, "later")

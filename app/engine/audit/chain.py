@@ -3,12 +3,14 @@
 A line is a JSON object that begins with `seq`, its number in the file from 1 on, and `prev`, the SHA-256 of the line
 before it; what else is in it is the business of `log.py`. Lines are only ever added at the end, under a lock of the
 file: two processes may write to one of them. A line that was cut off (the power failed, the disk was full) is left as
-it is and closed by the next one. Several hosts on one network file system are not catered for.
+it is and closed by the next one. To go on with a file, its end is read and no more: the last line says which one it
+is; whether that is true is for `verify` to find out. Several hosts on one network file system are not catered for.
 """
 
 import fcntl
 import hashlib
 import os
+import re
 import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +24,13 @@ PATIENCE = 2.0
 """Seconds that somebody else may hold the file before an attempt to write counts as failed."""
 
 HINT = "Is the disk full, or the folder read-only? Nothing is run that cannot be written down before."
+
+
+PIECE = 16_384
+"""Bytes that are read at once from the end of a file."""
+
+_PLACE = re.compile(rb'\{"seq":([1-9][0-9]{0,17}),"prev":"[0-9a-f]{64}",')
+"""How a line begins; one that was cut off behind that still says which one it is."""
 
 
 class Link(NamedTuple):
@@ -45,6 +54,9 @@ class State(NamedTuple):
 Sync = Callable[[int], None]
 """Returns when what was written to a descriptor is on disk."""
 
+Read = Callable[[int, int, int], bytes]
+"""Bytes of a descriptor: at most so many, from here on."""
+
 Compose = Callable[[State], Sequence[bytes]]
 """What to add, as JSON objects that are not empty."""
 
@@ -67,10 +79,13 @@ def chained(body: bytes, before: Link) -> bytes:
 class ChainFile:
     """One file. All methods raise `AuditError` in plain words."""
 
-    def __init__(self, path: Path, first: Link, *, patience: float = PATIENCE, sync: Sync = os.fsync) -> None:
+    def __init__(
+        self, path: Path, first: Link, *, patience: float = PATIENCE, sync: Sync = os.fsync, read: Read = os.pread
+    ) -> None:
         """`first` is the origin that the first line names; the file is made with the first line."""
         self.path = path
         self._sync = sync
+        self._read = read
         self._patience = patience
         self._first = first
         self._descriptor = -1
@@ -181,11 +196,13 @@ class ChainFile:
     def _catch_up(self, descriptor: int) -> State:
         """Take note of what others added, and of what is gone."""
         size, lost = os.fstat(descriptor).st_size, None
+        if not self._size and not self._replaced:
+            self._find_end(descriptor, size)
         if size < self._size or self._replaced:
             lost, self._replaced = self._last, False
             self._size, self._last, self._torn = 0, self._first, b""
         if size > self._size:
-            *lines, self._torn = (self._torn + _read(descriptor, self._size, size - self._size)).split(b"\n")
+            *lines, self._torn = (self._torn + self._piece(descriptor, self._size, size)).split(b"\n")
             if lost is not None and _holds(lines, lost):
                 lost = None  # a true copy
             if lines:
@@ -197,6 +214,26 @@ class ChainFile:
             return State(Link(self._last.seq + 1, digest(self._torn)), len(self._torn), lost)
         return State(self._last, 0, lost)
 
+    def _find_end(self, descriptor: int, size: int) -> None:
+        """Begin with a file that was there before: from its end back to a line that says which one it is."""
+        start, data = size, b""
+        while start:
+            begun, start = start, max(0, start - max(PIECE, len(data)))  # twice as much each time
+            data = self._piece(descriptor, start, begun) + data
+            *lines, torn = data.split(b"\n")
+            whole = lines[bool(start) :]  # of the first one the beginning may be missing
+            for behind, line in enumerate(reversed(whole)):
+                if said := _PLACE.match(line):
+                    self._last, self._torn = Link(int(said[1]) + behind, digest(lines[-1])), torn
+                    self._size = size
+                    return
+
+    def _piece(self, descriptor: int, start: int, end: int) -> bytes:
+        data = b""
+        while start + len(data) < end and (more := self._read(descriptor, end - start - len(data), start + len(data))):
+            data += more
+        return data
+
     def _failure(self, error: OSError) -> AuditError:
         if isinstance(error, BlockingIOError):
             return AuditError(f"The audit log {self.path} is held by another program.", hint=HINT)
@@ -205,13 +242,6 @@ class ChainFile:
 
 def _holds(lines: Sequence[bytes], link: Link) -> bool:
     return 0 < link.seq <= len(lines) and digest(lines[link.seq - 1]) == link.sha256
-
-
-def _read(descriptor: int, start: int, length: int) -> bytes:
-    data = b""
-    while len(data) < length and (more := os.pread(descriptor, length - len(data), start + len(data))):
-        data += more
-    return data
 
 
 def _sync_folder(folder: Path) -> None:

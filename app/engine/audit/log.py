@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from oi_tui.app.engine.audit.chain import ChainFile, Link, State, Sync, origin
+from oi_tui.app.engine.audit.chain import ChainFile, Link, Read, State, Sync, origin
 from oi_tui.app.engine.audit.records import (
     Body,
     Head,
@@ -36,13 +36,18 @@ class AuditLog:
     """Open for adding. All methods raise `AuditError`, after which they may be tried again."""
 
     def __init__(
-        self, folder: Path, session_id: str, clock: Callable[[], float] = time.time, sync: Sync = os.fsync
+        self,
+        folder: Path,
+        session_id: str,
+        clock: Callable[[], float] = time.time,
+        sync: Sync = os.fsync,
+        read: Read = os.pread,
     ) -> None:
         self._session = session_id
         self._clock = clock
         self.path = log_path(folder, session_id, clock())
-        self._file = ChainFile(self.path, origin(session_id), sync=sync)
-        self._heads = ChainFile(folder / HEADS, origin(HEADS_NAME), sync=sync)
+        self._file = ChainFile(self.path, origin(session_id), sync=sync, read=read)
+        self._heads = ChainFile(folder / HEADS, origin(HEADS_NAME), sync=sync, read=read)
         self._last = origin(session_id)
 
     def newest_head(self) -> Link:
