@@ -30,8 +30,9 @@ _PLACEHOLDER = "Ask, or !shell, %python, /command, @file"
 
 
 def as_prompt(text: str) -> str:
-    """The text so that it is no code to run: a sign that was not typed gets a space before it."""
-    return f" {text}" if text.startswith(SIGNS) else text
+    """The text so that it is no code to run: a sign that was not typed gets a space before it, also one that would
+    only come to the front when what cannot be seen is taken out."""
+    return f" {text}" if safe_text(text).startswith(SIGNS) else text
 
 
 class PromptArea(InOrder, TextArea):
@@ -83,6 +84,15 @@ class PromptArea(InOrder, TextArea):
         self.load_text(text)
         self.move_cursor(self.document.end)
 
+    def load_text(self, text: str) -> None:
+        """Another text, wherever it comes from: drafts, prompts of other days, files."""
+        super().load_text(safe_text(text))
+
+    def add(self, text: str) -> None:
+        """Text that was not typed, below what is there."""
+        self.move_cursor(self.document.end)
+        self._insert_foreign(safe_text(f"\n{text}" if self.text else text), *self.selection)
+
     # -- events -----------------------------------------------------------------------------------------
 
     async def on_paste(self, event: Paste) -> None:
@@ -99,6 +109,10 @@ class PromptArea(InOrder, TextArea):
         self._insert_foreign(safe_text(text), *self.selection)
 
     # -- actions -----------------------------------------------------------------------------------------
+
+    def action_paste(self) -> None:
+        """What was copied within the program is as foreign as any paste."""
+        self._insert_foreign(safe_text(self.app.clipboard), *self.selection)
 
     def action_submit(self) -> None:
         """Send what is here, unless it is nothing."""

@@ -104,6 +104,10 @@ class SourceEditor(TextArea):
         event.stop()
         self.replace(without_hidden(event.text), *self.selection, maintain_selection_offset=False)
 
+    def action_paste(self) -> None:
+        """Nor by what was copied within the program."""
+        self.replace(without_hidden(self.app.clipboard), *self.selection, maintain_selection_offset=False)
+
     def action_finish(self) -> None:
         """Back to the question."""
         self.post_message(self.Finished(self.text))

@@ -30,7 +30,7 @@ from oi_tui.app.screens.save_as import SaveAsScreen, SaveFailed, save
 from oi_tui.app.screens.viewer import ViewerScreen
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import Clock
-from oi_tui.widgets.composer import PromptArea, as_prompt
+from oi_tui.widgets.composer import PromptArea
 from oi_tui.widgets.timeline.graphics import HALF_BLOCKS
 from oi_tui.widgets.timeline.logical import logical_text, output_text
 from oi_tui.widgets.timeline.outputs.browser import needs_scripts, page_of, write_page
@@ -249,9 +249,7 @@ class BlockActions:
     def _reuse(self, block: Block) -> None:
         """Into the prompt, below what is being written there; a question about code stays in front of it."""
         area = self._place.screen.query_one(PromptArea)
-        text = logical_text(block)
-        area.move_cursor(area.document.end)
-        area.insert(f"\n{text}" if area.text else as_prompt(text))
+        area.add(logical_text(block))
         self._place.screen.query_one(Bottom).focus_shown()
 
     def _tell(self, text: str, *, warning: bool = False) -> None:

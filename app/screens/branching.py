@@ -99,8 +99,7 @@ class Branching:
         """The prompt to be changed, below what was being written."""
         area = self._place.screen.query_one(PromptArea)
         if area.text.strip():
-            area.move_cursor(area.document.end)
-            area.insert(f"\n{prompt.text}")
+            area.add(prompt.text)
         else:
             area.fill(as_prompt(prompt.text))
         self._at_prompt()

@@ -12,31 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.themes.loader import load_palette
 from support.grammar import violations
+from support.hostile import CONTROLS, HOSTILE, MARKUP, STRINGS, assert_clean, hostile, leave
 from support.openai_server import OpenAIServer, Turn
-from support.terminal import ScreenTimeout, Terminal
+from support.question import wait_armed
+from support.terminal import Terminal
 
 pytestmark = [pytest.mark.pty, pytest.mark.kernel]
 
 OI_TUI = str(Path(sys.executable).with_name("oi-tui"))
-
-STRINGS = (
-    "\x1b]52;c;UFdORUQ=\x07\x1b]0;PWNED\x07\x1b]2;PWNED\x1b\\\x1b]8;;http:evil.test\x1b\\li\x1b]8;;\x1b\\\x1b]9;PWNED\x07"
-    "\x1b]777;notify;PWNED;x\x07\x1b]1337;File=inline=1:UFdO\x07\x1bP$qm\x1b\\\x1b_Gi=31;PWNED\x1b\\\x1b^PWNED\x1b\\\x1bXPWNED\x1b\\"
-)
-CONTROLS = (
-    "\x1b[2J\x1b[3J\x1b[500;1H\x1b[6n\x1b[5n\x1b[>c\x1b[?47h\x1b[?5h\x1b[?1005h\x1b[20t\x1b[5m\x1b[8m\x1b[4i\x1bc\x1b(0\x1b#8"
-    "\x05\x0e\x0f\x08\x7f\x0b\x0c\x9b2J\x9d0;PWNED\x9c\x90q\x9c\x9fPWNED\x9c\x85\u202e\u2066\u200b\U000e0041\ufeff"
-)
-MARKUP = "[bold]b[/bold] [/b] [@click=app.quit]q[/] a[0] [$primary]"
-HOSTILE = f"{STRINGS}{CONTROLS}{MARKUP}\x1b]0;open"
-"""Ends within a sequence that has no end."""
-
-
-def hostile(name: str) -> str:
-    """Two lines: a mark, hostile text, and in the next line a mark that must be seen all the same."""
-    return f"in-{name} {HOSTILE}\nafter-{name}"
 
 
 @pytest.fixture
@@ -67,31 +51,6 @@ def start(
     yield started
     for shown in shells:
         assert_clean(shown)
-
-
-def wait_armed(shown: Terminal, key: str = "y run") -> None:
-    accent = load_palette().inks.accent.removeprefix("#")
-
-    def armed() -> bool:
-        try:
-            return shown.colour(key) == accent
-        except ScreenTimeout:  # the screen is being painted anew
-            return False
-
-    shown.wait_until(armed, "the question to be armed")
-
-
-def leave(shown: Terminal) -> None:
-    """Quit, and read what was written from the beginning to the end."""
-    shown.send("\x11")
-    shown.wait_exit()
-    assert_clean(shown)
-    raw = bytes(shown.raw)
-    assert (raw.count(b"\x1b[?1049h"), raw.count(b"\x1b[?1049l")) == (1, 1)
-
-
-def assert_clean(shown: Terminal) -> None:
-    assert violations(bytes(shown.raw), shown.columns, shown.rows) == []
 
 
 def typed(shown: Terminal, text: str, seen: str | re.Pattern[str]) -> None:

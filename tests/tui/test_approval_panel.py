@@ -299,7 +299,11 @@ async def test_U5_hidden_characters_do_not_reach_the_editor(play):
         await stage.propose("a = 1\u202e\x1b[2J\n")
         await stage.arm()
         await stage.pilot.press("e")
-        assert stage.app.chat.query_one(SourceEditor).text == "a = 1[2J\n"
+        editor = stage.app.chat.query_one(SourceEditor)
+        assert editor.text == "a = 1[2J\n"
+        stage.app.copy_to_clipboard("\x1b]52;c;aGk=\x07\u202eb = 2 # ")  # as from an output
+        await stage.pilot.press("ctrl+v")
+        assert editor.text == "]52;c;aGk=b = 2 # a = 1[2J\n"
 
 
 async def test_the_panel_can_have_the_whole_screen(play):

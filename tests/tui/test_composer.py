@@ -8,9 +8,23 @@ from textual import events
 from textual.events import Key
 
 from oi_tui.app.engine.events import ProseFinished, ProseStarted, TurnEnded, TurnStarted
+from oi_tui.app.engine.protocol import DraftKept, PromptsFound
+from oi_tui.app.engine.sessions import PastPrompt
 from oi_tui.app.engine.settings import ScreenSection, Settings
-from oi_tui.app.engine.verbs import Clear, FindModels, Restart, Retry, Run, SetApproval, SetBudget, Submit, UseModel
-from oi_tui.widgets.composer import Composer, PromptArea
+from oi_tui.app.engine.verbs import (
+    Clear,
+    FindModels,
+    FindPrompts,
+    KeepDraft,
+    Restart,
+    Retry,
+    Run,
+    SetApproval,
+    SetBudget,
+    Submit,
+    UseModel,
+)
+from oi_tui.widgets.composer import Composer, PromptArea, as_prompt
 
 
 def area(stage) -> PromptArea:
@@ -75,6 +89,62 @@ async def test_a_pasted_escape_sequence_does_not_reach_the_screen(play):
     async with play() as stage:
         await paste(stage, "a\x1b]52;c;aGk=\x07b\u202e")
         assert area(stage).text == "ab"
+
+
+HIDDEN = "\x1b[6n\x1b]52;c;aGk=\x07\u202e!rm -rf ~\x9b2J"
+"""Cleaned, it would begin with a sign."""
+
+
+async def from_a_draft(stage) -> None:
+    stage.engine.reply(DraftKept(text=as_prompt(HIDDEN)))
+
+
+async def from_the_history(stage) -> None:
+    stage.engine.say(stage.opened(), TurnStarted(block_id="u", text=HIDDEN), TurnEnded(reason="done"), replay=True)
+    await stage.settle()
+    await stage.pilot.press("up")
+
+
+async def from_our_own_clipboard(stage) -> None:
+    stage.app.copy_to_clipboard(HIDDEN)
+    await stage.pilot.press("ctrl+v")
+
+
+async def from_earlier_prompts(stage) -> None:
+    await stage.pilot.press("ctrl+r")
+    past = PastPrompt(text=HIDDEN, at=0, session_id="s", cwd="/", place=1)
+    await stage.settle()
+    stage.engine.reply(PromptsFound(query="", prompts=(past,)))
+    await stage.settle()
+    await stage.pilot.press("enter")
+
+
+async def from_a_block(stage) -> None:
+    await from_the_history(stage)
+    await stage.pilot.press("down", "tab", "home", "u")
+
+
+@pytest.mark.parametrize(
+    "bring", [from_a_draft, from_the_history, from_our_own_clipboard, from_earlier_prompts, from_a_block]
+)
+async def test_T1_what_was_not_typed_commands_no_terminal_and_is_no_code_wherever_it_comes_from(play, bring):
+    async with play(session_id="s1") as stage:
+        await bring(stage)
+        await stage.settle()
+        assert area(stage).text == " !rm -rf ~"
+        await stage.pilot.press("enter")
+        assert [type(verb) for verb in stage.engine.asked if not isinstance(verb, KeepDraft | FindPrompts)] == [Submit]
+
+
+async def test_T1_a_large_paste_that_was_kept_as_a_draft_is_clean_when_it_comes_back(play):
+    async with play() as stage:
+        await paste(stage, "\x1b[6n!rm\n" * 30)
+        await stage.pilot.press("ctrl+q")
+        kept = next(verb.text for verb in await stage.engine.heard(1) if isinstance(verb, KeepDraft))
+    async with play() as stage:
+        stage.engine.reply(DraftKept(text=kept))
+        await stage.settle()
+        assert area(stage).text == " " + "!rm\n" * 30
 
 
 @pytest.mark.parametrize("start", ["!", "%", "\n %"])
