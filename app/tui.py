@@ -16,7 +16,7 @@ from rich.text import Text
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.drivers.linux_driver import LinuxDriver
-from textual.events import Event, Key
+from textual.events import Key, Paste
 from textual.geometry import Offset
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
@@ -34,6 +34,7 @@ from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.chat import ChatScreen
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.terminal_probe import Known, Window, graphics, window_size
+from oi_tui.app.typing_order import TypingOrder
 from oi_tui.app.workplace import Choice, Workplace
 from oi_tui.themes.loader import ThemeError, choose_palette, load_palette, textual_theme, theme_names
 from oi_tui.widgets.arming import Clock
@@ -42,7 +43,7 @@ LAST_RESORT = 12.0
 """Seconds that leaving may take after a signal; the engine has 8 of them to save and end."""
 
 
-class OiTui(App[None]):
+class OiTui(TypingOrder):
     """The terminal front end of one session."""
 
     TITLE = "oi-tui"
@@ -131,11 +132,10 @@ class OiTui(App[None]):
             window = window_size(sys.__stdin__.fileno()) if sys.__stdin__ is not None else Window()
             self.chat.set_graphics(graphics(self._images, self._known, window, os.environ))
 
-    async def on_event(self, event: Event) -> None:
-        """Every key passes here first, whatever screen or widget it is for."""
-        if isinstance(event, Key) and not event.is_forwarded:
+    def note_typing(self, event: Key | Paste) -> None:
+        """Of every key, whatever screen or widget it is for."""
+        if isinstance(event, Key):
             self.chat.note_key()
-        await super().on_event(event)
 
     @property
     def cursor_position(self) -> Offset:

@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.events import Paste, Resize
+from textual.events import Key, Paste, Resize
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
@@ -16,7 +16,6 @@ from textual.widgets import Static, TextArea
 from textual.widgets.text_area import Location
 
 from oi_tui.app.engine.text import safe_text
-from oi_tui.widgets.in_order import InOrder
 
 PASTE_LINES = 20
 PASTE_BYTES = 2048
@@ -35,7 +34,7 @@ def as_prompt(text: str) -> str:
     return f" {text}" if safe_text(text).startswith(SIGNS) else text
 
 
-class PromptArea(InOrder, TextArea):
+class PromptArea(TextArea):
     """The text itself. Enter sends; up and down at the edges walk through the history."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -94,6 +93,13 @@ class PromptArea(InOrder, TextArea):
         self._insert_foreign(safe_text(f"\n{text}" if self.text else text), *self.selection)
 
     # -- events -----------------------------------------------------------------------------------------
+
+    async def on_key(self, event: Key) -> None:
+        """Enter is no text here."""
+        if event.key == "enter":
+            event.stop()
+            event.prevent_default()
+            self.action_submit()
 
     async def on_paste(self, event: Paste) -> None:
         """Whatever comes in one paste is one piece of text; a large one becomes a token."""

@@ -112,6 +112,12 @@ class Stage:
             await self.pilot.pause()
             await self.pilot.pause()
 
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Until this is so."""
+        async with asyncio.timeout(BOUND):
+            while not holds():
+                await self.pilot.pause(0.02)
+
     async def propose(
         self, source: str, language: str = "python", why: str = "", labels: tuple[str, ...] = (), number: int = 1
     ) -> None:

@@ -1,6 +1,5 @@
 """What one does with a block: copies reach the clipboards, code runs again, a text becomes a prompt."""
 
-import asyncio
 import base64
 import stat
 import webbrowser
@@ -64,13 +63,7 @@ async def with_a_run(stage, *, source: str = SOURCE, refused: bool = False) -> N
     await stage.settle()
     timeline = stage.app.chat.query_one(Timeline)
     timeline.focus()
-    await until(stage, lambda: timeline.cursor == 1)
-
-
-async def until(stage, holds) -> None:
-    async with asyncio.timeout(10):
-        while not holds():
-            await stage.pilot.pause()
+    await stage.until(lambda: timeline.cursor == 1)
 
 
 def told(stage, words: str) -> bool:
@@ -88,7 +81,7 @@ async def test_V6_code_output_and_markdown_are_copied_as_logical_text(play, monk
             ("m", f"```python\n{SOURCE}\n```\n\n```text\n2\n```"),
         ):
             await stage.pilot.press(key)
-            await until(stage, lambda text=text: stage.app.clipboard == text)
+            await stage.until(lambda text=text: stage.app.clipboard == text)
 
 
 async def test_V6_the_desktops_own_clipboard_gets_the_text_too(play, monkeypatch, tmp_path):
@@ -103,7 +96,7 @@ async def test_V6_the_desktops_own_clipboard_gets_the_text_too(play, monkeypatch
     async with play() as stage:
         await with_a_run(stage)
         await stage.pilot.press("c")
-        await until(stage, lambda: (tmp_path / "clipboard").exists() and (tmp_path / "clipboard").read_text() == SOURCE)
+        await stage.until(lambda: (tmp_path / "clipboard").exists() and (tmp_path / "clipboard").read_text() == SOURCE)
 
 
 @pytest.mark.parametrize(
@@ -134,20 +127,20 @@ async def test_a_clipboard_program_that_fails_is_told(play, monkeypatch, tmp_pat
     async with play() as stage:
         await with_a_run(stage)
         await stage.pilot.press("c")
-        await until(stage, lambda: told(stage, "exit code 3"))
+        await stage.until(lambda: told(stage, "exit code 3"))
 
 
 async def test_code_runs_again_only_after_it_was_shown(play):
     async with play() as stage:
         await with_a_run(stage)
         await stage.pilot.press(*"run")
-        await until(stage, lambda: isinstance(stage.app.screen, RunAgainScreen))
+        await stage.until(lambda: isinstance(stage.app.screen, RunAgainScreen))
         await stage.pilot.press("escape")
-        await until(stage, lambda: stage.app.screen is stage.app.chat)
+        await stage.until(lambda: stage.app.screen is stage.app.chat)
         assert stage.engine.asked == []
 
         await stage.pilot.press("r")
-        await until(stage, lambda: isinstance(stage.app.screen, RunAgainScreen))
+        await stage.until(lambda: isinstance(stage.app.screen, RunAgainScreen))
         await stage.pilot.press("ctrl+s")
         assert await stage.engine.heard(1) == [Run(language="python", source=SOURCE)]
 
@@ -156,7 +149,7 @@ async def test_code_with_hidden_characters_runs_again_without_them(play):
     async with play() as stage:
         await with_a_run(stage, source="print('a\u202eb')", refused=True)
         await stage.pilot.press("r")
-        await until(stage, lambda: isinstance(stage.app.screen, RunAgainScreen))
+        await stage.until(lambda: isinstance(stage.app.screen, RunAgainScreen))
         await stage.pilot.press("ctrl+s")
         assert await stage.engine.heard(1) == [Run(language="python", source="print('ab')")]
 
@@ -165,7 +158,7 @@ async def test_code_is_edited_and_run_again(play):
     async with play() as stage:
         await with_a_run(stage)
         await stage.pilot.press("e")
-        await until(stage, lambda: isinstance(stage.app.screen, RunAgainScreen))
+        await stage.until(lambda: isinstance(stage.app.screen, RunAgainScreen))
         stage.app.screen.query_one(SourceEditor).load_text("print(3)")
         await stage.pilot.press("ctrl+s")
 
@@ -209,7 +202,7 @@ async def test_a_key_pressed_twice_brings_up_one_screen(play):
         await with_a_run(stage)
         for _ in range(3):
             stage.app.chat.query_one(Timeline).action_ask("view")
-        await until(stage, lambda: isinstance(stage.app.screen, ViewerScreen))
+        await stage.until(lambda: isinstance(stage.app.screen, ViewerScreen))
         await stage.settle()
         assert len(stage.app.screen_stack) == 2
 
@@ -231,9 +224,9 @@ async def test_what_has_no_code_or_output_says_so(play):
     async with play() as stage:
         await with_a_run(stage)
         await stage.pilot.press("up", "r")
-        await until(stage, lambda: told(stage, "no code"))
+        await stage.until(lambda: told(stage, "no code"))
         await stage.pilot.press("o")
-        await until(stage, lambda: told(stage, "nothing to copy"))
+        await stage.until(lambda: told(stage, "nothing to copy"))
 
 
 def run_with(stage, *outputs) -> None:
@@ -254,7 +247,7 @@ async def focused(stage) -> None:
     await stage.settle()
     timeline = stage.app.chat.query_one(Timeline)
     timeline.focus()
-    await until(stage, lambda: timeline.cursor == 1)
+    await stage.until(lambda: timeline.cursor == 1)
 
 
 TABLE = RichOutput(
@@ -273,11 +266,11 @@ async def test_long_output_is_viewed_on_the_whole_screen_and_escape_leads_back(p
         run_with(stage, TEXT)
         await focused(stage)
         await stage.pilot.press("v")
-        await until(stage, lambda: isinstance(stage.app.screen, ViewerScreen))
+        await stage.until(lambda: isinstance(stage.app.screen, ViewerScreen))
         await stage.pilot.press("end")
-        await until(stage, lambda: "line 499" in stage.app.export_screenshot().replace("&#160;", " "))
+        await stage.until(lambda: "line 499" in stage.app.export_screenshot().replace("&#160;", " "))
         await stage.pilot.press("escape")
-        await until(stage, lambda: stage.app.screen is stage.app.chat)
+        await stage.until(lambda: stage.app.screen is stage.app.chat)
 
 
 async def test_the_whole_of_a_capped_output_is_viewed_from_its_file(play, tmp_path):
@@ -288,9 +281,9 @@ async def test_the_whole_of_a_capped_output_is_viewed_from_its_file(play, tmp_pa
         stage.engine.say(OutputKept(block_id="c1", whole=WholeOutput(path=str(whole))))
         await focused(stage)
         await stage.pilot.press("v")
-        await until(stage, lambda: isinstance(stage.app.screen, ViewerScreen))
+        await stage.until(lambda: isinstance(stage.app.screen, ViewerScreen))
         await stage.pilot.press("end")
-        await until(stage, lambda: "line 99999" in stage.app.export_screenshot().replace("&#160;", " "))
+        await stage.until(lambda: "line 99999" in stage.app.export_screenshot().replace("&#160;", " "))
 
 
 async def test_where_there_are_several_forms_one_is_chosen_and_saved(play, tmp_path):
@@ -298,11 +291,11 @@ async def test_where_there_are_several_forms_one_is_chosen_and_saved(play, tmp_p
         run_with(stage, TEXT, TABLE)
         await focused(stage)
         await stage.pilot.press("s")
-        await until(stage, lambda: isinstance(stage.app.screen, ChooseScreen))
+        await stage.until(lambda: isinstance(stage.app.screen, ChooseScreen))
         await stage.pilot.press("1")
-        await until(stage, lambda: isinstance(stage.app.screen, SaveAsScreen))
+        await stage.until(lambda: isinstance(stage.app.screen, SaveAsScreen))
         await stage.pilot.press("enter")
-        await until(stage, lambda: told(stage, "Saved table-2.csv"))
+        await stage.until(lambda: told(stage, "Saved table-2.csv"))
 
         assert (tmp_path / "table-2.csv").read_text() == "shop,score\nOslo,91.5\nBergen,78.0\n"
 
@@ -312,9 +305,9 @@ async def test_a_list_of_forms_can_be_left_without_choosing(play):
         run_with(stage, TEXT, TABLE)
         await focused(stage)
         await stage.pilot.press("v")
-        await until(stage, lambda: isinstance(stage.app.screen, ChooseScreen))
+        await stage.until(lambda: isinstance(stage.app.screen, ChooseScreen))
         await stage.pilot.press("9", "escape")
-        await until(stage, lambda: stage.app.screen is stage.app.chat)
+        await stage.until(lambda: stage.app.screen is stage.app.chat)
 
 
 def a_browser(monkeypatch, tmp_path: Path) -> None:
@@ -331,12 +324,12 @@ async def test_T4_a_link_is_opened_only_after_its_target_was_read(play, monkeypa
     a_browser(monkeypatch, tmp_path)
     async with play() as stage:
         stage.app.chat.query_one(TimelinePane).timeline.post_message(Timeline.LinkClicked("https://example.org/a"))
-        await until(stage, lambda: isinstance(stage.app.screen, BrowserAskScreen))
+        await stage.until(lambda: isinstance(stage.app.screen, BrowserAskScreen))
         await stage.settle()
         assert "https://example.org/a" in stage.app.export_screenshot().replace("&#160;", " ")
         assert not (tmp_path / "opened").exists()
         await stage.pilot.press("enter", "y")
-        await until(stage, lambda: (tmp_path / "opened").exists() and (tmp_path / "opened").read_text())
+        await stage.until(lambda: (tmp_path / "opened").exists() and (tmp_path / "opened").read_text())
         assert (tmp_path / "opened").read_text() == "https://example.org/a\n"
 
 
@@ -347,9 +340,9 @@ async def test_R9_html_is_opened_in_the_browser_only_when_asked_and_confirmed(pl
         await focused(stage)
         assert not (tmp_path / "opened").exists()
         await stage.pilot.press("b")
-        await until(stage, lambda: isinstance(stage.app.screen, ConfirmScreen))
+        await stage.until(lambda: isinstance(stage.app.screen, ConfirmScreen))
         await stage.pilot.press("y")
-        await until(stage, lambda: (tmp_path / "opened").exists() and (tmp_path / "opened").read_text())
+        await stage.until(lambda: (tmp_path / "opened").exists() and (tmp_path / "opened").read_text())
         page = Path(unquote(urlsplit((tmp_path / "opened").read_text().strip()).path))
         assert "Content-Security-Policy" in page.read_text()
 
@@ -359,14 +352,14 @@ async def test_z_brings_the_picture_on_the_whole_screen_and_s_keeps_the_bytes_th
         run_with(stage, RichOutput(data={"image/png": picture()}))
         await focused(stage)
         await stage.pilot.press("z")
-        await until(stage, lambda: isinstance(stage.app.screen, PictureScreen))
+        await stage.until(lambda: isinstance(stage.app.screen, PictureScreen))
         await stage.pilot.press("escape")
-        await until(stage, lambda: stage.app.screen is stage.app.chat)
+        await stage.until(lambda: stage.app.screen is stage.app.chat)
 
         await stage.pilot.press("s")
-        await until(stage, lambda: isinstance(stage.app.screen, SaveAsScreen))
+        await stage.until(lambda: isinstance(stage.app.screen, SaveAsScreen))
         await stage.pilot.press("enter")
-        await until(stage, lambda: told(stage, "Saved figure-1.png"))
+        await stage.until(lambda: told(stage, "Saved figure-1.png"))
         assert (tmp_path / "figure-1.png").read_bytes() == base64.b64decode(picture())
 
 
@@ -376,11 +369,11 @@ async def test_a_drawing_is_zoomed_and_saved_as_it_was_written(play, tmp_path):
         run_with(stage, RichOutput(data={"image/svg+xml": svg}))
         await focused(stage)
         await stage.pilot.press("z")
-        await until(stage, lambda: isinstance(stage.app.screen, PictureScreen))
+        await stage.until(lambda: isinstance(stage.app.screen, PictureScreen))
         await stage.pilot.press("s")
-        await until(stage, lambda: isinstance(stage.app.screen, SaveAsScreen))
+        await stage.until(lambda: isinstance(stage.app.screen, SaveAsScreen))
         await stage.pilot.press("enter")
-        await until(stage, lambda: (tmp_path / "figure.svg").exists())
+        await stage.until(lambda: (tmp_path / "figure.svg").exists())
         assert (tmp_path / "figure.svg").read_text() == svg
 
 
@@ -396,7 +389,7 @@ async def test_the_pager_and_the_editor_get_a_copy(play, monkeypatch, tmp_path):
         await focused(stage)
         for key in ("p", "ctrl+g"):
             await stage.pilot.press(key)
-            await until(stage, lambda: (tmp_path / "seen").exists())
+            await stage.until(lambda: (tmp_path / "seen").exists())
             assert (tmp_path / "seen").read_text().rstrip("\n") == "```python\nshow()\n```\n\n```text\n2\n```"
             (tmp_path / "seen").unlink()
 
@@ -406,13 +399,13 @@ async def test_a_search_is_typed_walked_and_ended_by_key(play):
         await with_a_run(stage)
         timeline = stage.app.chat.query_one(Timeline)
         await stage.pilot.press("slash", *"total")
-        await until(stage, lambda: timeline.matches == "2 matches")
+        await stage.until(lambda: timeline.matches == "2 matches")
         assert "2 matches" in stage.app.export_screenshot().replace("&#160;", " ")
 
         await stage.pilot.press("enter", "n")
-        await until(stage, lambda: timeline.has_focus)
+        await stage.until(lambda: timeline.has_focus)
         await stage.pilot.press("escape")
-        await until(stage, lambda: not timeline.searching)
+        await stage.until(lambda: not timeline.searching)
         assert stage.engine.asked == []
 
 
@@ -421,7 +414,7 @@ async def test_enter_looks_again_for_what_was_looked_for_before(play):
         await with_a_run(stage)
         timeline = stage.app.chat.query_one(Timeline)
         await stage.pilot.press("slash", *"total", "enter", "escape")
-        await until(stage, lambda: not timeline.searching)
+        await stage.until(lambda: not timeline.searching)
 
         await stage.pilot.press("slash", "enter")
-        await until(stage, lambda: timeline.matches == "2 matches" and timeline.has_focus)
+        await stage.until(lambda: timeline.matches == "2 matches" and timeline.has_focus)

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 from textual import events
-from textual.events import Key
 
 from oi_tui.app.engine.events import ProseFinished, ProseStarted, TurnEnded, TurnStarted
 from oi_tui.app.engine.protocol import DraftKept, PromptsFound
@@ -307,21 +306,3 @@ async def test_a_key_is_echoed_while_events_pour_in(play):
         async with asyncio.timeout(10):
             await stage.pilot.press("k")
         assert area(stage).text == "k"
-
-
-@pytest.mark.parametrize(
-    ("keys", "text"),
-    [
-        ((*"abc", "backspace", "X"), "abX"),
-        ((*"abc", "home", "X"), "Xabc"),
-        ((*"hello", "ctrl+u", *"bye"), "bye"),
-        ((*"one", "ctrl+j", *"two"), "one\ntwo"),
-        ((*"ab", "left", "left", "Y", "end", "Z"), "YabZ"),
-    ],
-)
-async def test_keys_that_arrive_in_one_piece_are_taken_in_their_order(play, keys, text):
-    async with play() as stage:
-        for key in keys:
-            stage.app.post_message(Key(key, key if len(key) == 1 else None))
-        await stage.settle()
-        assert stage.app.chat.query_one(PromptArea).text == text

@@ -98,21 +98,16 @@ def marked(screen: FolderScreen) -> str:
 # -- as a part of the start ---------------------------------------------------------------------------
 
 
-async def until(stage, true: Callable[[], bool]) -> None:
-    while not true():  # `play` bounds it
-        await stage.pilot.pause(0.02)
-
-
 async def test_S20_nothing_is_started_before_a_choice_and_it_is_not_asked_for_again(play, place) -> None:
     first = place()
     async with play((100, 30), workplace=first) as stage:
-        await until(stage, lambda: isinstance(stage.app.screen, FolderScreen))
+        await stage.until(lambda: isinstance(stage.app.screen, FolderScreen))
         screen = stage.app.screen
-        await until(stage, lambda: screen.query_one(OptionList).highlighted is not None)
+        await stage.until(lambda: screen.query_one(OptionList).highlighted is not None)
         assert stage.engines == []
         await arm(stage, screen)
         await stage.pilot.press("w", "enter")
-        await until(stage, lambda: bool(stage.engines))
+        await stage.until(lambda: bool(stage.engines))
         assert stage.app.screen is stage.app.chat
         assert stage.app.chat.query_one(StatusBar).status.sandbox == "no sandbox"
         assert first.setup.settings.sandbox.mode == "danger-full-access"
@@ -126,9 +121,9 @@ async def test_S20_nothing_is_started_before_a_choice_and_it_is_not_asked_for_ag
 async def test_who_leaves_has_decided_nothing_and_the_program_ends(play, place) -> None:
     undecided = place()
     async with play(workplace=undecided) as stage:
-        await until(stage, lambda: isinstance(stage.app.screen, FolderScreen))
+        await stage.until(lambda: isinstance(stage.app.screen, FolderScreen))
         await stage.pilot.press("escape")
-        await until(stage, lambda: not stage.app.is_running or stage.app._exit)
+        await stage.until(lambda: not stage.app.is_running or stage.app._exit)
         assert stage.engines == []
     assert place().undecided
 
@@ -318,14 +313,14 @@ async def test_slash_sandbox_tells_what_holds_and_another_choice_begins_a_new_en
     now.choose("open")
     async with play((100, 30), workplace=now, settings=now.settings) as stage:
         await stage.pilot.press(*"/sandbox", "enter")
-        await until(stage, lambda: isinstance(stage.app.screen, FolderScreen))
+        await stage.until(lambda: isinstance(stage.app.screen, FolderScreen))
         screen = stage.app.screen
-        await until(stage, lambda: screen.query_one(OptionList).highlighted is not None)
+        await stage.until(lambda: screen.query_one(OptionList).highlighted is not None)
         assert "You trust this folder." in seen(stage)
         assert "no sandbox: it can do all that you can" in " ".join(seen(stage).split())
         await arm(stage, screen)
         await stage.pilot.press("o", "enter")
-        await until(stage, lambda: len(stage.engines) == 2)
+        await stage.until(lambda: len(stage.engines) == 2)
         assert stage.engines[0].closed
         stage.engine.say(stage.opened())
         await stage.settle()
@@ -340,12 +335,12 @@ async def test_slash_sandbox_left_or_chosen_as_it_is_changes_nothing(play, place
     async with play((100, 30), workplace=now, settings=now.settings) as stage:
         for keys in (("escape",), ("o", "enter")):
             await stage.pilot.press(*"/sandbox", "enter")
-            await until(stage, lambda: isinstance(stage.app.screen, FolderScreen))
+            await stage.until(lambda: isinstance(stage.app.screen, FolderScreen))
             screen = stage.app.screen
-            await until(stage, lambda screen=screen: screen.query_one(OptionList).highlighted is not None)
+            await stage.until(lambda screen=screen: screen.query_one(OptionList).highlighted is not None)
             await arm(stage, screen)
             await stage.pilot.press(*keys)
-            await until(stage, lambda: stage.app.screen is stage.app.chat)
+            await stage.until(lambda: stage.app.screen is stage.app.chat)
         await stage.settle()
         assert len(stage.engines) == 1
 

@@ -1,7 +1,5 @@
 """What was typed before is not lost: the draft that was not sent, and every prompt of other days."""
 
-import asyncio
-
 from msgspec.structs import replace
 
 from oi_tui.app.engine.protocol import DraftKept, PromptsFound
@@ -20,12 +18,6 @@ def area(stage) -> PromptArea:
     return stage.app.chat.query_one(PromptArea)
 
 
-async def until(stage, holds) -> None:
-    async with asyncio.timeout(10):
-        while not holds():
-            await stage.pilot.pause()
-
-
 async def found(stage, query: str = "", prompts=PAST) -> None:
     stage.engine.reply(PromptsFound(query=query, prompts=prompts))
     await stage.settle()
@@ -34,10 +26,10 @@ async def found(stage, query: str = "", prompts=PAST) -> None:
 async def test_ctrl_r_looks_for_what_is_typed_so_far_and_enter_puts_the_prompt_in_place(play):
     async with play(size=(100, 30)) as stage:
         await stage.pilot.press(*"plot", "ctrl+r")
-        await until(stage, lambda: FindPrompts(query="plot") in stage.engine.asked)
+        await stage.until(lambda: FindPrompts(query="plot") in stage.engine.asked)
         await found(stage, "plot", PAST[:1])
         await stage.pilot.press("enter")
-        await until(stage, lambda: area(stage).text == "Plot the monthly mean of score")
+        await stage.until(lambda: area(stage).text == "Plot the monthly mean of score")
         assert area(stage).has_focus
         assert [verb for verb in stage.engine.asked if not isinstance(verb, FindPrompts | KeepDraft)] == []
 
@@ -45,7 +37,7 @@ async def test_ctrl_r_looks_for_what_is_typed_so_far_and_enter_puts_the_prompt_i
 async def test_what_is_typed_there_narrows_it_and_an_answer_that_comes_late_is_not_shown(play):
     async with play(size=(100, 30)) as stage:
         await stage.pilot.press("ctrl+r", *"mean")
-        await until(stage, lambda: FindPrompts(query="mean") in stage.engine.asked)
+        await stage.until(lambda: FindPrompts(query="mean") in stage.engine.asked)
         await found(stage, "mean", PAST[:1])
         await found(stage, "me", PAST)
         screen = stage.app.screen
@@ -56,10 +48,10 @@ async def test_what_is_typed_there_narrows_it_and_an_answer_that_comes_late_is_n
 async def test_arrows_choose_and_code_of_another_day_is_only_a_text_until_its_sign_is_typed(play):
     async with play(size=(100, 30)) as stage:
         await stage.pilot.press("ctrl+r")
-        await until(stage, lambda: stage.engine.asked == [FindPrompts(query="")])
+        await stage.until(lambda: stage.engine.asked == [FindPrompts(query="")])
         await found(stage)
         await stage.pilot.press("ctrl+r", "enter")
-        await until(stage, lambda: "ls -la" in area(stage).text)
+        await stage.until(lambda: "ls -la" in area(stage).text)
         assert area(stage).text == " !ls -la\nsecond line"
 
 
@@ -75,7 +67,7 @@ async def test_escape_leaves_the_prompt_as_it_was(play):
 async def test_a_draft_is_written_down_when_the_typing_pauses_and_once(play):
     async with play(size=(100, 30)) as stage:
         await stage.pilot.press(*"draft")
-        await until(stage, lambda: KeepDraft(text="draft") in stage.engine.asked)
+        await stage.until(lambda: KeepDraft(text="draft") in stage.engine.asked)
         assert stage.engine.asked.count(KeepDraft(text="draft")) == 1
 
 
@@ -94,7 +86,7 @@ async def test_a_draft_of_the_last_time_is_there_again_unless_something_is_typed
 async def test_leaving_writes_the_draft_down(play):
     async with play(size=(100, 30)) as stage:
         await stage.pilot.press(*"unsent", "ctrl+q")
-        await until(stage, lambda: KeepDraft(text="unsent") in stage.engine.asked)
+        await stage.until(lambda: KeepDraft(text="unsent") in stage.engine.asked)
 
 
 async def test_hostile_text_in_a_prompt_is_shown_as_text(play):

@@ -1,6 +1,5 @@
 """The panel of sessions on the chat screen: what a person wants of past sessions, and which verbs that becomes."""
 
-import asyncio
 import time
 from functools import partial
 from pathlib import Path
@@ -55,12 +54,6 @@ PHOTOS = record("s3", "Rename photos", days=60)
 ALL = SessionsFound(sessions=(HERE, SHOPS, PHOTOS))
 
 
-async def until(stage, holds) -> None:
-    async with asyncio.timeout(10):
-        while not holds():
-            await stage.pilot.pause()
-
-
 def panel(stage) -> SessionsPanel:
     return stage.app.chat.query_one(SessionsPanel)
 
@@ -85,9 +78,9 @@ def told(stage, text: str) -> bool:
 
 async def open_panel(stage, found: SessionsFound = ALL) -> None:
     await stage.pilot.press("ctrl+b")
-    await until(stage, lambda: FindSessions(archived=found.archived) in stage.engine.verbs)
+    await stage.until(lambda: FindSessions(archived=found.archived) in stage.engine.verbs)
     stage.engine.reply(found)
-    await until(stage, lambda: panel(stage).rows.entry is not None or not found.sessions)
+    await stage.until(lambda: panel(stage).rows.entry is not None or not found.sessions)
 
 
 async def into_list(stage, title: str) -> None:
@@ -129,7 +122,7 @@ async def test_one_key_opens_the_panel_ready_to_be_typed_into_and_puts_it_away_a
         assert "Monthly mean" in rows(stage)[1]
         await stage.pilot.press("ctrl+b")
         assert not panel(stage).display
-        await until(stage, lambda: stage.app.chat.query_one(PromptArea).has_focus)
+        await stage.until(lambda: stage.app.chat.query_one(PromptArea).has_focus)
 
 
 async def test_escape_leads_back_one_step_at_a_time(play):
@@ -147,9 +140,9 @@ async def test_it_lies_over_a_narrow_screen_and_stands_beside_the_timeline_on_a_
         await converse(stage)
         await open_panel(stage)
         timeline = stage.app.chat.query_one(Timeline)
-        await until(stage, lambda: timeline.region.x == panel(stage).region.right)
+        await stage.until(lambda: timeline.region.x == panel(stage).region.right)
         await stage.pilot.resize_terminal(80, 24)
-        await until(stage, lambda: timeline.size.width == 80)
+        await stage.until(lambda: timeline.size.width == 80)
         assert panel(stage).region.x == 0
 
 
@@ -159,13 +152,13 @@ async def test_from_the_timeline_and_by_its_command_it_opens_as_well(play):
         await stage.pilot.press("tab", "ctrl+b")
         assert panel(stage).has_focus_within
         await stage.pilot.press("escape", *"/sessions", "enter")
-        await until(stage, lambda: panel(stage).has_focus_within)
+        await stage.until(lambda: panel(stage).has_focus_within)
 
 
 async def test_the_first_time_there_is_nothing_and_words_say_so(play):
     async with play() as stage:
         await open_panel(stage, SessionsFound())
-        await until(stage, lambda: "No sessions yet" in words(stage, "empty"))
+        await stage.until(lambda: "No sessions yet" in words(stage, "empty"))
         await stage.pilot.press("enter", "down", "tab", "space")
         assert asked(stage, Open) == [Open(session_id=None)]
 
@@ -189,13 +182,13 @@ async def test_typing_filters_titles_at_once_and_finds_places_in_texts_a_moment_
         assert [row for row in rows(stage) if row][:1] == [next(row for row in rows(stage) if "By shop" in row)]
         assert not any("photos" in row for row in rows(stage))
 
-        await until(stage, lambda: FindSessions(query="shop") in stage.engine.verbs)
+        await stage.until(lambda: FindSessions(query="shop") in stage.engine.verbs)
         snippet = (Piece(text="the "), Piece(text="shop", matched=True), Piece(text=" in Oslo"))
         hit = Hit(session=PHOTOS, kind="answer", snippet=snippet, block_id="b7")
         stage.engine.reply(SessionsFound(query="shop", behind=2))
-        await until(stage, lambda: words(stage, "count").strip() == "1 found so far")
+        await stage.until(lambda: words(stage, "count").strip() == "1 found so far")
         stage.engine.reply(SessionsFound(query="shop", hits=(hit,)))
-        await until(stage, lambda: any("answer the shop in Oslo" in row for row in rows(stage)))
+        await stage.until(lambda: any("answer the shop in Oslo" in row for row in rows(stage)))
         assert words(stage, "count").strip() == "2 found"
         assert any("Rename photos" in row for row in rows(stage))
 
@@ -204,9 +197,9 @@ async def test_the_answer_to_an_older_search_never_replaces_a_newer_one(play):
     async with play() as stage:
         await open_panel(stage)
         await stage.pilot.press(*"sh")
-        await until(stage, lambda: FindSessions(query="sh") in stage.engine.verbs)
+        await stage.until(lambda: FindSessions(query="sh") in stage.engine.verbs)
         await stage.pilot.press(*"op")
-        await until(stage, lambda: FindSessions(query="shop") in stage.engine.verbs)
+        await stage.until(lambda: FindSessions(query="shop") in stage.engine.verbs)
 
         def found(query: str, text: str) -> SessionsFound:
             hit = Hit(session=PHOTOS, kind="code", snippet=(Piece(text=text),), block_id="b")
@@ -225,28 +218,28 @@ async def test_letters_in_a_row_ask_the_engine_once(play):
         field = panel(stage).query_one(Input)
         for end in range(1, 6):  # quicker than any pause
             field.value = "shops"[:end]
-        await until(stage, lambda: any(verb.query for verb in asked(stage, FindSessions)))
+        await stage.until(lambda: any(verb.query for verb in asked(stage, FindSessions)))
         assert [verb.query for verb in asked(stage, FindSessions) if verb.query] == ["shops"]
 
 
 async def test_a_list_that_a_search_overtook_is_asked_for_again(play):
     async with play() as stage:
         await stage.pilot.press("ctrl+b", *"shop")
-        await until(stage, lambda: FindSessions(query="shop") in stage.engine.verbs)
+        await stage.until(lambda: FindSessions(query="shop") in stage.engine.verbs)
         stage.engine.reply(SessionsFound(query="shop"))
-        await until(stage, lambda: asked(stage, FindSessions)[-1] == FindSessions())
+        await stage.until(lambda: asked(stage, FindSessions)[-1] == FindSessions())
         stage.engine.reply(ALL)
-        await until(stage, lambda: any("By shop" in row for row in rows(stage)))
+        await stage.until(lambda: any("By shop" in row for row in rows(stage)))
 
 
 async def test_nothing_found_says_which_words(play):
     async with play() as stage:
         await open_panel(stage)
         await stage.pilot.press(*"zz")
-        await until(stage, lambda: FindSessions(query="zz") in stage.engine.verbs)
+        await stage.until(lambda: FindSessions(query="zz") in stage.engine.verbs)
         assert words(stage, "empty") == "Searching…"
         stage.engine.reply(SessionsFound(query="zz"))
-        await until(stage, lambda: words(stage, "empty") == "Nothing contains “zz”.")
+        await stage.until(lambda: words(stage, "empty") == "Nothing contains “zz”.")
 
 
 async def test_what_was_found_is_opened_at_its_place(play):
@@ -254,14 +247,14 @@ async def test_what_was_found_is_opened_at_its_place(play):
         await open_panel(stage)
         await stage.pilot.press(*"plot")
         hit = Hit(session=PHOTOS, kind="prompt", snippet=(Piece(text="plot", matched=True),), block_id="u2")
-        await until(stage, lambda: FindSessions(query="plot") in stage.engine.verbs)
+        await stage.until(lambda: FindSessions(query="plot") in stage.engine.verbs)
         stage.engine.reply(SessionsFound(query="plot", hits=(hit,)))
-        await until(stage, lambda: any("prompt" in row for row in rows(stage)))
+        await stage.until(lambda: any("prompt" in row for row in rows(stage)))
         await stage.pilot.press("enter")
-        await until(stage, lambda: Open(session_id="s3") in stage.engine.verbs)
+        await stage.until(lambda: Open(session_id="s3") in stage.engine.verbs)
         opens(stage, "s3", "one", "plot", "three")
         timeline = stage.app.chat.query_one(Timeline)
-        await until(stage, lambda: timeline.cursor == 1 and timeline.matches == "1 match")
+        await stage.until(lambda: timeline.cursor == 1 and timeline.matches == "1 match")
 
 
 # -- go on with it
@@ -272,9 +265,9 @@ async def test_enter_opens_a_session_and_the_prompt_waits_for_the_next_words(pla
         await open_panel(stage)
         await into_list(stage, "By shop")
         await stage.pilot.press("enter")
-        await until(stage, lambda: Open(session_id="s2") in stage.engine.verbs)
+        await stage.until(lambda: Open(session_id="s2") in stage.engine.verbs)
         opens(stage, "s2", "by shop please")
-        await until(stage, lambda: stage.app.chat.query_one(PromptArea).has_focus)
+        await stage.until(lambda: stage.app.chat.query_one(PromptArea).has_focus)
         assert not panel(stage).display
         assert "by shop please" in stage.app.export_screenshot(simplify=True).replace("&#160;", " ")
 
@@ -285,9 +278,9 @@ async def test_on_a_wide_screen_the_panel_stays_and_marks_the_session_that_is_op
         assert any("● Monthly mean" in row for row in rows(stage))
         await into_list(stage, "By shop")
         await stage.pilot.press("enter")
-        await until(stage, lambda: Open(session_id="s2") in stage.engine.verbs)
+        await stage.until(lambda: Open(session_id="s2") in stage.engine.verbs)
         opens(stage, "s2", "by shop please")
-        await until(stage, lambda: any("● By shop" in row for row in rows(stage)))
+        await stage.until(lambda: any("● By shop" in row for row in rows(stage)))
         assert panel(stage).record == SHOPS
         assert stage.app.chat.query_one(PromptArea).has_focus
 
@@ -298,21 +291,21 @@ async def test_what_runs_is_broken_off_only_after_a_yes(play):
         await open_panel(stage)
         await into_list(stage, "By shop")
         await stage.pilot.press("enter")
-        await until(stage, lambda: isinstance(stage.app.screen, ConfirmScreen))
+        await stage.until(lambda: isinstance(stage.app.screen, ConfirmScreen))
         await stage.pilot.press("n")
         await stage.settle()
         assert Open(session_id="s2") not in stage.engine.verbs
         await stage.pilot.press("enter")
-        await until(stage, lambda: isinstance(stage.app.screen, ConfirmScreen))
+        await stage.until(lambda: isinstance(stage.app.screen, ConfirmScreen))
         await stage.pilot.press("y")
-        await until(stage, lambda: Open(session_id="s2") in stage.engine.verbs)
+        await stage.until(lambda: Open(session_id="s2") in stage.engine.verbs)
 
 
 async def test_the_session_that_is_open_is_not_opened_again(play):
     async with play() as stage:
         await open_panel(stage)
         await stage.pilot.press("enter")
-        await until(stage, lambda: not panel(stage).display)
+        await stage.until(lambda: not panel(stage).display)
         assert asked(stage, Open) == [Open(session_id=None)]
 
 
@@ -320,20 +313,20 @@ async def test_a_new_session_begins_with_one_key(play):
     async with play() as stage:
         await open_panel(stage)
         await stage.pilot.press("tab", "n")
-        await until(stage, lambda: asked(stage, Open) == [Open(session_id=None)] * 2)
+        await stage.until(lambda: asked(stage, Open) == [Open(session_id=None)] * 2)
         opens(stage, "s9")
-        await until(stage, lambda: stage.app.chat.query_one(PromptArea).has_focus)
+        await stage.until(lambda: stage.app.chat.query_one(PromptArea).has_focus)
 
 
 async def test_a_double_click_opens_and_a_click_on_a_key_is_that_key(play):
     async with play(size=(120, 30)) as stage:
         await open_panel(stage)
         await stage.pilot.click(SessionRows, offset=(6, 5), times=2)
-        await until(stage, lambda: Open(session_id="s2") in stage.engine.verbs)
+        await stage.until(lambda: Open(session_id="s2") in stage.engine.verbs)
         panel(stage).rows.focus()
         await stage.settle()
         await stage.pilot.click("#sessions-keys", offset=(17, 0))  # space look
-        await until(stage, lambda: PreviewSession(session_id="s2") in stage.engine.verbs)
+        await stage.until(lambda: PreviewSession(session_id="s2") in stage.engine.verbs)
 
 
 # -- see what it was before I open it
@@ -345,16 +338,16 @@ async def test_space_looks_at_a_session_without_opening_it_and_the_look_follows_
         await open_panel(stage)
         await into_list(stage, "By shop")
         await stage.pilot.press("space")
-        await until(stage, lambda: PreviewSession(session_id="s2") in stage.engine.verbs)
+        await stage.until(lambda: PreviewSession(session_id="s2") in stage.engine.verbs)
         blocks = (UserBlock(id="u", text="by shop please"), ProseBlock(id="p", text="Here it is.", state="complete"))
         stage.engine.reply(SessionSeen(session=SHOPS, blocks=blocks, count=9))
         preview = stage.app.chat.query_one(Preview)
-        await until(stage, lambda: "Here it is." in stage.app.export_screenshot(simplify=True).replace("&#160;", " "))
+        await stage.until(lambda: "Here it is." in stage.app.export_screenshot(simplify=True).replace("&#160;", " "))
         assert "7 more blocks" in str(preview.query_one("#preview-more").render())
         assert not stage.app.chat.query_one("#pane").display
 
         await stage.pilot.press("down")
-        await until(stage, lambda: PreviewSession(session_id="s3") in stage.engine.verbs)
+        await stage.until(lambda: PreviewSession(session_id="s3") in stage.engine.verbs)
         stage.engine.reply(
             SessionSeen(session=SHOPS, blocks=blocks, count=9)
         )  # late: of what is not looked at any more
@@ -373,7 +366,7 @@ async def test_a_long_look_is_scrolled_from_the_list(play):
         await into_list(stage, "By shop")
         await stage.pilot.press("space")
         text = "\n\n".join(f"paragraph {number}" for number in range(60))
-        await until(stage, lambda: PreviewSession(session_id="s2") in stage.engine.verbs)
+        await stage.until(lambda: PreviewSession(session_id="s2") in stage.engine.verbs)
         stage.engine.reply(
             SessionSeen(session=SHOPS, blocks=(ProseBlock(id="p", text=text, state="complete"),), count=1)
         )
@@ -381,11 +374,11 @@ async def test_a_long_look_is_scrolled_from_the_list(play):
         def seen(words: str) -> bool:
             return words in stage.app.export_screenshot(simplify=True).replace("&#160;", " ")
 
-        await until(stage, lambda: seen("paragraph 0"))
+        await stage.until(lambda: seen("paragraph 0"))
         await stage.pilot.press("ctrl+d", "ctrl+d")
-        await until(stage, lambda: not seen("paragraph 0"))
+        await stage.until(lambda: not seen("paragraph 0"))
         await stage.pilot.press("ctrl+u", "ctrl+u")
-        await until(stage, lambda: seen("paragraph 0"))
+        await stage.until(lambda: seen("paragraph 0"))
 
 
 # -- give it a name, put it away, throw it away and regret it
@@ -396,14 +389,14 @@ async def test_a_session_gets_a_name_and_its_old_one_back(play):
         await open_panel(stage)
         await into_list(stage, "By shop")
         await stage.pilot.press("r")
-        await until(stage, lambda: isinstance(stage.app.screen, LineAskScreen))
+        await stage.until(lambda: isinstance(stage.app.screen, LineAskScreen))
         await stage.pilot.press(*" Oslo", "enter")
-        await until(stage, lambda: EditSession(session_id="s2", title="By shop Oslo") in stage.engine.verbs)
+        await stage.until(lambda: EditSession(session_id="s2", title="By shop Oslo") in stage.engine.verbs)
         stage.engine.reply(SessionEdited(session=record("s2", "By shop Oslo", days=1)))
-        await until(stage, lambda: any("By shop Oslo" in row for row in rows(stage)))
+        await stage.until(lambda: any("By shop Oslo" in row for row in rows(stage)))
         assert "u undo" in words(stage, "note")
         await stage.pilot.press("u")
-        await until(stage, lambda: EditSession(session_id="s2", title="By shop") in stage.engine.verbs)
+        await stage.until(lambda: EditSession(session_id="s2", title="By shop") in stage.engine.verbs)
 
 
 async def test_tags_are_words_and_the_filter_finds_them(play):
@@ -411,12 +404,12 @@ async def test_tags_are_words_and_the_filter_finds_them(play):
         await open_panel(stage)
         await into_list(stage, "By shop")
         await stage.pilot.press("number_sign")
-        await until(stage, lambda: isinstance(stage.app.screen, LineAskScreen))
+        await stage.until(lambda: isinstance(stage.app.screen, LineAskScreen))
         await stage.pilot.press(*" #oslo work", "enter")
-        await until(stage, lambda: EditSession(session_id="s2", tags=("oslo", "work")) in stage.engine.verbs)
+        await stage.until(lambda: EditSession(session_id="s2", tags=("oslo", "work")) in stage.engine.verbs)
         stage.engine.reply(SessionEdited(session=record("s2", "By shop", days=1, tags=("oslo", "work"))))
         await stage.pilot.press("slash", *"#oslo")
-        await until(stage, lambda: any("#oslo" in row for row in rows(stage)))
+        await stage.until(lambda: any("#oslo" in row for row in rows(stage)))
         assert not any("Monthly" in row for row in rows(stage))
 
 
@@ -425,19 +418,19 @@ async def test_what_is_put_away_is_in_the_archive_and_is_taken_back_from_there(p
         await open_panel(stage)
         await into_list(stage, "By shop")
         await stage.pilot.press("a")
-        await until(stage, lambda: EditSession(session_id="s2", archived=True) in stage.engine.verbs)
+        await stage.until(lambda: EditSession(session_id="s2", archived=True) in stage.engine.verbs)
         away = record("s2", "By shop", days=1, archived=True)
         stage.engine.reply(SessionEdited(session=away))
-        await until(stage, lambda: not any("By shop" in row for row in rows(stage)))
+        await stage.until(lambda: not any("By shop" in row for row in rows(stage)))
 
         await stage.pilot.press("A")
-        await until(stage, lambda: FindSessions(archived=True) in stage.engine.verbs)
+        await stage.until(lambda: FindSessions(archived=True) in stage.engine.verbs)
         stage.engine.reply(ALL)  # late: of the others
         stage.engine.reply(SessionsFound(archived=True, sessions=(away,)))
-        await until(stage, lambda: any("By shop" in row for row in rows(stage)))
+        await stage.until(lambda: any("By shop" in row for row in rows(stage)))
         assert not any("Monthly" in row for row in rows(stage))
         await stage.pilot.press("a")
-        await until(stage, lambda: EditSession(session_id="s2", archived=False) in stage.engine.verbs)
+        await stage.until(lambda: EditSession(session_id="s2", archived=False) in stage.engine.verbs)
 
 
 async def test_what_is_thrown_away_comes_back_as_long_as_the_panel_knows_of_it(play):
@@ -445,17 +438,17 @@ async def test_what_is_thrown_away_comes_back_as_long_as_the_panel_knows_of_it(p
         await open_panel(stage)
         await into_list(stage, "By shop")
         await stage.pilot.press("d")
-        await until(stage, lambda: EditSession(session_id="s2", deleted=True) in stage.engine.verbs)
+        await stage.until(lambda: EditSession(session_id="s2", deleted=True) in stage.engine.verbs)
         stage.engine.reply(SessionEdited(session=record("s2", "By shop", days=1, deleted=True)))
-        await until(stage, lambda: "“By shop” was deleted · u undo" in words(stage, "note"))
+        await stage.until(lambda: "“By shop” was deleted · u undo" in words(stage, "note"))
         assert not any("By shop" in row for row in rows(stage))
         assert panel(stage).record == PHOTOS  # the next one, not the first
         await stage.pilot.press("u")
-        await until(stage, lambda: EditSession(session_id="s2", deleted=False) in stage.engine.verbs)
+        await stage.until(lambda: EditSession(session_id="s2", deleted=False) in stage.engine.verbs)
         stage.engine.reply(SessionEdited(session=SHOPS))
-        await until(stage, lambda: any("By shop" in row for row in rows(stage)))
+        await stage.until(lambda: any("By shop" in row for row in rows(stage)))
         await stage.pilot.press("u")
-        await until(stage, lambda: "nothing to undo" in words(stage, "note"))
+        await stage.until(lambda: "nothing to undo" in words(stage, "note"))
 
 
 async def test_what_is_thrown_away_comes_back_before_the_engine_has_answered(play):
@@ -464,13 +457,13 @@ async def test_what_is_thrown_away_comes_back_before_the_engine_has_answered(pla
         await into_list(stage, "By shop")
         await stage.pilot.press("d", "d", "u")
         back = [EditSession(session_id="s2", deleted=deleted) for deleted in (True, False)]
-        await until(stage, lambda: asked(stage, EditSession) == back)
+        await stage.until(lambda: asked(stage, EditSession) == back)
         stage.engine.reply(SessionEdited(session=record("s2", "By shop", days=1, deleted=True)))
         stage.engine.reply(SessionEdited(session=SHOPS))
-        await until(stage, lambda: words(stage, "note") == "Undone")
+        await stage.until(lambda: words(stage, "note") == "Undone")
         assert any("By shop" in row for row in rows(stage))
         await stage.pilot.press("u")
-        await until(stage, lambda: "nothing to undo" in words(stage, "note"))
+        await stage.until(lambda: "nothing to undo" in words(stage, "note"))
 
 
 async def test_two_changes_in_a_row_are_undone_one_after_the_other(play):
@@ -479,18 +472,18 @@ async def test_two_changes_in_a_row_are_undone_one_after_the_other(play):
         await into_list(stage, "By shop")
         for number in (1, 2):
             await stage.pilot.press("r")
-            await until(stage, lambda: isinstance(stage.app.screen, LineAskScreen))
+            await stage.until(lambda: isinstance(stage.app.screen, LineAskScreen))
             await stage.pilot.press(str(number), "enter")
-            await until(stage, partial(lambda count: len(asked(stage, EditSession)) == count, number))
+            await stage.until(partial(lambda count: len(asked(stage, EditSession)) == count, number))
         await stage.pilot.press("a")
-        await until(stage, lambda: len(asked(stage, EditSession)) == 3)
+        await stage.until(lambda: len(asked(stage, EditSession)) == 3)
         for title, archived in (("By shop1", False), ("By shop2", False), ("By shop2", True)):
             stage.engine.reply(SessionEdited(session=record("s2", title, days=1, archived=archived)))
-        await until(stage, lambda: "put away" in words(stage, "note"))
+        await stage.until(lambda: "put away" in words(stage, "note"))
         await stage.pilot.press("u", "u", "u")
         undone = [{"archived": False}, {"title": "By shop1"}, {"title": "By shop"}]
         expected = [EditSession(session_id="s2", **values) for values in undone]
-        await until(stage, lambda: asked(stage, EditSession)[3:] == expected)
+        await stage.until(lambda: asked(stage, EditSession)[3:] == expected)
 
 
 async def test_the_open_session_cannot_be_thrown_away(play):
@@ -498,7 +491,7 @@ async def test_the_open_session_cannot_be_thrown_away(play):
         await open_panel(stage)
         await into_list(stage, "Monthly mean")
         await stage.pilot.press("d")
-        await until(stage, lambda: "This session is open" in words(stage, "note"))
+        await stage.until(lambda: "This session is open" in words(stage, "note"))
         assert asked(stage, EditSession) == []
 
 
@@ -507,20 +500,20 @@ async def test_a_change_that_failed_says_so_and_the_list_stays_true(play):
         await open_panel(stage)
         await into_list(stage, "By shop")
         await stage.pilot.press("d")
-        await until(stage, lambda: asked(stage, EditSession))
+        await stage.until(lambda: asked(stage, EditSession))
         stage.engine.reply(Failed(title="The sessions cannot be written.", hint="The disk is full."))
-        await until(stage, lambda: "The disk is full." in words(stage, "note"))
+        await stage.until(lambda: "The disk is full." in words(stage, "note"))
         assert any("By shop" in row for row in rows(stage))
         await stage.pilot.press("u")
-        await until(stage, lambda: "nothing to undo" in words(stage, "note"))
+        await stage.until(lambda: "nothing to undo" in words(stage, "note"))
 
 
 async def test_a_list_that_cannot_be_read_says_so(play):
     async with play() as stage:
         await stage.pilot.press("ctrl+b")
-        await until(stage, lambda: words(stage, "empty") == "Reading…")
+        await stage.until(lambda: words(stage, "empty") == "Reading…")
         stage.engine.reply(Failed(title="The sessions cannot be read.", hint="The disk is gone."))
-        await until(stage, lambda: words(stage, "note") == "✗ The sessions cannot be read. The disk is gone.")
+        await stage.until(lambda: words(stage, "note") == "✗ The sessions cannot be read. The disk is gone.")
         assert words(stage, "empty") != "Reading…"
         assert panel(stage).query_one(Input).has_focus
 
@@ -530,7 +523,7 @@ async def test_a_title_that_the_model_gave_appears_by_itself(play):
         await open_panel(stage)
         stage.engine.reply(SessionEdited(session=record("s1", "Mean of the scores")))
         stage.engine.reply(SessionEdited(session=record("s8", "Begun elsewhere")))
-        await until(stage, lambda: any("Mean of the scores" in row for row in rows(stage)))
+        await stage.until(lambda: any("Mean of the scores" in row for row in rows(stage)))
         assert any("Begun elsewhere" in row for row in rows(stage))
         assert words(stage, "note") == ""
 
@@ -544,16 +537,16 @@ async def test_a_session_is_exported_to_a_file_that_does_not_exist_yet(play):
         await open_panel(stage)
         await into_list(stage, "By shop")
         await stage.pilot.press("e")
-        await until(stage, lambda: isinstance(stage.app.screen, ChooseScreen))
+        await stage.until(lambda: isinstance(stage.app.screen, ChooseScreen))
         await stage.pilot.press("1")
-        await until(stage, lambda: isinstance(stage.app.screen, SaveAsScreen))
+        await stage.until(lambda: isinstance(stage.app.screen, SaveAsScreen))
         await stage.pilot.press("enter")
-        await until(stage, lambda: "of this name already" in str(stage.app.screen.query_one("#save-text").render()))
+        await stage.until(lambda: "of this name already" in str(stage.app.screen.query_one("#save-text").render()))
         await stage.pilot.press(*"-2", "enter")
         wanted = ExportSession(session_id="s2", format="ipynb", path=str(stage.cwd / "by-shop-2.ipynb"))
-        await until(stage, lambda: wanted in stage.engine.verbs)
+        await stage.until(lambda: wanted in stage.engine.verbs)
         stage.engine.reply(SessionExported(session_id="s2", path=wanted.path))
-        await until(stage, lambda: told(stage, "by-shop-2.ipynb"))
+        await stage.until(lambda: told(stage, "by-shop-2.ipynb"))
         assert (stage.cwd / "by-shop.ipynb").read_text() == "mine"
 
 
@@ -581,7 +574,7 @@ async def test_forks_stand_under_the_session_that_they_come_from(play):
         listed = [row for row in rows(stage) if any(fork.title in row for fork in forks)]
         assert [row.split(" ")[0] for row in listed] == ["└", "└"]
         await stage.pilot.press("down", "enter")
-        await until(stage, lambda: Open(session_id="s4") in stage.engine.verbs)
+        await stage.until(lambda: Open(session_id="s4") in stage.engine.verbs)
 
 
 async def test_the_open_session_is_forked_after_its_last_block(play):
@@ -589,9 +582,9 @@ async def test_the_open_session_is_forked_after_its_last_block(play):
         await converse(stage)
         await open_panel(stage)
         await stage.pilot.press("tab", "f")
-        await until(stage, lambda: Fork(block_id="p2") in stage.engine.verbs)
+        await stage.until(lambda: Fork(block_id="p2") in stage.engine.verbs)
         opens(stage, "s9", "load the data", "plot it")
-        await until(stage, lambda: stage.app.chat.query_one(PromptArea).has_focus)
+        await stage.until(lambda: stage.app.chat.query_one(PromptArea).has_focus)
 
 
 async def test_another_session_is_opened_and_then_forked(play):
@@ -599,10 +592,10 @@ async def test_another_session_is_opened_and_then_forked(play):
         await open_panel(stage)
         await into_list(stage, "By shop")
         await stage.pilot.press("f")
-        await until(stage, lambda: Open(session_id="s2") in stage.engine.verbs)
+        await stage.until(lambda: Open(session_id="s2") in stage.engine.verbs)
         assert asked(stage, Fork) == []
         opens(stage, "s2", "by shop please")
-        await until(stage, lambda: Fork(block_id="u1") in stage.engine.verbs)
+        await stage.until(lambda: Fork(block_id="u1") in stage.engine.verbs)
 
 
 async def test_a_session_that_cannot_be_opened_is_not_forked_later(play):
@@ -610,7 +603,7 @@ async def test_a_session_that_cannot_be_opened_is_not_forked_later(play):
         await open_panel(stage)
         await into_list(stage, "By shop")
         await stage.pilot.press("f")
-        await until(stage, lambda: Open(session_id="s2") in stage.engine.verbs)
+        await stage.until(lambda: Open(session_id="s2") in stage.engine.verbs)
         stage.engine.reply(Failed(title="This session cannot be read."))
         await stage.settle()
         opens(stage, "s3", "other")
@@ -623,20 +616,20 @@ async def test_what_follows_an_opening_waits_for_it_and_not_for_older_ones_in_it
         await converse(stage)
         await on_block(stage, 0)
         await stage.pilot.press("E")
-        await until(stage, lambda: asked(stage, Fork))
+        await stage.until(lambda: asked(stage, Fork))
         stage.engine.reply(Batch(events=(stage.opened(session_id="older"),), replay=True))
         await stage.settle()
         assert stage.app.chat.query_one(PromptArea).text == ""
         opens(stage, "s9")
-        await until(stage, lambda: stage.app.chat.query_one(PromptArea).text == "load the data")
+        await stage.until(lambda: stage.app.chat.query_one(PromptArea).text == "load the data")
 
 
 async def on_block(stage, index: int) -> None:
     timeline = stage.app.chat.query_one(Timeline)
     timeline.focus()
-    await until(stage, lambda: timeline.cursor is not None)
+    await stage.until(lambda: timeline.cursor is not None)
     await stage.pilot.press("home", *["down"] * index)
-    await until(stage, lambda: timeline.cursor == index)
+    await stage.until(lambda: timeline.cursor == index)
 
 
 async def test_fork_here_begins_a_branch_after_the_focused_block(play):
@@ -644,9 +637,9 @@ async def test_fork_here_begins_a_branch_after_the_focused_block(play):
         await converse(stage)
         await on_block(stage, 1)
         await stage.pilot.press("F")
-        await until(stage, lambda: Fork(block_id="p1") in stage.engine.verbs)
+        await stage.until(lambda: Fork(block_id="p1") in stage.engine.verbs)
         opens(stage, "s9", "load the data")
-        await until(stage, lambda: stage.app.chat.query_one(PromptArea).has_focus)
+        await stage.until(lambda: stage.app.chat.query_one(PromptArea).has_focus)
 
 
 async def test_an_earlier_prompt_is_written_anew_on_a_branch_before_it(play):
@@ -654,11 +647,11 @@ async def test_an_earlier_prompt_is_written_anew_on_a_branch_before_it(play):
         await converse(stage)
         await on_block(stage, 3)  # the answer to the second prompt
         await stage.pilot.press("E")
-        await until(stage, lambda: Fork(block_id="u2", place="before") in stage.engine.verbs)
+        await stage.until(lambda: Fork(block_id="u2", place="before") in stage.engine.verbs)
         area = stage.app.chat.query_one(PromptArea)
         assert area.text == ""  # not before the branch is open
         opens(stage, "s9", "load the data")
-        await until(stage, lambda: area.text == "plot it")
+        await stage.until(lambda: area.text == "plot it")
         assert asked(stage, Submit) == []
 
 
@@ -667,11 +660,11 @@ async def test_an_answer_is_asked_for_again_with_the_same_words_and_files(play):
         await converse(stage)
         await on_block(stage, 1)
         await stage.pilot.press("R")
-        await until(stage, lambda: isinstance(stage.app.screen, ChooseScreen))
+        await stage.until(lambda: isinstance(stage.app.screen, ChooseScreen))
         await stage.pilot.press("1")
-        await until(stage, lambda: Fork(block_id="u1", place="before") in stage.engine.verbs)
+        await stage.until(lambda: Fork(block_id="u1", place="before") in stage.engine.verbs)
         opens(stage, "s9")
-        await until(stage, lambda: asked(stage, Submit) == [Submit(text="load the data", files=("data.csv",))])
+        await stage.until(lambda: asked(stage, Submit) == [Submit(text="load the data", files=("data.csv",))])
 
 
 async def test_another_model_is_chosen_before_the_prompt_is_sent_again(play):
@@ -679,11 +672,11 @@ async def test_another_model_is_chosen_before_the_prompt_is_sent_again(play):
         await converse(stage)
         await on_block(stage, 2)
         await stage.pilot.press("R")
-        await until(stage, lambda: isinstance(stage.app.screen, ChooseScreen))
+        await stage.until(lambda: isinstance(stage.app.screen, ChooseScreen))
         await stage.pilot.press("2")
-        await until(stage, lambda: Fork(block_id="u2", place="before") in stage.engine.verbs)
+        await stage.until(lambda: Fork(block_id="u2", place="before") in stage.engine.verbs)
         opens(stage, "s9", "load the data")
-        await until(stage, lambda: asked(stage, FindModels) == [FindModels()])
+        await stage.until(lambda: asked(stage, FindModels) == [FindModels()])
         assert stage.app.chat.query_one(PromptArea).text == "plot it"
         assert asked(stage, Submit) == []
 
@@ -693,13 +686,13 @@ async def test_a_branch_is_not_begun_by_a_no(play):
         await converse(stage)
         await on_block(stage, 1)
         await stage.pilot.press("R")
-        await until(stage, lambda: isinstance(stage.app.screen, ChooseScreen))
+        await stage.until(lambda: isinstance(stage.app.screen, ChooseScreen))
         await stage.pilot.press("escape")
         await stage.settle()
         stage.engine.say(TurnStarted(block_id="u3", text="go"))
         await stage.settle()
         await stage.pilot.press("F")
-        await until(stage, lambda: isinstance(stage.app.screen, ConfirmScreen))
+        await stage.until(lambda: isinstance(stage.app.screen, ConfirmScreen))
         await stage.pilot.press("n")
         await stage.settle()
         assert asked(stage, Fork) == []
@@ -708,12 +701,12 @@ async def test_a_branch_is_not_begun_by_a_no(play):
 async def test_a_notice_of_the_screen_is_no_place_for_the_engine(play):
     async with play() as stage:
         stage.engine.reply(Failed(title="Something failed."))
-        await until(stage, lambda: len(stage.app.chat.bridge.transcript.blocks) == 1)
+        await stage.until(lambda: len(stage.app.chat.bridge.transcript.blocks) == 1)
         await on_block(stage, 0)
         await stage.pilot.press("F")
-        await until(stage, lambda: told(stage, "nothing to fork"))
+        await stage.until(lambda: told(stage, "nothing to fork"))
         await stage.pilot.press("E")
-        await until(stage, lambda: told(stage, "no prompt before"))
+        await stage.until(lambda: told(stage, "no prompt before"))
         stage.engine.say(NoticeAdded(block_id="n1", level="info", title="ours"))
         await stage.settle()
         assert asked(stage, Fork) == []
@@ -726,12 +719,12 @@ async def test_a_question_about_code_takes_the_keys_from_the_panel(play):
     async with play(size=(120, 30)) as stage:
         await open_panel(stage)
         await stage.propose("x = 1")
-        await until(stage, lambda: stage.app.chat.query_one("ApprovalPanel").has_focus_within)
+        await stage.until(lambda: stage.app.chat.query_one("ApprovalPanel").has_focus_within)
         await stage.arm()
         await stage.pilot.press("ctrl+b")
-        await until(stage, lambda: panel(stage).has_focus_within)
+        await stage.until(lambda: panel(stage).has_focus_within)
         await stage.pilot.press("ctrl+b")
-        await until(stage, lambda: stage.app.chat.query_one("ApprovalPanel").has_focus_within)
+        await stage.until(lambda: stage.app.chat.query_one("ApprovalPanel").has_focus_within)
 
 
 async def test_the_keys_that_work_stand_in_one_line_of_at_most_eight(play):
@@ -740,14 +733,14 @@ async def test_the_keys_that_work_stand_in_one_line_of_at_most_eight(play):
         row = panel(stage).query_one(KeyRow)
         assert [label.key for label in row.labels] == ["enter", "↓", "esc"]
         await stage.pilot.press("down")
-        await until(stage, lambda: len(row.labels) == 8)
+        await stage.until(lambda: len(row.labels) == 8)
 
 
 async def test_when_the_engine_is_lost_the_panel_bears_it(play):
     async with play() as stage:
         await open_panel(stage)
         stage.engine.die()
-        await until(stage, lambda: stage.app.chat.bridge.stopped)
+        await stage.until(lambda: stage.app.chat.bridge.stopped)
         await into_list(stage, "By shop")
         await stage.pilot.press("enter", "d", "space")
         await stage.settle()
@@ -800,24 +793,24 @@ async def test_a_conversation_is_asked_again_on_a_branch_and_its_old_answer_is_f
                 found = blocks()
                 return not stage.app.chat.bridge.busy and bool(found) and getattr(found[-1], "text", "") == text
 
-            await until(stage, lambda: stage.app.chat.bridge.transcript.model)
+            await stage.until(lambda: stage.app.chat.bridge.transcript.model)
             await stage.pilot.press(*"tell", "enter")
-            await until(stage, lambda: answered("The harbour sleeps."))
+            await stage.until(lambda: answered("The harbour sleeps."))
             first = stage.app.chat.bridge.transcript.session_id
 
             await on_block(stage, 1)
             await stage.pilot.press("R")
-            await until(stage, lambda: isinstance(stage.app.screen, ChooseScreen))
+            await stage.until(lambda: isinstance(stage.app.screen, ChooseScreen))
             await stage.pilot.press("1")
-            await until(stage, lambda: answered("The lighthouse turns."))
+            await stage.until(lambda: answered("The lighthouse turns."))
             assert stage.app.chat.bridge.transcript.session_id != first
             assert [block.text for block in blocks()] == ["tell", "The lighthouse turns."]
 
             await stage.pilot.press("ctrl+b")
-            await until(stage, lambda: any(row.startswith("└ ●") for row in rows(stage)))
+            await stage.until(lambda: any(row.startswith("└ ●") for row in rows(stage)))
             await stage.pilot.press(*"harbour")
-            await until(stage, lambda: any("answer The harbour sleeps." in row for row in rows(stage)))
+            await stage.until(lambda: any("answer The harbour sleeps." in row for row in rows(stage)))
             await stage.pilot.press("enter")
-            await until(stage, lambda: stage.app.chat.bridge.transcript.session_id == first)
+            await stage.until(lambda: stage.app.chat.bridge.transcript.session_id == first)
             assert [block.text for block in blocks()] == ["tell", "The harbour sleeps."]
-            await until(stage, lambda: stage.app.chat.query_one(Timeline).cursor == 1)
+            await stage.until(lambda: stage.app.chat.query_one(Timeline).cursor == 1)

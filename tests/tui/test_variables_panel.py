@@ -1,7 +1,5 @@
 """The variables on the chat screen: one key opens, enters and closes them, and the kernel is asked only meanwhile."""
 
-import asyncio
-
 from oi_tui.app.engine.protocol import VariableSeen, VariablesFound
 from oi_tui.app.engine.variables import Variable
 from oi_tui.app.engine.verbs import Inspect, Peek
@@ -16,12 +14,6 @@ FOUND = VariablesFound(
 )
 
 
-async def until(stage, holds) -> None:
-    async with asyncio.timeout(10):
-        while not holds():
-            await stage.pilot.pause()
-
-
 def on_screen(stage) -> str:
     return stage.app.export_screenshot(simplify=True).replace("&#160;", " ")
 
@@ -34,9 +26,9 @@ async def test_the_key_opens_enters_and_closes_the_panel_and_the_engine_is_told(
         assert stage.app.chat.query_one(PromptArea).has_focus
 
         stage.engine.reply(FOUND)
-        await until(stage, lambda: "DataFrame" in on_screen(stage))
+        await stage.until(lambda: "DataFrame" in on_screen(stage))
         await stage.pilot.press("f2")
-        await until(stage, lambda: panel.has_focus_within)
+        await stage.until(lambda: panel.has_focus_within)
         await stage.pilot.press("f2")
         assert await stage.engine.heard(2) == [Inspect(on=True), Inspect(on=False)]
         assert not panel.display
@@ -46,15 +38,15 @@ async def test_a_longer_look_is_asked_for_and_shown_and_escape_leads_back(play):
     async with play(size=(120, 30)) as stage:
         await stage.pilot.press("f2", "f2")
         stage.engine.reply(FOUND)
-        await until(stage, lambda: "DataFrame" in on_screen(stage))
+        await stage.until(lambda: "DataFrame" in on_screen(stage))
         await stage.pilot.press("enter")
         assert (await stage.engine.heard(2))[-1] == Peek(name="df")
         stage.engine.reply(VariableSeen(language="python", name="df", text="the first rows"))
-        await until(stage, lambda: "the first rows" in on_screen(stage))
+        await stage.until(lambda: "the first rows" in on_screen(stage))
 
         await stage.pilot.press("escape", "escape")
         assert (await stage.engine.heard(3))[-1] == Inspect(on=False)
-        await until(stage, lambda: stage.app.chat.query_one(PromptArea).has_focus)
+        await stage.until(lambda: stage.app.chat.query_one(PromptArea).has_focus)
 
 
 async def test_beside_the_timeline_where_there_is_room_and_over_it_where_there_is_not(play):
@@ -63,10 +55,10 @@ async def test_beside_the_timeline_where_there_is_room_and_over_it_where_there_i
         await stage.arm()
         timeline = stage.app.chat.query_one(Timeline)
         await stage.pilot.press("f2")
-        await until(stage, lambda: timeline.size.width < 90)
+        await stage.until(lambda: timeline.size.width < 90)
 
         await stage.pilot.resize_terminal(80, 24)
-        await until(stage, lambda: timeline.size.width == 80)
+        await stage.until(lambda: timeline.size.width == 80)
         assert stage.app.chat.query_one(VariablesPanel).region.right == 80
 
 
@@ -75,9 +67,9 @@ async def test_the_next_engine_is_told_that_somebody_looks(play):
         await stage.pilot.press("f2")
         await stage.engine.heard(1)
         stage.engine.die()
-        await until(stage, lambda: stage.app.chat.bridge.stopped)
+        await stage.until(lambda: stage.app.chat.bridge.stopped)
         await stage.pilot.press("f5")
-        await until(stage, lambda: len(stage.engines) == 2)
+        await stage.until(lambda: len(stage.engines) == 2)
         assert await stage.engine.heard(1) == [Inspect(on=True)]
 
 
@@ -86,23 +78,23 @@ async def test_a_question_about_code_gets_the_keys_when_the_panel_is_left(play):
         await stage.pilot.press("f2")
         await stage.propose("x = 1")
         await stage.pilot.click("#inspector-filter")
-        await until(stage, lambda: stage.app.chat.query_one(VariablesPanel).has_focus_within)
+        await stage.until(lambda: stage.app.chat.query_one(VariablesPanel).has_focus_within)
         await stage.pilot.press("escape")
-        await until(stage, lambda: stage.app.chat.query_one("ApprovalPanel").has_focus_within)
+        await stage.until(lambda: stage.app.chat.query_one("ApprovalPanel").has_focus_within)
 
 
 async def test_tab_leads_into_the_longer_look_and_closing_leads_back_to_the_prompt(play):
     async with play(size=(120, 30)) as stage:
         await stage.pilot.press("f2", "f2")
         stage.engine.reply(FOUND)
-        await until(stage, lambda: "DataFrame" in on_screen(stage))
+        await stage.until(lambda: "DataFrame" in on_screen(stage))
         await stage.pilot.press("enter")
         stage.engine.reply(VariableSeen(language="python", name="df", text="the first rows"))
-        await until(stage, lambda: "the first rows" in on_screen(stage))
+        await stage.until(lambda: "the first rows" in on_screen(stage))
 
         await stage.pilot.press("tab")
         assert stage.app.focused.id == "inspector-peek"
         await stage.pilot.press("tab")
         assert stage.app.focused.id == "inspector-filter"
         await stage.pilot.press("f2")
-        await until(stage, lambda: stage.app.chat.query_one(PromptArea).has_focus)
+        await stage.until(lambda: stage.app.chat.query_one(PromptArea).has_focus)

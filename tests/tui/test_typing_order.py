@@ -1,0 +1,104 @@
+"""Keys that arrive in one piece (a slow line, a script) do what they do one after the other."""
+
+import pytest
+from textual.events import Key, Paste
+from textual.widgets import Input, Static
+
+from oi_tui.app.engine.events import ProseFinished, ProseGrew, ProseStarted, TurnEnded, TurnStarted
+from oi_tui.app.engine.protocol import SessionsFound
+from oi_tui.app.engine.sessions import SessionRecord
+from oi_tui.app.engine.verbs import EditSession, Submit
+from oi_tui.app.screens.help import HelpScreen
+from oi_tui.widgets.composer import PromptArea
+from oi_tui.widgets.timeline.view import Timeline
+
+FOUND = SessionsFound(sessions=(SessionRecord(id="s1", created=1.0, active=1.0, cwd="/work", title="tell"),))
+
+
+def type_at_once(stage, *keys: str) -> None:
+    for key in keys:
+        stage.app.post_message(Key(key, key if len(key) == 1 else None))
+
+
+def prompt(stage) -> PromptArea:
+    return stage.app.chat.query_one(PromptArea)
+
+
+async def in_timeline(stage) -> None:
+    """There is an answer, and the keys are in it."""
+    stage.engine.say(
+        TurnStarted(block_id="u", text="tell"),
+        ProseStarted(block_id="p"),
+        ProseGrew(block_id="p", text="words of an answer"),
+        ProseFinished(block_id="p"),
+        TurnEnded(reason="done"),
+    )
+    await stage.settle()
+    stage.app.chat.query_one(Timeline).focus()
+    await stage.settle()
+
+
+@pytest.mark.parametrize(
+    ("keys", "text"),
+    [
+        ((*"abc", "backspace", "X"), "abX"),
+        ((*"abc", "home", "X"), "Xabc"),
+        ((*"hello", "ctrl+u", *"bye"), "bye"),
+        ((*"one", "ctrl+j", *"two"), "one\ntwo"),
+        ((*"ab", "left", "left", "Y", "end", "Z"), "YabZ"),
+    ],
+)
+async def test_in_the_prompt(play, keys, text):
+    async with play() as stage:
+        type_at_once(stage, *keys)
+        await stage.until(lambda: prompt(stage).text == text)
+
+
+async def test_a_search_in_the_timeline_is_begun_typed_and_corrected(play):
+    async with play() as stage:
+        await in_timeline(stage)
+        type_at_once(stage, "slash", *"answex", "backspace", "r")
+        await stage.until(lambda: any(field.value == "answer" for field in stage.app.screen.query(Input)))
+        assert not prompt(stage).text
+
+
+async def test_a_session_is_renamed(play):
+    async with play() as stage:
+        type_at_once(stage, "ctrl+b")
+        await stage.settle()
+        stage.engine.reply(FOUND)
+        await stage.settle()
+        type_at_once(stage, "tab", "r", "ctrl+u", *"Newx", "left", "delete", "enter")
+        await stage.until(lambda: EditSession(session_id="s1", title="New") in stage.engine.verbs)
+
+
+async def test_a_paste_waits_for_the_key_before_it(play):
+    async with play() as stage:
+        type_at_once(stage, *"ab", "home")
+        stage.app.post_message(Paste("X"))
+        type_at_once(stage, "enter")
+        await stage.until(lambda: Submit(text="Xab") in stage.engine.verbs)
+
+
+async def test_keys_behind_one_that_opens_a_screen_are_for_that_screen(play):
+    async with play() as stage:
+        type_at_once(stage, "f1", "escape", *"after")
+        await stage.until(lambda: prompt(stage).text == "after")
+        assert not isinstance(stage.app.screen, HelpScreen)
+
+
+async def test_what_is_taken_away_while_it_has_a_key_does_not_keep_the_next_ones(play):
+    async with play() as stage:
+        gone = Static()
+        gone.can_focus = True
+        await stage.app.chat.query_one("#upper").mount(gone)
+        stage.app.screen.set_focus(gone)
+        await stage.app.on_event(Key("down", None))
+        type_at_once(stage, *"xy")
+        gone.remove()
+        await stage.pilot.pause()
+        await stage.until(lambda: not stage.app._waiting)
+        prompt(stage).focus()
+        await stage.settle()
+        type_at_once(stage, *"yz")
+        await stage.until(lambda: prompt(stage).text.endswith("yz"))
