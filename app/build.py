@@ -31,9 +31,14 @@ def open_store() -> Store:
 
 
 def make_engine(
-    setup: Configure, send: Send, environ: Mapping[str, str] = os.environ, *, tape: Tape | None = None
+    setup: Configure,
+    send: Send,
+    environ: Mapping[str, str] = os.environ,
+    *,
+    tape: Tape | None = None,
+    sessions: Path | None = None,
 ) -> Engine:
-    """One engine for one front end; a tape gets what models and kernels say."""
+    """One engine for one front end; a tape gets what models and kernels say. Its sessions may be in another file."""
     settings = setup.settings
     policy = load_policy(
         settings,
@@ -42,7 +47,7 @@ def make_engine(
         trusted=setup.trusted,
         own=[paths.data_dir() / FOLDERS, paths.audit_dir()],  # who is trusted, what was done: not unasked either
     )
-    store = open_store()
+    store = open_store() if sessions is None else Store(sessions)
     models = Models(settings.model, environ=environ, weights=Weights())
     profile = chosen_profile(settings.sandbox, Path(setup.cwd), hidden=paths.own_dirs())
     kernels = Kernels(

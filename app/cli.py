@@ -5,6 +5,7 @@ for the engine's libraries nor load them.
 """
 
 import asyncio
+import difflib
 import gc
 import io
 import os
@@ -66,8 +67,18 @@ class Program(click.Group):
             elif word.startswith("-") and word != "-":
                 skip = word in valued
             else:
+                if word not in self.commands:
+                    self._mistyped(word, args[index + 1 :])
                 return index if word in self.commands else None
         return None
+
+    def _mistyped(self, word: str, others: list[str]) -> None:
+        """A command with a slip in it is not sent to a model; a prompt of one such word goes behind `--`."""
+        for name in difflib.get_close_matches(word, self.commands, n=1, cutoff=0.8):
+            command = self.commands[name]
+            below = command.commands if isinstance(command, click.Group) else {}
+            if not others or others[0] in below:
+                raise click.UsageError(f"There is no command {word!r}: {name}? To ask a model that: oi-tui -- {word} …")
 
 
 @click.group(cls=Program, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})

@@ -5,19 +5,23 @@ The recording becomes a session like any other for that long: rules, sandbox and
 
 import time
 from collections.abc import Callable
-from contextlib import aclosing
+from contextlib import aclosing, closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 
-from oi_tui.app.build import make_engine, open_store
+from oi_tui.app.build import make_engine
 from oi_tui.app.client import LocalClient
 from oi_tui.app.engine.blocks import CodeBlock
 from oi_tui.app.engine.events import AnyEvent, ExecutionStarted, NoticeAdded, RerunFinished, SessionOpened
 from oi_tui.app.engine.folding import fold
 from oi_tui.app.engine.ids import new_id
+from oi_tui.app.engine.paths import data_dir, private_dir
 from oi_tui.app.engine.protocol import Batch, Configure, Failed
 from oi_tui.app.engine.recording.form import Recording
 from oi_tui.app.engine.recording.replaying import events_of
+from oi_tui.app.engine.store import Store
 from oi_tui.app.engine.text import safe_text
 from oi_tui.app.engine.verbs import Open, Rebuild
 
@@ -40,20 +44,20 @@ class Verification:
         """What ran."""
 
     async def run(self, say: Say) -> int:
-        """Run it all; 0 if everything is as it was, else 1. The session that it takes is removed again."""
+        """Run it all; 0 if everything is as it was, else 1. The session that it takes is none of the person's."""
         session_id = new_id()
-        store = open_store()
-        store.create(session_id, time.time(), self._setup.cwd)
-        store.append(session_id, self._events)
-        client = LocalClient(lambda send: make_engine(self._setup, send))
-        try:
-            await client.send(Open(session_id=session_id))
-            await client.send(Rebuild(block_ids=tuple(block.id for block in self.blocks)))
-            return await self._follow(client, say)
-        finally:
-            await client.close()
-            store.remove(session_id)
-            store.close()
+        with TemporaryDirectory(prefix="verify-", dir=private_dir(data_dir())) as folder:
+            sessions = Path(folder, "sessions.db")
+            with closing(Store(sessions)) as store:
+                store.create(session_id, time.time(), self._setup.cwd)
+                store.append(session_id, self._events)
+            client = LocalClient(lambda send: make_engine(self._setup, send, sessions=sessions))
+            try:
+                await client.send(Open(session_id=session_id))
+                await client.send(Rebuild(block_ids=tuple(block.id for block in self.blocks)))
+                return await self._follow(client, say)
+            finally:
+                await client.close()
 
     async def _follow(self, client: LocalClient, say: Say) -> int:
         outcomes: list[str] = []
