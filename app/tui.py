@@ -8,6 +8,7 @@ import threading
 import time
 import traceback
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime
 from importlib import import_module
 from typing import ClassVar
@@ -38,6 +39,9 @@ from oi_tui.app.typing_order import TypingOrder
 from oi_tui.app.workplace import Choice, Workplace
 from oi_tui.themes.loader import ThemeError, choose_palette, load_palette, textual_theme, theme_names
 from oi_tui.widgets.arming import Clock
+
+COMPLETE = 3.0
+"""Seconds that leaving waits for the screen to be put together, where it still is."""
 
 LAST_RESORT = 12.0
 """Seconds that leaving may take after a signal; the engine has 8 of them to save and end."""
@@ -245,6 +249,9 @@ class OiTui(TypingOrder):
             await self._leave()
 
     async def _leave(self, code: int = 0) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(COMPLETE):  # widgets that are being mounted cannot be left alone
+                await self.chat.complete.wait()
         self.chat.query_one(Bottom).keep_draft()
         await self.chat.bridge.close()
         self.exit(return_code=code)

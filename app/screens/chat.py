@@ -75,6 +75,8 @@ class ChatScreen(Screen[None]):
         self._queued = 0
         self._setup: SetupScreen | None = None
         self._parts: Parts | None = None
+        self.complete = asyncio.Event()
+        """Set when everything is there that the first frame did without."""
         self._graphics = Graphics("none" if settings.screen.images == "off" else "half")
 
     def compose(self) -> ComposeResult:
@@ -92,8 +94,7 @@ class ChatScreen(Screen[None]):
 
     async def _complete(self) -> None:
         """What the first frame does without, while the engine that has something to show starts."""
-        complete = asyncio.Event()
-        self.run_worker(self.bridge.run(complete), name="engine", exclusive=True)
+        self.run_worker(self.bridge.run(self.complete), name="engine", exclusive=True)
         # With it come the timeline and the panels; meanwhile, keys are not kept waiting.
         await asyncio.to_thread(import_module, "oi_tui.app.screens.parts")
         from oi_tui.app.screens.parts import Parts
@@ -113,7 +114,7 @@ class ChatScreen(Screen[None]):
         self._parts = parts
         self.set_graphics(self._graphics)  # the terminal may have answered meanwhile
         parts.set_palette(self.palette)
-        complete.set()
+        self.complete.set()
 
     @property
     def parts(self) -> "Parts":

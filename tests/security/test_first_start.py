@@ -94,3 +94,14 @@ def test_who_quits_at_the_question_leaves_a_usable_terminal_and_no_decision(
     assert shown.wait_exit() == 0
     assert shown.faults == []
     assert not (Path(clean_env["XDG_DATA_HOME"]) / "oi-tui" / "folders.toml").exists()
+
+
+@pytest.mark.pty
+def test_who_quits_while_the_screen_is_still_being_put_together_leaves_a_usable_terminal(
+    start: Callable[..., Terminal],
+) -> None:
+    shown = start(OI_TUI_SANDBOX="danger-full-access")
+    shown.wait_for("Ask, or !shell")
+    shown.send("\x11")
+    assert shown.wait_exit() == 0
+    assert shown.faults == []
