@@ -45,6 +45,7 @@ def make_engine(
         folder=paths.config_dir(),
         cwd=Path(setup.cwd),
         trusted=setup.trusted,
+        seen=setup.rules,
         own=[paths.data_dir() / FOLDERS, paths.audit_dir()],  # who is trusted, what was done: not unasked either
     )
     store = open_store() if sessions is None else Store(sessions)

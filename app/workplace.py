@@ -3,6 +3,8 @@
 not decided     a sandbox as the settings say; the folder's rules can forbid, and nothing of it allows
 only looked at  a read-only sandbox without network, and code is asked about, whatever flags say
 trusted         its rules and settings count; no sandbox only if that was chosen, for it or by settings and flags
+trusted, but    what it brings along is not what was looked at then: it is asked about again, and before that none of
+  changed       its rules allows anything
 """
 
 import os
@@ -14,7 +16,7 @@ import msgspec
 
 from oi_tui.app.engine import paths
 from oi_tui.app.engine.folders import NAME, Decision, Folders
-from oi_tui.app.engine.project import brings_something, distrusting, heeding, read_wishes, stricter_sandbox
+from oi_tui.app.engine.project import Seen, brings_something, distrusting, heeding, read_wishes, see, stricter_sandbox
 from oi_tui.app.engine.protocol import Configure
 from oi_tui.app.engine.settings import Settings
 from oi_tui.app.engine.values import SandboxMode
@@ -34,6 +36,7 @@ class Workplace:
         self.mode_said = "sandbox.mode" in said
         """Whether settings or flags say what sandbox there is: it is not asked about then."""
         self.decision: Decision | None = folders.find(self.folder)
+        self._changed = self._what_changed()
         self.setup: Configure = self._settled()
         """What the next engine is configured with."""
 
@@ -60,21 +63,39 @@ class Workplace:
     @property
     def undecided(self) -> bool:
         """Whether there is something to ask the person."""
-        return self.decision is None and (not self.mode_said or brings_something(self.folder))
+        if self.decision is None:
+            return not self.mode_said or brings_something(self.folder)
+        return bool(self._changed)
+
+    @property
+    def change(self) -> str:
+        """What came of a folder that is trusted, in a sentence; "" if it is as it was."""
+        if self.decision is None or not self._changed:
+            return ""
+        what = " and ".join(self._changed)
+        if any(getattr(self.decision, name) for name in self._changed):
+            return f"The {what} of this folder changed since you trusted it."
+        return f"The {what} of this folder were not there, or not noted, when you trusted it."
 
     @property
     def is_remembered(self) -> bool:
         """Whether what is decided now will hold the next time."""
         return self._folders.can_remember(self.folder)
 
-    def choose(self, choice: Choice) -> None:
+    def choose(self, choice: Choice, seen: Seen | None = None) -> None:
         """Decide, keep it where it can be kept, and have the next engine configured accordingly; OiTuiError if the
-        decision cannot be written, or the folder cannot be relied on."""
+        decision cannot be written, or the folder cannot be relied on. `seen` is what the folder brought when that was
+        shown, None what it brings now."""
+        seen = seen if seen is not None else see(self.folder)
         if choice != "look":
             read_wishes(self.folder)  # before anything is written down: it must not be trusted if this fails
         sandbox: SandboxMode | Literal[""] = "danger-full-access" if choice == "open" else ""
-        self.decision = self._folders.decide(self.folder, trusted=choice != "look", sandbox=sandbox)
+        self.decision = self._folders.decide(self.folder, trusted=choice != "look", sandbox=sandbox, seen=seen)
+        self._changed = self._what_changed()
         self.setup = self._settled()
+
+    def _what_changed(self) -> tuple[str, ...]:
+        return self.decision.changed(self.folder) if self.decision is not None else ()
 
     def _settled(self) -> Configure:
         given, decision = self._given.settings, self.decision
@@ -87,7 +108,8 @@ class Workplace:
         if decision.sandbox:
             mode = stricter_sandbox(mode, decision.sandbox) if self.mode_said else decision.sandbox
         settings = replace(given, sandbox=replace(given.sandbox, mode=mode))
-        return replace(self._given, settings=heeding(settings, read_wishes(self.folder)), trusted=True)
+        settings = heeding(settings, read_wishes(self.folder))
+        return replace(self._given, settings=settings, trusted=not self._changed, rules=decision.rules)
 
     def remarks(self) -> list[str]:
         """What somebody who was not asked has to know: one line each, for a front end without a screen."""
@@ -100,7 +122,9 @@ class Workplace:
             said.append(f"{where} is not trusted: of its own rules those count that forbid. “oi-tui trust” trusts it.")
         elif decision is not None and not decision.trusted:
             said.append(f"{where} is only looked at: nothing is written, and nothing runs unasked. See “oi-tui trust”.")
-        elif decision is not None and mode == decision.sandbox == "danger-full-access" and not self.mode_said:
+        if self.change:
+            said.append(f"{self.change} Of its own rules those count that forbid, until you look: “oi-tui trust”.")
+        if decision is not None and mode == decision.sandbox == "danger-full-access" and not self.mode_said:
             said.append("No sandbox, as was chosen for this folder: code can do all that you can.")
         return said
 

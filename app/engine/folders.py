@@ -5,6 +5,8 @@ sandbox. Kept in a file of ours that code in a sandbox does not see.
     trusted = true
     sandbox = "danger-full-access"     # only where it was chosen for this folder
     decided = "2026-11-22"
+    rules = "5f3c..."                  # digest of the .oi/permissions.toml that was looked at; "" where there was none
+    settings = ""                      # the same of its .oi/config.toml
 """
 
 import datetime
@@ -16,10 +18,11 @@ import msgspec
 
 from oi_tui.app.engine.errors import SettingsError
 from oi_tui.app.engine.owned_file import locked, read_owned, replace_owned
-from oi_tui.app.engine.project import brings_something
+from oi_tui.app.engine.project import Seen, brings_something, see
 from oi_tui.app.engine.values import SandboxMode, Value
 
 NAME = "folders.toml"
+NOTHING = Seen()
 _HINT = "Nothing is run until it can be relied on: mend it, or delete it and decide anew."
 
 
@@ -33,6 +36,17 @@ class Decision(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What was chosen for this folder; "" leaves it to the settings."""
     decided: str = ""
     """The day."""
+    rules: str = ""
+    """What the folder's own rules were then (see `project.Seen`). Decisions of before this was noted have none."""
+    settings: str = ""
+    """The same of its settings."""
+
+    def changed(self, folder: Path) -> tuple[str, ...]:
+        """Which of its files are not as they were trusted: `rules`, `settings`."""
+        if not self.trusted:
+            return ()
+        then, now = Seen(self.rules, self.settings), see(folder)
+        return tuple(name for name in Seen._fields if getattr(then, name) != getattr(now, name))
 
 
 class _Record(msgspec.Struct, forbid_unknown_fields=True):
@@ -48,13 +62,18 @@ class Folders:
         self._home = (home or Path.home()).resolve()
 
     def find(self, folder: Path) -> Decision | None:
-        """The decision about the nearest of this folder and those above it; SettingsError if the file is no good."""
+        """The decision about the nearest of this folder and those above it; SettingsError if the file is no good.
+
+        Trust in one above is of no folder that brings something itself: what that one brought does not count here.
+        """
         folder = folder.resolve()
         decided = self.all()
         for place in (folder, *folder.parents):
             if (found := decided.get(str(place))) is not None and (place == folder or self._holds_below(place)):
                 unseen = found.trusted and place != folder and brings_something(folder)
-                return found if self.can_remember(place) and not unseen else None
+                if unseen or not self.can_remember(place):
+                    return None
+                return found if place == folder else msgspec.structs.replace(found, rules="", settings="")
         return None
 
     def all(self) -> dict[str, Decision]:
@@ -76,10 +95,19 @@ class Folders:
         """To trust one's home folder is not to trust whatever is unpacked somewhere in it."""
         return folder != self._home
 
-    def decide(self, folder: Path, *, trusted: bool, sandbox: SandboxMode | Literal[""] = "") -> Decision:
-        """Keep a decision, where it can be kept; OiTuiError if the file cannot be read or written."""
+    def decide(
+        self,
+        folder: Path,
+        *,
+        trusted: bool,
+        sandbox: SandboxMode | Literal[""] = "",
+        seen: Seen = NOTHING,
+    ) -> Decision:
+        """Keep a decision, where it can be kept; OiTuiError if the file cannot be read or written. `seen` is what the
+        folder brought when the person looked: before that was read, for it may change at any time."""
         today = datetime.datetime.now().astimezone().date().isoformat()
-        made = Decision(trusted=trusted, sandbox=sandbox, decided=today)
+        kept = seen if trusted else NOTHING
+        made = Decision(trusted=trusted, sandbox=sandbox, decided=today, rules=kept.rules, settings=kept.settings)
         if self.can_remember(folder):
             with locked(self._path):
                 self._write(self.all() | {str(folder.resolve()): made})

@@ -1,17 +1,19 @@
 """What a folder brings along that counts if it is trusted, and what it can ask for: only ever something stricter.
 
 `.oi/permissions.toml` has rules (see `rule_files.py`), `.oi/config.toml` the few settings below. Who is sent the data,
-which key is used, and whether code runs unasked is never said by a project, trusted or not.
+which key is used, and whether code runs unasked is never said by a project, trusted or not. A person trusts what was
+shown: of what came later, by `git pull` for example, nothing allows before it was looked at.
 """
 
 import os
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
+from oi_tui.app.engine.encoding import digest
 from oi_tui.app.engine.errors import SettingsError
 from oi_tui.app.engine.owned_file import read_owned
 from oi_tui.app.engine.policy.modes import stricter
@@ -63,6 +65,30 @@ class Wishes(Section, frozen=True, kw_only=True):
             for key, value in msgspec.structs.asdict(getattr(self, section)).items():
                 if value is not None:
                     yield f"{section}.{key}", value
+
+
+class Seen(NamedTuple):
+    """What a folder brought along when somebody looked, as digests; "" where there was no such file."""
+
+    rules: str = ""
+    settings: str = ""
+
+
+def see(folder: Path) -> Seen:
+    """What it brings along now. Never raises: what cannot be relied on is told by those who read it in earnest."""
+    return Seen(_seen(folder / PROJECT / RULES), _seen(folder / PROJECT / CONFIG))
+
+
+def _seen(path: Path) -> str:
+    try:
+        return digest_of(read_owned(path, "file", "", owner=None))
+    except SettingsError:
+        return "unreadable"
+
+
+def digest_of(text: str | None) -> str:
+    """SHA-256 of a file's text, "" of a file that is not there."""
+    return digest(text) if text is not None else ""
 
 
 def brings_something(folder: Path) -> bool:

@@ -43,6 +43,8 @@ class Configure(Value, frozen=True, kw_only=True, tag=True):
     """Kept in memory only."""
     trusted: bool = False
     """Whether the person trusts the folder: rules in it that allow count then."""
+    rules: str = ""
+    """Digest of the rules in it that the person looked at (see `project.Seen`): others do not allow anything."""
     can_ask: bool = True
     """Whether there is somebody who can decide; if not, what would have to be asked is refused."""
 

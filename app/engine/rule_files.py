@@ -14,7 +14,7 @@ from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.policy.modes import demanded
 from oi_tui.app.engine.policy.rule_text import parse_rules, parse_short
 from oi_tui.app.engine.policy.rules import Base, Origin, Rule
-from oi_tui.app.engine.project import PROJECT, RULES
+from oi_tui.app.engine.project import PROJECT, RULES, digest_of
 from oi_tui.app.engine.settings import Settings
 
 ADMIN = Path("/etc/oi-tui/permissions.toml")
@@ -28,12 +28,14 @@ def load_policy(
     cwd: Path,
     admin: Path = ADMIN,
     trusted: bool = False,
+    seen: str | None = None,
     own: Iterable[Path] = (),
 ) -> Policy:
     """Rules of the administrator, of the file in `folder`, of the settings and of the folder that is worked in, as one
     policy; SettingsError if one of them cannot be kept.
 
-    `trusted` is the folder that is worked in, `own` is what else must not be changed unasked.
+    `trusted` is the folder that is worked in, with the rules that the person has `seen`; `own` is what else must not
+    be changed unasked.
     """
     section, sandbox = settings.policy, settings.sandbox
     return Policy(
@@ -46,7 +48,7 @@ def load_policy(
             *parse_short(section.deny, "deny", "settings, policy.deny"),
             *parse_short(section.ask, "ask", "settings, policy.ask"),
             *parse_short(section.allow, "allow", "settings, policy.allow"),
-            *project_rules(cwd, trusted=trusted),
+            *project_rules(cwd, trusted=trusted, seen=seen),
         ),
         base=Base(cwd=str(cwd), home=str(Path.home())),
         own=tuple(
@@ -66,11 +68,12 @@ def read_rules(path: Path, origin: Origin, *, owner: int) -> tuple[Rule, ...]:
     return parse_rules(text, str(path), origin) if text is not None else ()
 
 
-def project_rules(cwd: Path, *, trusted: bool) -> tuple[Rule, ...]:
+def project_rules(cwd: Path, *, trusted: bool, seen: str | None = None) -> tuple[Rule, ...]:
     """The rules that stand in the folder that is worked in.
 
     Of one that is not trusted, those that allow do not count; the others are kept whoever wrote them, for they can
-    only make it stricter.
+    only make it stricter. The same holds of a trusted one whose rules are not those that were `seen`, by their digest;
+    None takes them as they are, for somebody to look at.
     """
     folder = cwd / PROJECT
     if folder.is_symlink():
@@ -78,4 +81,5 @@ def project_rules(cwd: Path, *, trusted: bool) -> tuple[Rule, ...]:
     owner = os.getuid() if trusted else None
     text = read_owned(folder / RULES, "rules file", HINT, owner=owner, private_group=True)
     rules = parse_rules(text, str(folder / RULES), "project") if text is not None else ()
-    return rules if trusted else tuple(rule for rule in rules if rule.verdict != "allow")
+    allows = trusted and seen in (None, digest_of(text))
+    return rules if allows else tuple(rule for rule in rules if rule.verdict != "allow")

@@ -12,7 +12,7 @@ import msgspec
 from oi_tui.app.engine import paths
 from oi_tui.app.engine.errors import OiTuiError
 from oi_tui.app.engine.policy.rules import Rule
-from oi_tui.app.engine.project import Wishes, read_wishes
+from oi_tui.app.engine.project import Seen, Wishes, read_wishes, see
 from oi_tui.app.engine.rule_files import project_rules
 from oi_tui.app.engine.sandbox.availability import Availability, look
 from oi_tui.app.engine.sandbox.choice import chosen_profile
@@ -34,6 +34,8 @@ class Brought(NamedTuple):
     others: tuple[str, ...] = ()
     """Names of what is there and not read by us."""
     wrong: str = ""
+    seen: Seen = Seen()
+    """What it was that was found."""
 
 
 class Survey(NamedTuple):
@@ -66,8 +68,9 @@ def trial(folder: Path, sandbox: SandboxSection, mode: SandboxMode) -> Availabil
 def look_into(folder: Path) -> Brought:
     """All that the folder would bring if it were trusted. Never raises; reads files, and loads what reads rules."""
     others = tuple(name for name in OF_OTHERS if _is_there(folder / name))
+    seen = see(folder)  # before it is read: what comes between the two is then not taken for what was shown
     try:
-        return Brought(project_rules(folder, trusted=True), read_wishes(folder), others)
+        return Brought(project_rules(folder, trusted=True), read_wishes(folder), others, seen=seen)
     except OiTuiError as error:
         return Brought(others=others, wrong=error.title)
 

@@ -171,13 +171,13 @@ class FolderScreen(Screen[Choice | None]):
         event.stop()
         if not self._arming.armed:
             return
-        choice = self._offers[event.option_index].id
+        choice, found = self._offers[event.option_index].id, self._found
         if choice == "trust" and self._unread():
             self._complain("Read to the end first what would count: page down.")
             return
-        if choice is not None:
+        if choice is not None and found is not None:
             try:
-                self._place.choose(choice)
+                self._place.choose(choice, found.brought.seen)
             except OiTuiError as error:
                 self._complain(f"{error.title} {error.hint}")
                 return

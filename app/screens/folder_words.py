@@ -47,6 +47,8 @@ def introduction(place: Workplace, *, again: bool) -> Content:
     lines = [_what_code_could_do(sandbox, said=place.mode_said and not again)]
     if again:
         lines[0] = f"{_decided(place)} {lines[0]}"
+    if place.change:
+        lines.append(f"{place.change} Look at what counts now before you trust it again.")
     if place.is_above_home:
         what = "This is your home folder" if place.is_home else "This folder holds your home folder"
         warning = f"{what}: code could change nearly everything of yours, and only well-known secrets are hidden."

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from oi_tui.app.engine.errors import SettingsError
-from oi_tui.app.engine.project import read_wishes
+from oi_tui.app.engine.project import read_wishes, see
 from oi_tui.app.engine.text import visible_text
 from oi_tui.app.workplace import known_folders
 
@@ -27,7 +27,8 @@ def trust(folder: Path | None, look: bool, without_sandbox: bool, forget: bool, 
             sandbox = {"": "", "danger-full-access": ", without a sandbox"}.get(
                 decision.sandbox, f", {decision.sandbox}"
             )
-            click.echo(f"{visible_text(name).text}  {what}{sandbox}  {visible_text(decision.decided).text}")
+            changed = f", its {' and '.join(news)} changed since" if (news := decision.changed(Path(name))) else ""
+            click.echo(f"{visible_text(name).text}  {what}{sandbox}{changed}  {visible_text(decision.decided).text}")
         return
     place = (folder or Path.cwd()).resolve()
     where = visible_text(str(place)).text
@@ -37,9 +38,10 @@ def trust(folder: Path | None, look: bool, without_sandbox: bool, forget: bool, 
         return
     if not folders.can_remember(place):
         raise SettingsError(f"{where} cannot be trusted as a whole: it holds your home folder.")
+    seen = see(place)  # before it is shown, for it may change at any time
     if not look:
         _show_what_counts(place)
-    folders.decide(place, trusted=not look, sandbox="danger-full-access" if without_sandbox else "")
+    folders.decide(place, trusted=not look, sandbox="danger-full-access" if without_sandbox else "", seen=seen)
     what = "is only looked at" if look else "is trusted, without a sandbox" if without_sandbox else "is trusted"
     click.echo(f"{where} {what} from now on.")
 

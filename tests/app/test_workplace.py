@@ -10,6 +10,7 @@ import pytest
 
 from oi_tui.app.engine.errors import SettingsError
 from oi_tui.app.engine.folders import Folders
+from oi_tui.app.engine.project import see
 from oi_tui.app.engine.protocol import Configure
 from oi_tui.app.engine.settings import LoopSection, SandboxSection, Settings
 from oi_tui.app.workplace import Workplace
@@ -61,6 +62,48 @@ def test_U9_what_stands_in_a_folder_below_a_trusted_one_counts_only_once_it_was_
     assert "is not trusted" in now.remarks()[0]
     now.choose("trust")
     assert not place(where=below).undecided
+
+
+def test_U9_a_folder_whose_rules_changed_since_it_was_trusted_is_asked_about_again(place: Place, folder: Path) -> None:
+    rules = folder / ".oi" / "permissions.toml"
+    rules.write_text('allow = ["Shell(git log *)"]')
+    place().choose("open")
+    known = place()
+    assert (known.undecided, known.setup.trusted, known.change) == (False, True, "")
+    rules.write_text('allow = ["Shell(curl *)"]')
+    now = place()
+    assert (now.undecided, now.setup.trusted) == (True, False)
+    assert now.change == "The rules of this folder changed since you trusted it."
+    assert now.settings.sandbox.mode == "danger-full-access"  # that was chosen by the person, not by the folder
+    assert now.remarks() == [
+        f"{now.change} Of its own rules those count that forbid, until you look: “oi-tui trust”.",
+        "No sandbox, as was chosen for this folder: code can do all that you can.",
+    ]
+    assert place("workspace-write").undecided
+    now.choose("trust")
+    assert (now.undecided, now.setup.trusted, now.remarks()) == (False, True, [])
+    assert place().setup == now.setup
+
+
+def test_U9_what_comes_into_a_trusted_folder_that_brought_nothing_is_asked_about(place: Place, folder: Path) -> None:
+    place().choose("trust")
+    config = folder / ".oi" / "config.toml"
+    config.write_text("[loop]\nmax_steps = 3\n")
+    config.chmod(0o644)
+    now = place()
+    assert now.undecided
+    assert now.change == "The settings of this folder were not there, or not noted, when you trusted it."
+    assert now.settings.loop.max_steps == 3  # it can only be stricter
+    now.choose("look")
+    assert not place().undecided
+
+
+def test_U9_what_came_while_the_question_was_on_the_screen_is_not_trusted(place: Place, folder: Path) -> None:
+    now = place()
+    seen = see(folder)
+    (folder / ".oi" / "permissions.toml").write_text('allow = ["Shell(curl *)"]')
+    now.choose("trust", seen)
+    assert (now.setup.trusted, place().undecided) == (False, True)
 
 
 def test_doing_without_a_sandbox_is_remembered_for_this_folder_alone(place: Place, tmp_path: Path) -> None:
@@ -160,6 +203,8 @@ def test_a_folder_is_trusted_looked_at_and_forgotten_by_command(clean_env: dict[
     said = trust(clean_env, cwd=folder).stdout
     assert said == f"  allow  Shell(git log *)\n{folder} is trusted from now on.\n"
     assert f"{folder}  trusted  2" in trust(clean_env, "--list", cwd=folder).stdout
+    (folder / ".oi" / "permissions.toml").write_text('allow = ["Shell(git show *)"]\n')
+    assert f"{folder}  trusted, its rules changed since  2" in trust(clean_env, "--list", cwd=folder).stdout
     trust(clean_env, "--without-sandbox", str(folder), cwd=folder.parent)
     assert f"{folder}  trusted, without a sandbox  2" in trust(clean_env, "--list", cwd=folder).stdout
     trust(clean_env, "--look", cwd=folder)

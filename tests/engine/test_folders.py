@@ -9,6 +9,7 @@ import pytest
 from oi_tui.app.engine.errors import SettingsError
 from oi_tui.app.engine.folders import Folders
 from oi_tui.app.engine.owned_file import read_owned
+from oi_tui.app.engine.project import see
 
 
 @pytest.fixture
@@ -63,6 +64,65 @@ def test_a_folder_in_one_that_is_only_looked_at_is_only_looked_at_whatever_it_br
     (home / "data" / "deep" / ".oi").mkdir()
     (home / "data" / "deep" / ".oi" / "permissions.toml").write_text("")
     assert folders.find(home / "data" / "deep") == made
+
+
+def bring(folder: Path, name: str, text: str) -> None:
+    (folder / ".oi").mkdir(exist_ok=True)
+    (folder / ".oi" / name).write_text(text)
+
+
+def test_U9_trust_is_of_what_was_there_when_it_was_given(folders: Folders, home: Path) -> None:
+    data = home / "data"
+    bring(data, "permissions.toml", "allow = []")
+    folders.decide(data, trusted=True, seen=see(data))
+    known = folders.find(data)
+    assert known is not None
+    assert known.changed(data) == ()
+    bring(data, "permissions.toml", "allow = ['Shell(curl *)']")
+    assert known.changed(data) == ("rules",)
+    bring(data, "config.toml", "")
+    assert known.changed(data) == ("rules", "settings")
+    bring(data, "permissions.toml", "allow = []")
+    (data / ".oi" / "config.toml").unlink()
+    assert known.changed(data) == ()
+    (data / ".oi" / "permissions.toml").unlink()
+    assert known.changed(data) == ("rules",)
+    (data / ".oi" / "permissions.toml").symlink_to("/dev/zero")
+    assert known.changed(data) == ("rules",)
+
+
+def test_U9_what_came_while_somebody_looked_is_not_what_was_looked_at(folders: Folders, home: Path) -> None:
+    data = home / "data"
+    bring(data, "permissions.toml", "allow = []")
+    seen = see(data)
+    bring(data, "permissions.toml", "allow = ['Shell(curl *)']")
+    assert folders.decide(data, trusted=True, seen=seen).changed(data) == ("rules",)
+
+
+def test_a_folder_that_is_only_looked_at_or_below_a_trusted_one_has_nothing_that_could_change(
+    folders: Folders, home: Path
+) -> None:
+    data = home / "data"
+    bring(data, "permissions.toml", "allow = []")
+    folders.decide(data, trusted=True, seen=see(data))
+    below = folders.find(data / "deep")
+    assert below is not None
+    assert below.changed(data / "deep") == ()
+    looked = folders.decide(data, trusted=False, seen=see(data))
+    bring(data, "permissions.toml", "allow = ['Shell(curl *)']")
+    assert looked.changed(data) == ()
+
+
+def test_U9_a_decision_of_before_this_was_noted_holds_where_nothing_is_brought(
+    folders: Folders, home: Path, tmp_path: Path
+) -> None:
+    data = home / "data"
+    (tmp_path / "ours" / "folders.toml").write_text(f"[folder.'{data}']\ntrusted = true\ndecided = '2026-11-01'\n")
+    known = folders.find(data)
+    assert known is not None
+    assert known.changed(data) == ()
+    bring(data, "permissions.toml", "allow = []")
+    assert known.changed(data) == ("rules",)
 
 
 def test_a_link_to_a_folder_is_that_folder(folders: Folders, home: Path) -> None:

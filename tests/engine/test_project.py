@@ -19,6 +19,7 @@ from oi_tui.app.engine.project import (
     distrusting,
     heeding,
     read_wishes,
+    see,
 )
 from oi_tui.app.engine.rule_files import load_policy
 from oi_tui.app.engine.settings import LoopSection, PolicySection, SandboxSection, Settings
@@ -45,9 +46,9 @@ def write(project: Path, name: str, text: str) -> Path:
     return path
 
 
-def verdict(project: Path, command: str, *, trusted: bool) -> str:
+def verdict(project: Path, command: str, *, trusted: bool, seen: str | None = None) -> str:
     nowhere = Path("/nowhere")
-    policy = load_policy(Settings(), folder=nowhere, cwd=project, admin=nowhere / "x", trusted=trusted)
+    policy = load_policy(Settings(), folder=nowhere, cwd=project, admin=nowhere / "x", trusted=trusted, seen=seen)
     return decide(Request("shell", command), policy, "ask").verdict
 
 
@@ -63,6 +64,17 @@ def test_U9_rules_of_a_folder_that_is_not_trusted_forbid_and_allow_nothing(proje
     policy = load_policy(Settings(), folder=project / "none", cwd=project, admin=project / "none" / "x", trusted=False)
     found = decide(Request("shell", "make all"), policy, "auto")
     assert (found.verdict, found.by) == ("ask", "the rule Shell(make *) (.oi/permissions.toml, line 2)")
+
+
+def test_U9_rules_that_came_after_a_folder_was_trusted_forbid_and_allow_nothing(project: Path) -> None:
+    write(project, "permissions.toml", "deny = ['Shell(dd *)']")
+    seen = see(project).rules
+    write(project, "permissions.toml", RULES)
+    assert verdict(project, "git log", trusted=True, seen=seen) == "ask"
+    assert verdict(project, "rm x", trusted=True, seen=seen) == "deny"
+    assert verdict(project, "git log", trusted=True, seen="") == "ask"
+    assert verdict(project, "git log", trusted=True, seen=see(project).rules) == "allow"
+    assert verdict(project, "git log", trusted=False, seen=see(project).rules) == "ask"
 
 
 def test_U9_what_runs_may_not_touch_the_folders_own_settings_unasked(project: Path) -> None:

@@ -139,3 +139,35 @@ def test_U9_rules_of_a_folder_that_nobody_trusts_forbid_and_do_not_allow(
     assert done.returncode == 7, done.stderr
     assert "is not trusted" in done.stderr
     assert sorted(path.name for path in folder.iterdir()) == [".oi"]
+
+
+@pytest.mark.kernel
+def test_U9_rules_that_came_after_a_folder_was_trusted_forbid_and_do_not_allow(
+    environment: dict[str, str], openai_server: OpenAIServer, folder: Path
+) -> None:
+    (folder / ".oi").mkdir()
+    rules = folder / ".oi" / "permissions.toml"
+    unenclosed = environment | {"OI_TUI_SANDBOX": "danger-full-access"}
+
+    def trusted() -> None:
+        subprocess.run([str(OI_TUI), "trust"], env=environment, cwd=folder, check=True, capture_output=True, timeout=30)
+
+    def task() -> subprocess.CompletedProcess[str]:
+        openai_server.script(
+            Turn(text="```bash\ntouch file\n```\n"), Turn(text="```bash\nmkdir made\n```\n"), Turn(text="Done.")
+        )
+        return run(unenclosed, openai_server, folder)
+
+    rules.write_text('deny = ["Shell(touch *)"]\n')
+    rules.chmod(0o644)
+    trusted()
+    rules.write_text('deny = ["Shell(touch *)"]\nallow = ["Shell(mkdir *)"]\n')
+    done = task()
+    assert done.returncode == 7, done.stderr
+    assert "The rules of this folder changed since you trusted it." in done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == [".oi"]
+    trusted()
+    done = task()
+    assert done.returncode == 0, done.stderr
+    assert "changed since" not in done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == [".oi", "made"]

@@ -9,6 +9,7 @@ import pytest
 from textual.widgets import OptionList
 
 from oi_tui.app.engine.folders import Folders
+from oi_tui.app.engine.project import see
 from oi_tui.app.engine.protocol import Configure
 from oi_tui.app.engine.sandbox.availability import Availability
 from oi_tui.app.engine.settings import SandboxSection, Settings
@@ -116,6 +117,28 @@ async def test_S20_nothing_is_started_before_a_choice_and_it_is_not_asked_for_ag
     async with play((100, 30), workplace=again) as stage:
         assert stage.engines
         assert not isinstance(stage.app.screen, FolderScreen)
+
+
+async def test_U9_a_trusted_folder_is_asked_about_again_when_its_rules_changed(play, place, data: Path) -> None:
+    bring(data)
+    place().choose("trust")
+    assert not place().undecided
+    (data / ".oi" / "permissions.toml").write_text('allow = ["Shell(curl *)"]\n')
+    now = place()
+    async with play((100, 30), workplace=now) as stage:
+        await stage.until(lambda: isinstance(stage.app.screen, FolderScreen))
+        screen = stage.app.screen
+        await stage.until(lambda: screen.query_one(OptionList).highlighted is not None)
+        await stage.settle()
+        assert stage.engines == []
+        assert "The rules of this folder changed since you trusted it." in seen(stage)
+        assert "Shell(curl *)" in seen(stage)
+        await arm(stage, screen)
+        await stage.pilot.press("w", "enter")  # which trusts it as well
+        await stage.until(lambda: bool(stage.engines))
+    assert now.setup.trusted
+    assert now.setup.rules == see(data).rules
+    assert not place().undecided
 
 
 async def test_who_leaves_has_decided_nothing_and_the_program_ends(play, place) -> None:
@@ -360,12 +383,16 @@ async def test_slash_sandbox_breaks_nothing_off(play, place) -> None:
 
 
 @SIZES
-@pytest.mark.parametrize("state", ["works", "missing", "rules"])
+@pytest.mark.parametrize("state", ["works", "missing", "rules", "changed"])
 async def test_the_first_start_in_a_folder_looks_like_its_picture(play, place, snap, data: Path, size, state) -> None:
     if state == "rules":
         bring(data, config="[loop]\nmax_steps = 5\n")
         (data / "AGENTS.md").write_text("")
         (data / ".env").write_text("")
+    if state == "changed":
+        bring(data, "allow = []")
+        place().choose("trust")
+        (data / ".oi" / "permissions.toml").write_text(RULES)
     async with play(size) as stage:
         found = FORBIDDEN if state == "missing" else WORKS
         screen = await shown(stage, place(), found, found)
