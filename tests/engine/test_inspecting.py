@@ -294,7 +294,7 @@ async def test_names_that_are_none_or_come_twice_and_broken_text_do_no_harm() ->
     content = {"variables": [ROW, {**ROW, "peek": "\ud800"}, {**ROW, "name": "a b"}, {**ROW, "name": "\ud800"}]}
     found = await listing(said(content))  # type: ignore[arg-type]  # what a kernel may send
     assert found is not None
-    assert [row.variable.peek for row in found.variables] == ["?"]
+    assert [row.variable.peek for row in found.variables] == ["\ufffd"]
 
 
 async def test_an_answer_that_does_not_come_is_waited_for_no_longer_than_its_bound() -> None:

@@ -29,7 +29,7 @@ class Front:
 
     async def until(self, wanted: Callable[[Reply], bool]) -> Reply:
         """Take replies up to the first that is wanted."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             async for reply in self.client.replies():
                 self.replies.append(reply)
                 if isinstance(reply, Batch):

@@ -5,6 +5,7 @@ it is yielded. The other methods are called while the generator runs, from the s
 Nothing here knows of LiteLLM, Jupyter, files or sockets.
 """
 
+import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
@@ -258,14 +259,12 @@ class Session:
     async def _ask(self) -> Events:
         """Stream one answer into blocks. On an error what has arrived is kept, marked as cut."""
         if self.model is None:
-            hint = "Type /model NAME, or start with -m NAME."
-            raise ModelError("unknown_model", "No model is chosen.", hint=hint)
+            raise ModelError("unknown_model", "No model is chosen.", hint="Type /model NAME, or start with -m NAME.")
         languages = self.kernels.languages
-        messages = self._conversation.messages(
-            self.transcript.blocks,
-            system=system_prompt(languages, self.transcript.cwd or "the current folder"),
-            images=self.model.takes_images,
-        )
+        system = system_prompt(languages, self.transcript.cwd or "the current folder")
+        blocks, images = tuple(self.transcript.blocks), self.model.takes_images
+        # A thread: of a session that was resumed, all is looked through for secrets, which can take seconds.
+        messages = await asyncio.to_thread(self._conversation.messages, blocks, system=system, images=images)
         for told in withheld(self._conversation, self.transcript):
             yield self._apply(told)
         request = ChatRequest(messages=messages, languages=languages)
