@@ -16,7 +16,8 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
-from textual.events import Click, Key
+from textual.content import Content
+from textual.events import Click, Key, Resize
 from textual.screen import Screen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
@@ -55,6 +56,10 @@ class Choices(OptionList):
                 self.highlighted = clicked
 
 
+LOW = 16
+"""Rows of a screen below which nothing is left free between the parts."""
+
+
 class FolderScreen(Screen[Choice | None]):
     """Dismissed with what was chosen, which is decided by then, or None: nothing was."""
 
@@ -86,9 +91,9 @@ class FolderScreen(Screen[Choice | None]):
         """From what it is about to what can be done."""
         with Vertical(id="folder-page"):
             yield Static(title(self._place, again=self._again), id="folder-title", markup=False)
-            yield Static(introduction(self._place, again=self._again), id="folder-intro", markup=False)
-            yield Static(id="folder-trial", markup=False)
             with VerticalScroll(id="folder-found", can_focus=False):
+                yield Static(introduction(self._place, again=self._again), id="folder-intro", markup=False)
+                yield Static(id="folder-trial", markup=False)
                 yield Static(id="folder-findings", markup=False)
             yield Static(id="folder-error", markup=False)
             yield Choices(self._arming, id="folder-choices")
@@ -112,15 +117,21 @@ class FolderScreen(Screen[Choice | None]):
         found = self._found
         self.query_one("#folder-trial", Static).update(trial(self._place, found))
         self.query_one("#folder-findings", Static).update(findings(found.brought if found is not None else None))
+        choices, before = self.query_one(Choices), self._offers
         self._offers = offers(self._place, found, again=self._again)
-        choices = self.query_one(Choices)
+        marked = choices.highlighted if self._offers == before else None
         choices.clear_options()
         choices.add_options(
-            Option(offer_line(offer, marked=False), disabled=not offer.enabled) for offer in self._offers
+            Option(self._line(offer, marked=False), disabled=not offer.enabled) for offer in self._offers
         )
         first = [index for index, offer in enumerate(self._offers) if offer.enabled and not offer.grave]
-        choices.highlighted = first[0] if found is not None else None
+        choices.highlighted = marked if marked is not None else first[0] if found is not None else None
         self.call_after_refresh(self._fit)
+
+    def _line(self, offer: Offer, *, marked: bool) -> Content:
+        line = offer_line(offer, marked=marked)
+        low = self.has_class("-low")
+        return line.truncate(self.size.width - 2, ellipsis=True) if low else line
 
     def _fit(self) -> None:
         """What was found gets the room that is left: the choices stay on the screen."""
@@ -130,9 +141,11 @@ class FolderScreen(Screen[Choice | None]):
         found.styles.max_height = max(1, page.size.height - taken - found.styles.margin.height)
         self.call_after_refresh(self.show_arming)
 
-    def on_resize(self) -> None:
+    def on_resize(self, event: Resize) -> None:
         """Lines break elsewhere."""
-        self.call_after_refresh(self._fit)
+        self.set_class(event.size.height < LOW, "-low")
+        if self._offers:
+            self._show()
 
     # -- events -------------------------------------------------------------------------------------------
 
@@ -163,8 +176,9 @@ class FolderScreen(Screen[Choice | None]):
         """The mark goes along."""
         event.stop()
         for index, offer in enumerate(self._offers):
-            line = offer_line(offer, marked=index == event.option_index)
-            event.option_list.replace_option_prompt_at_index(index, line)
+            event.option_list.replace_option_prompt_at_index(
+                index, self._line(offer, marked=index == event.option_index)
+            )
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """A choice was made; it is written down before anything begins."""

@@ -331,6 +331,27 @@ async def test_keys_are_not_kept_waiting_while_it_is_looked(play, place) -> None
 # -- /sandbox -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("size", [(40, 10), (60, 12)])
+async def test_on_a_small_screen_all_choices_are_seen_and_the_rest_is_paged_through(play, place, data, size) -> None:
+    bring(data)
+    async with play(size) as stage:
+        screen = await shown(stage, place())
+        choices = screen.query_one(OptionList)
+        assert choices.region.height == choices.option_count
+        assert screen.region.contains_region(choices.region)
+        await arm(stage, screen)
+        await stage.pilot.press("o")
+        await stage.pilot.resize_terminal(70, 13)
+        await stage.settle()
+        assert marked(screen).startswith("▸ Only look")
+        await stage.pilot.press("t", "enter")
+        assert not stage.chosen
+        for _ in range(20):
+            await stage.pilot.press("pagedown")
+        await stage.pilot.press("enter")
+        await stage.until(lambda: stage.chosen == ["trust"])
+
+
 async def test_slash_sandbox_tells_what_holds_and_another_choice_begins_a_new_engine(play, place, snap) -> None:
     now = place()
     now.choose("open")
