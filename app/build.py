@@ -51,13 +51,6 @@ def make_engine(
     store = open_store() if sessions is None else Store(sessions)
     models = Models(settings.model, environ=environ, weights=Weights())
     profile = chosen_profile(settings.sandbox, Path(setup.cwd), hidden=paths.own_dirs())
-    kernels = Kernels(
-        settings.kernel,
-        cwd=Path(setup.cwd),
-        spill_dir=paths.private_dir(paths.data_dir() / "outputs"),
-        preload=lambda: preloads(settings.kernel, models),
-        sandbox=profile,
-    )
     redactor = redactor_of(setup, environ)
     witness = make_witness(
         profile,
@@ -67,6 +60,14 @@ def make_engine(
         own=paths.own_dirs(),
         redactor=redactor,
         program=version("oi-tui"),
+    )
+    kernels = Kernels(
+        settings.kernel,
+        cwd=Path(setup.cwd),
+        spill_dir=paths.private_dir(paths.data_dir() / "outputs"),
+        preload=lambda: preloads(settings.kernel, models),
+        sandbox=profile,
+        on_refusal=witness.refused,
     )
     return Engine(
         setup,

@@ -1,5 +1,7 @@
-"""Sees all that happens in a session: writes it down before it can matter, and looks at what a run left behind."""
+"""Sees all that happens in a session: writes it down before it can matter, looks at what a run left behind, and tells
+what the sandbox refused it."""
 
+import asyncio
 import hashlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -8,9 +10,11 @@ from oi_tui.app.engine.aftermath import Aftermath, Left, Watch, in_words
 from oi_tui.app.engine.audit.auditor import Auditor
 from oi_tui.app.engine.audit.records import Surroundings
 from oi_tui.app.engine.blocks import CodeBlock
-from oi_tui.app.engine.events import AnyEvent, ExecutionStarted
+from oi_tui.app.engine.events import AnyEvent, ExecutionFinished, ExecutionStarted, RerunFinished, RerunStarted
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.redaction import Redactor
+from oi_tui.app.engine.refusals import Refusals
+from oi_tui.app.engine.sandbox.hosts import Refusal
 from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.values import Level
 
@@ -31,6 +35,10 @@ class Witness:
         self._aftermath: Aftermath | None = None
         self._note: Note | None = None
         self._told_cut = False
+        self._ran = ""
+        """The block that runs, or ran last."""
+        self._running = False
+        self._refusals = Refusals()
 
     def begin(self, session_id: str, note: Note) -> None:
         """A session is opened."""
@@ -45,15 +53,44 @@ class Witness:
     def take(self, event: AnyEvent) -> None:
         """Something happened."""
         self.auditor.take(event)
+        match event:
+            case ExecutionStarted() | RerunStarted():
+                self._tell_refusals()  # what came late
+                self._ran, self._running = event.block_id, True
+            case ExecutionFinished() | RerunFinished():
+                self._tell_refusals()
+                self._running = False
+            case _:
+                pass
         if self._aftermath is not None:
             self._aftermath.follow(event)
+
+    def refused(self, refusal: Refusal) -> None:
+        """The sandbox did not let code reach a host. As often as code likes."""
+        if self._note is not None and self._refusals.add(refusal):
+            self.auditor.refused(self._ran, refusal)
 
     async def end(self) -> None:
         """The session is left, when the last look has come to its end."""
         if self._aftermath is not None:
             await self._aftermath.rest()
+        self._tell_refusals()
         self._aftermath = self._note = None
+        self._ran, self._running = "", False
         self.auditor.end()
+
+    def _tell_refusals(self) -> None:
+        refusals, self._refusals = self._refusals, Refusals()
+        if not refusals.total:
+            return
+        late = not self._running
+        self.auditor.counted(self._ran, refusals, late=late)
+        # Not from here: what happened is told before what is noted about it.
+        asyncio.get_running_loop().call_soon(self._say, *refusals.in_words(late=late))
+
+    def _say(self, title: str, hint: str, details: str) -> None:
+        if self._note is not None:
+            self._note("warning", title, hint, details)
 
     def _left(self, block_id: str, left: Left) -> None:
         self.auditor.left(block_id, changed=left.changed, later=left.later, entries=left.entries, cut=left.cut)

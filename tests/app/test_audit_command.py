@@ -23,7 +23,9 @@ from oi_tui.app.engine.audit.records import (
     KernelBegan,
     KernelWasStopped,
     LinesWereLost,
+    NetworkWasRefused,
     NoticeWasGiven,
+    RefusalsWereCounted,
     RunBegan,
     RunEnded,
     RunWasRefused,
@@ -88,6 +90,15 @@ IN_WORDS: dict[str, AnyRecord] = {
         block_id="b", changed=3, later=("a.pth",), later_count=2
     ),
     "1 file changed": FilesWereLeft(block_id="b", changed=1),
+    "the sandbox refused the network: example.org:443 · not on the list": NetworkWasRefused(
+        block_id="b", host="example.org:443", why="not on the list"
+    ),
+    "the network was refused 1,012 times: example.org:443 × 1,000, b:80 × 2 and 10 more": RefusalsWereCounted(
+        block_id="b", count=1012, hosts=(("example.org:443", 1000), ("b:80", 2))
+    ),
+    "the network was refused 1 time after the run had ended: b:80 × 1": RefusalsWereCounted(
+        block_id="b", count=1, hosts=(("b:80", 1),), late=True
+    ),
     "python 1 started · no sandbox": KernelBegan(language="python", generation=1, sandbox="danger-full-access"),
     "python 1 interrupted by the person": KernelWasStopped(language="python", generation=1, how="interrupting"),
     "the code asked for a password": InputWasAsked(block_id="b", request_id="r", password=True),

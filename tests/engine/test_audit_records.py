@@ -1,5 +1,6 @@
 """What the events of a session come to in its audit log, and that nothing runs that could not be written down."""
 
+import asyncio
 import hashlib
 import itertools
 import os
@@ -20,7 +21,9 @@ from oi_tui.app.engine.audit.records import (
     InputWasAsked,
     KernelBegan,
     KernelWasStopped,
+    NetworkWasRefused,
     NoticeWasGiven,
+    RefusalsWereCounted,
     RunBegan,
     RunEnded,
     RunWasRefused,
@@ -49,6 +52,7 @@ from oi_tui.app.engine.kernels.base import InputWanted, OutputArrived, RunFinish
 from oi_tui.app.engine.outputs import ErrorOutput
 from oi_tui.app.engine.protocol import Batch
 from oi_tui.app.engine.redaction import Redactor
+from oi_tui.app.engine.sandbox.hosts import Refusal
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel
 from oi_tui.app.engine.verbs import Answer, Decide, Interrupt, Open, Rebuild, Restart, Run, Submit
 from oi_tui.app.engine.witness import Witness
@@ -282,6 +286,57 @@ def test_what_the_model_is_not_told_is_counted_by_name(here: Path) -> None:
     seen.auditor.take(SecretsWithheld(block_id="b", names=("TOKEN", "a key", "TOKEN")))
     seen.auditor.end()
     assert records(here)[0] == SecretsWereWithheld(block_id="b", count=3, names=("TOKEN", "a key"))
+
+
+async def test_what_the_sandbox_refused_is_written_down_at_once_and_counted_when_the_run_is_over(here: Path) -> None:
+    said: asyncio.Queue[tuple[str, ...]] = asyncio.Queue()
+    seen = witness(here, Redactor({"TOKEN": SECRET}))
+    seen.begin("session", lambda *told: said.put_nowait(told))
+    seen.take(SessionOpened(session_id="session", created=1.0, cwd="/work", model="m", approval="auto"))
+    block = CodeBlock(id="b", language="python", source="fetch()", state="proposed")
+    started = ExecutionStarted(block_id="b", generation=1)
+    seen.admit(started, block)
+    seen.take(started)
+    for _ in range(1000):
+        seen.refused(Refusal("example.org:443", "not on the list"))
+        seen.refused(Refusal(f"{SECRET}.evil.example:443", "not on the list"))
+    withheld = "[secret withheld: TOKEN].evil.example:443"
+    assert records(here, NetworkWasRefused) == [
+        NetworkWasRefused(block_id="b", host=host, why="not on the list") for host in ("example.org:443", withheld)
+    ]
+    seen.take(ExecutionFinished(block_id="b", status="ok", duration=0.1))
+    assert records(here, RefusalsWereCounted) == [
+        RefusalsWereCounted(block_id="b", count=2000, hosts=(("example.org:443", 1000), (withheld, 1000)))
+    ]
+    async with asyncio.timeout(5):
+        level, title, hint, _ = await said.get()
+    assert level == "warning"
+    assert title.startswith("The sandbox refused the network: example.org (1,000 times), ")
+    assert "sandbox.hosts" in hint
+    await seen.end()
+    assert said.empty()
+
+
+async def test_what_a_run_left_behind_and_is_refused_is_told_when_the_next_run_begins(here: Path) -> None:
+    said: asyncio.Queue[tuple[str, ...]] = asyncio.Queue()
+    seen = witness(here)
+    seen.begin("session", lambda *told: said.put_nowait(told))
+    seen.take(SessionOpened(session_id="session", created=1.0, cwd="/work", model="m", approval="auto"))
+    for block_id in "ab":
+        block = CodeBlock(id=block_id, language="python", source="1", state="proposed")
+        started = ExecutionStarted(block_id=block_id, generation=1)
+        seen.admit(started, block)
+        seen.take(started)
+        seen.take(ExecutionFinished(block_id=block_id, status="ok", duration=0.1))
+        seen.refused(Refusal("example.org:443", "not on the list"))
+    async with asyncio.timeout(5):
+        _, title, _, _ = await said.get()
+    assert title == "The sandbox refused the network to what a run left behind: example.org."
+    await seen.end()
+    counted = [RefusalsWereCounted(block_id=name, count=1, hosts=(("example.org:443", 1),), late=True) for name in "ab"]
+    assert records(here, RefusalsWereCounted) == counted
+    seen.refused(Refusal("example.org:443", "not on the list"))  # of a kernel that is being ended
+    assert len(records(here, NetworkWasRefused)) == 2
 
 
 def test_what_is_about_to_run_is_on_disk_before_admit_returns(here: Path) -> None:

@@ -248,6 +248,42 @@ async def test_what_the_persons_own_command_left_is_told_under_it(
 
 
 @pytest.mark.bubblewrap
+async def test_what_the_sandbox_refuses_of_the_network_is_told_under_the_run_and_in_the_log(
+    setup: Configure, audit: Path, tmp_path: Path
+) -> None:
+    fetch = (
+        "import urllib.request\n"
+        "for name in ('evil.example', 'evil.example', 'other.example:8080'):\n"
+        "    try: urllib.request.urlopen(f'http://{name}/')\n"
+        "    except OSError as error: print(error)"
+    )
+    sandbox = SandboxSection(mode="workspace-write", network="hosts", hosts=("allowed.example",))
+    listed = enclosed(setup)
+    listed = msgspec.structs.replace(listed, settings=msgspec.structs.replace(listed.settings, sandbox=sandbox))
+    async with engine(listed, tmp_path) as front:
+        await front.client.send(Open())
+        assert printed(await front.run(fetch)).count("HTTP Error 403") == 3
+        quiet = await front.run("1")
+    (notice,) = [block for block in front.transcript.blocks if isinstance(block, NoticeBlock)]
+    assert notice.title == "The sandbox refused the network: evil.example (2 times), other.example:8080."
+    assert notice.hint == "To allow it, add “evil.example” to sandbox.hosts in settings.toml."
+    assert [record["host"] for record in records(audit, "NetworkWasRefused")] == [
+        "evil.example:80",
+        "other.example:8080",
+    ]
+    (counted,) = records(audit, "RefusalsWereCounted")
+    assert (counted["count"], counted["hosts"]) == (3, [["evil.example:80", 2], ["other.example:8080", 1]])
+    assert counted["block_id"] != quiet.id
+    assert all(verdict.intact for verdict in verify_folder(audit))
+    show = [sys.executable, "-m", "oi_tui.app.cli", "audit", "show"]
+    run = await asyncio.create_subprocess_exec(*show, stdout=asyncio.subprocess.PIPE)
+    async with asyncio.timeout(60):
+        shown = (await run.communicate())[0].decode()
+    assert "the sandbox refused the network: evil.example:80 · not on the list" in shown
+    assert "the network was refused 3 times: evil.example:80 × 2, other.example:8080 × 1" in shown
+
+
+@pytest.mark.bubblewrap
 async def test_in_a_sandbox_the_log_cannot_be_seen_even_where_the_home_folder_is_worked_in(
     setup: Configure, home: Path, audit: Path, tmp_path: Path
 ) -> None:

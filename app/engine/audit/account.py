@@ -12,7 +12,9 @@ from oi_tui.app.engine.audit.records import (
     KernelBegan,
     KernelWasStopped,
     LinesWereLost,
+    NetworkWasRefused,
     NoticeWasGiven,
+    RefusalsWereCounted,
     RunBegan,
     RunEnded,
     RunWasRefused,
@@ -63,6 +65,10 @@ def in_words(record: AnyRecord) -> str:
             names = ", ".join(record.later) + (f" and {more} more" if more else "")
             changed = f"{record.changed} file{'' if record.changed == 1 else 's'} changed"
             return _joined(changed, f"run later: {names}" if names else "", record.cut)
+        case NetworkWasRefused():
+            return f"the sandbox refused the network: {record.host} · {record.why}"
+        case RefusalsWereCounted():
+            return _refusals(record)
         case KernelBegan():
             return _joined(f"{record.language} {record.generation} started", _sandbox(record.sandbox, "", record.proof))
         case KernelWasStopped():
@@ -120,6 +126,14 @@ def _end(record: RunEnded) -> str:
         f"{record.dropped_characters:,} more dropped" if record.dropped_characters else "",
         f"interrupted {record.interrupts} times" if record.interrupts > 1 else "",
     )
+
+
+def _refusals(record: RefusalsWereCounted) -> str:
+    hosts = ", ".join(f"{host} × {count:,}" for host, count in record.hosts)
+    more = record.count - sum(count for _, count in record.hosts)
+    times = f"{record.count:,} time{'' if record.count == 1 else 's'}"
+    after = " after the run had ended" if record.late else ""
+    return f"the network was refused {times}{after}: {hosts}" + (f" and {more:,} more" if more else "")
 
 
 def _sandbox(sandbox: str, network: str, proof: str) -> str:

@@ -30,6 +30,8 @@ from oi_tui.app.engine.blocks import CodeBlock
 from oi_tui.app.engine.errors import AuditError
 from oi_tui.app.engine.events import AnyEvent, ExecutionStarted
 from oi_tui.app.engine.redaction import Redactor
+from oi_tui.app.engine.refusals import Refusals
+from oi_tui.app.engine.sandbox.hosts import Refusal
 
 _log = logging.getLogger(__name__)
 
@@ -116,6 +118,16 @@ class Auditor:
         """What a look at the folders after a run found."""
         self._put(self._fold.left(block_id, changed=changed, later=later, entries=entries, cut=cut))
         self._try(seal=True)
+
+    def refused(self, block_id: str, refusal: Refusal) -> None:
+        """The sandbox did not let code reach a host: once for each of them in a run."""
+        self._put(self._fold.refused(block_id, refusal))
+        self._try(seal=False)
+
+    def counted(self, block_id: str, refusals: Refusals, *, late: bool) -> None:
+        """How often, when the run is over."""
+        self._put(self._fold.counted(block_id, refusals, late=late))
+        self._try(seal=late)  # otherwise a look at the folders follows
 
     # -- writing ---------------------------------------------------------------------------------------
 

@@ -12,7 +12,9 @@ from oi_tui.app.engine.audit.records import (
     InputWasAsked,
     KernelBegan,
     KernelWasStopped,
+    NetworkWasRefused,
     NoticeWasGiven,
+    RefusalsWereCounted,
     RunBegan,
     RunEnded,
     SecretsWereWithheld,
@@ -46,6 +48,8 @@ from oi_tui.app.engine.events import (
     TurnEnded,
 )
 from oi_tui.app.engine.outputs import ErrorOutput, Output, StreamOutput
+from oi_tui.app.engine.refusals import Refusals
+from oi_tui.app.engine.sandbox.hosts import Refusal
 from oi_tui.app.engine.values import ApprovalMode, Language
 
 NAMED = 50
@@ -129,6 +133,15 @@ class Fold:
         return FilesWereLeft(
             block_id=block_id, changed=changed, later=named, later_count=len(later), entries=entries, cut=cut
         )
+
+    def refused(self, block_id: str, refusal: Refusal) -> NetworkWasRefused:
+        """The network was asked for in vain."""
+        return NetworkWasRefused(block_id=block_id, host=self._say(refusal.host), why=refusal.why)
+
+    def counted(self, block_id: str, refusals: Refusals, *, late: bool) -> RefusalsWereCounted:
+        """And so often."""
+        hosts = tuple((self._say(name), count) for name, count in refusals.counts.items())
+        return RefusalsWereCounted(block_id=block_id, count=refusals.total, hosts=hosts, late=late)
 
     def refuse(self) -> None:
         """What was about to begin does not."""

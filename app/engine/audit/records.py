@@ -143,6 +143,27 @@ class FilesWereLeft(Record, frozen=True, kw_only=True, tag=True):
     """Why not all were looked at, "" if all were."""
 
 
+class NetworkWasRefused(Record, frozen=True, kw_only=True, tag=True):
+    """The sandbox did not let code reach a host, for the first time in this run."""
+
+    block_id: str
+    """Of what runs, or ran last."""
+    host: str
+    """With its port; of what is no host, what was asked for."""
+    why: str
+
+
+class RefusalsWereCounted(Record, frozen=True, kw_only=True, tag=True):
+    """How often the sandbox refused the network, when the run that asked for it is over."""
+
+    block_id: str
+    count: int
+    hosts: tuple[tuple[str, int], ...] = ()
+    """Each with how often; not all of them need be named."""
+    late: bool = False
+    """The run had ended when this was asked for: it left something behind that goes on."""
+
+
 class KernelBegan(Record, frozen=True, kw_only=True, tag=True):
     """A kernel is of a new generation: it was started, or started again, and the sandbox (if any) was proven."""
 
@@ -226,6 +247,8 @@ AnyRecord = (
     | RunWasRefused
     | RunEnded
     | FilesWereLeft
+    | NetworkWasRefused
+    | RefusalsWereCounted
     | KernelBegan
     | KernelWasStopped
     | InputWasAsked

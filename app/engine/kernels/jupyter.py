@@ -25,6 +25,7 @@ from oi_tui.app.engine.kernels.watch import Patience, RunWatch
 from oi_tui.app.engine.kernels.worker import OnEnd, WorkerKernel
 from oi_tui.app.engine.paths import socket_dir
 from oi_tui.app.engine.sandbox.entrance import Entrance
+from oi_tui.app.engine.sandbox.hosts import OnRefusal
 from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.settings import KernelSection
 from oi_tui.app.engine.values import Language
@@ -77,6 +78,7 @@ class JupyterKernel(WorkerKernel):
         preload: bool = False,
         environ: Mapping[str, str] | None = None,
         sandbox: Profile | None = None,
+        on_refusal: OnRefusal | None = None,
         patience: Patience | None = None,
     ) -> None:
         given = os.environ if environ is None else environ
@@ -88,6 +90,7 @@ class JupyterKernel(WorkerKernel):
                 cwd=cwd,
                 environ=given,
                 sandbox=sandbox,
+                on_refusal=on_refusal,
                 timeout=settings.start_timeout,
                 preload=preload,
                 on_end=on_end,
@@ -122,6 +125,7 @@ class JupyterWorker:
         cwd: Path,
         environ: Mapping[str, str],
         sandbox: Profile | None,
+        on_refusal: OnRefusal | None,
         timeout: float,
         preload: bool,
         on_end: OnEnd,
@@ -131,6 +135,7 @@ class JupyterWorker:
         self._cwd = cwd
         self._environ = environ
         self._sandbox = sandbox
+        self._on_refusal = on_refusal
         self._timeout = timeout
         self._preload = preload
         self._on_end = on_end
@@ -275,7 +280,9 @@ class JupyterWorker:
         argv = [part.replace("{connection_file}", file) for part in self._spec.argv]
         own = self._spec.env | {"IPYTHONDIR": str(self._directory / "ipython")}
         if self._sandbox is not None and self._sandbox.encloses:
-            entrance = await Entrance.open(self._sandbox, argv, self._environ, private=self._directory, extra=own)
+            entrance = await Entrance.open(
+                self._sandbox, argv, self._environ, private=self._directory, extra=own, on_refusal=self._on_refusal
+            )
             self._process = await LoggedProcess.enclosed(entrance, self._cwd)
         else:
             own["JPY_PARENT_PID"] = str(os.getpid())  # the kernel ends when we do, however we end

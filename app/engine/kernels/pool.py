@@ -7,6 +7,7 @@ from pathlib import Path
 from oi_tui.app.engine.kernels.base import Kernel
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel, installed_kernelspecs, kernelspec
 from oi_tui.app.engine.kernels.shell import ShellKernel
+from oi_tui.app.engine.sandbox.hosts import OnRefusal
 from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.settings import KernelSection
 from oi_tui.app.engine.values import Language
@@ -31,10 +32,12 @@ class Kernels:
         preload: Callable[[], bool] = lambda: False,
         environ: Mapping[str, str] | None = None,
         sandbox: Profile | None = None,
+        on_refusal: OnRefusal | None = None,
     ) -> None:
         """`preload` is asked when the Python kernel is made: whether it imports the usual names beforehand.
 
-        All of them run in a sandbox of this kind; without one code can do all that we can.
+        All of them run in a sandbox of this kind; without one code can do all that we can. `on_refusal` is told of what
+        asks for the network in vain there.
         """
         self._settings = settings
         self._cwd = cwd
@@ -42,6 +45,7 @@ class Kernels:
         self._preload = preload
         self._environ = environ
         self._sandbox = sandbox
+        self._on_refusal = on_refusal
         self._kernels: dict[Language, Kernel] = {}
         self._installed: dict[str, str] | None = None
 
@@ -95,6 +99,7 @@ class Kernels:
                     spill_dir=self._spill_dir,
                     environ=self._environ,
                     sandbox=self._sandbox,
+                    on_refusal=self._on_refusal,
                 )
             case "python":
                 return JupyterKernel(
@@ -104,6 +109,7 @@ class Kernels:
                     preload=self._preload(),
                     environ=self._environ,
                     sandbox=self._sandbox,
+                    on_refusal=self._on_refusal,
                 )
             case _:
                 return JupyterKernel(
@@ -114,6 +120,7 @@ class Kernels:
                     spill_dir=self._spill_dir,
                     environ=self._environ,
                     sandbox=self._sandbox,
+                    on_refusal=self._on_refusal,
                 )
 
     def _among_installed(self, name: str) -> Language | None:

@@ -28,6 +28,7 @@ from oi_tui.app.engine.kernels.run import Run
 from oi_tui.app.engine.kernels.worker import OnEnd, WorkerKernel
 from oi_tui.app.engine.paths import socket_dir
 from oi_tui.app.engine.sandbox.entrance import Entrance
+from oi_tui.app.engine.sandbox.hosts import OnRefusal
 from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.settings import KernelSection
 
@@ -78,6 +79,7 @@ class ShellKernel(WorkerKernel):
         spill_dir: Path | None = None,
         environ: Mapping[str, str] | None = None,
         sandbox: Profile | None = None,
+        on_refusal: OnRefusal | None = None,
     ) -> None:
         given = os.environ if environ is None else environ
         super().__init__(
@@ -85,7 +87,12 @@ class ShellKernel(WorkerKernel):
             settings,
             spill_dir,
             lambda on_end: ShellWorker(
-                cwd=cwd, environ=given, sandbox=sandbox, timeout=settings.start_timeout, on_end=on_end
+                cwd=cwd,
+                environ=given,
+                sandbox=sandbox,
+                on_refusal=on_refusal,
+                timeout=settings.start_timeout,
+                on_end=on_end,
             ),
         )
 
@@ -94,11 +101,19 @@ class ShellWorker:
     """One bash process, its terminal and the pipes to it."""
 
     def __init__(
-        self, *, cwd: Path, environ: Mapping[str, str], sandbox: Profile | None, timeout: float, on_end: OnEnd
+        self,
+        *,
+        cwd: Path,
+        environ: Mapping[str, str],
+        sandbox: Profile | None,
+        on_refusal: OnRefusal | None,
+        timeout: float,
+        on_end: OnEnd,
     ) -> None:
         self._cwd = cwd
         self._environ = environ
         self._sandbox = sandbox
+        self._on_refusal = on_refusal
         self._entrance: Entrance | None = None
         self._group = 0
         """The process group of bash itself."""
@@ -214,7 +229,13 @@ class ShellWorker:
         fds: tuple[int, ...] = ()
         if self._sandbox is not None and self._sandbox.encloses:
             self._entrance = entrance = await Entrance.open(
-                self._sandbox, argv, self._environ, private=directory, shared=False, extra={"TERM": "dumb"}
+                self._sandbox,
+                argv,
+                self._environ,
+                private=directory,
+                shared=False,
+                extra={"TERM": "dumb"},
+                on_refusal=self._on_refusal,
             )
             argv, env, fds = entrance.argv, entrance.env, entrance.pass_fds
         self._terminal, inner = os.openpty()

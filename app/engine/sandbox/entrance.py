@@ -23,6 +23,7 @@ import psutil
 from oi_tui.app.engine.errors import KernelError
 from oi_tui.app.engine.sandbox import bubblewrap, placeholders, places, seccomp, selftest
 from oi_tui.app.engine.sandbox.environment import enclosed_environment
+from oi_tui.app.engine.sandbox.hosts import OnRefusal, Refusal
 from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.sandbox.proxy import Proxy
 
@@ -38,8 +39,9 @@ NO_FALLBACK = "Nothing was run. To do without: --sandbox danger-full-access, or 
 class Entrance:
     """Made by `open`; owns descriptors, the proxy and the stand-ins of its sandbox."""
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: Profile, on_refusal: OnRefusal | None = None) -> None:
         self._profile = profile
+        self._on_refusal = on_refusal or _untold
         self._argv: list[str] = []
         self._env: dict[str, str] = {}
         self._ours: list[int] = []
@@ -75,12 +77,13 @@ class Entrance:
         private: Path,
         shared: bool = True,
         extra: Mapping[str, str] | None = None,
+        on_refusal: OnRefusal | None = None,
     ) -> Self:
         """Get everything ready. KernelError if there can be no such sandbox here.
 
         `private` is a folder of ours, which code in there may change where it is `shared`: we must not write in it
         then, for there may be links. Pipes and sockets in it can be used by both sides in any case. `extra` are
-        variables that are passed on as they are.
+        variables that are passed on as they are. `on_refusal` is told of what asks for the network in vain.
         """
         bubblewrap.check(profile)
         program = bubblewrap.find_bubblewrap(profile)
@@ -93,7 +96,7 @@ class Entrance:
             raise KernelError("There is no sandbox for this processor.", hint=NO_FALLBACK)
         if shutil.which(argv[0], path=environ.get("PATH", os.defpath)) is None:
             raise KernelError(f"The kernel could not be started: there is no program {argv[0]}.")
-        entrance = cls(profile)
+        entrance = cls(profile, on_refusal)
         kind = bubblewrap.Kind.WRITABLE if shared else bubblewrap.Kind.READABLE
         try:
             await entrance._prepare(program, argv, environ, bubblewrap.Mount(private, kind), extra or {})
@@ -145,7 +148,7 @@ class Entrance:
         plan = bubblewrap.plan(profile, private, places.program_places(argv[0]))
         socket = private.path / "proxy" if profile.network == "hosts" else None
         if socket is not None:
-            self._proxy = await Proxy(profile.hosts).open(socket)
+            self._proxy = await Proxy(profile.hosts, self._on_refusal).open(socket)
         usual = enclosed_environment(environ, profile.environment, profile.home, proxy=socket is not None)
         self._env = usual | dict(extra)
         self._bait = selftest.Bait()
@@ -258,6 +261,10 @@ def leader(pid: int) -> int:
             for child in init.children():
                 return child.pid
     raise KernelError("The sandbox ended as soon as it was started.")
+
+
+def _untold(refusal: Refusal) -> None:
+    """There is nobody to tell."""
 
 
 async def _read_to_end(descriptor: int) -> bytes:

@@ -7,8 +7,9 @@ leads to has to be a public one, or be allowed by a rule of its own.
 
 import ipaddress
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 from oi_tui.app.engine.errors import SettingsError
 
@@ -46,6 +47,18 @@ class Authority:
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+class Refusal(NamedTuple):
+    """A request for the network that was not granted."""
+
+    host: str
+    """With its port, as it was understood; what is no host as it was written, of bounded length."""
+    why: Literal["not on the list", "leads to an address that is not public", "no host"]
+
+
+OnRefusal = Callable[[Refusal], None]
+"""Told of each, as often as it is asked for: whoever listens has to bound what becomes of it."""
 
 
 def parse_authority(text: str, port: int | None = None) -> Authority | None:

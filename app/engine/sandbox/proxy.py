@@ -2,15 +2,13 @@
 
 It listens on a UNIX socket that is bound into the sandbox, understands CONNECT and plain HTTP, resolves names itself,
 and connects to the address that it has judged, so that a name cannot lead elsewhere a moment later. What it
-refuses gets a 403 that says why. It does not look into what is carried.
+refuses gets a 403 that says why, and whoever had it opened is told. It does not look into what is carried.
 """
 
 import asyncio
 import ipaddress
-import logging
 import re
 import socket
-from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -18,9 +16,7 @@ from typing import Self
 
 import psutil
 
-from oi_tui.app.engine.sandbox.hosts import Address, AllowList, Authority, parse_authority
-
-_log = logging.getLogger(__name__)
+from oi_tui.app.engine.sandbox.hosts import Address, AllowList, Authority, OnRefusal, Refusal, parse_authority
 
 HEAD = 32_768
 """Bytes of the longest request line with headers."""
@@ -32,8 +28,8 @@ CONNECTIONS = 128
 """At the same time; more wait."""
 
 PIECE = 65_536
-REMEMBERED = 200
-"""Refused hosts that are counted by name."""
+WRITTEN = 100
+"""Characters of what is no host that are passed on."""
 
 _OURS = re.compile(rb"(?:proxy-[a-z-]+|connection|keep-alive|te|upgrade|host)\s*:", re.IGNORECASE)
 """Headers that are between a client and its proxy, or that we write ourselves."""
@@ -51,13 +47,12 @@ class Refused(Exception):
 class Proxy:
     """Serves one sandbox. `open` it before, `close` it after."""
 
-    def __init__(self, rules: Iterable[str]) -> None:
+    def __init__(self, rules: Iterable[str], on_refusal: OnRefusal) -> None:
+        self._on_refusal = on_refusal
         self._allowed = AllowList(rules, own=own_addresses())
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._room = asyncio.Semaphore(CONNECTIONS)
-        self.refused: Counter[str] = Counter()
-        """How often which host was refused; the first time is logged."""
 
     async def open(self, path: Path) -> Self:
         """Listen on a new socket at this path."""
@@ -134,9 +129,11 @@ class Proxy:
     def _named(self, text: str, port: int | None) -> Authority:
         wanted = parse_authority(text, port)
         if wanted is None:
+            self._on_refusal(Refusal(text[:WRITTEN], "no host"))
             raise Refused("400 Bad Request", "this is no host that can be asked for.")
         if not self._allowed.admits(wanted):
-            raise self._refusal(wanted, f"{wanted} is not on the list of allowed hosts.")
+            self._on_refusal(Refusal(str(wanted), "not on the list"))
+            raise Refused("403 Forbidden", f"{wanted} is not on the list of allowed hosts.")
         return wanted
 
     async def _connect(self, wanted: Authority) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -147,19 +144,12 @@ class Proxy:
         addresses = [_address(str(entry[4][0])) for entry in found]
         # All of them have to be fit to be connected to: who mixes in a private one means no good.
         if not addresses or not all(self._allowed.may_connect(address, wanted.port) for address in addresses):
-            raise self._refusal(wanted, f"{wanted.host} leads to an address that is not public.")
+            self._on_refusal(Refusal(str(wanted), "leads to an address that is not public"))
+            raise Refused("403 Forbidden", f"{wanted.host} leads to an address that is not public.")
         for address in addresses:
             with suppress(OSError):
                 return await asyncio.open_connection(str(address), wanted.port)
         raise Refused("502 Bad Gateway", f"{wanted} cannot be reached.")
-
-    def _refusal(self, wanted: Authority, reason: str) -> Refused:
-        name = str(wanted)
-        if name in self.refused or len(self.refused) < REMEMBERED:
-            self.refused[name] += 1
-            if self.refused[name] == 1:
-                _log.info("the sandbox refused the network: %s", reason)
-        return Refused("403 Forbidden", reason)
 
 
 def own_addresses() -> frozenset[Address]:
