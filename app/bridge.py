@@ -103,7 +103,9 @@ class Bridge:
         *,
         session_id: str | None = None,
         settings: Settings = _DEFAULTS,
+        recorded: bool = False,
     ) -> None:
+        """`recorded`: what it speaks to plays a recording."""
         self.transcript = Transcript()
         self._past = self.transcript
         """What is told of a session that is being opened."""
@@ -112,6 +114,7 @@ class Bridge:
         self._connect = connect
         self._view = view
         self._session_id = session_id
+        self._recorded = recorded
         self._settings = settings
         self._client: EngineClient | None = None
         self._verbs: asyncio.Queue[AnyVerb] = asyncio.Queue()
@@ -385,6 +388,7 @@ class Bridge:
                 floor=holding(settings.policy, settings.sandbox),
                 sandbox=sandbox_in_words(settings.sandbox),
                 exposed=settings.sandbox.mode == "danger-full-access",
+                recorded=self._recorded,
                 activity=activity,
                 kernels=tuple(self._kernels.items()),
                 usage=transcript.usage,

@@ -64,8 +64,10 @@ class OiTui(TypingOrder):
         session_id: str | None = None,
         clock: Clock = time.monotonic,
         workplace: Workplace | None = None,
+        recorded: bool = False,
     ) -> None:
-        """With a `workplace`, no engine is started before something was decided about the folder."""
+        """With a `workplace`, no engine is started before something was decided about the folder. `recorded`: what
+        is connected to plays a recording."""
         super().__init__(driver_class=ProbingDriver if settings.screen.images == "auto" else GuardedDriver)
         self._images = settings.screen.images
         self._known = Known()
@@ -75,7 +77,9 @@ class OiTui(TypingOrder):
         self.theme = palette.name
         self._connect, self._clock = connect, clock
         self._workplace = workplace
-        self.chat = ChatScreen(self._start_engine, settings, palette, session_id=session_id, clock=clock)
+        self.chat = ChatScreen(
+            self._start_engine, settings, palette, session_id=session_id, clock=clock, recorded=recorded
+        )
         if prompt:
             self.chat.bridge.submit_first(Submit(text=prompt))
 

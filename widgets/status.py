@@ -25,6 +25,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     """What holds code back, in two words."""
     exposed: bool = False
     """Nothing holds it back."""
+    recorded: bool = False
+    """A recording is played: nobody decides anything, nothing runs."""
     activity: str = ""
     """What goes on now, in a word or two; "" at rest."""
     kernels: tuple[tuple[str, KernelState], ...] = ()
@@ -86,8 +88,11 @@ def parts(status: Status) -> list[Part]:
     mode = stricter(status.floor, OF_APPROVAL[status.approval])
     unasked = mode == "bypassPermissions"
     found = [Part(safe_text(status.model) or "no model", _NAME, style="$text")]
-    found.append(Part(_MODES[mode], 0, style="$warning" if unasked else "$dim"))
-    if status.sandbox:
+    if status.recorded:
+        found.append(Part("recording, nothing runs", 0, style="$accent"))
+    else:
+        found.append(Part(_MODES[mode], 0, style="$warning" if unasked else "$dim"))
+    if status.sandbox and not status.recorded:
         found.append(Part(safe_text(status.sandbox), 0, style="$warning" if status.exposed else "$dim"))
     if status.activity:
         found.append(Part(status.activity, 0, style="$accent"))

@@ -59,14 +59,10 @@ class ChatScreen(Screen[None]):
         *,
         session_id: str | None = None,
         clock: Clock = time.monotonic,
+        recorded: bool = False,
     ) -> None:
         super().__init__()
-        self.bridge = Bridge(
-            connect,
-            self,
-            session_id=session_id,
-            settings=settings,
-        )
+        self.bridge = Bridge(connect, self, session_id=session_id, settings=settings, recorded=recorded)
         self.palette = palette
         self._settings = settings
         self._clock = clock

@@ -49,6 +49,6 @@ def replay(flags: Flags, file: Path, speed: float, instant: bool, verify: bool) 
         return ReplayClient(recording, speed=None if instant else speed)
 
     settings = flags.settings().settings
-    tui = OiTui(connect, settings)
+    tui = OiTui(connect, settings, recorded=True)
     tui.run(mouse=settings.screen.mouse)
     sys.exit(tui.return_code or 0)
