@@ -89,6 +89,7 @@ class OiTui(TypingOrder):
 
     def on_mount(self) -> None:
         """A signal ends the program as a key does: the terminal is put back and the session saved."""
+        self._loop_soon = asyncio.get_running_loop().call_soon_threadsafe
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self._on_signal)
         self.app_resume_signal.subscribe(self, self._repaint)
@@ -172,7 +173,7 @@ class OiTui(TypingOrder):
         last_resort = threading.Timer(LAST_RESORT, os._exit, [128 + number])
         last_resort.daemon = True
         last_resort.start()
-        self.call_later(self._leave, 128 + number)
+        self._loop_soon(self.call_later, self._leave, 128 + number)  # wakes a loop that sleeps: nothing else may
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The palette: every command that needs no argument."""

@@ -58,6 +58,12 @@ def assert_gone(processes: list[psutil.Process]) -> None:
     assert alive == []
 
 
+def wait_at_rest(shown: Terminal) -> None:
+    """Nothing blinks: a screen with nothing to do uses no time at all."""
+    screen, looks = psutil.Process(shown.process.pid), range(40)
+    assert any(screen.cpu_percent(interval=0.5) == 0 for _ in looks), "the screen does not come to rest"
+
+
 def to_timeline(shown: Terminal) -> None:
     """Move the focus there; its cursor is a bar in the gutter."""
     shown.send("\t")
@@ -186,12 +192,13 @@ def test_V3_scrolling_up_while_an_answer_streams_keeps_the_view(start: Start, op
 
 @SIZES
 def test_V4_a_resize_during_a_stream_loses_nothing_and_keeps_the_approval_keys_visible(
-    start: Start, columns: int, rows: int
+    start: Start, openai_server: OpenAIServer, columns: int, rows: int
 ) -> None:
-    answer = Turn(text=f"{LIST}\n\n{PROPOSAL}", chunk=12, pace=200)
+    answer = Turn(text=f"{LIST}\n\n{PROPOSAL}", chunk=12, pace=200, pause_after=40)
     shown = start(answer, "Understood.", columns=columns, rows=rows)
     shown.send("go\r")
-    shown.wait_for("item 020")
+    shown.wait_for(ITEM)
+    openai_server.release()
     shown.resize(40, 10)
     shown.wait_for(QUESTION)
     for key in ("y run", "e edit", "n no", "s stop"):
@@ -245,6 +252,7 @@ def test_V5_a_termination_leaves_the_terminal_usable_and_the_session_saved(start
     shown.send("remember\r")
     shown.wait_for("The answer is saved.")
     started = family(shown)
+    wait_at_rest(shown)
     shown.signal(signal.SIGTERM)
     shown.wait_exit()
     assert shown.faults == []
