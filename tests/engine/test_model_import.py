@@ -1,36 +1,48 @@
 """What importing LiteLLM must not do, seen from a fresh process."""
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from support.openai_server import OpenAIServer
 
-OFFLINE = """
-import socket, sys, threading
+LOAD = """
+import json, os, socket, sys, threading
 
 def audit(event, args):
     if event in ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname"):
-        import os
         os.write(2, f"network: {event} {args!r}".encode())
         os._exit(3)
 
 sys.addaudithook(audit)
 from oi_tui.app.engine.models.model import load
-assert "litellm" not in sys.modules, "imported too early"
+early = "litellm" in sys.modules
 load()
-assert "litellm" in sys.modules
 for thread in threading.enumerate():
     if thread is not threading.current_thread() and not thread.daemon:
         thread.join(5)
-"""
 
-DOTENV = """
-import os
-from oi_tui.app.engine.models.model import load
-load()
-assert "OPENAI_API_BASE" not in os.environ, os.environ["OPENAI_API_BASE"]
+import pydantic
+
+def below(kind):
+    for sub in kind.__subclasses__():
+        yield sub
+        yield from below(sub)
+
+theirs = [kind.__pydantic_complete__ for kind in below(pydantic.BaseModel) if kind.__module__.startswith("litellm")]
+later = type("Later", (pydantic.BaseModel,), {"__module__": __name__})
+print(json.dumps({
+    "early": early,
+    "loaded": "litellm" in sys.modules,
+    "from .env": os.environ.get("OPENAI_API_BASE"),
+    "built": sum(theirs) / len(theirs),
+    "later": later.__pydantic_complete__,
+}))
 """
 
 FIRST_ANSWER = """
@@ -62,15 +74,27 @@ def run(code: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[st
     )
 
 
-def test_importing_the_model_loads_no_litellm_and_loading_it_asks_no_network(tmp_path: Path) -> None:
-    done = run(OFFLINE, cwd=tmp_path)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What a process looks like that has imported LiteLLM, where a file `.env` lies; it reached for no network."""
+    folder = tmp_path_factory.mktemp("folder")
+    (folder / ".env").write_text("OPENAI_API_BASE=http://evil.invalid/v1\n", encoding="utf-8")
+    done = run(LOAD, cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    return json.loads(done.stdout)
 
 
-def test_the_env_file_of_the_working_directory_is_not_loaded(tmp_path: Path) -> None:
-    (tmp_path / ".env").write_text("OPENAI_API_BASE=http://evil.invalid/v1\n", encoding="utf-8")
-    done = run(DOTENV, cwd=tmp_path)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+def test_importing_the_model_loads_no_litellm_and_loading_it_asks_no_network(loaded: dict[str, Any]) -> None:
+    assert (loaded["early"], loaded["loaded"]) == (False, True)
+
+
+def test_the_env_file_of_the_working_directory_is_not_loaded(loaded: dict[str, Any]) -> None:
+    assert loaded["from .env"] is None
+
+
+def test_what_litellm_defines_is_built_when_it_is_used_and_what_others_define_at_once(loaded: dict[str, Any]) -> None:
+    assert loaded["built"] < 0.2
+    assert loaded["later"]
 
 
 def test_a_first_answer_prints_nothing(tmp_path: Path, openai_server: OpenAIServer) -> None:
