@@ -34,7 +34,6 @@ from oi_tui.app.engine.events import (
     TurnEnded,
     TurnStarted,
 )
-from oi_tui.app.engine.policy.modes import holding
 from oi_tui.app.engine.protocol import (
     Batch,
     DraftKept,
@@ -45,6 +44,7 @@ from oi_tui.app.engine.protocol import (
     ModelsFound,
     PromptsFound,
     Reply,
+    SandboxFailed,
     SessionEdited,
     SessionExported,
     SessionSeen,
@@ -52,10 +52,11 @@ from oi_tui.app.engine.protocol import (
     VariableSeen,
     VariablesFound,
 )
-from oi_tui.app.engine.settings import Settings, sandbox_in_words
+from oi_tui.app.engine.settings import Settings
 from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.values import Level
 from oi_tui.app.engine.verbs import AnyVerb, FindModels, Fork, Inspect, KeepDraft, Open, Submit
+from oi_tui.app.standing import standing
 from oi_tui.widgets.status import Status
 
 _DEFAULTS = Settings()
@@ -123,6 +124,7 @@ class Bridge:
         self._renewing = False
         self._running: set[str] = set()
         self._kernels: dict[str, KernelState] = {}
+        self._sandbox_fails = False
         self._activity = "starting"
         self._queued = 0
         self._notices = 0
@@ -219,7 +221,7 @@ class Bridge:
     # -- one connection --------------------------------------------------------------------------------------
 
     async def _converse(self, complete: asyncio.Event) -> None:
-        self.stopped, self._activity = False, "starting"
+        self.stopped, self._activity, self._sandbox_fails = False, "starting", False
         self._show_status()
         client = await self._connect()
         self._client = client
@@ -279,6 +281,9 @@ class Bridge:
                 self._view.show(reply)
             case SessionsFound() | SessionSeen() | SessionEdited() | SessionExported():
                 self._view.show_sessions(reply)
+            case SandboxFailed():
+                self._sandbox_fails = True
+                self._show_status()
             case Hello():
                 pass
             case _:
@@ -348,6 +353,7 @@ class Bridge:
                 self._activity = ""
             case KernelChanged():
                 self._kernels[event.language] = event.state
+                self._sandbox_fails &= event.state not in ("idle", "busy")  # none starts that is not enclosed
             case ConversationCleared():
                 self._running.clear()
                 self._kernels.clear()
@@ -379,21 +385,8 @@ class Bridge:
         self._apply([NoticeAdded(block_id=block_id, level=level, title=title, hint=hint, details=details)])
 
     def _show_status(self) -> None:
-        transcript, settings = self.transcript, self._settings
-        activity = "waiting for you" if transcript.pending_decision or transcript.pending_input else self._activity
-        self._view.show_status(
-            Status(
-                model=transcript.model,
-                approval=transcript.approval,
-                floor=holding(settings.policy, settings.sandbox),
-                sandbox=sandbox_in_words(settings.sandbox),
-                exposed=settings.sandbox.mode == "danger-full-access",
-                recorded=self._recorded,
-                activity=activity,
-                kernels=tuple(self._kernels.items()),
-                usage=transcript.usage,
-                context_window=settings.model.context_window or transcript.context_window,
-                max_cost=transcript.max_cost,
-            ),
-            self._queued,
+        fails, recorded = self._sandbox_fails, self._recorded
+        status = standing(
+            self.transcript, self._settings, self._kernels, self._activity, fails=fails, recorded=recorded
         )
+        self._view.show_status(status, self._queued)

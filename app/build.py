@@ -18,6 +18,7 @@ from oi_tui.app.engine.recording.form import VERSION, Header, Tape
 from oi_tui.app.engine.recording.tapping import TappedEngine, TappedKernels, TappedModels, tapped_send
 from oi_tui.app.engine.redaction import Redactor, secrets_in
 from oi_tui.app.engine.rule_files import load_policy
+from oi_tui.app.engine.sandbox.availability import look
 from oi_tui.app.engine.sandbox.choice import chosen_profile
 from oi_tui.app.engine.service import Engine
 from oi_tui.app.engine.settings import KernelSection
@@ -37,8 +38,10 @@ def make_engine(
     *,
     tape: Tape | None = None,
     sessions: Path | None = None,
+    try_sandbox: bool = False,
 ) -> Engine:
-    """One engine for one front end; a tape gets what models and kernels say. Its sessions may be in another file."""
+    """One engine for one front end; a tape gets what models and kernels say. Its sessions may be in another file. With
+    `try_sandbox`, it finds out by itself whether there can be one, and says so if not."""
     settings = setup.settings
     policy = load_policy(
         settings,
@@ -78,6 +81,7 @@ def make_engine(
         policy=policy,
         redactor=redactor,
         witness=witness,
+        trial=(lambda: look(profile)) if try_sandbox and profile.encloses else None,
     )
 
 

@@ -289,6 +289,7 @@ def _asker() -> TerminalAsker | None:
 @click.option("--fd", type=int, required=True, help="Descriptor of a connected socket.")
 def engine(fd: int) -> None:
     """Serve one front end (see app/engine/README.md)."""
+    import functools
     import logging
     import signal
     import socket
@@ -304,7 +305,8 @@ def engine(fd: int) -> None:
         serving = asyncio.current_task()
         assert serving is not None
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, serving.cancel)
-        await serve(socket.socket(fileno=fd), make_engine)
+        # It is tried here and not by the screen, which is to be seen at once.
+        await serve(socket.socket(fileno=fd), functools.partial(make_engine, try_sandbox=True))
         # All is written down and ended. A thread may still be importing a library for seconds: nobody waits for that.
         logging.shutdown()
         os._exit(0)

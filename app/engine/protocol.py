@@ -177,6 +177,11 @@ class DraftKept(Value, frozen=True, kw_only=True, tag=True):
     text: str
 
 
+class SandboxFailed(Value, frozen=True, kw_only=True, tag=True):
+    """There has to be a sandbox and can be none: no code runs until that is mended. Comes unasked, soon after the
+    start; a notice of the session says why, and what can be done."""
+
+
 class Failed(Value, frozen=True, kw_only=True, tag=True):
     """The engine cannot go on, or a verb could not be followed; `fatal` when it ends now."""
 
@@ -212,6 +217,7 @@ Reply = (
     | SessionExported
     | PromptsFound
     | DraftKept
+    | SandboxFailed
     | Failed
 )
 Request = Hello | Configure | AnyVerb

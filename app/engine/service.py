@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import assert_never
 
 from oi_tui.app.engine.branching import cut
@@ -19,6 +19,7 @@ from oi_tui.app.engine.outbox import Send, replayed
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.protocol import Configure, DraftKept, Failed, Reply, failed
 from oi_tui.app.engine.redaction import Redactor
+from oi_tui.app.engine.sandbox.availability import Availability
 from oi_tui.app.engine.sitting import ClosableKernels, Sitting
 from oi_tui.app.engine.store import Store
 from oi_tui.app.engine.transcript import Transcript
@@ -56,6 +57,8 @@ from oi_tui.app.engine.witness import Witness
 
 _log = logging.getLogger(__name__)
 
+Trial = Callable[[], Awaitable[Availability]]
+
 FRESH = "This session was resumed. Its kernels are fresh: variables of earlier runs are gone. /rebuild runs code again."
 
 
@@ -73,7 +76,9 @@ class Engine:
         policy: Policy | None = None,
         redactor: Redactor | None = None,
         witness: Witness | None = None,
+        trial: Trial | None = None,
     ) -> None:
+        """`trial` finds out whether there can be a sandbox, where there has to be one."""
         self._setup = setup
         self._witness = witness
         self._policy = policy
@@ -86,6 +91,8 @@ class Engine:
         self._sitting: Sitting | None = None
         self._last_words: asyncio.Task[None] | None = None
         self._renewing: asyncio.Task[None] | None = None
+        self._trial = trial
+        self._trying: asyncio.Task[None] | None = None
         self._tidied = False
         self._closed = False
 
@@ -162,6 +169,9 @@ class Engine:
         if self._sitting is not None:
             await self._sitting.end("The program was closed.")
         await closing
+        if self._trying is not None:
+            self._trying.cancel()
+            await asyncio.wait([self._trying])
         if self._renewing is not None:
             await asyncio.wait([self._renewing])
         await self._models.close()
@@ -191,8 +201,19 @@ class Engine:
             await left.end("Another session was opened.")
             await self._renew()
             await self._sit(session_id, events, lambda past: _model_of(past) or _model_of(before))
+        if left is None and self._trial is not None:
+            self._trying = asyncio.create_task(self._try_sandbox(self._trial))
         if left is None and self._store is not None and (draft := self._store.recall(self._draft_key)):
             await self._send(DraftKept(text=draft))
+
+    async def _try_sandbox(self, trial: Trial) -> None:
+        try:
+            found = await trial()
+        except OSError as error:  # no room for it: whether there is a sandbox shows when something is to run
+            _log.warning("the sandbox could not be tried: %s", error)
+            return
+        if not found.works and self._sitting is not None:
+            self._sitting.without_sandbox(found)
 
     @property
     def _draft_key(self) -> str:

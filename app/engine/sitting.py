@@ -25,8 +25,9 @@ from oi_tui.app.engine.loop.execution import unwatched
 from oi_tui.app.engine.loop.session import Session
 from oi_tui.app.engine.outbox import Outbox, Send
 from oi_tui.app.engine.policy.decide import Policy
-from oi_tui.app.engine.protocol import Configure
+from oi_tui.app.engine.protocol import Configure, SandboxFailed
 from oi_tui.app.engine.redaction import Redactor
+from oi_tui.app.engine.sandbox.availability import Availability
 from oi_tui.app.engine.store import Recorder, Store
 from oi_tui.app.engine.titles import Titles
 from oi_tui.app.engine.transcript import Transcript
@@ -38,6 +39,8 @@ _log = logging.getLogger(__name__)
 
 Job = Submit | Run | Retry | Clear | Restart | Rebuild
 
+
+NO_FALLBACK = "Until then no code runs. To do without: /sandbox on the screen, or --sandbox danger-full-access."
 
 GONE = "(The kernels are fresh: variables and imports of the code above are gone unless you run it again.)"
 """Told to the model with the first prompt after a session was resumed."""
@@ -142,6 +145,7 @@ class Sitting:
         """Break off what runs and write everything down; whatever fails on the way is logged."""
         titles = self._titles.tasks() if self._titles is not None else ()
         tasks = (*self._tasks, *self.chooser.tasks(), *self.inspector.tasks(), *titles)
+        self._tasks = []
         running = [task for task in tasks if task is not asyncio.current_task()]
         for task in running:
             task.cancel()
@@ -312,6 +316,14 @@ class Sitting:
         self._outbox.put(event)
         if isinstance(event, KernelChanged):
             self.inspector.follow(event)
+
+    def without_sandbox(self, found: Availability) -> None:
+        """There has to be one and can be none: said before somebody wants to run something."""
+        if not self._tasks:
+            return  # it is left already
+        hint = f"{found.fix}. {NO_FALLBACK}" if found.fix else NO_FALLBACK
+        self._note("error", found.why, hint.replace("\n", " "), "")
+        self._outbox.put(SandboxFailed())
 
     def write_down(self) -> None:
         """Have on disk what has happened so far: somebody is going to read it there."""

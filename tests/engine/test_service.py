@@ -30,9 +30,11 @@ from oi_tui.app.engine.protocol import (
     FetchProgressed,
     ModelsFound,
     Reply,
+    SandboxFailed,
     decode_reply,
     encode,
 )
+from oi_tui.app.engine.sandbox.availability import Availability
 from oi_tui.app.engine.service import Engine
 from oi_tui.app.engine.settings import ModelSection, Settings
 from oi_tui.app.engine.store import Store
@@ -308,6 +310,50 @@ async def test_offers_and_a_download_that_is_cancelled_and_then_done(tmp_path: P
         await front.client.send(FetchModel(model_id="tiny"))
         assert await front.until(lambda r: isinstance(r, FetchEnded)) == FetchEnded(model_id="tiny", ready=True)
         assert front.transcript.model == "local/tiny"
+
+
+async def test_S20_where_there_can_be_no_sandbox_that_is_told_before_anything_is_to_run(tmp_path: Path) -> None:
+    async def trial() -> Availability:
+        return Availability(False, "There is no sandbox here.", "Install\nbubblewrap")
+
+    async with engine(tmp_path, FakeModel("Hello."), trial=trial) as front:
+        await front.client.send(Open())
+        await front.until(lambda reply: isinstance(reply, SandboxFailed))
+        (notice,) = [block for block in front.transcript.blocks if isinstance(block, NoticeBlock)]
+        assert (notice.level, notice.title) == ("error", "There is no sandbox here.")
+        assert notice.hint.startswith("Install bubblewrap. Until then no code runs. To do without: /sandbox")
+        assert isinstance(await front.turn("hi"), TurnEnded)  # talking is possible
+
+
+async def test_S20_a_sandbox_that_is_being_tried_keeps_nobody_waiting_and_is_no_concern_of_who_left(
+    tmp_path: Path,
+) -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def trial() -> Availability:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        raise AssertionError("nothing comes of it")
+
+    async with engine(tmp_path, FakeModel("Hello."), trial=trial) as front:
+        await front.client.send(Open())
+        assert isinstance(await front.turn("hi"), TurnEnded)
+        assert begun.is_set()
+    assert ended.is_set()
+
+
+async def test_a_sandbox_that_works_is_not_spoken_of(tmp_path: Path) -> None:
+    async def trial() -> Availability:
+        return Availability(True)
+
+    async with engine(tmp_path, FakeModel("Hello."), trial=trial) as front:
+        await front.client.send(Open())
+        await front.turn("hi")
+    assert not any(isinstance(reply, SandboxFailed) for reply in front.replies)
+    assert not any(isinstance(block, NoticeBlock) for block in front.transcript.blocks)
 
 
 async def test_text_that_streams_arrives_in_merged_batches(tmp_path: Path) -> None:

@@ -105,3 +105,53 @@ def test_who_quits_while_the_screen_is_still_being_put_together_leaves_a_usable_
     shown.send("\x11")
     assert shown.wait_exit() == 0
     assert shown.faults == []
+
+
+def trusted(environment: dict[str, str], folder: Path) -> None:
+    """As it was decided on an earlier day."""
+    record = Path(environment["XDG_DATA_HOME"]) / "oi-tui" / "folders.toml"
+    record.parent.mkdir(parents=True)
+    record.write_text(f'[folder."{folder}"]\ntrusted = true\n')
+    record.chmod(0o600)
+
+
+@pytest.mark.pty
+def test_S20_a_sandbox_that_works_no_more_is_told_at_the_start_and_not_at_the_first_run(
+    start: Callable[..., Terminal], clean_env: dict[str, str], folder: Path, tmp_path: Path
+) -> None:
+    trusted(clean_env, folder)
+    (tmp_path / "programs").mkdir()
+    shown = start(PATH=str(tmp_path / "programs"))
+    shown.wait_for("There is no sandbox here: bubblewrap is not installed.")
+    shown.wait_for("install the package “bubblewrap”")
+    shown.wait_for("asks first · sandbox fails")
+    assert "Run this?" not in shown.screen
+
+
+@pytest.mark.pty
+def test_S20_a_sandbox_that_may_not_enclose_any_more_is_told_at_the_start(
+    start: Callable[..., Terminal], clean_env: dict[str, str], folder: Path, tmp_path: Path
+) -> None:
+    trusted(clean_env, folder)
+    (tmp_path / "programs").mkdir()
+    bwrap = tmp_path / "programs" / "bwrap"
+    bwrap.write_text("#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n")
+    bwrap.chmod(0o755)
+    shown = start(PATH=str(tmp_path / "programs"))
+    shown.wait_for("setting up uid map: Permission denied")
+    shown.wait_for("asks first · sandbox fails")
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.kernel
+@pytest.mark.pty
+def test_where_the_sandbox_works_nothing_is_told_of_it(
+    start: Callable[..., Terminal], clean_env: dict[str, str], folder: Path
+) -> None:
+    trusted(clean_env, folder)
+    shown = start()
+    shown.wait_for("asks first · sandbox, no network")
+    shown.send("!echo it $((40 + 2)) works\r")
+    shown.wait_for("it 42 works")
+    assert "sandbox fails" not in shown.screen
+    assert "There is no sandbox" not in shown.screen

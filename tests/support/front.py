@@ -9,7 +9,7 @@ from oi_tui.app.client import LocalClient
 from oi_tui.app.engine.events import AnyEvent, DecisionRequested, TurnEnded, TurnStarted, Verdict
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.protocol import Batch, Configure, Reply
-from oi_tui.app.engine.service import Engine
+from oi_tui.app.engine.service import Engine, Trial
 from oi_tui.app.engine.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.store import Store
 from oi_tui.app.engine.testing import FakeKernels, FakeModel, FakeModels
@@ -78,6 +78,7 @@ async def engine(
     policy: Policy | None = None,
     witness: Witness | None = None,
     titles: bool = False,
+    trial: Trial | None = None,
 ) -> AsyncIterator[Front]:
     settings = Settings(
         model=ModelSection(name=name, api_base=api_base, titles=titles), loop=LoopSection(approve=approve)
@@ -92,6 +93,7 @@ async def engine(
             send=send,
             policy=policy,
             witness=witness,
+            trial=trial,
         )
     )
     try:

@@ -23,7 +23,15 @@ from oi_tui.app.engine.events import (
     TurnStarted,
     UsageReported,
 )
-from oi_tui.app.engine.protocol import Batch, Failed, FetchEnded, FetchProgressed, ModelOffer, ModelsFound
+from oi_tui.app.engine.protocol import (
+    Batch,
+    Failed,
+    FetchEnded,
+    FetchProgressed,
+    ModelOffer,
+    ModelsFound,
+    SandboxFailed,
+)
 from oi_tui.app.engine.verbs import (
     Answer,
     CancelFetch,
@@ -257,6 +265,34 @@ async def test_a_lost_engine_is_told_and_started_again_on_the_same_session(play)
         assert len(stage.app.chat.bridge.transcript.blocks) == 1
         await stage.pilot.press("x", "enter")
         assert await stage.engine.heard(1) == [Submit(text="x")]
+
+
+async def test_S20_the_status_line_says_that_the_sandbox_fails_until_a_kernel_starts_in_one(play):
+    async with play() as stage:
+        bar = stage.app.chat.query_one(StatusBar)
+        assert (bar.status.sandbox, bar.status.exposed) == ("sandbox, no network", False)
+        stage.engine.reply(SandboxFailed())
+        await stage.settle()
+        assert (bar.status.sandbox, bar.status.exposed) == ("sandbox fails", True)
+        stage.engine.say(KernelChanged(language="python", state="starting", generation=0))
+        stage.engine.say(KernelChanged(language="python", state="dead", generation=0))
+        await stage.settle()
+        assert bar.status.sandbox == "sandbox fails"
+        stage.engine.say(KernelChanged(language="python", state="idle", generation=1))
+        await stage.settle()
+        assert (bar.status.sandbox, bar.status.exposed) == ("sandbox, no network", False)
+
+
+async def test_S20_another_engine_finds_out_by_itself_whether_the_sandbox_fails(play):
+    async with play() as stage:
+        stage.engine.reply(SandboxFailed())
+        await stage.settle()
+        stage.engine.die()
+        await stage.settle()
+        await stage.pilot.press("f5")
+        await stage.until(lambda: len(stage.engines) == 2)
+        await stage.settle()
+        assert stage.app.chat.query_one(StatusBar).status.sandbox == "sandbox, no network"
 
 
 async def test_a_session_that_is_told_in_parts_is_shown_when_all_of_it_is_there(play):

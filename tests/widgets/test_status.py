@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from oi_tui.app.engine.policy.modes import holding
-from oi_tui.app.engine.settings import PolicySection, SandboxSection, sandbox_in_words
+from oi_tui.app.engine.settings import PolicySection, SandboxSection, Settings, sandbox_in_words
+from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.usage import Usage
+from oi_tui.app.standing import standing
 from oi_tui.widgets.status import Status, laid_out, parts
 
 USUAL = SandboxSection()
@@ -45,6 +47,18 @@ def line(width: int, sandbox: SandboxSection = USUAL, policy: PolicySection | No
 def test_sandbox_mode_and_network_stay_at_every_width(width: int, sandbox: SandboxSection, words: str) -> None:
     assert f" · asks first · {words} ·" in line(width, sandbox)
     assert len(line(width, sandbox)) <= width
+
+
+@pytest.mark.parametrize("width", [50, 60, 80])
+def test_S20_that_the_sandbox_fails_stays_at_every_width(width: int) -> None:
+    settings = Settings(sandbox=USUAL)
+    status = standing(Transcript(), settings, {}, "waiting for you", fails=True, recorded=False)
+    assert " · asks first · sandbox fails · waiting for" in laid_out(parts(status), width).plain
+
+
+def test_what_has_no_sandbox_by_choice_cannot_fail() -> None:
+    status = standing(Transcript(), Settings(sandbox=OPEN), {}, "", fails=True, recorded=False)
+    assert (status.sandbox, status.exposed) == ("no sandbox", True)
 
 
 def test_that_there_is_no_sandbox_stays_where_little_else_does() -> None:

@@ -1,0 +1,39 @@
+"""How things stand, for the line at the bottom: of the session, the settings and what the engine told."""
+
+from collections.abc import Mapping
+
+from oi_tui.app.engine.events import KernelState
+from oi_tui.app.engine.policy.modes import holding
+from oi_tui.app.engine.settings import Settings, sandbox_in_words
+from oi_tui.app.engine.transcript import Transcript
+from oi_tui.widgets.status import Status
+
+FAILS = "sandbox fails"
+"""Where there has to be a sandbox and can be none: no code runs. Short, for it has to stay on a narrow line."""
+
+
+def standing(
+    transcript: Transcript,
+    settings: Settings,
+    kernels: Mapping[str, KernelState],
+    activity: str,
+    *,
+    fails: bool,
+    recorded: bool,
+) -> Status:
+    """`fails`: the sandbox was tried and does not hold; no kernel has started since."""
+    without = settings.sandbox.mode == "danger-full-access"
+    asked = transcript.pending_decision or transcript.pending_input
+    return Status(
+        model=transcript.model,
+        approval=transcript.approval,
+        floor=holding(settings.policy, settings.sandbox),
+        sandbox=FAILS if fails and not without else sandbox_in_words(settings.sandbox),
+        exposed=fails or without,
+        recorded=recorded,
+        activity="waiting for you" if asked else activity,
+        kernels=tuple(kernels.items()),
+        usage=transcript.usage,
+        context_window=settings.model.context_window or transcript.context_window,
+        max_cost=transcript.max_cost,
+    )
