@@ -58,7 +58,7 @@ def typed(shown: Terminal, text: str, seen: str | re.Pattern[str]) -> None:
     shown.wait_for(seen)
 
 
-def test_T1_model_text_the_question_refusals_and_errors_of_the_server(start: Callable[..., Terminal]) -> None:
+def test_T1_T3_model_text_the_question_refusals_and_errors_of_the_server(start: Callable[..., Terminal]) -> None:
     code = f"print('''{hostile('code')}''')"
     shown = start(
         Turn(text=f"{hostile('prose')}\n\n```python\n{code}\n```\n", chunk=1),
