@@ -206,8 +206,10 @@ def run(
     """Do TASK without a screen: the answer on stdout, what happens on stderr. Standard input is data."""
     # The engine's world, and nothing of the screen's.
     from oi_tui.app.build import local_client
+    from oi_tui.app.engine.sandbox.privacy import close_to_others
     from oi_tui.app.headless import Headless
 
+    close_to_others()  # the engine is in this process: code without a sandbox could read our keys from its environment
     text = " ".join(task)
     data = _piped()
     if not text and data is None:

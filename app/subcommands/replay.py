@@ -24,8 +24,10 @@ def replay(flags: Flags, file: Path, speed: float, instant: bool, verify: bool) 
 
     recording = read_recording(file)
     if verify:
+        from oi_tui.app.engine.sandbox.privacy import close_to_others
         from oi_tui.app.verification import Verification
 
+        close_to_others()  # the engine is in this process
         place = flags.workplace(can_ask=False)
         verification = Verification(recording, place.setup)
         count = len(verification.blocks)

@@ -178,7 +178,7 @@ async def test_k06_a_fork_prints_twice_and_a_second_idle_changes_nothing(shared:
 async def test_k07_an_enclosed_kernel_may_not_have_more_processes_than_the_profile_says(
     make: Make, usual: Profile, home: Path
 ) -> None:
-    # That a fork bomb meets the limit is S19, which root cannot see; that it is set, everybody can.
+    # That a fork bomb meets the limit is S19, which has to be somebody else than root; here it is seen that it is set.
     kernel = make("enclosed", sandbox=profile(usual.workspace, home, limits=Limits(processes=60)))
     run = await collect(kernel, "import resource\nresource.getrlimit(resource.RLIMIT_NPROC)")
     hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]

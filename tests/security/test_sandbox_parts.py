@@ -8,6 +8,7 @@ import platform
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,27 @@ from oi_tui.app.engine.sandbox.selftest import PROMISES, Report
 from oi_tui.app.engine.settings import SandboxSection
 from support import bpf
 from support.enclosure import make_home, make_project, profile
+from support.unprivileged import as_nobody, why_not_nobody
+
+Nobody = Callable[[str], str]
+
+
+@pytest.fixture
+def nobody(tmp_path: Path) -> Nobody:
+    """Runs a program as a user without special rights, with a folder of its own; gives what it printed."""
+    folder = tmp_path / "own"
+    folder.mkdir()
+    if reason := why_not_nobody(folder):
+        pytest.skip(reason)
+
+    def run(program: str) -> str:
+        command = as_nobody([sys.executable, "-c", program, str(folder)], writable=folder)
+        finished = subprocess.run(command, capture_output=True, text=True, timeout=30, cwd=folder)
+        assert finished.returncode == 0, finished.stderr
+        return finished.stdout
+
+    return run
+
 
 # -- system calls ----------------------------------------------------------------------------------------
 
@@ -450,24 +472,46 @@ def test_S6_a_stand_in_goes_with_the_last_who_needs_it(tmp_path: Path) -> None:
     assert not os.path.lexists(path)
 
 
-@pytest.mark.skipif(os.getuid() == 0, reason="root may write everywhere")
-def test_S6_what_cannot_be_made_needs_no_stand_in(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    assert placeholders.claim([str(tmp_path / ".git")]) == {}
-    tmp_path.chmod(0o700)
+UNWRITABLE = """
+import sys
+from pathlib import Path
+from oi_tui.app.engine.sandbox import placeholders
+folder = Path(sys.argv[1])
+path = str(folder / ".git")
+claimed = placeholders.claim([path])
+print(list(claimed) == [path])
+placeholders.release(claimed)
+folder.chmod(0o500)
+print(placeholders.claim([path]))
+"""
 
 
-@pytest.mark.skipif(os.getuid() == 0, reason="root may look into every process")
-def test_S14_a_process_that_closed_itself_cannot_be_looked_into() -> None:
-    program = (
-        "from oi_tui.app.engine.sandbox.privacy import close_to_others\n"
-        "close_to_others()\nprint('closed', flush=True)\ninput()"
-    )
-    closed = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    with closed:
-        assert closed.stdout is not None
-        assert closed.stdout.readline() == b"closed\n"
-        for name in ("environ", "mem"):
-            with pytest.raises(PermissionError), open(f"/proc/{closed.pid}/{name}", "rb"):
-                pass
-        closed.communicate(b"\n")
+def test_S6_what_cannot_be_made_needs_no_stand_in(nobody: Nobody) -> None:
+    assert nobody(UNWRITABLE) == "True\n{}\n"
+
+
+LOOKS = """
+import subprocess, sys
+program = (
+    "from oi_tui.app.engine.sandbox.privacy import close_to_others\\n"
+    "print('open', flush=True)\\ninput()\\nclose_to_others()\\nprint('closed', flush=True)\\ninput()"
+)
+looked_at = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+for _ in range(2):
+    print(looked_at.stdout.readline().decode().strip())
+    for name in ("environ", "mem"):
+        try:
+            open(f"/proc/{looked_at.pid}/{name}", "rb").close()
+            print(name, "can be read")
+        except PermissionError:
+            print(name, "is refused")
+    looked_at.stdin.write(b"\\n")
+    looked_at.stdin.flush()
+looked_at.wait()
+"""
+
+
+def test_S14_a_process_that_closed_itself_cannot_be_looked_into(nobody: Nobody) -> None:
+    seen = nobody(LOOKS).splitlines()
+    assert seen[:2] == ["open", "environ can be read"], "this user may not look into any process, so nothing is seen"
+    assert seen[3:] == ["closed", "environ is refused", "mem is refused"]

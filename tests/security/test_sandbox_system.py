@@ -2,10 +2,12 @@
 
 import asyncio
 import contextlib
+import functools
 import os
 import platform
 import signal
 import socket
+import subprocess
 import sys
 import uuid
 from collections.abc import Callable, Iterator
@@ -17,9 +19,10 @@ import pytest
 
 from oi_tui.app.engine.kernels.base import Kernel, RunFinished
 from oi_tui.app.engine.sandbox import seccomp
-from oi_tui.app.engine.sandbox.profile import Limits, Profile
-from support.enclosure import attempt, make_home, make_project, processes_with, profile
+from oi_tui.app.engine.sandbox.profile import Profile
+from support.enclosure import attempt, processes_with, profile
 from support.runs import collect, interrupted, prints
+from support.unprivileged import as_nobody, why_not_nobody
 
 pytestmark = [pytest.mark.bubblewrap, pytest.mark.kernel, pytest.mark.asyncio(loop_scope="module")]
 
@@ -261,13 +264,44 @@ async def test_S18_nothing_outlives_the_program_that_made_the_sandbox(usual: Pro
     await gone(mark)
 
 
-@pytest.mark.skipif(os.getuid() == 0, reason="the system holds root to no number of processes")
-async def test_S19_a_fork_bomb_meets_a_limit_and_the_kernel_lives(enclosed: Enclosed, tmp_path: Path) -> None:
-    limits = Limits(processes=60)
-    kernel = enclosed(profile(make_project(make_home(tmp_path) / "work"), tmp_path, limits=limits))
-    bomb = "import subprocess; kept = [subprocess.Popen(['sleep', '600']) for _ in range(400)]"
-    assert await attempt(kernel, bomb) == "EAGAIN"
-    assert (await collect(kernel, "1 + 1")).result == "2"
+BOMB = """
+import asyncio, sys
+from pathlib import Path
+from oi_tui.app.engine.kernels.jupyter import JupyterKernel
+from oi_tui.app.engine.sandbox.profile import Limits
+from oi_tui.app.engine.settings import KernelSection
+from support.enclosure import attempt, make_home, make_project, profile
+from support.runs import collect
+
+async def main(folder, mark):
+    home = make_home(Path(folder, "home"))
+    chosen = profile(make_project(home / "work"), home, limits=Limits(processes=60))
+    kernel = JupyterKernel(KernelSection(), cwd=chosen.workspace, sandbox=chosen)
+    sleeper = f"subprocess.Popen(['{mark}', '600'], executable='sleep')"
+    print(await attempt(kernel, f"import subprocess; kept = [{sleeper} for _ in range(400)]"))
+    print((await collect(kernel, "1 + 1")).result)
+    print((await collect(kernel, "10 < len(list(__import__('pathlib').Path('/proc').glob('[0-9]*'))) < 60")).result)
+    await kernel.close()
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+async def test_S19_a_fork_bomb_meets_a_limit_and_the_kernel_lives(
+    tmp_path: Path, kernel_environ: dict[str, str]
+) -> None:
+    """As another user where the tests are run by root, whom the system holds to no number of processes."""
+    folder = tmp_path / "own"
+    folder.mkdir()
+    if reason := await asyncio.to_thread(why_not_nobody, folder):
+        pytest.skip(reason)
+    mark = f"oi-tui-bomb-{uuid.uuid4().hex}"
+    command = as_nobody([sys.executable, "-c", BOMB, str(folder), mark], writable=folder)
+    env = kernel_environ | {"PYTHONPATH": str(Path(__file__).parents[1]), "HOME": str(folder)}
+    run = functools.partial(subprocess.run, command, capture_output=True, text=True, timeout=60, cwd=folder, env=env)
+    finished = await asyncio.to_thread(run)
+    assert finished.stdout.split() == ["EAGAIN", "2", "True"], finished.stderr
+    await gone(mark)
 
 
 async def test_processes_outside_are_invisible(python: Kernel) -> None:

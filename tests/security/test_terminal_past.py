@@ -12,13 +12,11 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from oi_tui.app.engine.audit.log import AuditLog
 from oi_tui.app.engine.audit.records import Body, NoticeWasGiven, SessionBegan, Surroundings
 from oi_tui.app.engine.events import (
-    AnyEvent,
     CodeFinished,
     CodeStarted,
     DecisionMade,
@@ -42,7 +40,6 @@ from oi_tui.app.engine.events import (
 )
 from oi_tui.app.engine.export import export_session, import_session
 from oi_tui.app.engine.outputs import ErrorOutput, Tail, WholeOutput
-from oi_tui.app.engine.recording.form import Header, Line, Told
 from oi_tui.app.engine.store import Store
 from support.hostile import (
     CONTROLS,
@@ -56,7 +53,7 @@ from support.hostile import (
     seen_line,
 )
 from support.question import wait_armed
-from support.sessions import code, printed, prose, turn
+from support.sessions import code, printed, prose, recording, turn
 from support.terminal import Terminal
 
 pytestmark = pytest.mark.pty
@@ -216,14 +213,6 @@ def toml(text: str) -> str:
     return json.dumps(text).replace("\\udb40\\udc41", "\\U000e0041")
 
 
-def recording(path: Path, *events: AnyEvent) -> Path:
-    """A recording in which a front end was told of these events, as somebody else would have written it."""
-    header = Header(format="oi-tui/recording", version=1, created=1.0, program=HOSTILE, cwd=hostile_line("cwd"))
-    lines = (header, Line(at=0.1, what=Told(events=events)))
-    path.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
-    return path
-
-
 def test_T1_T3_a_recording_that_somebody_else_made(
     start: Callable[..., Terminal], clean_env: dict[str, str], tmp_path: Path
 ) -> None:
@@ -257,6 +246,8 @@ def test_T1_T3_a_recording_that_somebody_else_made(
         CodeStarted(**ran | {"block_id": "c2"}),
         CodeFinished(**ran | {"block_id": "c2"}, source=source),
         DecisionRequested(request_id="d1", **ran | {"block_id": "c2"}, source=source, **why),
+        program=HOSTILE,
+        cwd=hostile_line("cwd"),
     )
     shown = start("replay", "--instant", str(file))
     shown.wait_for("The recording of")

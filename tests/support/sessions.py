@@ -1,6 +1,9 @@
-"""Sessions for tests and benchmarks: turns with prompts, prose that streams, code and its output."""
+"""Sessions for tests and benchmarks: turns with prompts, prose that streams, code and its output; and recordings."""
 
+from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from oi_tui.app.engine.events import (
     ActiveLineChanged,
@@ -21,6 +24,7 @@ from oi_tui.app.engine.events import (
     UsageReported,
 )
 from oi_tui.app.engine.outputs import RichOutput, StreamOutput
+from oi_tui.app.engine.recording.form import Header, Line, Told
 
 
 def prose(block_id: str, *pieces: str) -> list[AnyEvent]:
@@ -29,15 +33,21 @@ def prose(block_id: str, *pieces: str) -> list[AnyEvent]:
     return [ProseStarted(block_id=block_id), *grown, ProseFinished(block_id=block_id)]
 
 
-def code(block_id: str, source: str, *outputs: StreamOutput | RichOutput, edited: str | None = None) -> list[AnyEvent]:
+def code(
+    block_id: str,
+    source: str,
+    *outputs: StreamOutput | RichOutput,
+    edited: str | None = None,
+    language: str = "python",
+) -> list[AnyEvent]:
     """Code that was written in two pieces, approved (or edited) and run."""
     half = len(source) // 2
     decision: dict[str, Any] = {"verdict": "run" if edited is None else "edit", "source": edited or source}
     return [
-        CodeStarted(block_id=block_id, language="python"),
+        CodeStarted(block_id=block_id, language=language),
         CodeGrew(block_id=block_id, text=source[:half]),
         CodeGrew(block_id=block_id, text=source[half:]),
-        CodeFinished(block_id=block_id, language="python", source=source),
+        CodeFinished(block_id=block_id, language=language, source=source),
         DecisionMade(block_id=block_id, decider="person", **decision),
         ExecutionStarted(block_id=block_id, generation=1),
         ActiveLineChanged(block_id=block_id, line=1),
@@ -63,3 +73,13 @@ def turn(name: str, prompt: str, *parts: list[AnyEvent]) -> list[AnyEvent]:
         usage,
         TurnEnded(reason="done"),
     ]
+
+
+def recording(path: Path, *events: AnyEvent, **header: Any) -> Path:
+    """A recording in which a front end was told of these events, written as anybody can write one."""
+    lines = (
+        Header(format="oi-tui/recording", version=1, created=1.0, **header),
+        Line(at=0.1, what=Told(events=events)),
+    )
+    path.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+    return path
