@@ -361,7 +361,7 @@ def test_R3_a_kernel_that_dies_is_reported_and_the_session_goes_on(
 # --- R4: running code asks
 
 
-def test_R4_input_is_asked_on_the_screen_and_only_the_code_hears_the_answer(
+def test_R4_T7_input_is_asked_on_the_screen_and_only_the_code_hears_the_answer(
     start: Start, openai_server: OpenAIServer
 ) -> None:
     shown = start(ASKING, "All done.", arguments=("--approve", "auto"))
@@ -377,7 +377,7 @@ def test_R4_input_is_asked_on_the_screen_and_only_the_code_hears_the_answer(
     assert json.dumps(new).count("Ada") == json.dumps(new).count("hello Ada") == 1, "only what the code printed"
 
 
-def test_R4_a_password_is_neither_shown_nor_sent_to_the_model(start: Start, openai_server: OpenAIServer) -> None:
+def test_R4_T7_a_password_is_neither_shown_nor_sent_to_the_model(start: Start, openai_server: OpenAIServer) -> None:
     shown = start(ASKING_SECRETLY, "All done.", arguments=("--approve", "auto"))
     shown.send("ask me\r")
     shown.wait_for("Running code asks")
@@ -388,7 +388,7 @@ def test_R4_a_password_is_neither_shown_nor_sent_to_the_model(start: Start, open
     assert b"xyzzy" not in shown.raw
 
 
-def test_R4_what_a_person_runs_asks_without_any_model(start: Start, openai_server: OpenAIServer) -> None:
+def test_R4_T7_what_a_person_runs_asks_without_any_model(start: Start, openai_server: OpenAIServer) -> None:
     shown = start("Never asked.")
     shown.send("%name = input('name? ')\r")
     shown.wait_for("Running code asks")

@@ -174,7 +174,7 @@ async def test_escape_goes_back_to_the_composer_when_nothing_runs(play):
         assert stage.engine.asked == []
 
 
-async def test_R4_running_code_is_answered_and_nothing_else_hears_it(play):
+async def test_R4_T7_running_code_is_answered_and_nothing_else_hears_it(play):
     async with play() as stage:
         await stage.run_and_ask()
         panel = stage.app.chat.query_one(QuestionPanel)
@@ -186,7 +186,7 @@ async def test_R4_running_code_is_answered_and_nothing_else_hears_it(play):
         assert stage.app.chat.query_one(Composer).display
 
 
-async def test_R4_a_password_is_masked(play):
+async def test_R4_T7_a_password_is_masked(play):
     async with play() as stage:
         await stage.run_and_ask("Password: ", password=True)
         stage.clock.now += 1
@@ -239,7 +239,7 @@ async def test_R4_a_paste_that_was_meant_for_the_prompt_does_not_go_to_the_code(
         assert answer.value == "public"
 
 
-async def test_R4_escape_interrupts_the_code_that_asks(play):
+async def test_R4_T7_escape_interrupts_the_code_that_asks(play):
     async with play() as stage:
         await stage.run_and_ask()
         await stage.pilot.press("escape")
