@@ -29,6 +29,12 @@ def command(openai_server: OpenAIServer, folder: Path) -> list[str]:
 
 
 @pytest.fixture
+def bare_command(folder: Path) -> list[str]:
+    """The program without a model, for tests that ask none: importing LiteLLM takes three seconds of a core."""
+    return [str(OI_TUI), "--cwd", str(folder)]
+
+
+@pytest.fixture
 def start(
     terminal: Callable[..., Terminal],
     openai_server: OpenAIServer,

@@ -18,15 +18,17 @@ Start = Callable[..., Terminal]
 
 
 @pytest.fixture
-def started(terminal: Start, command: list[str], clean_env: dict[str, str], folder: Path) -> Start:
-    """Starts the program in a terminal with a changed environment."""
+def started(terminal: Start, bare_command: list[str], clean_env: dict[str, str], folder: Path) -> Start:
+    """Starts the program in a terminal with a changed environment; no model is chosen."""
 
     def start(images: str = "auto", **changed: str) -> Terminal:
         env = clean_env | changed
         settings = Path(env["XDG_CONFIG_HOME"]) / "oi-tui" / "settings.toml"
         settings.parent.mkdir(parents=True, exist_ok=True)
         settings.write_text(f'[screen]\nimages = "{images}"\n', encoding="utf-8")
-        shown = terminal(command, env=env, cwd=folder, columns=80, rows=24, timeout=40)
+        shown = terminal(bare_command, env=env, cwd=folder, columns=80, rows=24, timeout=40)
+        shown.wait_for("esc without a model")
+        shown.send("\x1b")
         shown.wait_for(READY)
         return shown
 

@@ -80,15 +80,11 @@ def audit(clean_env: dict[str, str]) -> Path:
 
 
 @pytest.fixture
-def setup(openai_server: OpenAIServer, home: Path, tmp_path: Path) -> Configure:
-    """An engine without a sandbox."""
+def setup(home: Path, tmp_path: Path) -> Configure:
+    """An engine without a sandbox and without a model."""
     work = tmp_path / "work"
     work.mkdir()
-    settings = Settings(
-        model=ModelSection(name="openai/scripted", api_base=openai_server.url),
-        loop=LoopSection(approve="auto"),
-        sandbox=UNENCLOSED,
-    )
+    settings = Settings(loop=LoopSection(approve="auto"), sandbox=UNENCLOSED)
     return Configure(settings=settings, cwd=str(work), api_key="s3cret-key")
 
 
@@ -134,6 +130,8 @@ async def test_the_record_of_a_run_is_on_disk_before_its_code_runs(
         "print(head)"
     )
     openai_server.script(Turn(text=f"```python\n{source}\n```\n"), Turn(text="Done."))
+    model = ModelSection(name="openai/scripted", api_base=openai_server.url)
+    setup = msgspec.structs.replace(setup, settings=msgspec.structs.replace(setup.settings, model=model))
     async with engine(setup, tmp_path) as front:
         await front.client.send(Open())
         await front.client.send(Submit(text="look"))
