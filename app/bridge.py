@@ -57,7 +57,7 @@ from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.values import Level
 from oi_tui.app.engine.verbs import AnyVerb, FindModels, Fork, Inspect, KeepDraft, Open, Submit
 from oi_tui.app.standing import standing
-from oi_tui.widgets.status import Status
+from oi_tui.widgets.status import STARTING, Status
 
 _DEFAULTS = Settings()
 
@@ -125,7 +125,7 @@ class Bridge:
         self._running: set[str] = set()
         self._kernels: dict[str, KernelState] = {}
         self._sandbox_fails = False
-        self._activity = "starting"
+        self._activity = STARTING
         self._queued = 0
         self._notices = 0
         self._first_prompt: Submit | None = None
@@ -221,7 +221,7 @@ class Bridge:
     # -- one connection --------------------------------------------------------------------------------------
 
     async def _converse(self, complete: asyncio.Event) -> None:
-        self.stopped, self._activity, self._sandbox_fails = False, "starting", False
+        self.stopped, self._activity, self._sandbox_fails = False, STARTING, False
         self._show_status()
         client = await self._connect()
         self._client = client

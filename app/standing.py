@@ -25,7 +25,7 @@ def standing(
     without = settings.sandbox.mode == "danger-full-access"
     asked = transcript.pending_decision or transcript.pending_input
     return Status(
-        model=transcript.model,
+        model=transcript.model or ("" if transcript.session_id else settings.model.name),
         approval=transcript.approval,
         floor=holding(settings.policy, settings.sandbox),
         sandbox=FAILS if fails and not without else sandbox_in_words(settings.sandbox),

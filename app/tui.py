@@ -141,10 +141,10 @@ class OiTui(TypingOrder):
             window = window_size(sys.__stdin__.fileno()) if sys.__stdin__ is not None else Window()
             self.chat.set_graphics(graphics(self._images, self._known, window, os.environ))
 
-    def note_typing(self, event: Key | Paste) -> None:
-        """Of every key, whatever screen or widget it is for."""
+    def note_typing(self, event: Key | Paste, *, waited: bool) -> None:
+        """Of every key, whatever screen or widget it is for: when it comes, and when it had to wait."""
         if isinstance(event, Key):
-            self.chat.note_key()
+            (self.chat.note_waited if waited else self.chat.note_key)()
 
     @property
     def cursor_position(self) -> Offset:

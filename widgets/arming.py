@@ -32,6 +32,10 @@ class Arming:
         self._armed = self.armed
         self._last_key = self._clock()
 
+    def hand_out(self) -> None:
+        """A key that came a moment ago is obeyed only now: that moment was no pause."""
+        self._last_key = self._clock()
+
     @property
     def armed(self) -> bool:
         """Whether keys count now; once armed it stays so until shown again."""

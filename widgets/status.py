@@ -13,6 +13,9 @@ from oi_tui.app.engine.text import safe_text
 from oi_tui.app.engine.usage import Usage
 from oi_tui.app.engine.values import ApprovalMode, Mode
 
+STARTING = "starting"
+"""The activity until there is an engine."""
+
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
     """What the line shows."""
@@ -87,7 +90,9 @@ def parts(status: Status) -> list[Part]:
     """Everything that could be shown, in reading order."""
     mode = stricter(status.floor, OF_APPROVAL[status.approval])
     unasked = mode == "bypassPermissions"
-    found = [Part(safe_text(status.model) or "no model", _NAME, style="$text")]
+    found = []
+    if status.model or status.activity != STARTING:  # whether there is one is not known yet
+        found.append(Part(safe_text(status.model) or "no model", _NAME, style="$text"))
     if status.recorded:
         found.append(Part("recording, nothing runs", 0, style="$accent"))
     else:

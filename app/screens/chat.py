@@ -136,6 +136,10 @@ class ChatScreen(Screen[None]):
         if not self.is_current:
             self._arming.show()
 
+    def note_waited(self) -> None:
+        """The same of a key that had to wait for the one before it, when it is its turn."""
+        self._arming.hand_out()
+
     def on_screen_resume(self) -> None:
         """A question that waited under another screen is seen only now."""
         self._arming.show()

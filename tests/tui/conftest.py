@@ -22,7 +22,7 @@ from oi_tui.app.engine.events import (
 )
 from oi_tui.app.engine.protocol import Batch, Reply
 from oi_tui.app.engine.settings import Settings
-from oi_tui.app.engine.verbs import AnyVerb, Open
+from oi_tui.app.engine.verbs import AnyVerb, KeepDraft, Open
 from oi_tui.app.tui import OiTui
 from oi_tui.app.workplace import Workplace
 
@@ -70,7 +70,8 @@ class ScriptedEngine:
 
     @property
     def asked(self) -> list[AnyVerb]:
-        return [verb for verb in self.verbs if not isinstance(verb, Open)]
+        """What the person did; a draft is kept whenever there is time."""
+        return [verb for verb in self.verbs if not isinstance(verb, Open | KeepDraft)]
 
 
 class HandClock:

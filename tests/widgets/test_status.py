@@ -9,7 +9,7 @@ from oi_tui.app.engine.settings import PolicySection, SandboxSection, Settings, 
 from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.usage import Usage
 from oi_tui.app.standing import standing
-from oi_tui.widgets.status import Status, laid_out, parts
+from oi_tui.widgets.status import STARTING, Status, laid_out, parts
 
 USUAL = SandboxSection()
 OPEN = SandboxSection(mode="danger-full-access")
@@ -91,3 +91,9 @@ def test_l11_a_budget_stands_beside_what_is_spent() -> None:
     usage = Usage(input_tokens=100, output_tokens=10, cost=None, priced=0.12)
     assert line(160, usage=usage, max_cost=1.0).count("$0.12 of $1.00") == 1
     assert "$?" in line(160, usage=usage)
+
+
+def test_whether_there_is_a_model_is_not_said_before_it_is_known() -> None:
+    assert "no model" not in str(laid_out(parts(Status(activity=STARTING)), 80))
+    assert "openai/gpt" in str(laid_out(parts(Status(activity=STARTING, model="openai/gpt")), 80))
+    assert "no model" in str(laid_out(parts(Status()), 80))
