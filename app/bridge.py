@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, assert_never
 
 from oi_tui.app.client import Connect, EngineClient, EngineLost
-from oi_tui.app.engine.blocks import Block
+from oi_tui.app.engine.blocks import Block, NoticeBlock
 from oi_tui.app.engine.errors import OiTuiError
 from oi_tui.app.engine.events import (
     AnyEvent,
@@ -227,7 +227,7 @@ class Bridge:
         self._client = client
         sender: asyncio.Task[None] | None = None
         try:
-            await client.send(Open(session_id=self._session_id))
+            await client.send(Open(session_id=self._session_id, anew=self._is_new))
             if self._inspecting:
                 await client.send(Inspect(on=True))
             sender = asyncio.create_task(self._send_all(client))
@@ -241,6 +241,13 @@ class Bridge:
                 await asyncio.wait([sender])
             self._client = None
             await client.close()
+
+    @property
+    def _is_new(self) -> bool:
+        """Whether nothing but notices is in the session that is open, or was until the engine went."""
+        return bool(self.transcript.session_id) and all(
+            isinstance(block, NoticeBlock) for block in self.transcript.blocks
+        )
 
     async def _send_all(self, client: EngineClient) -> None:
         while True:

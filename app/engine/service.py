@@ -6,6 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import assert_never
 
+from oi_tui.app.engine.blocks import NoticeBlock
 from oi_tui.app.engine.branching import cut
 from oi_tui.app.engine.chat import Model
 from oi_tui.app.engine.chooser import ModelSource
@@ -191,8 +192,11 @@ class Engine:
 
     async def _open(self, verb: Open) -> None:
         """The session that was asked for; one that is open is left, and its kernels end."""
-        events = self._past(verb.session_id)  # before anything is left: it may not be readable
-        session_id = verb.session_id or self._created()
+        wanted = verb.session_id
+        if verb.anew and wanted is not None and self._store is not None and not self._store.has(wanted):
+            wanted = None
+        events = self._past(wanted)  # before anything is left: it may not be readable
+        session_id = wanted or self._created()
         left = self._sitting
         if left is None:
             await self._sit(session_id, events, self._first_model, replay=bool(events))
@@ -298,7 +302,7 @@ class Engine:
             witness=self._witness,
             forked_from=forked_from,
         )
-        if sitting.ran_code and not self._kernels.started():
+        if sitting.ran_code and not self._kernels.started() and not (past is not None and _says(past, FRESH)):
             notes = (*notes, FRESH)
         sitting.begin(session_id, choose(past or Transcript()), notes)
         if self._library is not None and not self._tidied:
@@ -341,6 +345,12 @@ class Engine:
     async def _say(self, reply: Reply) -> None:
         """Past the outbox, which may be what broke."""
         await self._send(reply)
+
+
+def _says(transcript: Transcript, title: str) -> bool:
+    """Whether this was the last thing said, and nothing happened since."""
+    last = transcript.blocks[-1] if transcript.blocks else None
+    return isinstance(last, NoticeBlock) and last.title == title
 
 
 def _model_of(transcript: Transcript, api_key: str | None = None) -> UseModel | None:

@@ -18,6 +18,8 @@ class Open(Verb, frozen=True, kw_only=True, tag=True):
     """
 
     session_id: str | None = None
+    anew: bool = False
+    """Begin a new one if it is not there: nothing had happened in it, and such a session is not kept."""
 
 
 Place = Literal["before", "after"]

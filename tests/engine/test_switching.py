@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from oi_tui.app.engine.blocks import NoticeBlock
-from oi_tui.app.engine.events import ConversationCleared, ExecutionStarted, SessionOpened, TurnEnded
+from oi_tui.app.engine.events import ConversationCleared, ExecutionStarted, NoticeAdded, SessionOpened, TurnEnded
 from oi_tui.app.engine.protocol import Batch, Failed
+from oi_tui.app.engine.service import FRESH
 from oi_tui.app.engine.store import Store
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels
 from oi_tui.app.engine.transcript import Transcript
@@ -121,3 +122,33 @@ async def test_a_session_that_was_cleared_is_kept(tmp_path: Path) -> None:
     store = Store(tmp_path / "sessions.db")
     assert [record.id for record in store.sessions()] == [first]
     store.close()
+
+
+async def test_a_session_in_which_nothing_happened_is_begun_anew_where_it_was_not_kept(tmp_path: Path) -> None:
+    async with engine(tmp_path, FakeModel("One.")) as front:
+        await front.client.send(Open())
+        await front.until_event(SessionOpened)
+        empty = front.transcript.session_id
+    async with engine(tmp_path, FakeModel("One.")) as front:
+        await front.client.send(Open(session_id=empty, anew=True))
+        await front.until_event(SessionOpened)
+        assert front.transcript.session_id not in ("", empty)
+        await front.turn("first")
+        kept = front.transcript.session_id
+    async with engine(tmp_path, FakeModel("Two.")) as front:
+        await front.client.send(Open(session_id=kept, anew=True))
+        await front.until_event(SessionOpened)
+        assert front.transcript.session_id == kept
+
+
+async def test_that_kernels_are_fresh_is_not_said_twice_in_a_row(tmp_path: Path) -> None:
+    async with engine(tmp_path, FakeModel(CODE, "Done."), approve="auto") as front:
+        await front.client.send(Open())
+        await front.turn("run it")
+        session_id = front.transcript.session_id
+    for time in range(3):
+        async with engine(tmp_path, FakeModel("Two.")) as front:
+            await front.client.send(Open(session_id=session_id))
+            await front.until_event(NoticeAdded if time == 0 else SessionOpened)
+    said = [block.title for block in front.transcript.blocks if isinstance(block, NoticeBlock)]
+    assert said == [FRESH]

@@ -295,6 +295,15 @@ async def test_S20_another_engine_finds_out_by_itself_whether_the_sandbox_fails(
         assert stage.app.chat.query_one(StatusBar).status.sandbox == "sandbox, no network"
 
 
+async def test_a_session_in_which_nothing_happened_may_be_begun_anew_by_the_next_engine(play):
+    async with play() as stage:
+        stage.engine.die()
+        await stage.settle()
+        await stage.pilot.press("f5")
+        await stage.settle()
+        assert stage.engine.verbs == [Open(session_id="s1", anew=True)]
+
+
 async def test_a_session_that_is_told_in_parts_is_shown_when_all_of_it_is_there(play):
     async with play() as stage:
         await stage.run_and_ask()
