@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
@@ -73,6 +74,7 @@ def module_of(path: Path) -> str:
     return ".".join(("oi_tui", *parts)).removesuffix(".__init__")
 
 
+@cache
 def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), name_of(path))
 
