@@ -1,5 +1,7 @@
 """Fixtures that every folder of tests shares; what they are made of is in `tests/support`."""
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,6 +14,7 @@ from support.openai_server import OpenAIServer
 from support.snapshot import Snap, snapper
 from support.terminal import Terminal
 from support.terminal import clean_env as clean_environment
+from support.unprivileged import Nobody, as_nobody, why_not_nobody
 
 
 @pytest.fixture
@@ -38,3 +41,20 @@ def openai_server() -> Iterator[OpenAIServer]:
     """A scripted OpenAI-compatible server on the loopback interface."""
     with OpenAIServer() as server:
         yield server
+
+
+@pytest.fixture
+def nobody(tmp_path: Path) -> Nobody:
+    """Runs a program as a user without special rights, with a folder of its own; gives what it printed."""
+    folder = tmp_path / "own"
+    folder.mkdir()
+    if reason := why_not_nobody(folder):
+        pytest.skip(reason)
+
+    def run(program: str) -> str:
+        command = as_nobody([sys.executable, "-c", program, str(folder)], writable=folder)
+        finished = subprocess.run(command, capture_output=True, text=True, timeout=30, cwd=folder)
+        assert finished.returncode == 0, finished.stderr
+        return finished.stdout
+
+    return run

@@ -1,6 +1,5 @@
 """Row U9: what stands in a folder can make it stricter, and loosens nothing before the folder is trusted."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -24,6 +23,7 @@ from oi_tui.app.engine.project import (
 from oi_tui.app.engine.rule_files import load_policy
 from oi_tui.app.engine.settings import LoopSection, PolicySection, SandboxSection, Settings
 from oi_tui.app.engine.survey import look_into
+from support.unprivileged import Nobody
 
 RULES = """\
 deny = ["Shell(rm *)"]
@@ -231,8 +231,24 @@ def test_what_is_there_is_named_also_what_only_other_programs_read(project: Path
     assert found.wrong == ""
 
 
-@pytest.mark.skipif(os.getuid() == 0, reason="root may read everything")
-def test_U11_a_rules_file_that_cannot_be_read_stops_the_start(project: Path) -> None:
-    write(project, "permissions.toml", RULES).chmod(0)
-    with pytest.raises(SettingsError, match="cannot be read"):
-        verdict(project, "ls", trusted=False)
+UNREADABLE = """
+import sys
+from pathlib import Path
+from oi_tui.app.engine.errors import SettingsError
+from oi_tui.app.engine.rule_files import project_rules
+rules = Path(sys.argv[1], ".oi", "permissions.toml")
+rules.parent.mkdir()
+rules.write_text('deny = ["Shell(rm *)"]')
+print(len(project_rules(Path(sys.argv[1]), trusted=False)))
+rules.chmod(0)
+try:
+    project_rules(Path(sys.argv[1]), trusted=False)
+except SettingsError as error:
+    print(error.title)
+"""
+
+
+def test_U11_a_rules_file_that_cannot_be_read_stops_the_start(nobody: Nobody) -> None:
+    read, why = nobody(UNREADABLE).splitlines()
+    assert read == "1"
+    assert "cannot be read" in why

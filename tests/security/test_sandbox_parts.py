@@ -8,7 +8,6 @@ import platform
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,27 +24,7 @@ from oi_tui.app.engine.sandbox.selftest import PROMISES, Report
 from oi_tui.app.engine.settings import SandboxSection
 from support import bpf
 from support.enclosure import make_home, make_project, profile
-from support.unprivileged import as_nobody, why_not_nobody
-
-Nobody = Callable[[str], str]
-
-
-@pytest.fixture
-def nobody(tmp_path: Path) -> Nobody:
-    """Runs a program as a user without special rights, with a folder of its own; gives what it printed."""
-    folder = tmp_path / "own"
-    folder.mkdir()
-    if reason := why_not_nobody(folder):
-        pytest.skip(reason)
-
-    def run(program: str) -> str:
-        command = as_nobody([sys.executable, "-c", program, str(folder)], writable=folder)
-        finished = subprocess.run(command, capture_output=True, text=True, timeout=30, cwd=folder)
-        assert finished.returncode == 0, finished.stderr
-        return finished.stdout
-
-    return run
-
+from support.unprivileged import Nobody
 
 # -- system calls ----------------------------------------------------------------------------------------
 

@@ -173,6 +173,7 @@ def test_T1_T3_past_sessions_earlier_prompts_repeated_runs_and_variables(
     shown.send("G")
     shown.wait_for("after-now")
     shown.send("E")  # change the prompt, on a new branch
+    shown.wait_for("i Forked.")
     shown.wait_for(re.compile(f"› .*{re.escape(seen_line('asked'))}"))
     shown.send("\x1bOQ")  # f2
     for mark in ("in-type [b] after-type", "in-shape [b]", "in-peek [b]"):
@@ -202,7 +203,6 @@ def test_T1_T3_the_folder_of_a_first_start_and_what_it_brings_along(
     settings.write_text(f"[{toml(hostile_line('section'))}]\n{toml(hostile_line('key'))} = 1\n")
     shown.send("/sandbox\r")
     shown.wait_for("in-section")
-    print(shown.screen)
     shown.send("\x1b")
     shown.wait_for("Ask, or")
     leave(shown)
@@ -260,6 +260,10 @@ def test_T1_T3_a_recording_that_somebody_else_made(
     shown.send("g")
     for name in ("prompt", "given", "prose", "rule", "printed", "tail", "error", "value", "next"):
         shown.wait_for(f"in-{name}" if name == "rule" else f"after-{name}")
+    shown.send("jj")
+    shown.wait_for(re.compile(f"▌✗ {re.escape(seen_line('la'))}"))
+    shown.send("\r")
+    shown.wait_for("after-missing")
     shown.send("\x11")
     shown.wait_for("y leave")
     shown.send("y")

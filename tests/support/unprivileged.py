@@ -10,10 +10,13 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 NOBODY = 65534
+
+Nobody = Callable[[str], str]
+"""Runs a program of Python as that user, with a folder of its own as its argument; gives what it printed."""
 
 ROOT = Path(__file__).resolve().parents[2]
 
