@@ -109,7 +109,7 @@ class Redactor:
         return places
 
     def _known(self, text: str) -> Iterator[Place]:
-        for form, name in self._forms.items():
+        for form, name in tuple(self._forms.items()):  # another may be learned meanwhile, in another thread
             for start in _places(form, text):
                 yield Place(start, 0, start + len(form), name)
 

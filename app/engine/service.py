@@ -192,9 +192,7 @@ class Engine:
 
     async def _open(self, verb: Open) -> None:
         """The session that was asked for; one that is open is left, and its kernels end."""
-        wanted = verb.session_id
-        if verb.anew and wanted is not None and self._store is not None and not self._store.has(wanted):
-            wanted = None
+        wanted = None if verb.anew and not self._is_kept(verb.session_id) else verb.session_id
         events = self._past(wanted)  # before anything is left: it may not be readable
         session_id = wanted or self._created()
         left = self._sitting
@@ -209,6 +207,15 @@ class Engine:
             self._trying = asyncio.create_task(self._try_sandbox(self._trial))
         if left is None and self._store is not None and (draft := self._store.recall(self._draft_key)):
             await self._send(DraftKept(text=draft))
+
+    def _is_kept(self, session_id: str | None) -> bool:
+        if self._store is None or session_id is None:
+            return False
+        try:
+            self._store.record(session_id)
+        except StoreError:  # should it be the file that is broken, making a new one will say so
+            return False
+        return True
 
     async def _try_sandbox(self, trial: Trial) -> None:
         try:

@@ -216,6 +216,8 @@ class FakeKernels:
         """What can be run."""
         return tuple(self.by_language)
 
+    surroundings = ""
+
     def canonical(self, label: str) -> Language | None:
         """The languages given, by exact name, and py and bash."""
         name = {"py": "python", "bash": "shell", "sh": "shell"}.get(label, label)

@@ -79,7 +79,8 @@ def _what_code_could_do(sandbox: SandboxSection, *, said: bool) -> str:
         "hosts": f"reaches {len(sandbox.hosts)} hosts that your settings name",
         "full": "reaches the network",
     }[sandbox.network]
-    return f"Code that you approve is to run in a sandbox: {writes}{more}, and {reaches}.{who}"
+    lost = "What it writes to /tmp or your home folder is gone when its kernel ends."
+    return f"Code that you approve is to run in a sandbox: {writes}{more}, and {reaches}. {lost}{who}"
 
 
 def trial(place: Workplace, found: Survey | None) -> Content:

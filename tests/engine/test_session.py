@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import threading
 from collections.abc import Callable
 from contextlib import aclosing
 
@@ -33,6 +34,7 @@ from oi_tui.app.engine.events import (
 from oi_tui.app.engine.kernels.base import InputWanted, OutputArrived, RunFinished
 from oi_tui.app.engine.loop.session import Events, Session
 from oi_tui.app.engine.outputs import ErrorOutput, StreamOutput
+from oi_tui.app.engine.redaction import Redacted, Redactor
 from oi_tui.app.engine.settings import LoopSection
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, printed, text_result
 from oi_tui.app.engine.transcript import Transcript
@@ -446,6 +448,32 @@ async def test_L3_stopping_the_turn_stops_the_cell_and_asks_the_model_no_more() 
     assert kernel.interrupts == 1
     assert len(model.requests) == 1
     assert events[-1].reason == "interrupted"
+
+
+class Slow(Redactor):
+    """Looks for secrets for as long as it is held."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.looks, self.go = threading.Event(), threading.Event()
+
+    def redact(self, text: str) -> Redacted:
+        self.looks.set()
+        assert self.go.wait(10)
+        return super().redact(text)
+
+
+async def test_L3_an_interrupt_while_a_long_session_is_looked_through_sends_nothing() -> None:
+    model, redactor = FakeModel("One."), Slow()
+    session = Session(kernels=FakeKernels(), settings=LoopSection(), model=model, redactor=redactor)
+    playing = asyncio.create_task(play(session.run("go")))
+    assert await asyncio.to_thread(redactor.looks.wait, 10)
+    session.interrupt(turn=False)
+    events = await playing
+    redactor.go.set()
+    assert isinstance(events[-1], TurnEnded)
+    assert events[-1].reason == "interrupted"
+    assert not model.requests
 
 
 async def test_N2_a_run_that_ignores_the_interrupt_costs_the_kernel_only_when_the_turn_is_stopped() -> None:

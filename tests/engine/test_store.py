@@ -5,6 +5,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,29 @@ def test_two_processes_on_one_file_both_write(tmp_path: Path, store: Store) -> N
     store.append("one", EVENTS[2:])
     other.close()
     assert store.load("one") == EVENTS
+
+
+VISIT = (
+    "import sys; from pathlib import Path; from oi_tui.app.engine.store import Store; Store(Path(sys.argv[1])).close()"
+)
+COUNT = "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute('SELECT count(*) FROM events').fetchone()[0])"
+
+
+def apart(program: str, path: Path) -> bytes:
+    """What another process says that does this to the file."""
+    done = subprocess.run([sys.executable, "-c", program, str(path)], stdout=subprocess.PIPE, check=True, timeout=60)
+    return done.stdout
+
+
+def test_L19_a_program_that_comes_and_goes_takes_nothing_from_one_that_has_the_file_twice(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.db"
+    with closing(Store(path)) as engine:
+        engine.create("one", 1.0, "/work")
+        with closing(Store(path)):  # as what looks through past sessions has it, beside the engine
+            engine.append("one", EVENTS[:2])
+            apart(VISIT, path)
+            engine.append("one", EVENTS[2:])
+            assert int(apart(COUNT, path)) == len(EVENTS)  # committed is there for everybody, and after a kill
 
 
 def test_a_file_of_a_newer_program_is_left_alone(tmp_path: Path, store: Store) -> None:

@@ -68,6 +68,9 @@ def test_S1_code_of_a_newcomer_runs_in_a_sandbox(
     assert not (folder.parent / "at-home").exists()
     told = str(openai_server.requests[-1]["messages"])
     assert "secret" not in told
+    system = openai_server.requests[0]["messages"][0]["content"]  # else the model writes where nothing is kept
+    assert "Only files in that folder are kept" in system
+    assert "no network" in system
 
 
 @pytest.mark.bubblewrap
@@ -106,6 +109,7 @@ def test_S20_without_a_sandbox_only_when_it_is_said(
     done = run(environment, openai_server, folder, "--yes", "--sandbox", "danger-full-access")
     assert done.returncode == 0, done.stderr
     assert (folder.parent / "outside").exists()
+    assert "in a sandbox" not in openai_server.requests[0]["messages"][0]["content"]
 
 
 @pytest.mark.bubblewrap

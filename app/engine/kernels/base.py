@@ -151,6 +151,11 @@ class KernelSource(Protocol):
         """What can be run here, best first."""
         ...
 
+    @property
+    def surroundings(self) -> str:
+        """For the model: what code in them can reach and change; "" if that is not known."""
+        ...
+
     def canonical(self, label: str) -> Language | None:
         """The language of a fence label, None if it cannot be run here."""
         ...

@@ -54,6 +54,11 @@ class Kernels:
         """What can be run here, best first."""
         return ("python", "shell", *(name for name in sorted(self._specs()) if name != NATIVE))
 
+    @property
+    def surroundings(self) -> str:
+        """For the model: what code in them can reach and change."""
+        return "" if self._sandbox is None else self._sandbox.tell_model()
+
     def get(self, language: Language) -> Kernel:
         """The kernel of this language, not necessarily started; KernelError naming those there are."""
         if language not in self._kernels:

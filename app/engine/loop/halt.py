@@ -55,12 +55,13 @@ class Halt:
                     self._reading = None
                 yield item
 
-    async def wait_for(self, ready: Callable[[], Awaitable[object]]) -> None:
-        """Until it is, or the turn is to end."""
-        async with aclosing(self.until(_once(ready))) as waiting:
-            async for _ in waiting:
-                pass
+    async def result(self, work: Callable[[], Awaitable[Item]]) -> Item | None:
+        """What it gives; None if the turn is to end before that."""
+        async with aclosing(self.until(_once(work))) as waiting:
+            async for item in waiting:
+                return item
+        return None
 
 
-async def _once(ready: Callable[[], Awaitable[object]]) -> AsyncGenerator[object, None]:
-    yield await ready()
+async def _once(work: Callable[[], Awaitable[Item]]) -> AsyncGenerator[Item, None]:
+    yield await work()

@@ -21,7 +21,7 @@ from oi_tui.app.engine.text import safe_text
 SYSTEM = """\
 You do tasks for the user by running code on their machine. Reply with one ```python code block that solves the \
 task{shell}. It runs in {where} after the user approves it, variables are kept, and you are shown the output. \
-Do not guess results: run code. When the task is done, answer in one or two sentences without code."""
+{around}Do not guess results: run code. When the task is done, answer in one or two sentences without code."""
 
 NEXT = "If the task is done, answer in one or two sentences without code. If not, go on with the next code block."
 """Said after every output: it makes small models stop when they are done."""
@@ -33,10 +33,10 @@ FAILED = (
 """Said after an error: without it small models explain the error instead of mending it."""
 
 
-def system_prompt(languages: Sequence[str], cwd: str) -> str:
-    """The one system message."""
+def system_prompt(languages: Sequence[str], cwd: str, around: str = "") -> str:
+    """The one system message; `around` says what the code can reach and change."""
     shell = " (```bash for shell commands)" if "shell" in languages else ""
-    return SYSTEM.format(shell=shell, where=cwd)
+    return SYSTEM.format(shell=shell, where=cwd, around=f"{around} " if around else "")
 
 
 class _Told(NamedTuple):

@@ -224,7 +224,7 @@ class Session:
 
     async def _step(self, number: int) -> Events:
         if self._ready is not None:
-            await self._halt.wait_for(self._ready)
+            await self._halt.result(self._ready)
         if self._halt.is_asked():
             self._stop("interrupted", "Interrupted by you.")
             return
@@ -258,20 +258,21 @@ class Session:
 
     async def _ask(self) -> Events:
         """Stream one answer into blocks. On an error what has arrived is kept, marked as cut."""
-        if self.model is None:
+        if (model := self.model) is None:
             raise ModelError("unknown_model", "No model is chosen.", hint="Type /model NAME, or start with -m NAME.")
-        languages = self.kernels.languages
-        system = system_prompt(languages, self.transcript.cwd or "the current folder")
-        blocks, images = tuple(self.transcript.blocks), self.model.takes_images
+        blocks, languages, images = tuple(self.transcript.blocks), self.kernels.languages, model.takes_images
+        system = system_prompt(languages, self.transcript.cwd or "the current folder", self.kernels.surroundings)
         # A thread: of a session that was resumed, all is looked through for secrets, which can take seconds.
-        messages = await asyncio.to_thread(self._conversation.messages, blocks, system=system, images=images)
+        look = partial(self._conversation.messages, blocks, system=system, images=images)
+        if (messages := await self._halt.result(partial(asyncio.to_thread, look))) is None:
+            return
         for told in withheld(self._conversation, self.transcript):
             yield self._apply(told)
         request = ChatRequest(messages=messages, languages=languages)
         answer = Answer(self.kernels.canonical)
         failure: ModelError | None = None
         try:
-            async with aclosing(self._halt.until(self.model.stream(request))) as deltas:
+            async with aclosing(self._halt.until(model.stream(request))) as deltas:
                 async for delta in deltas:
                     for event in answer.events(delta):
                         yield self._apply(event)

@@ -142,6 +142,8 @@ class RecordedKernels:
         name = {"py": "python", "bash": "shell", "sh": "shell"}.get(label, label)
         return name if name in self._kernels else None
 
+    surroundings = ""
+
     def get(self, language: Language) -> Kernel:
         """The kernel of this language; KernelError if nothing of it ran."""
         if language not in self._kernels:

@@ -185,6 +185,11 @@ class TappedKernels:
         """What can be run here, best first."""
         return self._kernels.languages
 
+    @property
+    def surroundings(self) -> str:
+        """What code in them can reach and change."""
+        return self._kernels.surroundings
+
     def canonical(self, label: str) -> Language | None:
         """The language of a fence label."""
         return self._kernels.canonical(label)

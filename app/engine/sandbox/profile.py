@@ -76,6 +76,19 @@ class Profile:
             said += ", which holds your home folder"
         return f"{said}; {self._describe_network()}"
 
+    def tell_model(self) -> str:
+        """Sentences for who writes the code: a file that is gone afterwards costs it a step."""
+        if not self.encloses:
+            return ""
+        kept = "Only files in that folder are kept" if self.writes else "No file is kept"
+        if self.writes and self.writable:
+            kept = f"Only files in that folder and in {', '.join(map(str, self.writable))} are kept"
+        lost = "/tmp is" if self.holds_home else "/tmp and the home folder are"
+        return (
+            f"It runs in a sandbox. {kept}: the rest of the disk is read-only, and {lost} scratch space that is lost. "
+            f"There is {self._describe_network()}."
+        )
+
     def _describe_network(self) -> str:
         match self.network:
             case "full":

@@ -33,7 +33,9 @@ class Database:
         self.path = path
         self._diagnosed = ""
         with suppress(OSError):  # what is wrong SQLite says in a moment
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            # Only where there is none: to close a file that is open already would drop the locks that SQLite has on it
+            # in this process, and the next program to leave would take the newest events away with it.
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         try:
             self._db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
         except FAULTS as error:

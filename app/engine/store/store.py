@@ -117,10 +117,6 @@ class Store:
         """How many events it has, inherited ones among them."""
         return self._shares.count(self._row(session_id))
 
-    def has(self, session_id: str) -> bool:
-        """Whether there is such a session."""
-        return self._db.row(statements.SESSION, session_id) is not None
-
     def record(self, session_id: str) -> SessionRecord:
         """What is known of it; StoreError if there is no such session."""
         return self._row(session_id).record
