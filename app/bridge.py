@@ -16,7 +16,6 @@ from oi_tui.app.engine.blocks import Block, NoticeBlock
 from oi_tui.app.engine.errors import OiTuiError
 from oi_tui.app.engine.events import (
     AnyEvent,
-    CodeStarted,
     ConversationCleared,
     DecisionRequested,
     ExecutionFinished,
@@ -25,12 +24,9 @@ from oi_tui.app.engine.events import (
     KernelChanged,
     KernelState,
     NoticeAdded,
-    ProseStarted,
     RerunFinished,
     RerunStarted,
-    RetryScheduled,
     SessionOpened,
-    StepStarted,
     TurnEnded,
     TurnStarted,
 )
@@ -56,7 +52,7 @@ from oi_tui.app.engine.settings import Settings
 from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.values import Level
 from oi_tui.app.engine.verbs import AnyVerb, FindModels, Fork, Inspect, KeepDraft, Open, Submit
-from oi_tui.app.standing import standing
+from oi_tui.app.standing import activity, standing
 from oi_tui.widgets.status import STARTING, Status
 
 _DEFAULTS = Settings()
@@ -331,33 +327,19 @@ class Bridge:
 
     def _follow(self, event: AnyEvent) -> None:
         """What the status line knows beyond the transcript."""
+        self._activity = activity(event, self._activity, turn_open=self.transcript.turn_open)
         match event:
             case SessionOpened():
                 self._session_id = event.session_id
                 self._rest()
             case TurnStarted():
                 self._queued = max(0, self._queued - 1)
-            case StepStarted():
-                self._activity = "thinking"
-            case ProseStarted() | CodeStarted(author="assistant"):
-                self._activity = "writing"
-            case RetryScheduled():
-                self._activity = f"trying again in {event.delay:.0f} s"
-            case ExecutionStarted():
+            case ExecutionStarted() | RerunStarted():
                 self._running.add(event.block_id)
-                self._activity = "running"
-            case ExecutionFinished():
+            case ExecutionFinished() | RerunFinished():
                 self._running.discard(event.block_id)
-                self._activity = "thinking" if self.transcript.turn_open else ""
-            case RerunStarted():
-                self._running.add(event.block_id)
-                self._activity = "rebuilding"
-            case RerunFinished():
-                self._running.discard(event.block_id)
-                self._activity = ""
             case TurnEnded():
                 self._running.clear()
-                self._activity = ""
             case KernelChanged():
                 self._kernels[event.language] = event.state
                 self._sandbox_fails &= event.state not in ("idle", "busy")  # none starts that is not enclosed

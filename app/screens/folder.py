@@ -47,6 +47,16 @@ class Choices(OptionList):
         """Whatever it was meant for."""
         self._arming.touch()
 
+    def action_cursor_up(self) -> None:
+        """Not from the first around to the last, which is the gravest."""
+        if self.highlighted:
+            super().action_cursor_up()
+
+    def action_cursor_down(self) -> None:
+        """Not from the last around to the first."""
+        if self.highlighted is None or self.highlighted + 1 < self.option_count:
+            super().action_cursor_down()
+
     def on_click(self, event: Click) -> None:
         """A click marks; only what is marked already is chosen by one. Nothing is decided by where the mouse was."""
         clicked = event.style.meta.get("option")

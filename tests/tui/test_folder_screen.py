@@ -331,6 +331,18 @@ async def test_keys_are_not_kept_waiting_while_it_is_looked(play, place) -> None
 # -- /sandbox -----------------------------------------------------------------------------------------
 
 
+async def test_the_marks_do_not_go_around_to_the_gravest_choice(play, place) -> None:
+    async with play((100, 30)) as stage:
+        screen = await shown(stage, place())
+        first = marked(screen)
+        await stage.pilot.press("up", "up")
+        assert marked(screen) == first
+        await stage.pilot.press(*["down"] * 9)
+        last = marked(screen)
+        await stage.pilot.press("down")
+        assert marked(screen) == last != first
+
+
 @pytest.mark.parametrize("size", [(40, 10), (60, 12)])
 async def test_on_a_small_screen_all_choices_are_seen_and_the_rest_is_paged_through(play, place, data, size) -> None:
     bring(data)
