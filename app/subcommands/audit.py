@@ -48,9 +48,9 @@ def audit_show(session: str | None, as_json: bool) -> None:
 
 @audit.command("verify")
 @click.argument("session", required=False, type=words)
-@click.option("--all", "everything", is_flag=True, help="The logs of all sessions, also of those whose log is gone.")
+@click.option("--all", "everything", is_flag=True, help="All of them: the same as without SESSION.")
 def audit_verify(session: str | None, everything: bool) -> None:
-    """Whether the log of SESSION (the newest without it) is as it was written. Exit code 0: yes; 1: no.
+    """Whether the log of SESSION (without it, each there is or was) is as it was written. Exit code 0: yes; 1: no.
 
     Noticed are lines that were changed, taken out, put in or moved, and an end that was cut off. Not noticed is
     somebody with your rights who wrote all the files anew.
@@ -61,7 +61,14 @@ def audit_verify(session: str | None, everything: bool) -> None:
 
     if everything and session is not None:
         raise click.UsageError("Name a session, or --all.")
-    verdicts = verify_folder(audit_dir(), () if everything else (_chosen(session),))
+    verdicts = verify_folder(audit_dir())
+    if session is not None:
+        meant = [verdict for verdict in verdicts[:-1] if session and verdict.name.startswith(session)]
+        if len(meant) != 1:  # one whose log is gone counts: the heads know of it
+            raise _unclear(session, len(meant))
+        verdicts = (*meant, verdicts[-1])
+    elif len(verdicts) == 1 and not verdicts[0].lines:
+        _chosen(None)  # says that there is none
     for verdict in verdicts:
         for line in verdict_in_words(verdict):
             click.echo(safe_text(line))
@@ -80,9 +87,13 @@ def _chosen(session: str | None) -> Path:
         return max(there, key=lambda path: path.stat().st_mtime)
     found = [path for path in there if session and session_of(path).startswith(session)]
     if len(found) != 1:
-        what = f"{len(found)} audit logs" if found else "no audit log"
-        raise AuditError(f"There is {what} of a session that begins with {session!r}.", hint="See `oi-tui sessions`.")
+        raise _unclear(session, len(found))
     return found[0]
+
+
+def _unclear(session: str, count: int) -> AuditError:
+    what = f"{count} audit logs" if count else "no audit log"
+    return AuditError(f"There is {what} of a session that begins with {session!r}.", hint="See `oi-tui sessions`.")
 
 
 def _read(path: Path) -> bytes:

@@ -191,9 +191,11 @@ def test_verify_says_what_is_wrong_and_where_by_its_exit_code_too(clean_env: dic
         "  line 1, edited: it is not what the next line says it was",
     ]
     log.unlink()
-    gone = oi_tui(clean_env, "verify", "--all")
-    assert gone.returncode == 1
-    assert "  line 1, missing: the whole log is gone; the heads know of it" in gone.stdout.splitlines()
+    for named in ((), ("--all",), ("aa",)):
+        gone = oi_tui(clean_env, "verify", *named)
+        assert gone.returncode == 1
+        assert "  line 1, missing: the whole log is gone; the heads know of it" in gone.stdout.splitlines()
+    assert oi_tui(clean_env, "verify", "bb").returncode == 0
 
 
 def test_a_log_that_is_not_there_is_said_in_plain_words(clean_env: dict[str, str], folder: Path) -> None:
