@@ -54,7 +54,7 @@ class SessionsPanel(Panel):
         self._pane = pane
         self._changes: list[Change] = []
         """In the order in which they were asked for, until the engine says that it is so."""
-        self._undo: list[EditSession] = []
+        self._undo: list[Change] = []
         self.display = False
 
     # -- what the screen calls ---------------------------------------------------------------------------
@@ -288,7 +288,7 @@ class SessionsPanel(Panel):
             return
         self._changes.remove(change)
         if change.undo is not None:
-            self._undo.append(change.undo)
+            self._undo.append(change)
         self.say(f"{change.done} · u undo" if self._undo and change.undo is not None else change.done)
 
     def _undo_last(self) -> None:
@@ -297,12 +297,12 @@ class SessionsPanel(Panel):
             change = self._changes[place]
             if change.undo is not None:
                 self._changes[place] = change._replace(undo=None)
-                self._edit(change.undo, None, "Undone")
+                self._edit(change.undo, None, f"Undone: {change.done}")
                 return
-        if self._undo:
-            self._edit(self._undo.pop(), None, "Undone")
-        else:
+        if not self._undo:
             self.say("There is nothing to undo.")
+        elif (last := self._undo.pop()).undo is not None:
+            self._edit(last.undo, None, f"Undone: {last.done}")
 
     def _tell(self, text: str) -> None:
         self.app.clear_notifications()  # one at a time: they lie over the text

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from figures import ROUNDS, middle, table
+from figures import ROUNDS, Budget, judge, middle, table
 
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.sandbox.choice import chosen_profile
@@ -66,6 +66,13 @@ def main() -> None:
     print(f"{ROUNDS} starts of each by turns: median and (minimum). The proof of every promise is part of it.")
     print(f"Budget: {BUDGET * 1000:.0f} ms more than without.\n")
     print(table(("kernel", "", "start, ms", "more", "end, ms"), rows))
+    most = max(
+        statistics.median(start for start, _ in seconds[language, "sandbox"])
+        - statistics.median(start for start, _ in seconds[language, "no sandbox"])
+        for language in LANGUAGES
+    )
+    limit = f"<= {BUDGET * 1000:.0f} ms more than without"
+    judge(Budget("start of a kernel in the sandbox", limit, f"{most * 1000:.0f} ms", most <= BUDGET))
 
 
 if __name__ == "__main__":
