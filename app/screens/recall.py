@@ -14,7 +14,7 @@ from oi_tui.widgets.composer import PromptArea, as_prompt
 class Recall:
     """Keeps the draft of one prompt area, and looks through earlier prompts for it."""
 
-    PAUSE: ClassVar[float] = 1.0
+    PAUSE: ClassVar[float] = 0.3
     """Seconds without typing after which the draft is written down."""
 
     def __init__(self, area: PromptArea, bridge: Bridge) -> None:
