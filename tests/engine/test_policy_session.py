@@ -130,6 +130,35 @@ async def test_L16_edited_code_is_held_to_the_rules_that_deny() -> None:
     assert "denied by the rule Shell(rm *)" in told(model)
 
 
+@pytest.mark.parametrize("verdict", ["run", "always"])
+async def test_L16_a_rule_that_is_given_while_code_is_asked_about_holds_for_its_answer(verdict: str) -> None:
+    model = FakeModel(bash("rm x"), "I see.")
+    session = make(model, "rm x")
+
+    def react(event: AnyEvent) -> None:
+        if isinstance(event, DecisionRequested):
+            session.decisions.add_rule("deny", "Shell(rm *)")
+            session.decide(Decide(request_id=event.request_id, verdict=verdict))
+
+    events = await play(session.run("go"), react)
+    assert not of(ExecutionStarted, events)
+    assert "denied by the rule Shell(rm *)" in told(model)
+
+
+async def test_L17_the_mode_never_that_is_given_while_code_is_asked_about_holds_for_its_answer() -> None:
+    session = make(FakeModel(bash("rm x"), "I see."), "rm x")
+
+    def react(event: AnyEvent) -> None:
+        if isinstance(event, DecisionRequested):
+            session.set_approval("never")
+            session.decide(Decide(request_id=event.request_id, verdict="run"))
+
+    events = await play(session.run("go"), react)
+    assert not of(ExecutionStarted, events)
+    assert [(made.verdict, made.decider) for made in of(DecisionMade, events)] == [("stop", "mode")]
+    assert of(TurnEnded, events)[0].reason == "refused"
+
+
 @pytest.mark.parametrize(("approve", "mode"), [("auto", "default"), ("auto", "auto"), ("ask", "bypassPermissions")])
 async def test_L17_of_the_session_and_the_policy_the_stricter_mode_wins(approve: str, mode: str) -> None:
     session = make(FakeModel(python("1"), "Done."), "1", approve=approve, mode=mode)

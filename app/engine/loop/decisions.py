@@ -129,8 +129,7 @@ class Decisions:
         ruling = self._ruling(block.language, block.source, generation)
         granted = (block.language, digest(block.source), generation) in self._granted
         if self.mode == "never":
-            self._stop("refused", "Nothing is run in the approval mode “never”.")
-            yield made(block, "stop", "mode", reason="nothing may be run in this session")
+            yield self._never(block)
         elif ruling.verdict == "deny":
             yield self._denied(block, ruling)
         elif not objection and ruling.verdict == "allow":
@@ -178,6 +177,11 @@ class Decisions:
         """What the person is told; nothing where it is the session's own mode that asks."""
         return "" if self.mode == "ask" and ruling.ground == "mode" else f"asked because of {ruling.by}"
 
+    def _never(self, block: CodeBlock) -> AnyEvent:
+        """Refused without a question, and the turn with it."""
+        self._stop("refused", "Nothing is run in the approval mode “never”.")
+        return made(block, "stop", "mode", reason="nothing may be run in this session")
+
     def _denied(self, block: CodeBlock, ruling: Decision) -> AnyEvent:
         """Refused without a question. The model is told by what, and goes on."""
         if ruling.by == "the mode “plan”":
@@ -196,11 +200,14 @@ class Decisions:
         return made(block, "stop", "rule", reason=why)
 
     def _decided(self, block: CodeBlock, verb: Decide, guard: RepeatGuard, generation: int) -> AnyEvent:
+        """What comes of an answer: mode and rules hold as they are now, and for edited code too."""
         match verb.verdict:
             case "run" | "always" | "edit":
                 source = block.source if verb.source is None else verb.source
                 ruling = self._ruling(block.language, source, generation)
-                if source != block.source and ruling.verdict == "deny":  # a rule holds for edited code too
+                if self.mode == "never":
+                    return self._never(block)
+                if ruling.verdict == "deny":
                     return self._denied(block, ruling)
                 if verb.verdict == "always":
                     self._granted.add((block.language, digest(source), generation))
