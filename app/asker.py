@@ -1,4 +1,5 @@
-"""The person at the controlling terminal, asked line by line whatever stdin, stdout and stderr are.
+"""The person at the controlling terminal, asked line by line whatever stdin, stdout and stderr are; and, where a
+command has only a yes to ask for, at standard input. What was typed before a question was shown answers none.
 
 No thread reads: one that waits for a line can be neither stopped nor kept from taking the answer to the next
 question.
@@ -7,14 +8,23 @@ question.
 import asyncio
 import contextlib
 import os
+import sys
 import termios
 from collections.abc import Iterator
+
+import click
 
 LONGEST_LINE = 1 << 16
 """Bytes; terminals give no longer ones."""
 
 _LOCAL_MODES = 3
 """Where `termios.tcgetattr` has the flags of echo and line editing."""
+
+
+def confirmed(question: str, *, err: bool = False) -> bool:
+    """Whether the person at standard input, a terminal, says yes to what was shown; `err`: asked on stderr."""
+    termios.tcflush(sys.stdin, termios.TCIFLUSH)
+    return click.confirm(question, err=err)
 
 
 class TerminalAsker:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from oi_tui.app.asker import confirmed
 from oi_tui.app.engine.errors import SettingsError
 from oi_tui.app.engine.text import safe_text, visible_text
 from oi_tui.app.flags import Flags, common
@@ -37,7 +38,7 @@ def replay(flags: Flags, file: Path, speed: float, instant: bool, verify: bool) 
         for block in verification.blocks:  # read before it is agreed to
             click.echo(f"── {visible_text(block.language).text}\n{visible_text(block.source).text}")
         what = f"{count} {'piece' if count == 1 else 'pieces'} of code of {file} in {place.folder}"
-        if not flags.yes and not (sys.stdin.isatty() and click.confirm(safe_text(f"Run {what}?"), err=True)):
+        if not flags.yes and not (sys.stdin.isatty() and confirmed(safe_text(f"Run {what}?"), err=True)):
             raise SettingsError("Nothing was run.", hint="To run it without a question: --yes.")
         sys.exit(asyncio.run(verification.run(click.echo)))
     if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM", "dumb") in ("dumb", "unknown"):

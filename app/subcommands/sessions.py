@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from oi_tui.app.asker import confirmed
 from oi_tui.app.engine.errors import SettingsError, StoreError
 from oi_tui.app.engine.text import safe_text
 from oi_tui.app.engine.whole_file import write_whole
@@ -186,7 +187,8 @@ def sessions_rm(session_ids: tuple[str, ...], yes: bool, as_json: bool) -> None:
         if not yes and sys.stdin.isatty() and sys.stdout.isatty():
             for record in records:
                 click.echo(safe_text(f"{record.id}  {record.title or '(no title)'}"))
-            click.confirm("Remove for good?", abort=True)
+            if not confirmed("Remove for good?"):
+                raise click.Abort
         for record in records:
             store.remove(record.id)
     if as_json:

@@ -192,5 +192,10 @@ def test_on_a_terminal_the_table_fits_and_rm_asks(
     asked.wait_for("Remove for good?")
     asked.send("n\r")
     assert asked.wait_exit() == 130
+    early = terminal([OI_TUI, "sessions", "rm", "aaa1"], env=env, cwd=tmp_path, columns=60, rows=10, timeout=30)
+    early.send("y\r")  # U2: before anything was shown
+    early.wait_for("Remove for good?")
+    early.send("n\r")
+    assert early.wait_exit() == 130
     with closing(Store(home / "sessions.db")) as store:
         assert len(store.sessions()) == 3

@@ -89,6 +89,19 @@ def test_a_recording_is_verified_by_running_its_code_again(
 
 
 @pytest.mark.pty
+def test_U2_a_yes_that_was_typed_before_the_code_was_shown_verifies_nothing(
+    command: list[str], clean_env: dict[str, str], folder: Path, terminal: Callable[..., Terminal]
+) -> None:
+    arguments = [command[0], "replay", "--verify", "--sandbox", "danger-full-access", str(RECORDINGS[0])]
+    asked = terminal(arguments, env=clean_env, cwd=folder, columns=100, rows=30, timeout=30)
+    asked.send("y\r")
+    asked.wait_for("[y/N]")
+    asked.send("n\r")
+    assert asked.wait_exit() == 2
+    assert "Nothing was run." in asked.screen
+
+
+@pytest.mark.pty
 def test_a_recording_is_played_without_a_model_and_without_a_kernel(
     recording: Path,
     command: list[str],
