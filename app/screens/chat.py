@@ -285,8 +285,9 @@ class ChatScreen(Screen[None]):
             upper.focus()
 
     def action_part(self, name: str) -> None:
-        """What a part of the screen does by itself: variables, sessions, rebuild, recall."""
+        """What a part of the screen does by itself: variables, sessions, rebuild, recall; as soon as it is there."""
         if self._parts is None:
+            self.run_worker(self._part_when_complete(name), group="part")
             return
         match name:
             case "variables":
@@ -297,6 +298,10 @@ class ChatScreen(Screen[None]):
                 self._parts.pane.rebuild()
             case "recall":
                 self._parts.recall.search()
+
+    async def _part_when_complete(self, name: str) -> None:
+        await self.complete.wait()
+        self.action_part(name)
 
     def on_inspector_closed(self) -> None:
         """Back to what one did before."""

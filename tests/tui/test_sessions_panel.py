@@ -460,7 +460,7 @@ async def test_what_is_thrown_away_comes_back_before_the_engine_has_answered(pla
         await stage.until(lambda: asked(stage, EditSession) == back)
         stage.engine.reply(SessionEdited(session=record("s2", "By shop", days=1, deleted=True)))
         stage.engine.reply(SessionEdited(session=SHOPS))
-        await stage.until(lambda: words(stage, "note") .startswith("Undone: "))
+        await stage.until(lambda: words(stage, "note").startswith("Undone: "))
         assert any("By shop" in row for row in rows(stage))
         await stage.pilot.press("u")
         await stage.until(lambda: "nothing to undo" in words(stage, "note"))

@@ -1,5 +1,7 @@
 """Keys that arrive in one piece (a slow line, a script) do what they do one after the other."""
 
+import asyncio
+
 import pytest
 from textual.events import Key, Paste
 from textual.widgets import Input, Static
@@ -7,8 +9,11 @@ from textual.widgets import Input, Static
 from oi_tui.app.engine.events import ProseFinished, ProseGrew, ProseStarted, TurnEnded, TurnStarted
 from oi_tui.app.engine.protocol import SessionsFound
 from oi_tui.app.engine.sessions import SessionRecord
+from oi_tui.app.engine.settings import Settings
 from oi_tui.app.engine.verbs import EditSession, Submit
 from oi_tui.app.screens.help import HelpScreen
+from oi_tui.app.screens.sessions_pane import SessionsPanel
+from oi_tui.app.tui import OiTui
 from oi_tui.widgets.composer import PromptArea
 from oi_tui.widgets.timeline.view import Timeline
 
@@ -85,6 +90,17 @@ async def test_keys_behind_one_that_opens_a_screen_are_for_that_screen(play):
         type_at_once(stage, "f1", "escape", *"after")
         await stage.until(lambda: prompt(stage).text == "after")
         assert not isinstance(stage.app.screen, HelpScreen)
+
+
+async def test_a_panel_that_is_asked_for_before_it_is_there_comes_when_it_is(scripted_engine):
+    async def connect():
+        return scripted_engine
+
+    app = OiTui(connect, Settings())
+    async with asyncio.timeout(30), app.run_test() as pilot:
+        app.chat.action_part("sessions")  # the first frame may be all there is
+        while not (app.chat.complete.is_set() and app.chat.query_one(SessionsPanel).display):
+            await pilot.pause(0.02)
 
 
 async def test_what_is_taken_away_while_it_has_a_key_does_not_keep_the_next_ones(play):
