@@ -1,4 +1,5 @@
-"""Two hundred turns with faults at random points: kernels killed, streams cut, floods, the engine itself killed.
+"""Two hundred turns with faults at random points: kernels killed, streams cut, floods, the engine itself killed, and
+other programs that come to the same database and go again.
 
 At the end everything that was ever told is in the database, the database is sound, and the audit log is a whole chain
 that names every run. The seed is printed; `OI_TUI_SOAK_SEED` gives another one, `OI_TUI_SOAK_TURNS` another length.
@@ -8,6 +9,8 @@ import asyncio
 import os
 import random
 import sqlite3
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -137,6 +140,18 @@ class Front:
                 self.told[block.id] = block
 
 
+VISIT = (
+    "import sys; from pathlib import Path; from oi_tui.app.engine.store import Store; Store(Path(sys.argv[1])).close()"
+)
+VISITS = 0.05
+"""How often, after a turn, another program opens the database and leaves it again."""
+
+
+async def visit() -> None:
+    program = [sys.executable, "-c", VISIT, str(paths.data_dir() / "sessions.db")]
+    await asyncio.to_thread(subprocess.run, program, check=True, timeout=60)
+
+
 def kill_engine() -> None:
     (engine,) = [child for child in psutil.Process().children() if "engine" in child.cmdline()]
     engine.kill()
@@ -162,7 +177,7 @@ def front(
 
 
 async def test_nothing_is_lost_in_two_hundred_turns_with_faults(front: Front, openai_server: OpenAIServer) -> None:
-    chance = random.Random(SEED)
+    chance, visits = random.Random(SEED), random.Random(SEED)
     kinds = chance.choices(list(WEIGHTS), weights=list(WEIGHTS.values()), k=TURNS)
     print(f"seed {SEED}: {Counter(kinds)}")
     session_id: str | None = None
@@ -180,6 +195,8 @@ async def test_nothing_is_lost_in_two_hundred_turns_with_faults(front: Front, op
                     assert kind == "engine_killed"
                     front.ends["engine_lost"] += 1
                     break
+                if visits.random() < VISITS:
+                    await visit()
     assert session_id is not None
     check_database(front, session_id)
     check_audit(front, session_id)
