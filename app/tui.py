@@ -17,7 +17,6 @@ from rich.text import Text
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.drivers.linux_driver import LinuxDriver
-from textual.events import Key, Paste
 from textual.geometry import Offset
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
@@ -38,7 +37,7 @@ from oi_tui.app.terminal_probe import Known, Window, graphics, window_size
 from oi_tui.app.typing_order import TypingOrder
 from oi_tui.app.workplace import Choice, Workplace
 from oi_tui.themes.loader import ThemeError, choose_palette, load_palette, textual_theme, theme_names
-from oi_tui.widgets.arming import Clock
+from oi_tui.widgets.arming import Clock, NotesKeys
 
 COMPLETE = 3.0
 """Seconds that leaving waits for the screen to be put together, where it still is."""
@@ -141,10 +140,11 @@ class OiTui(TypingOrder):
             window = window_size(sys.__stdin__.fileno()) if sys.__stdin__ is not None else Window()
             self.chat.set_graphics(graphics(self._images, self._known, window, os.environ))
 
-    def note_typing(self, event: Key | Paste, *, waited: bool) -> None:
-        """Of every key, whatever screen or widget it is for: when it comes, and when it had to wait."""
-        if isinstance(event, Key):
-            (self.chat.note_waited if waited else self.chat.note_key)()
+    def note_typing(self, age: float) -> None:
+        """Of all that is typed, whatever screen or widget it is for."""
+        for screen in {self.chat, self.screen}:
+            if isinstance(screen, NotesKeys):
+                screen.note_key(age)
 
     @property
     def cursor_position(self) -> Offset:

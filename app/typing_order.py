@@ -3,9 +3,11 @@
 Textual hands a key to the widget that has the focus at that moment, and carries it on from there up to the app, whose
 bindings answer last. When several keys arrive in one piece (a slow line, a script), the next one would be handed out
 before an action of the last has moved the focus or opened a line to type into. So it waits until the last one has been
-all the way up, and what its action set off has been all the way up as well.
+all the way up, and what its action set off has been all the way up as well. When a key came is when it was read from
+the terminal, which a thread does even where there is no time for it here.
 """
 
+import time
 from collections import deque
 from functools import partial
 from typing import Any
@@ -30,15 +32,15 @@ class TypingOrder(App[None]):
         self._under_way = False
         """Whether it may still set something off."""
 
-    def note_typing(self, event: Key | Paste, *, waited: bool) -> None:
-        """This one came now; or it came before, `waited`, and is handed out now."""
+    def note_typing(self, age: float) -> None:
+        """What came so many seconds ago is here, or had to wait, and is handed out now."""
 
     async def on_event(self, event: Event) -> None:
         """Every key passes here first, whatever screen or widget it is for."""
         if not isinstance(event, Key | Paste) or event.is_forwarded:
             await super().on_event(event)
             return
-        self.note_typing(event, waited=False)
+        self.note_typing(_age(event))
         if self._under_way:
             self._waiting.append(event)
             self.set_timer(PATIENCE, partial(self._go_on, self._turn))
@@ -70,5 +72,10 @@ class TypingOrder(App[None]):
         self._under_way = False
         while self._waiting and not self._under_way:
             event = self._waiting.popleft()
-            self.note_typing(event, waited=True)
+            self.note_typing(_age(event))
             await self._hand_out(event)
+
+
+def _age(event: Event) -> float:
+    """Seconds since it was read."""
+    return max(0.0, time.monotonic() - event.time)

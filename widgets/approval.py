@@ -20,7 +20,7 @@ from oi_tui.app.engine.events import DecisionRequested, Verdict
 from oi_tui.app.engine.text import visible_text
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.approval_face import ApprovalFace, Stage, changed_lines
-from oi_tui.widgets.arming import Arming
+from oi_tui.widgets.arming import LOOK, Arming
 from oi_tui.widgets.editor import SourceEditor
 from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import KeyRow
@@ -112,7 +112,7 @@ class ApprovalPanel(Widget, can_focus=True):
 
     def on_mount(self) -> None:
         """While it is shown, look now and then whether the question is armed."""
-        self._looking = self.set_interval(0.1, self.show_arming, pause=True)
+        self._looking = self.set_interval(LOOK, self.show_arming, pause=True)
         self.watch(self.app, "app_focus", self._focus_changed, init=False)
 
     # -- what the screen calls ---------------------------------------------------------------------------
@@ -194,6 +194,7 @@ class ApprovalPanel(Widget, can_focus=True):
         """Keys that were on their way when the question came are dropped."""
         if self.stage != "question" or event.key in _SCROLL_KEYS:
             return
+        self.arming.look()
         if self.arming.armed and event.is_printable and event.character not in _LETTERS:
             self.arming.show()  # somebody is writing a sentence: its next letter must not decide
         if not self.arming.armed and event.key != "escape":
@@ -274,6 +275,7 @@ class ApprovalPanel(Widget, can_focus=True):
     # -- inside --------------------------------------------------------------------------------------------
 
     def _may_answer(self) -> bool:
+        self.arming.look()
         return self.request is not None and self.stage == "question" and self.arming.armed
 
     def _answer(self, verdict: Verdict, reason: str = "") -> None:
@@ -289,6 +291,7 @@ class ApprovalPanel(Widget, can_focus=True):
 
     def show_arming(self) -> None:
         """Bring the keys up to date."""
+        self.arming.look()
         if self.request is not None and self.armed != self.arming.armed:
             self.armed = self.arming.armed
             self._refresh()
@@ -304,6 +307,7 @@ class ApprovalPanel(Widget, can_focus=True):
                 reason.focus()
             case "question":
                 self.arming.show()
+                self.call_after_refresh(self.arming.show)  # it is seen only then
                 self.armed = False
                 self.focus()
             case "editing":

@@ -1,14 +1,33 @@
 """When a question may be answered: not by keys that were meant for something else.
 
 A question that appears under somebody's fingers would be answered by the next letter of a sentence. It is armed
-only when it has been on the screen for a moment and the keyboard has been quiet for a moment. Time comes in as
-a function, so that nothing here has to be waited for in a test.
+only when it has been on the screen for a moment and the keyboard has been quiet for a moment. A key is judged by when
+it came, not by when there was time for it; and where nobody looked for a while, nothing is known of what was seen and
+typed meanwhile. Time comes in as a function, so that nothing here has to be waited for in a test.
 """
 
 from collections.abc import Callable
+from typing import Protocol, runtime_checkable
 
 Clock = Callable[[], float]
 """Seconds, monotonic."""
+
+LOOK = 0.1
+"""Seconds after which a question that is up should be looked at again."""
+
+GAP = 0.2
+"""Seconds without a look that are too many while the question is being armed: it may not have been on the screen."""
+
+ABSENCE = 0.5
+"""Seconds without a look that disarm a question: the program stood still, and what was typed comes now."""
+
+
+@runtime_checkable
+class NotesKeys(Protocol):
+    """A screen with a question that is told of every key, as the chat is."""
+
+    def note_key(self, age: float) -> None:
+        """A key was pressed so many seconds ago, for whatever it was meant."""
 
 
 class Arming:
@@ -18,28 +37,34 @@ class Arming:
         self._clock = clock
         self._delay = delay
         self._pause = pause
-        self._shown = 0.0
+        self._looked = clock()
         self._last_key = float("-inf")
-        self._armed = False
+        self._armed_from = float("-inf")
+        """The moment from which keys count."""
 
     def show(self) -> None:
         """The question appeared, or came back to the eye: it has to be armed anew."""
-        self._armed = False
-        self._shown = self._clock()
+        self._looked = self._clock()
+        self._armed_from = max(self._looked + self._delay, self._last_key + self._pause)
 
-    def touch(self) -> None:
-        """A key was pressed, for whatever it was meant; a question that was armed before it stays so."""
-        self._armed = self.armed
-        self._last_key = self._clock()
+    def look(self, *, begun: bool = False) -> None:
+        """The question is on the screen; to be called every `LOOK` seconds, and before a key is obeyed.
 
-    def hand_out(self) -> None:
-        """A key that came a moment ago is obeyed only now: that moment was no pause."""
-        self._last_key = self._clock()
+        A look that comes late shows it anew, unless the answer was `begun`: then it has been read.
+        """
+        before, self._looked = self._looked, self._clock()
+        allowed = ABSENCE if before >= self._armed_from else GAP
+        if self._looked - before > allowed and not begun:
+            self.show()
+
+    def touch(self, age: float = 0.0) -> None:
+        """A key was pressed so many seconds ago, for whatever it was meant; armed before it, a question stays so."""
+        now = self._clock()
+        if now - age < self._armed_from:
+            self._armed_from = max(self._armed_from, now + self._pause)
+        self._last_key = now
 
     @property
     def armed(self) -> bool:
         """Whether keys count now; once armed it stays so until shown again."""
-        if not self._armed:
-            now = self._clock()
-            self._armed = now - self._shown >= self._delay and now - self._last_key >= self._pause
-        return self._armed
+        return self._clock() >= self._armed_from

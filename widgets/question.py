@@ -10,7 +10,7 @@ from textual.widgets import Input, Static
 
 from oi_tui.app.engine.events import InputRequested
 from oi_tui.app.engine.text import safe_text
-from oi_tui.widgets.arming import Arming
+from oi_tui.widgets.arming import LOOK, Arming
 from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
 
@@ -24,12 +24,14 @@ class AnswerInput(Field):
 
     def on_key(self, event: Key) -> None:
         """Only Escape counts from the first moment."""
+        self._arming.look(begun=bool(self.value))
         if not self._arming.armed and event.key != "escape":
             event.stop()
             event.prevent_default()
 
     def on_paste(self, event: Paste) -> None:
         """A paste may have been under way as well."""
+        self._arming.look(begun=bool(self.value))
         if not self._arming.armed:
             event.stop()
             event.prevent_default()
@@ -83,6 +85,7 @@ class QuestionPanel(Widget):
         self.request, self.asked_id = request, request.request_id
         self._origin = origin
         self._arming.show()
+        self.call_after_refresh(self._arming.show)  # it is seen only then
         self.armed = False
         prompt = safe_text(request.prompt).strip() or ("Password:" if request.password else "A line of input:")
         self.query_one("#question-prompt", Static).update(prompt)
@@ -95,7 +98,7 @@ class QuestionPanel(Widget):
     def on_mount(self) -> None:
         """While it is shown, look now and then whether the question is armed."""
         self._show_keys()
-        self._looking = self.set_interval(0.1, self.show_arming, pause=True)
+        self._looking = self.set_interval(LOOK, self.show_arming, pause=True)
 
     def on_show(self) -> None:
         """It is seen."""
@@ -125,6 +128,7 @@ class QuestionPanel(Widget):
     def show_arming(self) -> None:
         """Bring the keys up to date."""
         if self.request is not None:
+            self._arming.look(begun=bool(self.query_one(Input).value))
             self.armed = self._arming.armed
 
     def _show_keys(self) -> None:

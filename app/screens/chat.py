@@ -130,15 +130,11 @@ class ChatScreen(Screen[None]):
         if self._parts is not None:
             self._parts.set_graphics(graphics)
 
-    def note_key(self) -> None:
+    def note_key(self, age: float) -> None:
         """The app tells of every key, on whatever screen: no question may take one that was meant for another thing."""
-        self._arming.touch()
+        self._arming.touch(age)
         if not self.is_current:
             self._arming.show()
-
-    def note_waited(self) -> None:
-        """The same of a key that had to wait for the one before it, when it is its turn."""
-        self._arming.hand_out()
 
     def on_screen_resume(self) -> None:
         """A question that waited under another screen is seen only now."""

@@ -17,7 +17,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.events import Click, Key, Resize
+from textual.events import Click, Resize
 from textual.screen import Screen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
@@ -28,24 +28,16 @@ from oi_tui.app.engine.survey import Survey, survey
 from oi_tui.app.engine.text import safe_text
 from oi_tui.app.screens.folder_words import Offer, findings, introduction, offer_line, offers, title, trial
 from oi_tui.app.workplace import Choice, Workplace
-from oi_tui.widgets.arming import Arming, Clock
+from oi_tui.widgets.arming import LOOK, Arming, Clock
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
 
 Look = Callable[[Path, SandboxSection], Survey]
 
 
 class Choices(OptionList):
-    """The list; it notes every key, for a question that just came is not answered by what was meant for another."""
+    """The list, in which a first click only marks."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("j", "cursor_down", "Down"), Binding("k", "cursor_up", "Up")]
-
-    def __init__(self, arming: Arming, *, id: str) -> None:
-        super().__init__(id=id, markup=False)
-        self._arming = arming
-
-    def on_key(self, event: Key) -> None:
-        """Whatever it was meant for."""
-        self._arming.touch()
 
     def action_cursor_up(self) -> None:
         """Not from the first around to the last, which is the gravest."""
@@ -106,7 +98,7 @@ class FolderScreen(Screen[Choice | None]):
                 yield Static(id="folder-trial", markup=False)
                 yield Static(id="folder-findings", markup=False)
             yield Static(id="folder-error", markup=False)
-            yield Choices(self._arming, id="folder-choices")
+            yield Choices(id="folder-choices", markup=False)
         yield KeyRow(id="folder-keys")
 
     def on_mount(self) -> None:
@@ -115,13 +107,18 @@ class FolderScreen(Screen[Choice | None]):
         self.show_arming()
         self.query_one(Choices).focus()
         self.run_worker(self._find_out(), exclusive=True)
-        self.set_interval(0.1, self.show_arming)
+        self.set_interval(LOOK, self.show_arming)
+
+    def note_key(self, age: float) -> None:
+        """The app tells of every key: a question that just came is not answered by what was meant for another."""
+        self._arming.touch(age)
 
     async def _find_out(self) -> None:
         """In a thread: it reads files and starts a process."""
         self._found = await asyncio.to_thread(self._look, self._place.folder, self._place.asked.sandbox)
         self._arming.show()
         self._show()
+        self.call_after_refresh(self._arming.show)  # it is seen only then
 
     def _show(self) -> None:
         found = self._found
@@ -161,6 +158,7 @@ class FolderScreen(Screen[Choice | None]):
 
     def show_arming(self) -> None:
         """Whether Enter counts yet."""
+        self._arming.look()
         self.query_one(KeyRow).labels = (
             KeyLabel("enter", "choose", "choose", self._found is not None and self._arming.armed),
             KeyLabel("↑↓", "move", "move"),
@@ -193,6 +191,7 @@ class FolderScreen(Screen[Choice | None]):
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """A choice was made; it is written down before anything begins."""
         event.stop()
+        self._arming.look()
         if not self._arming.armed:
             return
         choice, found = self._offers[event.option_index].id, self._found

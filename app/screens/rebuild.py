@@ -8,7 +8,6 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.events import Key
 from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
@@ -16,7 +15,7 @@ from textual.widgets.option_list import Option
 from oi_tui.app.engine.blocks import CodeBlock
 from oi_tui.app.engine.text import safe_text, visible_text
 from oi_tui.themes.palette import Palette
-from oi_tui.widgets.arming import Arming, Clock
+from oi_tui.widgets.arming import LOOK, Arming, Clock
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
 from oi_tui.widgets.source import SourceView
 
@@ -27,18 +26,6 @@ LEAD = (
 
 WIDE = 200
 """Characters of a line that are shown at most; the terminal cuts it."""
-
-
-class Runs(OptionList):
-    """The list; it notes every key that comes to it."""
-
-    def __init__(self, *options: Option, arming: Arming, id: str) -> None:
-        super().__init__(*options, id=id, compact=True, markup=False)
-        self._arming = arming
-
-    def on_key(self, event: Key) -> None:
-        """Whatever it was meant for."""
-        self._arming.touch()
 
 
 class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
@@ -70,7 +57,7 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
         yield Static("Run these again?", id="rebuild-title", markup=False)
         yield Static(LEAD, id="rebuild-lead", markup=False)
         options = [Option(self._line(number)) for number in range(len(self._blocks))]
-        yield Runs(*options, arming=self._arming, id="rebuild-list")
+        yield OptionList(*options, id="rebuild-list", compact=True, markup=False)
         yield SourceView(id="rebuild-source")
         yield KeyRow(id="rebuild-keys")
 
@@ -78,8 +65,13 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
         """The keys say how many are chosen; the source of the first is shown."""
         self.query_one(SourceView).set_palette(self._palette)
         self._arming.show()
+        self.call_after_refresh(self._arming.show)  # it is seen only then
         self.show_arming()
-        self.set_interval(0.1, self.show_arming)
+        self.set_interval(LOOK, self.show_arming)
+
+    def note_key(self, age: float) -> None:
+        """The app tells of every key."""
+        self._arming.touch(age)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Whatever is chosen has been seen, or can be."""
@@ -89,7 +81,6 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
 
     def action_scroll(self, step: int) -> None:
         """The source, by so many pages."""
-        self._arming.touch()
         view = self.query_one(SourceView)
         view.scroll_relative(y=step * max(1, view.size.height - 1), animate=False)
 
@@ -131,7 +122,7 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
 
     def _takes_keys(self) -> bool:
         """Whether a key that was just pressed counts."""
-        self._arming.touch()
+        self._arming.look()
         return self._arming.armed
 
     def _toggle(self, number: int) -> None:
@@ -146,6 +137,7 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
 
     def show_arming(self) -> None:
         """How many are chosen, and whether keys count yet."""
+        self._arming.look()
         count, armed = len(self._chosen), self._arming.armed
         self.query_one(KeyRow).labels = (
             KeyLabel("enter", f"run {count}" if count else "nothing chosen", f"run {count}", armed and count > 0),

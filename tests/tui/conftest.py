@@ -25,6 +25,7 @@ from oi_tui.app.engine.settings import Settings
 from oi_tui.app.engine.verbs import AnyVerb, KeepDraft, Open
 from oi_tui.app.tui import OiTui
 from oi_tui.app.workplace import Workplace
+from oi_tui.widgets.arming import LOOK
 
 BOUND = 10.0
 
@@ -139,10 +140,16 @@ class Stage:
         )
         await self.settle()
 
-    async def arm(self) -> None:
+    def wait(self, seconds: float, look: Callable[[], None]) -> None:
+        """Time passes, and the question is looked at as often as it is while the program is not kept from it."""
+        for _ in range(round(seconds / LOOK)):
+            self.clock.now += LOOK
+            look()
+
+    async def arm(self, seconds: float = 5.0) -> None:
         """Long enough for any question to count, with the screen up to date."""
-        self.clock.now += 2.0
-        self.app.chat.query_one("ApprovalPanel").call_later(lambda: None)
+        await self.settle()
+        self.wait(seconds, self.app.chat.query_one("ApprovalPanel").show_arming)
         await self.settle()
 
     async def run_and_ask(self, prompt: str = "name? ", password: bool = False) -> None:

@@ -1,6 +1,7 @@
 """The question before code runs: only a deliberate key answers it, and with what was shown."""
 
 import pytest
+from textual.events import Key
 from textual.widgets import Input
 
 from oi_tui.app.engine.events import ConversationCleared, DecisionMade, OutputAdded, TurnEnded, TurnStarted
@@ -84,7 +85,7 @@ async def test_V2_a_pause_in_typing_is_needed_besides_the_delay(play):
         await stage.pilot.press("h")
         await stage.propose(SOURCE)
         for _ in range(4):
-            stage.clock.now += 0.5  # beyond the delay, but each key puts the arming off
+            stage.wait(0.5, panel(stage).show_arming)  # beyond the delay, but each key puts the arming off
             await stage.pilot.press("y")
         await stage.settle()
         assert stage.engine.asked == []
@@ -98,7 +99,7 @@ async def test_V2_typing_in_the_composer_puts_off_the_arming(play):
         stage.clock.now += 5
         await stage.pilot.press("h")
         await stage.propose(SOURCE)
-        stage.clock.now += 0.4
+        stage.wait(0.4, panel(stage).show_arming)
         await stage.pilot.press("y")
         await stage.settle()
         assert stage.engine.asked == []
@@ -116,7 +117,7 @@ async def test_V2_a_question_that_came_under_another_screen_is_armed_when_it_is_
         await stage.propose(SOURCE)
         await stage.arm()
         await stage.pilot.press(closes, "y")
-        stage.clock.now += 0.5
+        stage.wait(0.5, panel(stage).show_arming)
         await stage.pilot.press("y")
         await stage.settle()
         assert stage.app.screen is stage.app.chat
@@ -149,7 +150,7 @@ async def test_V2_a_key_meant_for_the_timeline_puts_off_the_arming(play):
         stage.clock.now += 5
         await stage.pilot.press("y")
         await stage.propose(SOURCE)
-        stage.clock.now += 0.4
+        stage.wait(0.4, panel(stage).show_arming)
         await stage.pilot.press("y")
         await stage.settle()
         assert stage.engine.asked == []
@@ -390,3 +391,48 @@ def test_changed_lines_are_found_between_what_is_the_same():
 def test_changes_at_both_ends_of_a_long_source_are_found():
     same = ["x = 1"] * 3_000
     assert {0, 3_001} <= changed_lines("\n".join(["first", *same, "last"]), "\n".join(["FIRST", *same, "LAST"]))
+
+
+def typed(key: str, ago: float) -> Key:
+    """A key that was read from the terminal so many seconds ago."""
+    event = Key(key, key)
+    event.time -= ago
+    return event
+
+
+async def test_V2_a_key_is_judged_by_when_it_came_and_not_by_when_there_was_time_for_it(play):
+    async with play() as stage:
+        await stage.propose(SOURCE)
+        await stage.arm()
+        stage.app.post_message(typed("y", 60.0))  # before the question
+        await stage.settle()
+        assert stage.engine.asked == []
+        await stage.pilot.press("y")
+        await stage.settle()
+        assert stage.engine.asked == []  # and it was no pause
+        await stage.arm()
+        stage.app.post_message(typed("y", 1.0))
+        assert len(await stage.engine.heard(1)) == 1
+
+
+async def test_V2_a_program_that_stood_still_takes_no_key_that_was_typed_meanwhile(play):
+    """Stopped by a signal, it reads late, and nothing tells when it was typed."""
+    async with play() as stage:
+        await stage.propose(SOURCE)
+        stage.wait(0.2, panel(stage).show_arming)
+        stage.clock.now += 1.3
+        await stage.pilot.press("y")
+        await stage.settle()
+        assert stage.engine.asked == []
+        await stage.arm()
+        stage.clock.now += 60.0
+        await stage.pilot.press("y")
+        await stage.settle()
+        assert stage.engine.asked == []
+        stage.clock.now += 60.0
+        await stage.pilot.click("#approval-keys", offset=(1, 0))
+        await stage.settle()
+        assert stage.engine.asked == []
+        await stage.arm()
+        await stage.pilot.press("y")
+        assert len(await stage.engine.heard(1)) == 1

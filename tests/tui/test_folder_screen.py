@@ -85,8 +85,8 @@ async def shown(
 
 
 async def arm(stage, screen: FolderScreen) -> None:
-    stage.clock.now += 2.0
-    screen.show_arming()
+    await stage.settle()
+    stage.wait(5.0, screen.show_arming)
     await stage.settle()
 
 
@@ -203,7 +203,7 @@ async def test_U2_keys_that_were_typed_before_it_was_seen_choose_nothing(play, p
         screen = await shown(stage, place())
         await stage.pilot.press(*"wow", "enter")
         assert stage.chosen == []
-        stage.clock.now += 0.9  # the keyboard was not quiet for long enough
+        stage.wait(0.9, screen.show_arming)  # the keyboard was not quiet for long enough
         await stage.pilot.press("enter")
         assert stage.chosen == []
         assert not screen.query_one(KeyRow).labels[0].enabled

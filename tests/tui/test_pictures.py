@@ -117,7 +117,7 @@ async def test_the_question_of_running_code_looks_like_its_picture(play, snap, s
     async with play(size) as stage:
         await stage.run_and_ask("Your name? ")
         await still(stage)
-        await stage.arm()
+        await stage.arm(2.0)
         stage.app.chat.query_one("QuestionPanel").show_arming()
         await stage.pilot.press(*"Ada")
         await shown(stage, "2.0 s")

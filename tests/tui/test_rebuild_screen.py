@@ -47,9 +47,8 @@ async def past(stage, sources=SOURCES, generation=1) -> None:
 async def ask(stage) -> None:
     await stage.pilot.press(*"/rebuild", "enter")
     await stage.settle()
-    stage.clock.now += 2.0
     if isinstance(stage.app.screen, RebuildScreen):
-        stage.app.screen.show_arming()
+        stage.wait(5.0, stage.app.screen.show_arming)
     await stage.settle()
 
 
@@ -61,11 +60,10 @@ async def test_U2_an_enter_that_was_typed_before_it_was_seen_runs_nothing(play):
         screen = stage.app.screen
         assert isinstance(screen, RebuildScreen)
         assert not any(label.enabled for label in screen.query_one(KeyRow).labels[:3])
-        stage.clock.now += 0.9  # the keyboard was not quiet for long enough
+        stage.wait(0.9, screen.show_arming)  # the keyboard was not quiet for long enough
         await stage.pilot.press("enter")
         assert stage.app.screen is screen
-        stage.clock.now += 2.0
-        screen.show_arming()
+        stage.wait(5.0, screen.show_arming)
         assert all(label.enabled for label in screen.query_one(KeyRow).labels[:3])
         await stage.pilot.press("enter")
         assert await stage.engine.heard(1) == [Rebuild(block_ids=("c0", "c1", "c3"))]

@@ -180,7 +180,7 @@ async def test_R4_T7_running_code_is_answered_and_nothing_else_hears_it(play):
         panel = stage.app.chat.query_one(QuestionPanel)
         assert panel.display
         assert "python · name = input" in str(panel.query_one("#question-title").render())
-        stage.clock.now += 1
+        stage.wait(5.0, stage.app.chat.query_one(QuestionPanel).show_arming)
         await stage.pilot.press(*"Ada", "enter")
         assert await stage.engine.heard(1) == [Answer(request_id="i1", text="Ada")]
         assert stage.app.chat.query_one(Composer).display
@@ -189,7 +189,7 @@ async def test_R4_T7_running_code_is_answered_and_nothing_else_hears_it(play):
 async def test_R4_T7_a_password_is_masked(play):
     async with play() as stage:
         await stage.run_and_ask("Password: ", password=True)
-        stage.clock.now += 1
+        stage.wait(5.0, stage.app.chat.query_one(QuestionPanel).show_arming)
         await stage.pilot.press(*"secret")
         answer = stage.app.chat.query_one("#question-answer", Input)
         assert answer.password
@@ -209,7 +209,7 @@ async def test_R4_a_prompt_being_typed_does_not_go_to_the_code_that_asks(play):
         await stage.pilot.press(*"hel")
         await stage.run_and_ask()
         for key in ("l", "o", "enter"):
-            stage.clock.now += 0.4
+            stage.wait(0.4, stage.app.chat.query_one(QuestionPanel).show_arming)
             await stage.pilot.press(key)
         await stage.settle()
         assert stage.engine.asked == []
@@ -220,7 +220,7 @@ async def test_R4_a_question_of_code_under_another_screen_takes_no_key_before_it
     async with play() as stage:
         await stage.pilot.press("f1")
         await stage.run_and_ask()
-        stage.clock.now += 2
+        stage.wait(5.0, stage.app.chat.query_one(QuestionPanel).show_arming)
         await stage.pilot.press("q", "x", "enter")
         await stage.settle()
         assert stage.engine.asked == []
@@ -233,7 +233,7 @@ async def test_R4_a_paste_that_was_meant_for_the_prompt_does_not_go_to_the_code(
         answer.post_message(Paste("private"))
         await stage.settle()
         assert answer.value == ""
-        stage.clock.now += 2
+        stage.wait(5.0, stage.app.chat.query_one(QuestionPanel).show_arming)
         answer.post_message(Paste("public"))
         await stage.settle()
         assert answer.value == "public"
