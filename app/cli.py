@@ -39,6 +39,12 @@ RESUME_PATIENCE = 1.0
 
 TRUE = ("1", "true", "yes", "on")
 
+TAKE_A_PATH = ("replay", "trust")
+"""Commands behind which one path may stand, and nothing else."""
+
+SLIPS_OF_RUN = ("rnu", "nru", "rrun", "ruun", "runn")
+"""No words with which a prompt could begin, unlike "runs", "ruin" or "urn"."""
+
 
 class Program(click.Group):
     """A group whose default command is the app, and whose common options may stand before the command too."""
@@ -74,10 +80,13 @@ class Program(click.Group):
 
     def _mistyped(self, word: str, others: list[str]) -> None:
         """A command with a slip in it is not sent to a model; a prompt of one such word goes behind `--`."""
-        for name in difflib.get_close_matches(word, self.commands, n=1, cutoff=0.8):
+        slip = word in SLIPS_OF_RUN
+        for name in ["run"] if slip else difflib.get_close_matches(word, self.commands, n=1, cutoff=0.8):
             command = self.commands[name]
             below = command.commands if isinstance(command, click.Group) else {}
-            if not others or others[0] in below:
+            given = [other for other in others if not other.startswith("-")]
+            path = name in TAKE_A_PATH and len(given) == 1 and os.path.exists(given[0])
+            if slip or path or not others or others[0] in below:
                 raise click.UsageError(f"There is no command {word!r}: {name}? To ask a model that: oi-tui -- {word} …")
 
 

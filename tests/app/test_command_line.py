@@ -121,6 +121,14 @@ def test_l13_what_must_be_completed_prints_its_result_and_that_it_is_done(
         (["sesions", "list"], 2, "no command 'sesions': sessions?"),
         (["sesions", "of", "last", "week"], 2, "needs a terminal"),
         (["adit"], 2, "no command 'adit': audit?"),
+        (["replai", "a file"], 2, "no command 'replai': replay?"),
+        (["replai", "--instant", "a file"], 2, "no command 'replai': replay?"),
+        (["trsut", "."], 2, "no command 'trsut': trust?"),
+        (["rust", "or", "a file"], 2, "needs a terminal"),
+        (["reply", "kindly"], 2, "needs a terminal"),
+        (["rnu", "the", "tests"], 2, "no command 'rnu': run?"),
+        (["runn"], 2, "no command 'runn': run?"),
+        (["runs", "and", "wickets"], 2, "needs a terminal"),
         (["--", "adit"], 2, "needs a terminal"),
         (["--nonsense"], 2, "No such option"),
         (["models", "remove", "nope"], 6, "nope"),
@@ -129,6 +137,7 @@ def test_l13_what_must_be_completed_prints_its_result_and_that_it_is_done(
 def test_a_mistake_is_said_in_plain_words_with_its_exit_code(
     clean_env: dict[str, str], tmp_path: Path, args: list[str], code: int, message: str
 ) -> None:
+    (tmp_path / "a file").touch()
     done = oi_tui(clean_env, *args, cwd=tmp_path)
     assert (done.returncode, message in done.stderr.decode()) == (code, True), done.stderr.decode()
     assert b"Traceback" not in done.stderr
