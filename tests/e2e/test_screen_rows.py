@@ -153,6 +153,23 @@ def test_V2_keys_typed_before_the_question_never_approve(
     assert (folder / "ran").read_text() == "yes"
 
 
+def test_V2_keys_typed_while_the_program_stood_still_never_approve(start: Start, folder: Path) -> None:
+    shown = start(PROPOSAL, "Good.")
+    shown.send("write\r")
+    shown.wait_for(QUESTION)
+    shown.signal(signal.SIGSTOP)
+    shown.send("y")
+    with pytest.raises(ScreenTimeout):
+        shown.wait_gone(QUESTION, timeout=1.5)
+    shown.signal(signal.SIGCONT)
+    with pytest.raises(ScreenTimeout):
+        shown.wait_gone(QUESTION, timeout=1.0)
+    assert not (folder / "ran").exists()
+    wait_armed(shown)
+    shown.send("y")
+    shown.wait_for("Good.")
+
+
 @SIZES
 def test_V2_a_click_that_brings_the_window_back_never_approves(
     start: Start, folder: Path, columns: int, rows: int
