@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from oi_tui.app.engine.endings import Ending
 from oi_tui.app.engine.outputs import Output, WholeOutput
 from oi_tui.app.engine.values import Language, Level, Value
 
@@ -16,9 +17,9 @@ CodeState = Literal[
     "running",
     "ok",
     "error",  # raised, or a shell command with a non-zero exit code
-    "interrupted",
+    "interrupted",  # by the person, where there is no `ending`
     "died",  # the kernel ended under it
-    "refused",
+    "refused",  # never run; nobody refused it where there is an `ending`
 ]
 
 
@@ -67,11 +68,15 @@ class CodeBlock(Value, frozen=True, kw_only=True, tag="code"):
     """Id of the native tool call it came in, None for fenced code."""
     refusal: str = ""
     """The person's reason, where one was given, or the rule that denied it."""
+    ending: Ending | None = None
+    """Why it is `refused`, `interrupted` or `died`, where no person refused or interrupted it and it did not run."""
     allowance: str = ""
     """The rule that let it run without a question, "" if it was none."""
     active_line: int | None = None
     """1-based line that runs now, None when unknown or not running."""
     outputs: tuple[Output, ...] = ()
+    asked: bool = False
+    """Whether the run asked the person for a line: it cannot be repeated without one."""
     dropped: int = 0
     """Characters of output that are kept nowhere: results too large to show."""
     whole: WholeOutput | None = None

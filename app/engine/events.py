@@ -31,6 +31,7 @@ arrives exactly once and in order.
 
 from typing import Literal
 
+from oi_tui.app.engine.endings import Ending
 from oi_tui.app.engine.outputs import Output, StreamName, Tail, WholeOutput
 from oi_tui.app.engine.values import ApprovalMode, Language, Level, Value
 
@@ -199,6 +200,8 @@ class DecisionMade(Event, frozen=True, kw_only=True, tag=True):
     reason: str = ""
     """With a refusal: the words that the model is told. Decider `rule` and verdict `run`: which rule allowed it."""
     request_id: str | None = None
+    ending: Ending | None = None
+    """With a refusal that only a file tells of: nobody refused it."""
 
 
 class ExecutionStarted(Event, frozen=True, kw_only=True, tag=True):
@@ -287,6 +290,8 @@ class ExecutionFinished(Event, frozen=True, kw_only=True, tag=True):
     duration: float
     """Seconds."""
     exit_code: int | None = None
+    ending: Ending | None = None
+    """Of status `interrupted`: what it was, where it was not the person; of `died`: why it never ran."""
 
 
 class RerunStarted(Event, frozen=True, kw_only=True, tag=True):

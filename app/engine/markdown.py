@@ -104,6 +104,8 @@ def _code(block: CodeBlock, place: PlacePicture) -> str:
 def run_end(block: CodeBlock) -> str:
     """How a run ended, in plain words, where that is not seen from what it gave; "" where it is."""
     match block.state:
+        case "refused" | "interrupted" | "died" if block.ending is not None:
+            return f"{block.ending.in_words().capitalize()}."
         case "refused":
             return f"Not run: {block.refusal}" if block.refusal.strip() else "Not run."
         case "cut":

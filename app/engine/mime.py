@@ -111,6 +111,8 @@ def report(block: CodeBlock, limit: int, clean: Callable[[str], str] = str) -> s
     if block.exit_code:
         parts.append(f"[exit code {block.exit_code}]")
     match block.state:
+        case "interrupted" | "died" | "refused" if block.ending is not None:
+            parts.append(f"[{block.ending.in_words('the user')}]")
         case "interrupted":
             parts.append("[interrupted by the user]")
         case "died":

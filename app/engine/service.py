@@ -10,6 +10,7 @@ from oi_tui.app.engine.blocks import NoticeBlock
 from oi_tui.app.engine.branching import cut
 from oi_tui.app.engine.chat import Model
 from oi_tui.app.engine.chooser import ModelSource
+from oi_tui.app.engine.endings import PROGRAM_CLOSED
 from oi_tui.app.engine.errors import OiTuiError, StoreError
 from oi_tui.app.engine.events import AnyEvent, TurnEnded
 from oi_tui.app.engine.folding import ends_in_turn, fold
@@ -168,7 +169,7 @@ class Engine:
         self._closed = True
         closing = asyncio.create_task(self._kernels.close())  # first: what runs in them ends at once
         if self._sitting is not None:
-            await self._sitting.end("The program was closed.")
+            await self._sitting.end(PROGRAM_CLOSED)
         await closing
         if self._trying is not None:
             self._trying.cancel()

@@ -10,6 +10,7 @@ from typing import assert_never
 import msgspec
 
 from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.endings import Cause, Ending
 from oi_tui.app.engine.events import (
     ActiveLineChanged,
     AnyEvent,
@@ -46,6 +47,7 @@ from oi_tui.app.engine.events import (
     UsageReported,
 )
 from oi_tui.app.engine.outputs import APART, Output, RichOutput, StreamName, StreamOutput
+from oi_tui.app.engine.settling import cause_of, settled
 from oi_tui.app.engine.usage import Usage
 from oi_tui.app.engine.values import ApprovalMode
 
@@ -73,6 +75,8 @@ class Transcript:
         self._displays: dict[str, set[int]] = {}
         self.foreign: set[str] = set()
         """Ids of code blocks that ran elsewhere and came here in a file: nobody here ever let them run."""
+        self._approved: set[str] = set()
+        """Ids of code blocks that may run and are not over."""
         self._settled = 0
         """So many of the first blocks have not changed since all were settled: a session is resumed many times."""
 
@@ -115,14 +119,15 @@ class Transcript:
             case SessionOpened():
                 self.session_id, self.cwd = event.session_id, event.cwd
                 self.model, self.approval = event.model, event.approval
-                return self._settle(everywhere=True) if event.resumed else ()
+                return self.close("program") if event.resumed else ()
             case TurnStarted():
                 self.turn_open = True
                 return self._add(
                     UserBlock(id=event.block_id, text=event.text, files=event.files, context=event.context)
                 )
             case TurnEnded():
-                return self._settle()
+                busy = self.pending_decision is not None or bool(self._approved)
+                return self._settle(cause_of(event, busy=busy))
             case StepStarted():
                 self.step += 1
                 return ()
@@ -187,18 +192,20 @@ class Transcript:
                 return self._set(msgspec.structs.replace(code, dropped=code.dropped + event.characters))
             case InputRequested():
                 self.pending_input = event
-                return ()
+                return self._set(msgspec.structs.replace(self._code(event.block_id), asked=True))
             case InputAnswered():
                 self.pending_input = None
                 return ()
             case ExecutionFinished():
                 self.pending_input = None
+                self._approved.discard(event.block_id)
                 return self._set(
                     msgspec.structs.replace(
                         self._code(event.block_id),
                         state=event.status,
                         duration=event.duration,
                         exit_code=event.exit_code,
+                        ending=event.ending,
                         active_line=None,
                     )
                 )
@@ -227,6 +234,7 @@ class Transcript:
             case ConversationCleared():
                 self._blocks, self._index, self._displays, self._growing = [], {}, {}, {}
                 self.foreign.clear()
+                self._approved.clear()
                 self.step = self._settled = 0
                 self.usage = msgspec.structs.replace(self.usage, last_input_tokens=0)  # what was spent was spent
                 self.pending_decision = self.pending_input = None
@@ -270,7 +278,11 @@ class Transcript:
     def _decide(self, event: DecisionMade) -> tuple[int, ...]:
         code = self._code(event.block_id)
         if event.verdict in ("skip", "stop"):
-            return self._set(msgspec.structs.replace(code, state="refused", refusal=event.reason))
+            ending = event.ending
+            if (event.verdict, event.decider, event.reason) == ("stop", "person", ""):
+                ending = Ending(stage="undecided", cause="person")
+            return self._set(msgspec.structs.replace(code, state="refused", refusal=event.reason, ending=ending))
+        self._approved.add(event.block_id)
         if event.source != code.source:
             original = code.source if code.original is None else code.original
             code = msgspec.structs.replace(code, source=event.source, original=original)
@@ -325,7 +337,11 @@ class Transcript:
             changed.append(index)
         return tuple(changed)
 
-    def _settle(self, *, everywhere: bool = False) -> tuple[int, ...]:
+    def close(self, cause: Cause) -> tuple[int, ...]:
+        """Nothing goes on that is half open anywhere: as when the session is opened again."""
+        return self._settle(cause, everywhere=True)
+
+    def _settle(self, cause: Cause, *, everywhere: bool = False) -> tuple[int, ...]:
         """Nothing is left half open when a turn ends, nor (`everywhere`) in a session that is opened again."""
         self.turn_open = False
         self.pending_decision = self.pending_input = None
@@ -335,12 +351,13 @@ class Transcript:
             block = blocks[index]
             if isinstance(block, UserBlock) and not everywhere:
                 break
-            settled = _settled(block)
-            if everywhere and isinstance(settled, CodeBlock) and settled.rerun:
-                settled = msgspec.structs.replace(settled, rerun="")  # the kernel is another one now
-            if settled is not block:
-                blocks[index] = settled
+            closed = settled(block, cause, self._approved)
+            if everywhere and isinstance(closed, CodeBlock) and closed.rerun:
+                closed = msgspec.structs.replace(closed, rerun="")  # the kernel is another one now
+            if closed is not block:
+                blocks[index] = closed
                 changed.append(index)
+        self._approved.clear()
         if everywhere:
             self._settled = len(blocks)
         return tuple(reversed(changed))
@@ -362,17 +379,3 @@ def _replaced(old: Output, event: OutputUpdated) -> Output:
     if isinstance(old, RichOutput) and old.display_id == event.display_id:
         return event.output
     return old
-
-
-def _settled(block: Block) -> Block:
-    match block:
-        case ProseBlock(state="streaming"):
-            return msgspec.structs.replace(block, state="cut")
-        case CodeBlock(state="streaming"):
-            return msgspec.structs.replace(block, state="cut")
-        case CodeBlock(state="proposed" | "waiting"):
-            return msgspec.structs.replace(block, state="refused")
-        case CodeBlock(state="running"):
-            return msgspec.structs.replace(block, state="interrupted", active_line=None)
-        case _:
-            return block

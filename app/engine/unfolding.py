@@ -21,6 +21,8 @@ from oi_tui.app.engine.events import (
     ExecutionFinished,
     ExecutionStarted,
     ExecutionStatus,
+    InputAnswered,
+    InputRequested,
     NoticeAdded,
     OutputAdded,
     OutputDropped,
@@ -124,7 +126,12 @@ def _code(block: CodeBlock) -> Iterator[AnyEvent]:
         yield from _run(block)
     else:
         yield DecisionMade(
-            block_id=block.id, verdict="skip", decider="person", source=block.source, reason=block.refusal
+            block_id=block.id,
+            verdict="skip",
+            decider="person",
+            source=block.source,
+            reason=block.refusal,
+            ending=block.ending,
         )
 
 
@@ -134,6 +141,9 @@ def _has_run(block: CodeBlock) -> bool:
 
 def _run(block: CodeBlock) -> Iterator[AnyEvent]:
     yield ExecutionStarted(block_id=block.id, generation=0)
+    if block.asked:
+        yield InputRequested(request_id=block.id, block_id=block.id, prompt="")
+        yield InputAnswered(request_id=block.id, block_id=block.id)
     for output in block.outputs:
         tail = output.tail if isinstance(output, StreamOutput) else None
         whole = msgspec.structs.replace(output, tail=None) if isinstance(output, StreamOutput) else output
@@ -142,8 +152,13 @@ def _run(block: CodeBlock) -> Iterator[AnyEvent]:
             yield OutputTailMoved(block_id=block.id, name=output.name, tail=tail)
     if block.dropped > 0:
         yield OutputDropped(block_id=block.id, characters=block.dropped)
+    status = _status(block)
     yield ExecutionFinished(
-        block_id=block.id, status=_status(block), duration=_seconds(block.duration), exit_code=block.exit_code
+        block_id=block.id,
+        status=status,
+        duration=_seconds(block.duration),
+        exit_code=block.exit_code,
+        ending=block.ending if status in ("interrupted", "died") else None,
     )
 
 

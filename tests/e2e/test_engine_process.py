@@ -4,21 +4,23 @@ import asyncio
 import os
 import signal
 import socket
+import sqlite3
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
+import msgspec
 import psutil
 import pytest
 
 from oi_tui.app.client import EngineLost, ProcessClient
-from oi_tui.app.engine.events import AnyEvent, OutputAdded, SessionOpened, TurnEnded
+from oi_tui.app.engine.events import AnyEvent, DecisionMade, DecisionRequested, OutputAdded, SessionOpened, TurnEnded
 from oi_tui.app.engine.protocol import VERSION, Batch, Configure, Failed, Hello, Reply, decode_reply, encode
 from oi_tui.app.engine.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.store import Store
 from oi_tui.app.engine.transcript import Transcript
-from oi_tui.app.engine.verbs import Interrupt, Open, Submit
+from oi_tui.app.engine.verbs import Decide, Interrupt, Open, Submit
 from support.enclosure import UNENCLOSED
 from support.openai_server import OpenAIServer, Turn
 
@@ -82,6 +84,18 @@ async def gone(processes: list[psutil.Process]) -> list[psutil.Process]:
     """Those still alive after a bounded wait."""
     _, alive = await asyncio.to_thread(psutil.wait_procs, processes, 10)
     return alive
+
+
+async def written(session_id: str, kind: type[AnyEvent]) -> None:
+    """Wait until the log has an event of this kind: what is on the way to it when an engine is killed is lost."""
+    path = Path(os.environ["XDG_DATA_HOME"]) / "oi-tui" / "sessions.db"
+    asked = "SELECT count(*) FROM events WHERE session_id = ? AND json_extract(event, '$.type') = ?"
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as log:
+        for _ in range(500):
+            if log.execute(asked, (session_id, kind.__name__)).fetchone()[0]:
+                return
+            await asyncio.sleep(0.02)
+    raise AssertionError(f"{kind.__name__} was not written down")
 
 
 async def test_a_turn_runs_through_the_engine_process_and_it_ends_cleanly(
@@ -149,6 +163,50 @@ async def test_when_the_front_end_is_gone_the_engine_saves_and_ends(
     store.close()
     assert events[-1] == TurnEnded(reason="interrupted", detail="The program was closed.")
     assert any(isinstance(event, OutputAdded) for event in events)
+
+
+@pytest.mark.parametrize(
+    ("killed", "moment", "words"),
+    [
+        ("front", DecisionRequested, "not decided: the program ended"),
+        # The engine ends what it has while the kernel is on its way: whatever comes first, it never ran.
+        ("front", DecisionMade, "approved, not started: "),
+        ("engine", OutputAdded, "cut off: the program ended"),
+    ],
+)
+async def test_what_was_open_when_either_side_was_killed_is_no_refusal_and_no_interrupt_to_the_model(
+    setup: Configure, openai_server: OpenAIServer, tmp_path: Path, killed: str, moment: type[AnyEvent], words: str
+) -> None:
+    openai_server.script(Turn(text=SLEEP), Turn(text="Welcome back."))
+    asking = msgspec.structs.replace(setup.settings, loop=LoopSection(approve="ask"))
+    client = await ProcessClient.start(msgspec.structs.replace(setup, settings=asking), log=tmp_path / "engine.log")
+    front = Front(client)
+    await client.send(Open())
+    await client.send(Submit(text="sleep"))
+    question = await front.until(DecisionRequested)
+    assert isinstance(question, DecisionRequested)
+    if moment is not DecisionRequested:
+        await client.send(Decide(request_id=question.request_id, verdict="run"))
+        await front.until(moment)
+    session_id = front.transcript.session_id
+    await written(session_id, moment)
+    processes = [psutil.Process(client.pid), *descendants(client.pid)]
+    if killed == "front":
+        client._writer.transport.abort()  # as the kernel does when a front end dies
+    else:
+        os.kill(client.pid, signal.SIGKILL)
+    assert await gone(processes[1:]) == []
+    await client.close()
+    async with engine(setup, tmp_path / "engine.log") as front:
+        await front.client.send(Open(session_id=session_id))
+        await front.until(SessionOpened)
+        assert front.transcript.pending_decision is None
+        await front.client.send(Submit(text="go on"))
+        await front.until(TurnEnded)
+    told = str(openai_server.requests[-1]["messages"])
+    assert f"[{words}" in told
+    assert "refused" not in told
+    assert "by the user" not in told
 
 
 async def test_L3_stopping_stops_the_cell_and_not_only_the_stream(

@@ -35,6 +35,7 @@ from oi_tui.app.engine.audit.records import (
 )
 from oi_tui.app.engine.audit.verify import verify_folder
 from oi_tui.app.engine.blocks import CodeBlock, NoticeBlock
+from oi_tui.app.engine.endings import Ending
 from oi_tui.app.engine.errors import AuditError
 from oi_tui.app.engine.events import (
     DecisionRequested,
@@ -217,7 +218,7 @@ async def test_nothing_runs_that_cannot_be_written_down_and_the_session_stays_of
         assert notice.title.startswith("Not run: The audit log ")
         code = front.transcript.blocks[1]
         assert isinstance(code, CodeBlock)
-        assert code.state == "interrupted"
+        assert (code.state, code.ending) == ("interrupted", Ending(stage="unstarted", cause="kernel"))
         await front.client.send(Run(language="python", source="mine"))
         await front.until(lambda reply: isinstance(reply, Batch) and "idle" in repr(reply.events[-1]))
         assert kernel.ran == []

@@ -5,7 +5,8 @@ import json
 import nbformat
 from hypothesis import given
 
-from oi_tui.app.engine.events import ExecutionStarted, StepStarted
+from oi_tui.app.engine.endings import Ending
+from oi_tui.app.engine.events import ExecutionStarted, InputAnswered, InputRequested, StepStarted
 from oi_tui.app.engine.export import export_session, import_session
 from oi_tui.app.engine.outline import attributed
 from support.exports import (
@@ -100,6 +101,21 @@ def test_what_was_interrupted_is_passed_over_when_the_notebook_runs():
     events = [OPENED, *code("a", "while True: pass"), *ran("a", "while True: pass", status="interrupted")]
     (cell,) = notebook_of(events)["cells"]
     assert cell["metadata"]["tags"] == ["skip-execution"]
+    assert cell["metadata"]["oi_tui"]["passed_over"] == "it was interrupted"
+
+
+def test_what_asked_for_input_is_passed_over_too_and_the_cell_says_why():
+    source = "name = input('? ')"
+    asked = InputRequested(request_id="i", block_id="a", prompt="? ")
+    answered = InputAnswered(request_id="i", block_id="a")
+    for status, others in (("ok", []), ("error", ["raises-exception"])):
+        run = ran("a", source, status=status)
+        events = [OPENED, *code("a", source), *run[:-1], asked, answered, run[-1]]
+        (cell,) = notebook_of(events)["cells"]
+        assert cell["metadata"]["tags"] == ["skip-execution", *others]
+        assert cell["metadata"]["oi_tui"]["passed_over"] == "it asked for input"
+        data = export_session(events, "ipynb")
+        assert blocks_of(import_session(data, "x").events) == blocks_of(events)
 
 
 def test_a_session_comes_back_from_its_notebook_as_it_was():
@@ -154,4 +170,4 @@ def test_what_still_runs_has_run_until_now():
     started = ExecutionStarted(block_id="c", generation=1)
     events = [OPENED, *prompt("u", "Go."), StepStarted(number=1), *prose("p", "So"), *code("c", "1"), started]
     (*_, block) = blocks_of(import_session(export_session(events, "ipynb"), "x").events)
-    assert block.state == "interrupted"
+    assert (block.state, block.ending) == ("interrupted", Ending(stage="running", cause="record"))

@@ -36,7 +36,7 @@ def settling(transcript: Transcript) -> int:
 
     def watch(frame: FrameType, happening: str, _: object) -> None:
         nonlocal looked
-        looked += happening == "call" and frame.f_code.co_name == "_settled"
+        looked += happening == "call" and frame.f_code.co_name == "settled"
 
     sys.setprofile(watch)
     try:

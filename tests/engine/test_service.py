@@ -1,6 +1,7 @@
 """One session served to one front end: verbs in, replies out, everything written down on the way."""
 
 import asyncio
+import re
 import sqlite3
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from oi_tui.app.engine.errors import ModelError
 from oi_tui.app.engine.events import (
     CodeFinished,
     CodeStarted,
+    DecisionMade,
     DecisionRequested,
     ExecutionStarted,
     InputRequested,
@@ -19,6 +21,7 @@ from oi_tui.app.engine.events import (
     ProseStarted,
     SessionOpened,
     SettingsChanged,
+    StepStarted,
     TurnEnded,
     TurnStarted,
 )
@@ -138,6 +141,37 @@ async def test_what_was_open_when_the_engine_ended_is_settled_on_resume_and_noth
         assert front.transcript.pending_input is None
         own, _, prose = front.transcript.blocks[:3]
         assert (own.state, prose.state) == ("interrupted", "cut")
+
+
+async def test_what_a_kill_cut_short_is_no_refusal_and_no_interrupt_of_the_user_to_the_model(tmp_path: Path) -> None:
+    source, happened = "1+1", []
+    for block_id in ("running", "approved", "asked"):
+        happened += [
+            CodeStarted(block_id=block_id, language="python"),
+            CodeFinished(block_id=block_id, language="python", source=source),
+        ]
+    may = {"verdict": "run", "decider": "person", "source": source}
+    happened += [
+        DecisionMade(block_id="running", **may),
+        ExecutionStarted(block_id="running", generation=1),
+        DecisionMade(block_id="approved", **may),
+        DecisionRequested(request_id="r", block_id="asked", language="python", source=source, sha256=""),
+    ]
+    store = Store(tmp_path / "sessions.db")
+    store.create("killed", 1.0, "/work")
+    opened = SessionOpened(session_id="killed", created=1.0, cwd="/work", model="", approval="ask")
+    store.append("killed", (opened, TurnStarted(block_id="u", text="go"), StepStarted(number=1), *happened))
+    store.close()
+    model = FakeModel("I see.")
+    async with engine(tmp_path, model) as front:
+        await front.client.send(Open(session_id="killed"))
+        await front.until_event(SessionOpened)
+        assert front.transcript.pending_decision is None
+        await front.turn("go on")
+    told = "\n".join(message.text for message in model.requests[0].messages if message.role != "system")
+    for words in ("cut off", "approved, not started", "not decided"):
+        assert f"[{words}: the program ended]" in told
+    assert not re.search("refused|by the user|user stopped", told)
 
 
 async def test_a_resumed_session_asks_the_same_server_as_before(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from oi_tui.app.engine.events import (
 )
 from oi_tui.app.engine.kernels.base import InputWanted, OutputArrived, RunFinished
 from oi_tui.app.engine.loop.session import Events, Session
+from oi_tui.app.engine.mime import report
 from oi_tui.app.engine.outputs import ErrorOutput, StreamOutput
 from oi_tui.app.engine.redaction import Redacted, Redactor
 from oi_tui.app.engine.settings import LoopSection
@@ -268,7 +269,7 @@ async def test_always_runs_the_same_source_without_asking_again_and_no_other() -
 
 
 async def test_stop_at_the_question_ends_the_turn() -> None:
-    model = FakeModel(ADD)
+    model = FakeModel(ADD, "All right.")
     session = make(model, approve="ask")
 
     def stop(event: AnyEvent) -> None:
@@ -278,6 +279,36 @@ async def test_stop_at_the_question_ends_the_turn() -> None:
     events = await play(session.run("add"), stop)
     assert events[-1].reason == "stopped"
     assert codes(session)[0].state == "refused"
+    await play(session.run("what else?"))
+    assert "[not run: the user stopped the turn]" in last_message(model)
+    assert "refused" not in last_message(model)
+
+
+async def test_code_behind_the_one_that_was_stopped_at_is_not_said_to_follow_a_refusal() -> None:
+    model = FakeModel("```python\na\n```\nand\n```python\nb\n```", "ok")
+    session = make(model, approve="ask")
+
+    def stop(event: AnyEvent) -> None:
+        if isinstance(event, DecisionRequested):
+            session.decide(Decide(request_id=event.request_id, verdict="stop"))
+
+    await play(session.run("x"), stop)
+    await play(session.run("what else?"))
+    assert "refused" not in last_message(model)
+
+
+async def test_code_before_an_interrupt_of_the_answer_was_not_refused() -> None:
+    model = FakeModel(f"{ADD}\nand then\n\nmore words\n", "ok")
+    session = make(model, approve="ask")
+
+    def interrupt(event: AnyEvent) -> None:
+        if isinstance(event, CodeFinished):
+            session.interrupt(turn=True)
+
+    events = await play(session.run("add"), interrupt)
+    assert events[-1].reason == "interrupted"
+    await play(session.run("what else?"))
+    assert "[not run: the user stopped the turn]" in last_message(model)
 
 
 async def test_approval_never_runs_nothing_and_says_why() -> None:
@@ -617,8 +648,10 @@ async def test_R4_output_that_comes_after_the_question_does_not_take_it_away() -
 
 async def test_input_with_nobody_to_answer_interrupts_the_run() -> None:
     kernel = FakeKernel({"1+1": [InputWanted(prompt="name? "), printed("hi\n"), RunFinished(status="ok")]})
-    events = await play(make(FakeModel(ADD, "Done."), kernel, can_ask=False).run("ask me"))
+    model = FakeModel(ADD, "Done.")
+    events = await play(make(model, kernel, can_ask=False).run("ask me"))
     assert of(ExecutionFinished, events)[0].status == "interrupted"
+    assert "[cut off: there was nobody to ask]" in last_message(model)
 
 
 async def test_a_kernel_that_cannot_start_ends_the_turn_in_plain_words() -> None:
@@ -627,7 +660,9 @@ async def test_a_kernel_that_cannot_start_ends_the_turn_in_plain_words() -> None
     session = make(FakeModel(ADD), kernel)
     events = await play(session.run("add"))
     assert events[-1] == TurnEnded(reason="kernel_error", detail="The python kernel did not start.")
-    assert codes(session)[0].state == "died"
+    (code,) = codes(session)
+    assert code.state == "died"
+    assert report(code, 100) == "[approved, not started: it could not be started]"
 
 
 async def test_R3_a_kernel_that_dies_is_reported_and_the_turn_goes_on_with_the_model_told() -> None:

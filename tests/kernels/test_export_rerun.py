@@ -13,7 +13,7 @@ import nbformat
 import pytest
 import pytest_asyncio
 
-from oi_tui.app.engine.events import AnyEvent
+from oi_tui.app.engine.events import AnyEvent, InputRequested
 from oi_tui.app.engine.export import export_session, import_session
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.loop.session import Session
@@ -97,6 +97,30 @@ async def test_jupyter_execute_runs_an_exported_session_to_the_same_results(
     done = await asyncio.to_thread(_executed, data, tmp_path)
     nbformat.validate(done)
     assert _told(done) == told
+
+
+async def test_jupyter_execute_goes_through_a_notebook_whose_code_asked_for_input(
+    kernel_environ: dict[str, str], tmp_path: Path
+) -> None:
+    asks = "import getpass\nname, word = input('name? '), getpass.getpass()\nprint('hello', name)"
+    model = FakeModel(f"```python\n{asks}\n```", "```python\nprint(6 * 7)\n```", "Done.")
+    kernels = Kernels(KernelSection(), cwd=tmp_path, environ=kernel_environ)
+    session = Session(kernels=kernels, settings=LoopSection(approve="auto"), model=model)
+    events: list[AnyEvent] = []
+    try:
+        async with asyncio.timeout(60), aclosing(session.run("Greet.")) as happening:
+            async for event in happening:
+                events.append(event)
+                if isinstance(event, InputRequested):
+                    assert await session.answer(event.request_id, "Ada")
+    finally:
+        for kernel in kernels.started():
+            await kernel.close()
+    data = export_session(events, "ipynb")
+    assert ("stdout", "hello Ada\n42\n") in _told(json.loads(data))
+    done = await asyncio.to_thread(_executed, data, tmp_path)
+    assert _told(done) == _told(json.loads(data))  # the one that asked was not run, and keeps what it gave
+    assert blocks_of(import_session(data, "x").events) == blocks_of(events)
 
 
 async def test_a_session_that_ran_comes_back_from_its_notebook(ran: list[AnyEvent]) -> None:

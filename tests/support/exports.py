@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.blocks import Block
+from oi_tui.app.engine.blocks import Block, CodeBlock
 from oi_tui.app.engine.events import (
     AnyEvent,
     CodeFinished,
@@ -15,6 +15,7 @@ from oi_tui.app.engine.events import (
     DecisionMade,
     ExecutionFinished,
     ExecutionStarted,
+    InputRequested,
     NoticeAdded,
     OutputAdded,
     OutputDropped,
@@ -60,8 +61,15 @@ def transcript_of(events: list[AnyEvent] | tuple[AnyEvent, ...]) -> Transcript:
 
 
 def settled(events: list[AnyEvent]) -> list[Block]:
-    """The blocks of a session that was closed and opened again."""
-    return transcript_of([*events, msgspec.structs.replace(OPENED, resumed=True)]).blocks
+    """The blocks of a session that goes no further, as a file has them: a run without an end took no time."""
+    transcript = transcript_of(events)
+    transcript.close("record")
+    return [
+        msgspec.structs.replace(block, duration=0.0)
+        if isinstance(block, CodeBlock) and block.state == "interrupted" and block.duration is None
+        else block
+        for block in transcript.blocks
+    ]
 
 
 def prompt(block_id: str, text: str, *files: str) -> list[AnyEvent]:
@@ -231,7 +239,9 @@ def _some_code(draw: st.DrawFn, block_id: str, author: str = "assistant") -> lis
     source, language = draw(TEXTS), draw(LANGUAGES)
     call_id = draw(st.none() | st.just("call_1")) if author == "assistant" else None
     events: list[AnyEvent] = [CodeStarted(block_id=block_id, language=language, author=author, call_id=call_id)]
-    fate = draw(st.sampled_from(("open", "cut", "proposed", "skip", "run", "run", "run", "edit", "rule")))
+    fate = draw(
+        st.sampled_from(("open", "cut", "proposed", "approved", "skip", "stop", "run", "run", "run", "edit", "rule"))
+    )
     if fate == "open":
         return [*events, CodeGrew(block_id=block_id, text=source)]
     events.append(CodeFinished(block_id=block_id, language=language, source=source, complete=fate != "cut"))
@@ -239,9 +249,9 @@ def _some_code(draw: st.DrawFn, block_id: str, author: str = "assistant") -> lis
         return events
     ran_source = draw(TEXTS) if fate == "edit" else source
     reason = draw(TEXTS) if fate in ("skip", "rule") else ""
-    verdict = "run" if fate == "rule" else fate
+    verdict = "run" if fate in ("rule", "approved") else fate
     events.append(DecisionMade(block_id=block_id, verdict=verdict, decider="person", source=ran_source, reason=reason))
-    if fate == "skip":
+    if fate in ("approved", "skip", "stop"):
         return events
     events.append(ExecutionStarted(block_id=block_id, generation=1))
     for output in draw(st.lists(OUTPUTS, max_size=4)):
@@ -250,6 +260,10 @@ def _some_code(draw: st.DrawFn, block_id: str, author: str = "assistant") -> lis
         events.append(OutputTailMoved(block_id=block_id, name=draw(_NAMES), tail=draw(_TAILS)))
     if draw(st.booleans()):
         events.append(OutputDropped(block_id=block_id, characters=draw(st.integers(1, 1000))))
+    if draw(st.booleans()):
+        events.append(InputRequested(request_id="i", block_id=block_id, prompt=draw(TEXTS)))
+    if draw(st.booleans()):
+        return events
     status = draw(st.sampled_from(("ok", "error", "interrupted", "died")))
     duration = draw(st.floats(0, 1000))
     exit_code = draw(st.none() | st.integers(0, 255))

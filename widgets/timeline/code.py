@@ -191,6 +191,8 @@ class Code:
         match block.state:
             case "waiting":
                 words.append(("waits for your decision", ink.accent))
+            case "refused" | "interrupted" | "died" if block.ending is not None:
+                words.append((block.ending.in_words(), ink.error if block.state == "died" else ink.warning))
             case "refused":
                 reason = one_line(block.refusal)
                 words.append((f"refused: {reason}" if reason else "refused", ink.warning))

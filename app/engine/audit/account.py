@@ -29,7 +29,13 @@ from oi_tui.app.engine.audit.verify import Finding, Verdict
 SHORT = 12
 """Digits of a hash that are shown; the whole of it is in the file."""
 
-VERDICTS = {"run": "may run", "edit": "may run, edited", "always": "may run, from now on too"}
+VERDICTS = {
+    "run": "may run",
+    "edit": "may run, edited",
+    "always": "may run, from now on too",
+    "skip": "is refused",
+    "stop": "is not run, and the turn ends",
+}
 WHO = {"person": "decided by the person", "mode": "by the mode", "grant": "by an earlier “always”", "rule": "by rule"}
 ENDS = {"interrupting": "interrupted by the person", "restarting": "restarted by the person", "dead": "is dead"}
 
@@ -108,7 +114,7 @@ def _finding(finding: Finding) -> str:
 def _decision(record: DecisionWasMade) -> str:
     after = f" after {record.latency:.1f} s" if record.latency is not None else ""
     return _joined(
-        f"{record.language} {record.sha256[:SHORT]} {VERDICTS.get(record.verdict, 'is refused')}",
+        f"{record.language} {record.sha256[:SHORT]} {VERDICTS[record.verdict]}",
         f"{WHO[record.decider]}{after}",
         record.reason,
         record.why,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from oi_tui.app.engine.events import AnyEvent, SessionOpened
+from oi_tui.app.engine.events import AnyEvent
 from oi_tui.app.engine.export.notebook import notebook_bytes
 from oi_tui.app.engine.export.page import page_bytes
 from oi_tui.app.engine.export.pictures import without_pictures
@@ -12,13 +12,12 @@ from oi_tui.app.engine.markdown import escaped, transcript_markdown
 from oi_tui.app.engine.outline import SessionOutline
 from oi_tui.app.engine.sessions import TITLE_LIMIT, ExportFormat
 from oi_tui.app.engine.text import safe_text
-from oi_tui.app.engine.transcript import Transcript
 
 
 def export_session(events: Sequence[AnyEvent], format: ExportFormat, *, images: bool = True, title: str = "") -> bytes:
     """The session as a file. Without `images`, words stand where the pictures were."""
     transcript = fold(events)
-    transcript.apply(_opened_again(transcript))
+    transcript.close("record")  # code that runs at this moment has run until here
     blocks = transcript.blocks if images else list(map(without_pictures, transcript.blocks))
     session = SessionOutline(
         id=transcript.session_id,
@@ -37,15 +36,3 @@ def export_session(events: Sequence[AnyEvent], format: ExportFormat, *, images: 
             return (heading + transcript_markdown(blocks)).encode("utf-8", "replace")
         case "html":
             return page_bytes(blocks, session.title)
-
-
-def _opened_again(transcript: Transcript) -> SessionOpened:
-    """What closes all that is half open: code that runs at this moment has run until here."""
-    return SessionOpened(
-        session_id=transcript.session_id,
-        created=0.0,
-        cwd=transcript.cwd,
-        model=transcript.model,
-        approval=transcript.approval,
-        resumed=True,
-    )

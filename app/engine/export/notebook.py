@@ -3,7 +3,8 @@
 What ran as Python is a code cell, byte for byte as it ran; what ran in the shell is one with `%%bash` before it. What
 was refused or broken off, and code of a second kernel, which one notebook cannot have, is Markdown: nothing becomes a
 cell that "run all" would run and the person did not. A cell that raised is marked so that `jupyter execute` goes on
-behind it, as the session did; one that was interrupted or lost its kernel is marked to be passed over.
+behind it, as the session did; one that was interrupted, lost its kernel or asked for input is marked to be passed
+over, and says why.
 """
 
 import json
@@ -40,8 +41,9 @@ VERSION = 1
 SHELL_MAGIC = "%%bash\n"
 _SHELLS = ("shell", "bash")
 
-_TAGS = {"error": "raises-exception", "interrupted": "skip-execution", "died": "skip-execution"}
-"""State of a run to the word by which nbclient and nbconvert know what to do with the cell."""
+_PASSED_OVER = "skip-execution"
+_RAISES = "raises-exception"
+"""Words by which nbclient and nbconvert know what to do with a cell."""
 
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
@@ -111,14 +113,32 @@ def _code_cell(block: CodeBlock, cell_id: str, count: int, magic: str) -> CodeCe
     ours: dict[str, Any] = {"block": outline(block)}
     if tails := {str(place): _tail(output) for place, output in enumerate(block.outputs) if _has_tail(output)}:
         ours["tails"] = tails
-    tags = {"tags": [_TAGS[block.state]]} if block.state in _TAGS else {}
+    tags = []
+    if why := _why_not_again(block):
+        ours["passed_over"] = why
+        tags.append(_PASSED_OVER)
+    if block.state == "error":
+        tags.append(_RAISES)
     return CodeCell(
         id=cell_id,
-        metadata={**tags, OURS: ours},
+        metadata={**({"tags": tags} if tags else {}), OURS: ours},
         source=split(magic + block.source),
         outputs=[_output(output, count) for output in block.outputs],
         execution_count=count,
     )
+
+
+def _why_not_again(block: CodeBlock) -> str:
+    """Why it is passed over when the notebook runs by itself, "" if it is not."""
+    match block.state:
+        case "interrupted" | "died" if block.ending is not None:
+            return block.ending.in_words()
+        case "interrupted":
+            return "it was interrupted"
+        case "died":
+            return "the kernel ended while it ran"
+        case _:
+            return "it asked for input" if block.asked else ""
 
 
 def _has_tail(output: Output) -> bool:

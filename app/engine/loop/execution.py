@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 
 from oi_tui.app.engine.blocks import CodeBlock
+from oi_tui.app.engine.endings import Ending
 from oi_tui.app.engine.errors import AuditError, KernelError
 from oi_tui.app.engine.events import (
     ActiveLineChanged,
@@ -58,6 +59,9 @@ Admit = Callable[[ExecutionStarted, CodeBlock], None]
 """Told of a run before its kernel gets the source; AuditError if it must not begin."""
 
 
+NEVER_RAN = Ending(stage="unstarted", cause="kernel")
+
+
 def unwatched(started: ExecutionStarted, block: CodeBlock) -> None:
     """Any run may begin: nobody writes down what runs."""
 
@@ -86,6 +90,8 @@ class Execution:
         self._aside = aside
         self._input: InputRequested | None = None
         self._answered = False
+        self._ending: Ending | None = None
+        """What ended it that was not the person."""
         self._stopping: asyncio.Task[InterruptMeans] | None = None
         self._over = asyncio.Event()
         self._forced = asyncio.Event()
@@ -95,7 +101,7 @@ class Execution:
         """From the start of the kernel, if it is cold, to `ExecutionFinished`."""
         if self.kernel.state in ("cold", "dead"):
             yield self._kernel_changed("starting")
-        begun = self._clock()
+        begun, started = self._clock(), None
         try:
             await self.kernel.start()
             yield self._kernel_changed("busy")
@@ -109,11 +115,13 @@ class Execution:
         except KernelError as error:
             self.failure = error
             yield _notice("error", error.title, hint=error.hint, details=error.details)
-            yield ExecutionFinished(block_id=self.block.id, status="died", duration=self._clock() - begun)
+            spent = self._clock() - begun
+            never = None if started is not None else NEVER_RAN
+            yield ExecutionFinished(block_id=self.block.id, status="died", duration=spent, ending=never)
         except AuditError as error:
             self.failure = error
             yield _notice("error", error.title, hint=error.hint, details=error.details)
-            yield ExecutionFinished(block_id=self.block.id, status="interrupted", duration=0.0)
+            yield ExecutionFinished(block_id=self.block.id, status="interrupted", duration=0.0, ending=NEVER_RAN)
         finally:
             self._over.set()
             if self._stopping is not None:
@@ -136,7 +144,11 @@ class Execution:
                     yield closed
                 duration = self._clock() - begun
                 yield ExecutionFinished(
-                    block_id=self.block.id, status=event.status, duration=duration, exit_code=event.exit_code
+                    block_id=self.block.id,
+                    status=event.status,
+                    duration=duration,
+                    exit_code=event.exit_code,
+                    ending=self._ending if event.status == "interrupted" else None,
                 )
                 notice = await self._epilogue(event)
                 if notice is not None:
@@ -204,19 +216,25 @@ class Execution:
         if event.responds:
             return _notice("info", event.text)
         if not self.can_ask:
-            self.interrupt(force=True)
+            self._give_up()
             return _notice("warning", event.text, hint="There is nobody to ask: it is interrupted.")
         return _notice("warning", event.text, hint=f"Esc interrupts it. {REPLACE}")
 
     def _ask(self, event: InputWanted) -> AnyEvent:
         if not self.can_ask:
-            self.interrupt(force=True)
+            self._give_up()
             return _notice("warning", "The code asked for input, and there is nobody to answer: it was interrupted.")
         self._answered = False
         self._input = InputRequested(
             request_id=new_id(), block_id=self.block.id, prompt=event.prompt, password=event.password
         )
         return self._input
+
+    def _give_up(self) -> None:
+        """Interrupt what cannot go on without a person: the model is not told that one did it."""
+        if self._stopping is None:
+            self._ending = Ending(stage="running", cause="nobody")
+        self.interrupt(force=True)
 
     def _close_input(self, *, cancelled: bool) -> Iterator[AnyEvent]:
         if self._input is not None:

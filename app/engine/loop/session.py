@@ -298,10 +298,10 @@ class Session:
             async with aclosing(self._settle(block)) as events:
                 async for event in events:
                     yield event
-            state = self._code(block_id).state
-            if state == "refused":
-                obstacle = "an earlier code block of the same answer was refused"
-            elif state != "ok":
+            after = self._code(block_id)
+            if after.state == "refused":
+                obstacle = f"an earlier code block of the same answer was {'not run' if after.ending else 'refused'}"
+            elif after.state != "ok":
                 obstacle = "an earlier code block of the same answer did not succeed"
 
     async def _settle(self, block: CodeBlock) -> Events:

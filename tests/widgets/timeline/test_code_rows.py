@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.endings import Ending
 from oi_tui.app.engine.outputs import RichOutput, StreamOutput
 from oi_tui.widgets.timeline.cells import Cell
 from oi_tui.widgets.timeline.code import duration
@@ -16,6 +17,9 @@ from oi_tui.widgets.timeline.logical import logical_text, output_text
 from oi_tui.widgets.timeline.pieces import Canvas, Display
 
 Draw = Callable[..., list[str]]
+
+ASKED, CUT_OFF = Ending(stage="undecided", cause="program"), Ending(stage="running", cause="program")
+STOPPED = Ending(stage="undecided", cause="person")
 
 
 def code(source: str = "x = 1", **fields: Any) -> CodeBlock:
@@ -34,6 +38,9 @@ def code(source: str = "x = 1", **fields: Any) -> CodeBlock:
         (code(state="error", exit_code=3, duration=12.3), " ✗ python · 1 line · 12 s · exit code 3"),
         (code(state="refused", refusal="no\n\x1b[2Jway"), " ⊘ python · 1 line · refused: no way"),
         (code(state="interrupted"), " ■ python · 1 line · interrupted"),
+        (code(state="refused", ending=ASKED), " ⊘ python · 1 line · not decided: the program ended"),
+        (code(state="refused", ending=STOPPED), " ⊘ python · 1 line · not run: you stopped the turn"),
+        (code(state="interrupted", ending=CUT_OFF), " ■ python · 1 line · cut off: the program ended"),
         (code(state="died"), " ✗ python · 1 line · the kernel ended"),
         (code(state="cut"), " ■ python · 1 line · broken off, not run"),
         (code(state="ok", withheld=("A", "A")), " ✓ python · 1 line · 2 secrets withheld"),
