@@ -22,7 +22,7 @@ from oi_tui.app.engine.protocol import Batch, Configure, Failed
 from oi_tui.app.engine.recording.form import Recording
 from oi_tui.app.engine.recording.replaying import events_of
 from oi_tui.app.engine.store import Store
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.text import safe_text, visible_text
 from oi_tui.app.engine.verbs import Open, Rebuild
 
 Say = Callable[[str], None]
@@ -84,7 +84,7 @@ class Verification:
 
     def _line(self, event: RerunFinished) -> str:
         block = next(block for block in self.blocks if block.id == event.block_id)
-        first = next((line.strip() for line in block.source.splitlines() if line.strip()), "")
+        first = next((line.strip() for line in visible_text(block.source).text.split("\n") if line.strip()), "")
         mark = "✓" if event.outcome == "same" else "✗"
         lines = [f"{mark} {event.outcome:<8} {block.language} · {first}", *event.difference.splitlines()]
         return safe_text("\n    ".join(lines))

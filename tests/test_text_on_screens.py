@@ -95,10 +95,13 @@ REVIEWED: dict[str, tuple[str, ...]] = {
     ),
     # the path of our own log
     "app/tui.py": ("f'✗ Something went wrong inside oi-tui; what, is in {log}.{again}'",),
+    # words of ours and a count
+    "app/screens/run_again.py": ("hidden_note(…)",),
     # counts and words of ours; labels and languages go through `safe_text` where they are put in
     "widgets/approval_face.py": (
         "f\" {_counted(hidden, 'hidden character')} \"",
         "f\"↓ {_counted(self.below, 'more line')}{unseen}\"",
+        "hidden_note(…)",
         "right",
         "self._explained(…)",
     ),

@@ -221,8 +221,8 @@ class ApprovalPanel(Widget, can_focus=True):
     def on_source_editor_finished(self, event: SourceEditor.Finished) -> None:
         """Back to the question, about the source as it is now."""
         event.stop()
-        if event.text is not None:
-            self.source = event.text
+        if event.source is not None:
+            self.source = event.source
             self._show_source()
         self._enter("question")
 

@@ -11,6 +11,7 @@ from textual.content import Content
 from oi_tui.app.engine.encoding import digest
 from oi_tui.app.engine.events import DecisionRequested
 from oi_tui.app.engine.text import safe_text, visible_text
+from oi_tui.widgets.editor import hidden_note
 from oi_tui.widgets.keyrow import KeyLabel
 
 _MANY_LINES = 500
@@ -55,14 +56,17 @@ class ApprovalFace(msgspec.Struct, frozen=True, kw_only=True):
     def note(self) -> Content:
         """What makes this question special; empty for an ordinary one."""
         parts: list[Content] = []
+        edited = self.source != self.request.source
         hidden = visible_text(self.source).hidden
-        if hidden:
+        if self.stage == "editing" and (written := visible_text(self.source, emoji=True).hidden):
+            parts.append(Content.styled(hidden_note(written), "$error"))
+        elif hidden:
             parts.append(Content.styled(f" {_counted(hidden, 'hidden character')} ", "bold $background on $error"))
-        if self.source != self.request.source:
+        if edited:
             parts.append(Content.styled("✎ edited by you", "bold $accent"))
         parts += self._labels()
         if self.request.why:
-            parts.append(Content(safe_text(self.request.why)))
+            parts.append(Content(f"{'before: ' if edited else ''}{safe_text(self.request.why)}"))
         if self.why:
             parts.append(Content(self._explained()))
         return Content(" · ").join(parts)

@@ -9,11 +9,18 @@ from textual.message import Message
 from textual.widgets import TextArea
 from textual.widgets.text_area import TextAreaTheme
 
-from oi_tui.app.engine.text import without_hidden
+from oi_tui.app.engine.text import Editable, editable_text, without_hidden
 from oi_tui.themes.palette import Palette
 
 _LANGUAGES = {"python": "python", "shell": "bash", "javascript": "javascript", "rust": "rust"}
 _THEME = "oi-tui"
+
+
+def hidden_note(count: int) -> str:
+    """What a person has to know of so many characters that are written out."""
+    if count == 1:
+        return "1 hidden character is written as <U+…>. It runs as long as that stands there."
+    return f"{count:,} hidden characters are written as <U+…>. They run as long as that stands there."
 
 
 class SourceEditor(TextArea):
@@ -38,15 +45,21 @@ class SourceEditor(TextArea):
     class Finished(Message):
         """The person is done with it; None leaves the source as it was."""
 
-        def __init__(self, text: str | None) -> None:
+        def __init__(self, source: str | None) -> None:
             super().__init__()
-            self.text = text
+            self.source = source
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(
             id=id, show_line_numbers=True, soft_wrap=False, tab_behavior="indent", highlight_cursor_line=False
         )
         self.cursor_blink = False
+        self._begun: Editable = editable_text("")
+
+    @property
+    def hidden(self) -> int:
+        """How many characters of the source that was begun with are written out as `<U+202E>`."""
+        return self._begun.hidden
 
     def set_palette(self, palette: Palette) -> None:
         """Other colours from now on."""
@@ -85,10 +98,11 @@ class SourceEditor(TextArea):
         self.theme = _THEME
 
     def begin(self, source: str, language: str) -> None:
-        """Begin with this source; characters that cannot be seen are left out, so none can be approved unseen."""
+        """Begin with this source; what cannot be seen of it is written out, and stays unless the person removes it."""
         name = _LANGUAGES.get(language)
         self.language = name if name in self.available_languages else None
-        self.load_text(without_hidden(source))
+        self._begun = editable_text(source)
+        self.load_text(self._begun.text)
         self.focus()
 
     def on_key(self, event: Key) -> None:
@@ -109,8 +123,8 @@ class SourceEditor(TextArea):
         self.replace(without_hidden(self.app.clipboard), *self.selection, maintain_selection_offset=False)
 
     def action_finish(self) -> None:
-        """Back to the question."""
-        self.post_message(self.Finished(self.text))
+        """Back to the question, with what the text stands for."""
+        self.post_message(self.Finished(self._begun.read(self.text)))
 
     def action_give_up(self) -> None:
         """Back to the question, unchanged."""

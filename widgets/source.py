@@ -1,6 +1,7 @@
 """The source of a cell, whole and numbered: lines wrap, so that nothing hides beyond the right edge."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from typing import TypeVar
 
 from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
@@ -37,8 +38,28 @@ _KINDS: tuple[tuple[_TokenType, str], ...] = (
     (Token.Name.Decorator, "decorator"),
 )
 
+_Look = TypeVar("_Look")
+
 Piece = tuple[str, str]
 """Kind ("" for plain text) and text."""
+
+
+def with_marks(runs: Sequence[tuple[str, _Look]], look: _Look) -> list[tuple[str, _Look]]:
+    """The runs of a line, each `<U+202E>` in them with this look, over whatever a lexer took its signs for."""
+    line = "".join(text for text, _ in runs)
+    marks = [*(found.span() for found in MARK.finditer(line)), (len(line), len(line))]
+    marked: list[tuple[str, _Look]] = []
+    at = number = 0
+    for text, own in runs:
+        end = at + len(text)
+        while at < end:
+            while marks[number][1] <= at:
+                number += 1
+            start, stop = marks[number]
+            cut = min(end, stop if start <= at else start)
+            marked.append((line[at:cut], look if start <= at else own))
+            at = cut
+    return marked
 
 
 class SourceView(ScrollView, can_focus=False):
@@ -173,10 +194,15 @@ def _pieces(text: str, language: str) -> list[list[Piece]]:
         for index, part in enumerate(value.split("\n")):
             if index:
                 lines.append([])
-            lines[-1].extend(_marked(kind, part))
+            if part:
+                lines[-1].append((kind, part))
     if len(lines) > 1 and not lines[-1]:
         lines.pop()  # the newline that ends the last line
-    return lines
+    return [_marked(line) for line in lines] if "<U+" in text else lines
+
+
+def _marked(line: list[Piece]) -> list[Piece]:
+    return [(kind, text) for text, kind in with_marks([(text, kind) for kind, text in line], "hidden")]
 
 
 def _tokens(text: str, language: str) -> list[Piece]:
@@ -205,18 +231,6 @@ def _kind(token: _TokenType) -> str:
 
 def _within(token: _TokenType, parent: _TokenType) -> bool:
     return token[: len(parent)] == parent
-
-
-def _marked(kind: str, text: str) -> list[Piece]:
-    if "<U+" not in text:
-        return [(kind, text)] if text else []
-    pieces: list[Piece] = []
-    start = 0
-    for match in MARK.finditer(text):
-        pieces += [(kind, text[start : match.start()]), ("hidden", match.group())]
-        start = match.end()
-    pieces.append((kind, text[start:]))
-    return [piece for piece in pieces if piece[1]]
 
 
 def _fold(line: list[Piece], room: int) -> list[list[Piece]]:

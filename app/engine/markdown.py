@@ -1,8 +1,8 @@
 """Blocks as Markdown: what is copied "as Markdown" and what an exported notebook consists of.
 
 Everything in it was written by a model, a program or a file, so two rules hold for each part: it goes through
-`safe_text`, and it cannot end early or run on. A fence is longer than any run of backticks inside, and prose that
-leaves a fence or a comment open is closed, so that the next block stays a block.
+`safe_text` (code through `visible_text`), and it cannot end early or run on. A fence is longer than any run of
+backticks inside, and prose that leaves a fence or a comment open is closed, so that the next block stays a block.
 """
 
 import base64
@@ -16,7 +16,7 @@ from urllib.parse import quote
 from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.mime import overwritten, plain_text, without_escapes
 from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.text import safe_text, visible_text
 
 PlacePicture = Callable[[str, bytes], str]
 """Takes the mime type and the content of a picture, keeps it somewhere, gives the path to write into the Markdown."""
@@ -91,7 +91,7 @@ def _notice(block: NoticeBlock) -> str:
 
 
 def _code(block: CodeBlock, place: PlacePicture) -> str:
-    source = safe_text(block.source)
+    source = visible_text(block.source, emoji=True).text
     parts = [fenced(source, info_word(block.language))] if source.strip() else []
     parts += [part for output in block.outputs if (part := _output(output, place))]
     if block.dropped:

@@ -6,7 +6,7 @@ from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, 
 from oi_tui.app.engine.markdown import run_end
 from oi_tui.app.engine.mime import overwritten, plain_text, without_escapes
 from oi_tui.app.engine.outputs import StreamOutput
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.text import safe_text, visible_text
 
 
 def plain_transcript(blocks: Iterable[Block]) -> str:
@@ -24,7 +24,7 @@ def _lines(block: Block) -> Iterator[str]:
             yield from _split(block.text)
         case CodeBlock():
             yield f"{_line(block.language)}:"
-            yield from (f"    {line}".rstrip() for line in _split(block.source))
+            yield from (f"    {line}".rstrip() for line in _source(block.source))
             yield from _ran(block)
         case NoticeBlock():
             yield from _split(f"{block.level.capitalize()}: {block.title}")
@@ -44,6 +44,12 @@ def _ran(block: CodeBlock) -> Iterator[str]:
 
 def _split(text: str) -> list[str]:
     text = safe_text(without_escapes(text)).strip("\n")
+    return text.split("\n") if text.strip() else []
+
+
+def _source(source: str) -> list[str]:
+    """Code is shown as it ran: what hides in it is written out."""
+    text = visible_text(source, emoji=True).text.strip("\n")
     return text.split("\n") if text.strip() else []
 
 

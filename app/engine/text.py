@@ -2,8 +2,9 @@
 
 A terminal obeys what it is sent: control sequences move the cursor, write the clipboard, answer
 into the keyboard; invisible characters make code read otherwise than it runs. `safe_text` keeps
-what a person can see and nothing else; whoever puts foreign text on a screen calls it. Where a
-decision hangs on the text nothing may be dropped: `visible_text` writes out what cannot be seen.
+what a person can see and nothing else; whoever puts foreign text on a screen calls it. Of code
+nothing may be dropped, before it runs and after: `visible_text` writes out what cannot be seen, and
+what `editable_text` writes out becomes itself again.
 """
 
 import re
@@ -183,16 +184,43 @@ class SafeStream:
         return said
 
 
-def visible_text(text: str) -> Visible:
+class Editable(NamedTuple):
+    """A source as it is put under a person's hands: what hides in it is written out, and becomes itself again."""
+
+    text: str
+    hidden: int
+    """How many characters are written out."""
+    marks: frozenset[str]
+    """How they are written."""
+    line_end: str
+    """Of the source, where all its lines end alike; in the text it is a newline."""
+
+    def read(self, text: str) -> str:
+        """The source that `text` stands for, which the person may have changed."""
+        read = MARK.sub(self._meant, text)
+        return read if self.line_end == "\n" else read.replace("\n", self.line_end)
+
+    def _meant(self, mark: re.Match[str]) -> str:
+        """Only what was written out here: other marks are the person's own words."""
+        return chr(int(mark.group()[3:-1], 16)) if mark.group() in self.marks else mark.group()
+
+
+def visible_text(text: str, *, emoji: bool = False) -> Visible:
     """`text` with each character that hides or deceives written out as `<U+202E>`; tabs and newlines stay.
 
-    Deceiving is a letter of another alphabet in a word that reads as Latin, and marks piled upon one letter.
+    Deceiving is a letter of another alphabet in a word that reads as Latin, and marks piled upon one letter. With
+    `emoji`, what holds an emoji together is not hidden: the emoji shows that it is there.
     """
     if text.isascii() and text.isprintable():
         return Visible(text, 0)
     unsure = _UNSURE.findall(text)
     hidden = sum(_look(character) != "plain" for character in unsure)
-    shown = _UNSURE.sub(_spelled_if_hidden, text) if hidden else text
+    shown = text
+    if hidden and emoji and (_JOINER in text or _EMOJI_STYLE in text):
+        shown, stray = _STRAY.subn(_spelled, _UNSURE.sub(_spelled_unless_joining, text))
+        hidden += stray - text.count(_JOINER) - text.count(_EMOJI_STYLE)
+    elif hidden:
+        shown = _UNSURE.sub(_spelled_if_hidden, text)
     if len(unsure) > MOST_MARKS:
         before = shown
         shown = _PILE.sub(lambda pile: _unpiled(pile.group(), spelled=True), before)
@@ -203,10 +231,24 @@ def visible_text(text: str) -> Visible:
     return Visible(shown, hidden)
 
 
+def editable_text(source: str) -> Editable:
+    """`source` as `visible_text` shows it, to be edited and read back; read back unchanged, it is `source` itself."""
+    ended = source.count("\r\n")
+    line_end = "\r\n" if ended and ended == source.count("\n") == source.count("\r") else "\n"
+    whole = source.replace(line_end, "\n")
+    text, hidden = visible_text(whole, emoji=True)
+    if not hidden:
+        return Editable(text, 0, frozenset(), line_end)
+    if MARK.search(whole) is not None:
+        # What already looks like a mark must stay what it is: its own first sign is written out.
+        text = visible_text(MARK.sub(lambda mark: f"<U+003C>{mark.group()[1:]}", whole), emoji=True).text
+    return Editable(text, hidden, frozenset(MARK.findall(text)), line_end)
+
+
 def without_hidden(text: str) -> str:
-    """`text` without its hidden characters; for what a person is going to edit or has pasted."""
+    """`text` without its hidden characters; for what a person has pasted into code."""
     plain = text.replace("\r\n", "\n").replace("\u00a0", " ")
-    seen = _UNSURE.sub(lambda found: found.group() if _look(found.group()) == "plain" else "", plain)
+    seen = _STRAY.sub("", _UNSURE.sub(_kept_if_seen, plain))
     return _PILE.sub(lambda pile: _unpiled(pile.group(), spelled=False), seen)
 
 
@@ -267,6 +309,15 @@ def _unpiled(pile: str, spelled: bool) -> str:
 
 def _spelled_if_hidden(match: re.Match[str]) -> str:
     return match.group() if _look(match.group()) == "plain" else _spelled(match)
+
+
+def _spelled_unless_joining(match: re.Match[str]) -> str:
+    return match.group() if match.group() in (_JOINER, _EMOJI_STYLE) else _spelled_if_hidden(match)
+
+
+def _kept_if_seen(match: re.Match[str]) -> str:
+    character = match.group()
+    return character if character in (_JOINER, _EMOJI_STYLE) or _look(character) == "plain" else ""
 
 
 def _spelled_if_deceiving(match: re.Match[str]) -> str:

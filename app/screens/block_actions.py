@@ -32,7 +32,7 @@ from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import Clock
 from oi_tui.widgets.composer import PromptArea
 from oi_tui.widgets.timeline.graphics import HALF_BLOCKS
-from oi_tui.widgets.timeline.logical import logical_text, output_text
+from oi_tui.widgets.timeline.logical import hidden_in, logical_text, output_text
 from oi_tui.widgets.timeline.outputs.browser import needs_scripts, page_of, write_page
 from oi_tui.widgets.timeline.view import Timeline, Wish
 from oi_tui.widgets.viewer.lines import CannotRead
@@ -61,11 +61,11 @@ class BlockActions:
             return  # a key that was pressed twice, before what it brings up was there
         match wish:
             case "copy":
-                await self.copy(logical_text(block))
+                await self.copy(logical_text(block), hidden=hidden_in(block))
             case "copy_output":
                 await self.copy(output_text(block))
             case "copy_markdown":
-                await self.copy(as_markdown(block))
+                await self.copy(as_markdown(block), hidden=hidden_in(block))
             case "reuse":
                 self._reuse(block)
             case "rerun":
@@ -83,14 +83,15 @@ class BlockActions:
             case "fork" | "rewind" | "again":
                 await self._branching.do(wish, block)
 
-    async def copy(self, text: str, what: str = "") -> None:
-        """Into the clipboard, and say how much it was."""
+    async def copy(self, text: str, what: str = "", *, hidden: int = 0) -> None:
+        """Into the clipboard, and say how much it was, and how many hidden characters are written out in it."""
         if not text:
             self._tell("There is nothing to copy.")
             return
         trouble = await copy(self._place.app, text)
         lines = text.count("\n") + 1
-        self._tell(what or f"Copied {lines:,} {'line' if lines == 1 else 'lines'}.")
+        told = what or f"Copied {lines:,} {'line' if lines == 1 else 'lines'}."
+        self._tell(told + _written_out(hidden), warning=hidden > 0)
         if trouble:
             self._tell(f"The desktop's clipboard: {trouble}", warning=True)
 
@@ -251,9 +252,18 @@ class BlockActions:
         area = self._place.screen.query_one(PromptArea)
         area.add(logical_text(block))
         self._place.screen.query_one(Bottom).focus_shown()
+        if hidden := hidden_in(block):
+            self._tell(f"It is in the prompt.{_written_out(hidden)}", warning=True)
 
     def _tell(self, text: str, *, warning: bool = False) -> None:
         self._place.app.clear_notifications()  # one at a time: they lie over the text
         self._place.app.notify(
             safe_text(text), severity="warning" if warning else "information", timeout=3, markup=False
         )
+
+
+def _written_out(hidden: int) -> str:
+    """What is said of code that is no longer byte for byte what runs."""
+    if not hidden:
+        return ""
+    return f" {hidden:,} hidden character{' is' if hidden == 1 else 's are'} written out as <U+…>."

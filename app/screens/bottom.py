@@ -9,6 +9,7 @@ from textual.widgets import Input, TextArea
 from oi_tui.app.bridge import Bridge
 from oi_tui.app.engine.blocks import Block, CodeBlock
 from oi_tui.app.engine.events import DecisionRequested, InputRequested
+from oi_tui.app.engine.text import visible_text
 from oi_tui.app.engine.verbs import Answer, Decide
 from oi_tui.widgets.composer import Composer, PromptArea
 
@@ -120,5 +121,5 @@ def _origin(block: Block) -> str:
     """Which code asks."""
     if not isinstance(block, CodeBlock):
         return ""
-    first = next((line.strip() for line in block.source.splitlines() if line.strip()), "")
+    first = next((line.strip() for line in visible_text(block.source).text.split("\n") if line.strip()), "")
     return f"{block.language} · {first[:40]}"

@@ -49,8 +49,16 @@ def forms_of(block: Block) -> list[Form]:
     forms = [form for number, output in enumerate(block.outputs, 1) for form in _of_output(output, number)]
     if printed := _printed(block):
         forms.append(printed)
-    forms.append(_text("the source", logical_text(block), f"source{suffix_of(block.language)}"))
+    forms.append(_source(block))
     return forms
+
+
+def _source(block: CodeBlock) -> Form:
+    """Shown with what hides in it written out; a file gets it byte for byte."""
+    suffix = suffix_of(block.language)
+    exact = block.source if block.source.endswith("\n") else f"{block.source}\n"
+    content = TextContent("the source", logical_text(block), suffix, exact)
+    return Form(content.title, f"source{suffix}", content, lambda: exact.encode("utf-8", "replace"))
 
 
 def _printed(block: CodeBlock) -> Form | None:

@@ -150,8 +150,8 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
     def _line(self, number: int) -> Content:
         """Chosen or not, language, the first line that says something, and how it ended then."""
         block = self._blocks[number]
-        lines = [line.strip() for line in block.source.splitlines() if line.strip()]
-        first = safe_text(lines[0][:WIDE]).replace("\n", " ") if lines else ""
+        lines = [line.strip() for line in visible_text(block.source).text.split("\n") if line.strip()]
+        first = lines[0][:WIDE].replace("\t", " ") if lines else ""
         more = f" … {len(lines) - 1} more" if len(lines) > 1 else ""
         if number not in self._own:
             more += " · from a file"

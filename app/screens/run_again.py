@@ -7,7 +7,7 @@ from textual.widgets import Static
 from oi_tui.app.engine.text import safe_text
 from oi_tui.app.engine.values import Language
 from oi_tui.themes.palette import Palette
-from oi_tui.widgets.editor import SourceEditor
+from oi_tui.widgets.editor import SourceEditor, hidden_note
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
 
 _KEYS = (KeyLabel("ctrl+s", "run it", "run"), KeyLabel("esc", "back, nothing runs", "back"))
@@ -27,6 +27,7 @@ class RunAgainScreen(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """The editor between a title and its keys."""
         yield Static(f"Run again, as you change it · {safe_text(self._language)}", id="again-title", markup=False)
+        yield Static(id="again-hidden", markup=False)
         yield SourceEditor(id="again-source")
         yield KeyRow(id="again-keys")
 
@@ -36,11 +37,14 @@ class RunAgainScreen(ModalScreen[str | None]):
         editor = self.query_one(SourceEditor)
         editor.set_palette(self._palette)
         editor.begin(self._source, self._language)
+        note = self.query_one("#again-hidden", Static)
+        note.display = editor.hidden > 0
+        note.update(hidden_note(editor.hidden))
 
     def on_source_editor_finished(self, event: SourceEditor.Finished) -> None:
         """Run it, unless nothing is left or the person gave up."""
         event.stop()
-        self.dismiss(event.text if event.text is not None and event.text.strip() else None)
+        self.dismiss(event.source if event.source is not None and event.source.strip() else None)
 
     def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
         """A click on a label is that key."""

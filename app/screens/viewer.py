@@ -42,6 +42,8 @@ class TextContent(NamedTuple):
     text: str | Path
     suffix: str = ".txt"
     """How a file with it ends."""
+    exact: str | None = None
+    """What is saved, where that is not the text that is shown."""
 
 
 class TableContent(NamedTuple):
@@ -299,7 +301,7 @@ class ViewerScreen(Screen[None]):
 
     async def _save(self, path: Path) -> None:
         try:
-            await asyncio.to_thread(save, path, _data(self._content))
+            await asyncio.to_thread(save, path, _saved(self._content))
         except SaveFailed as failed:
             self._say(str(failed), warning=True)
             return
@@ -325,8 +327,15 @@ def size_in_words(count: int) -> str:
     return f"{count / size:.1f} {unit}" if count < 9.95 * size else f"{count / size:,.0f} {unit}"
 
 
+def _saved(content: Content) -> bytes | Path:
+    """What is saved."""
+    if isinstance(content, TextContent) and content.exact is not None:
+        return content.exact.encode("utf-8", errors="replace")
+    return _data(content)
+
+
 def _data(content: Content) -> bytes | Path:
-    """What is saved: the file as it is, or all of it in the usual form."""
+    """The file as it is, or all of it in the usual form."""
     match content:
         case TextContent(text=Path() as path):
             return path

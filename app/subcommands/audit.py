@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from oi_tui.app.engine.errors import AuditError, StoreError
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.text import safe_text, visible_text
 from oi_tui.app.flags import words
 
 
@@ -124,4 +124,4 @@ def _first_lines(session_id: str) -> dict[str, str]:
     finally:
         store.close()
     sources = {event.source for event in events if isinstance(event, CodeFinished | DecisionMade)}
-    return {source_digest(source): next(iter(source.strip().splitlines()), "")[:80] for source in sources}
+    return {source_digest(source): visible_text(source).text.strip().split("\n")[0][:80] for source in sources}

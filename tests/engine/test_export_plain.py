@@ -1,5 +1,9 @@
 """A transcript as plain text and as Markdown: all of it, and nothing that a terminal obeys."""
 
+import json
+import re
+from html import unescape
+
 from hypothesis import given
 
 from oi_tui.app.engine.export import export_session, plain_transcript
@@ -75,7 +79,9 @@ def test_no_session_is_no_text():
 def test_what_a_terminal_would_obey_is_not_in_it():
     evil = "\x1b]0;title\x07\x1b[2J\u202e"
     events = [OPENED, *prompt("u", evil, evil), *prose("p", evil), *code("c", evil), *ran("c", evil, out(evil + "x"))]
-    assert plain_transcript(blocks_of(events)) == "> []\n\npython:\nx\n"
+    assert plain_transcript(blocks_of(events)) == (
+        "> []\n\npython:\n    <U+001B>]0;title<U+0007><U+001B>[2J<U+202E>\nx\n"
+    )
 
 
 @FEW
@@ -95,3 +101,31 @@ def test_markdown_without_images_says_where_they_were():
     text = export_session(tour(), "md", images=False).decode()
     assert "base64" not in text
     assert "[picture of 1×1 pixels left out]" in text
+
+
+HIDING = "if user != 'admin\u202e': # \u26a0\ufe0f\n    p\u0430y()\x1b[2J"
+SHOWN = "if user != 'admin<U+202E>': # \u26a0\ufe0f\n    p<U+0430>y()<U+001B>[2J"
+
+
+def str_values(value: object) -> list[str]:
+    """All strings in parsed JSON."""
+    match value:
+        case str():
+            return [value]
+        case dict():
+            return [text for part in value.values() for text in str_values(part)]
+        case list():
+            return [text for part in value for text in str_values(part)]
+        case _:
+            return []
+
+
+def test_U5_what_hides_in_code_is_written_out_wherever_it_is_read_and_kept_where_it_runs_again():
+    events = [OPENED, *prompt("u", "go"), *code("c", HIDING), *ran("c", HIDING)]
+    assert "    " + SHOWN.replace("\n", "\n    ") in plain_transcript(blocks_of(events))
+    assert SHOWN in export_session(events, "md").decode()
+    page = re.sub(r"<[^>]*>", "", export_session(events, "html").decode())
+    assert SHOWN in unescape(page)
+    notebook = json.loads(export_session(events, "ipynb"))
+    assert HIDING in ["".join(cell["source"]) for cell in notebook["cells"]]
+    assert HIDING in str_values(json.loads(export_session(events, "lmc")))

@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from oi_tui.app.engine.blocks import CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.markdown import as_markdown, fenced, transcript_markdown
 from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.text import visible_text
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(24)
 HOSTILE = st.text(st.sampled_from("`~\n >-#*$[]()<!?/\\|1.x\t\x1b\u202e&"), max_size=40)
@@ -184,7 +184,7 @@ def test_prose_never_reaches_into_the_next_block(text):
 def test_source_and_output_never_leave_their_fences(source, printed, error):
     block = ran(StreamOutput(name="stdout", text=printed), ErrorOutput(name="E", value=error), source=source + "\nx")
     elements = parsed(transcript_markdown([block, ProseBlock(id="p", text="end")]))
-    assert elements[0] == ("fence", safe_text(source + "\nx") + "\n")
+    assert elements[0] == ("fence", visible_text(source + "\nx").text + "\n")
     assert {kind for kind, _ in elements[:-1]} == {"fence"}
     assert elements[-1][0] == "paragraph_open"
 

@@ -253,3 +253,9 @@ def test_a_snippet_keeps_the_places_of_the_text(text: str, query: str) -> None:
         assert (
             line.strip("…").split() == text[:140].split() or "…" in line or any(p.matched for p in snippet(text, read))
         )
+
+
+def test_U5_what_hides_in_code_is_written_out_where_it_was_found(store: Store) -> None:
+    keep(store, "one", turn("u", "go", code("c", "if user != 'admin\u202e ': # only for guests")))
+    (hit,) = store.search("guests")
+    assert shown(hit) == "…'admin<U+202E> ': # only for [guests]"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.text import MARK, safe_text, visible_text, without_hidden
+from oi_tui.app.engine.text import MARK, editable_text, safe_text, visible_text, without_hidden
 
 EVERYTHING = st.text(
     st.one_of(st.characters(codec=None, exclude_categories=()), st.sampled_from("aevx_\\n1аеνο\u0581"))
@@ -70,5 +70,60 @@ def test_T1_what_is_made_visible_is_safe_for_a_terminal(text):
 
 
 @given(EVERYTHING)
-def test_U5_what_an_editor_gets_hides_nothing(text):
-    assert [character for character in without_hidden(text) if visible_text(character).hidden] == []
+def test_U5_what_is_pasted_into_an_editor_hides_nothing(text):
+    pasted = without_hidden(text)
+    assert [one for one in pasted if visible_text(one).hidden and one not in "\u200d\ufe0f"] == []
+    assert safe_text(pasted) == pasted
+
+
+JOINED = st.text(
+    st.sampled_from("a1#<>U+202E\u200d\ufe0f\u20e3\u2764\U0001f468\U0001f469\U0001f3fd\u202e\u0430\r\n\u0301")
+)
+
+
+@given(st.one_of(EVERYTHING, JOINED))
+def test_U5_what_holds_an_emoji_together_is_all_that_may_stay(text):
+    shown, hidden = visible_text(text, emoji=True)
+    assert hidden == len(MARK.findall(shown)) - len(MARK.findall(text))
+    assert safe_text(shown) == shown
+    assert visible_text(shown, emoji=True) == (shown, 0)
+    strict = visible_text(shown).text
+    assert strict.replace("<U+200D>", "\u200d").replace("<U+FE0F>", "\ufe0f") == shown.replace(
+        "<U+200D>", "\u200d"
+    ).replace("<U+FE0F>", "\ufe0f")
+
+
+def test_U5_emoji_of_several_parts_are_seen_as_they_are():
+    source = "print('\u26a0\ufe0f \U0001f468\u200d\U0001f469 1\ufe0f\u20e3', 'e\u0301')"
+    assert visible_text(source, emoji=True) == (source, 0)
+    assert editable_text(source).text == source
+    assert visible_text("a\u200db\ufe0f", emoji=True) == ("a<U+200D>b<U+FE0F>", 2)
+
+
+@given(st.one_of(EVERYTHING, JOINED))
+def test_U1_a_source_that_was_only_looked_at_in_an_editor_is_the_same_source(source):
+    editable = editable_text(source)
+    assert editable.read(editable.text) == source
+    assert editable.text.splitlines() == editable.text.removesuffix("\n").split("\n") or not editable.text
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        ("a\u202e = '<U+202E>'", "a<U+202E> = '<U+003C>U+202E>'"),
+        ("a\u202e = '<U+003C>'", "a<U+202E> = '<U+003C>U+003C>'"),
+        ("a = '<U+202E>'", "a = '<U+202E>'"),
+        ("a = 1\r\nb = 2\r\n", "a = 1\nb = 2\n"),
+        ("a = 1\r\nb = 2\n", "a = 1<U+000D>\nb = 2\n"),
+    ],
+)
+def test_U1_what_a_mark_stands_for_is_certain(source, shown):
+    editable = editable_text(source)
+    assert editable.text == shown
+    assert editable.read(shown) == source
+
+
+def test_U1_only_characters_that_were_there_come_back_out_of_an_editor():
+    editable = editable_text("a\u202eb")
+    assert editable.read("a<U+202E>b <U+200B> <U+202") == "a\u202eb <U+200B> <U+202"
+    assert editable.read("ab") == "ab"

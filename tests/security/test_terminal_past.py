@@ -145,7 +145,7 @@ def test_T1_T3_past_sessions_earlier_prompts_repeated_runs_and_variables(
     shown.send("\x1b[B")
     shown.wait_for("space look")
     shown.send(" ")
-    for mark in (seen_line("t"), "after-prose", "after-then", seen_line("source")):
+    for mark in (seen_line("t"), "after-prose", "after-then", "# in-source <U+001B>]52;c;"):
         shown.wait_for(mark)
     shown.send("r")
     shown.wait_for("keep it")
@@ -163,14 +163,17 @@ def test_T1_T3_past_sessions_earlier_prompts_repeated_runs_and_variables(
     shown.send("\x1b[B")
     shown.wait_for("<U+001B>")
     shown.send("\r")
-    shown.wait_for("Rebuilt 2 of 2")
+    shown.wait_for("run again: ✗ refused")
     shown.send("\t")
     shown.wait_for("tab back")
+    shown.send("G")  # what comes is followed from here on
+    shown.wait_for("Rebuilt 2 of 2")
     shown.send("G")
     shown.wait_for(re.compile("▌.*Rebuilt 2 of 2"))
     shown.send("\r")
-    shown.wait_for("+++ now")
+    shown.wait_for("--- then")
     shown.send("G")
+    shown.wait_for("+++ now")
     shown.wait_for("after-now")
     shown.send("E")  # change the prompt, on a new branch
     shown.wait_for("i Forked.")
@@ -260,7 +263,7 @@ def test_T1_T3_a_recording_that_somebody_else_made(
     shown.send("g")
     for name in ("prompt", "given", "prose", "rule", "printed", "tail", "error", "value", "next"):
         shown.wait_for(f"in-{name}" if name == "rule" else f"after-{name}")
-    shown.send("jj")
+    shown.send("X")
     shown.wait_for(re.compile(f"▌✗ {re.escape(seen_line('la'))}"))
     shown.send("\r")
     shown.wait_for("after-missing")

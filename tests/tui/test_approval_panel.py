@@ -239,6 +239,15 @@ async def test_U5_hidden_characters_are_written_out_and_counted(play):
         assert "3 hidden characters" in str(stage.app.chat.query_one("#approval-note").render())
 
 
+async def test_U5_a_hidden_character_stands_out_wherever_it_stands(play):
+    async with play() as stage:
+        await stage.propose("p\u0430y(\u200b1, 'a\u202e\u2066b')  # \u00ad\n")
+        view = stage.app.chat.query_one(SourceView)
+        shown = [segment for segment in view.render_line(0) if segment.style and segment.style.bold]
+        hidden = [segment.text for segment in shown if segment.text.strip()]
+        assert "".join(hidden) == "<U+0430><U+200B><U+202E><U+2066><U+00AD>"
+
+
 async def test_U4_code_far_to_the_right_is_wrapped_into_view(play):
     async with play() as stage:
         await stage.propose("x = 1" + " " * 300 + "; evil()\n")
@@ -295,16 +304,55 @@ async def test_L16_escape_forgets_the_edit(play):
         assert await stage.engine.heard(1) == [Decide(request_id="d1", verdict="run", source=SOURCE)]
 
 
-async def test_U5_hidden_characters_do_not_reach_the_editor(play):
+async def test_U5_hidden_characters_are_written_out_in_the_editor_and_do_not_come_in_by_a_paste(play):
     async with play() as stage:
         await stage.propose("a = 1\u202e\x1b[2J\n")
         await stage.arm()
         await stage.pilot.press("e")
         editor = stage.app.chat.query_one(SourceEditor)
-        assert editor.text == "a = 1[2J\n"
-        stage.app.copy_to_clipboard("\x1b]52;c;aGk=\x07\u202eb = 2 # ")  # as from an output
+        assert editor.text == "a = 1<U+202E><U+001B>[2J\n"
+        assert "2 hidden characters are written as" in str(stage.app.chat.query_one("#approval-note").render())
+        stage.app.copy_to_clipboard("\x1b]52;c;aGk=\x07\u202eb = 2 # \u26a0\ufe0f")  # as from an output
         await stage.pilot.press("ctrl+v")
-        assert editor.text == "]52;c;aGk=b = 2 # a = 1[2J\n"
+        assert editor.text == "]52;c;aGk=b = 2 # \u26a0\ufe0fa = 1<U+202E><U+001B>[2J\n"
+
+
+async def test_U1_a_source_that_was_not_changed_in_the_editor_is_not_edited(play):
+    source = "if user != 'admin\u202e ': # \u26a0\ufe0f <U+202E>\r\n\tp\u0430ss = 'e\u0301\u00a0'\n"
+    async with play() as stage:
+        await stage.propose(source)
+        await stage.arm()
+        await stage.pilot.press("e", "ctrl+s")
+        await stage.arm()
+        assert "edited" not in str(stage.app.chat.query_one("#approval-note").render())
+        await stage.pilot.press("y")
+        assert await stage.engine.heard(1) == [Decide(request_id="d1", verdict="run", source=source)]
+
+
+async def test_U1_an_edit_elsewhere_leaves_a_hidden_character_where_it_is_and_the_question_shows_it(play):
+    source = "print('admin\u202e', '\U0001f468\u200d\U0001f469')"
+    async with play() as stage:
+        await stage.propose(source)
+        await stage.arm()
+        await stage.pilot.press("e", "#", "ctrl+s")
+        await stage.arm()
+        assert "admin<U+202E>" in stage.app.chat.query_one(SourceView).render_line(0).text
+        assert "hidden character" in str(stage.app.chat.query_one("#approval-note").render())
+        await stage.pilot.press("y")
+        assert await stage.engine.heard(1) == [Decide(request_id="d1", verdict="edit", source="#" + source)]
+
+
+async def test_U5_why_it_was_asked_is_said_to_be_of_the_source_before_an_edit(play):
+    async with play() as stage:
+        await stage.propose("a = 1\u202e", why="asked because of its hidden or deceiving characters")
+        await stage.arm()
+        await stage.pilot.press("e")
+        stage.app.chat.query_one(SourceEditor).load_text("a = 1")
+        await stage.pilot.press("ctrl+s")
+        await stage.settle()
+        note = str(stage.app.chat.query_one("#approval-note").render())
+        assert "before: asked because of its hidden" in note
+        assert "1 hidden character" not in note
 
 
 async def test_the_panel_can_have_the_whole_screen(play):

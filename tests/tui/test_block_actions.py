@@ -145,13 +145,73 @@ async def test_code_runs_again_only_after_it_was_shown(play):
         assert await stage.engine.heard(1) == [Run(language="python", source=SOURCE)]
 
 
-async def test_code_with_hidden_characters_runs_again_without_them(play):
+HIDING = "if user != 'admin\u202e': # \u26a0\ufe0f\n    caf\u00e9 = 'e\u0301'\n"
+
+
+async def test_U1_code_that_runs_again_unchanged_is_the_same_byte_for_byte(play):
     async with play() as stage:
-        await with_a_run(stage, source="print('a\u202eb')", refused=True)
+        await with_a_run(stage, source=HIDING, refused=True)
         await stage.pilot.press("r")
         await stage.until(lambda: isinstance(stage.app.screen, RunAgainScreen))
+        assert "admin<U+202E>'" in stage.app.screen.query_one(SourceEditor).text
+        assert "1 hidden character is written as" in str(stage.app.screen.query_one("#again-hidden").render())
         await stage.pilot.press("ctrl+s")
-        assert await stage.engine.heard(1) == [Run(language="python", source="print('ab')")]
+        assert await stage.engine.heard(1) == [Run(language="python", source=HIDING)]
+
+
+async def test_U5_a_hidden_character_goes_out_of_code_that_runs_again_by_the_persons_hand_only(play):
+    async with play() as stage:
+        await with_a_run(stage, source=HIDING, refused=True)
+        await stage.pilot.press("r")
+        await stage.until(lambda: isinstance(stage.app.screen, RunAgainScreen))
+        editor = stage.app.screen.query_one(SourceEditor)
+        await stage.pilot.press("#")
+        at = editor.text.index("<U+202E>")
+        editor.delete((0, at), (0, at + len("<U+202E>")))
+        await stage.pilot.press("ctrl+s")
+        assert await stage.engine.heard(1) == [Run(language="python", source="#" + HIDING.replace("\u202e", ""))]
+
+
+async def test_U5_without_hidden_characters_nothing_is_said_of_them(play):
+    async with play() as stage:
+        await with_a_run(stage)
+        await stage.pilot.press("r")
+        await stage.until(lambda: isinstance(stage.app.screen, RunAgainScreen))
+        assert not stage.app.screen.query_one("#again-hidden").display
+
+
+@pytest.mark.parametrize("key", ["c", "m"])
+async def test_U5_hidden_characters_of_code_are_copied_written_out_and_told(play, key):
+    async with play() as stage:
+        await with_a_run(stage, source=HIDING)
+        await stage.pilot.press(key)
+        await stage.until(lambda: HIDING.replace("\u202e", "<U+202E>") in stage.app.clipboard)
+        assert told(stage, "1 hidden character is written out as <U+…>")
+
+
+async def test_U5_hidden_characters_of_code_that_becomes_a_prompt_are_written_out_and_told(play):
+    async with play() as stage:
+        await with_a_run(stage, source=HIDING)
+        await stage.pilot.press("u")
+        await stage.until(lambda: "admin<U+202E>" in stage.app.chat.query_one(PromptArea).text)
+        assert told(stage, "1 hidden character is written out as <U+…>")
+
+
+@pytest.mark.parametrize("viewed", [True, False])
+async def test_U5_a_saved_source_is_what_ran_and_a_viewed_one_shows_what_hides(play, tmp_path, viewed):
+    async with play() as stage:
+        await with_a_run(stage, source=HIDING, refused=True)
+        if viewed:
+            await stage.pilot.press("v")
+            await stage.until(lambda: isinstance(stage.app.screen, ViewerScreen))
+            await stage.settle()
+            assert "admin&lt;U+202E&gt;" in stage.app.export_screenshot(simplify=True)
+        await stage.pilot.press("s")
+        await stage.until(lambda: isinstance(stage.app.screen, SaveAsScreen))
+        stage.app.screen.query_one("Input").value = str(tmp_path / "s.py")
+        await stage.pilot.press("enter")
+        await stage.until((tmp_path / "s.py").exists)
+        assert (tmp_path / "s.py").read_text() == HIDING
 
 
 async def test_code_is_edited_and_run_again(play):

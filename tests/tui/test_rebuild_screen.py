@@ -13,8 +13,9 @@ from oi_tui.app.engine.events import (
 )
 from oi_tui.app.engine.outputs import ErrorOutput, StreamOutput
 from oi_tui.app.engine.verbs import Rebuild
-from oi_tui.app.screens.rebuild import RebuildScreen
+from oi_tui.app.screens.rebuild import RebuildScreen, Runs
 from oi_tui.widgets.keyrow import KeyRow
+from oi_tui.widgets.source import SourceView
 
 SOURCES = (
     ("python", "import pandas as pd\n\ndf = pd.read_csv('data.csv', parse_dates=['date'])", "ok"),
@@ -135,6 +136,14 @@ async def test_hostile_code_cannot_write_on_the_list(play):
         assert "[@click=app.quit]x[/]" in stage.app.export_screenshot(simplify=True).replace("&#160;", " ").replace(
             "&#x27;", "'"
         )
+
+
+async def test_U5_what_hides_in_code_is_written_out_in_the_list_as_in_the_source(play):
+    async with play(size=(100, 30)) as stage:
+        await past(stage, (("python", "if user != 'admin\u202e ': # only for guests", "ok"),))
+        await ask(stage)
+        assert "admin<U+202E> '" in str(stage.app.screen.query_one(Runs).get_option_at_index(0).prompt)
+        assert "admin<U+202E> '" in stage.app.screen.query_one(SourceView).render_line(0).text
 
 
 async def test_the_choice_at_80_columns(play, snap):

@@ -47,7 +47,7 @@ class Code:
 
     def __init__(self, block: CodeBlock) -> None:
         self._block = block
-        self._source = Source(block.language)
+        self._source = Source(block.language, reveals=True)
         self._source.update(block.source, complete=block.state != "streaming")
         self._rows: SourceRows | None = None
         self._rows_for: tuple[Canvas, bool] | None = None

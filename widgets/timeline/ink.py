@@ -42,6 +42,7 @@ class Ink:
         self.user_dim = Style(color=inks.dim, bgcolor=surfaces.surface)
         self.code = Style(color=inks.text, bgcolor=surfaces.surface_code)
         self.code_faint = Style(color=inks.faint, bgcolor=surfaces.surface_code)
+        self.code_hidden = Style(color=page, bgcolor=inks.error, bold=True)
         self.code_active = Style(color=inks.accent, bgcolor=surfaces.surface_code, bold=True)
         self.console = Style(color=inks.text, bgcolor=surfaces.surface_console)
         self.console_dim = Style(color=inks.dim, bgcolor=surfaces.surface_console)

@@ -1,7 +1,8 @@
 """Blocks as the text that a person means when they copy one: no gutters, no wrapping, no colours.
 
-What is copied is what can be seen, so everything goes through `safe_text`: hidden characters and
-control sequences must not travel from a model into someone's shell.
+What is copied is what can be seen: hidden characters and control sequences must not travel from a model
+into someone's shell. Of prose and output they are left out; in code they are written out, as they are on the
+screen, since code without them is other code.
 """
 
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.forms import readable
 from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.text import safe_text, visible_text
 from oi_tui.widgets.timeline.terminal import TerminalText
 
 
@@ -19,9 +20,14 @@ def logical_text(block: Block) -> str:
         case UserBlock() | ProseBlock():
             return safe_text(block.text)
         case CodeBlock():
-            return safe_text(block.source)
+            return visible_text(block.source, emoji=True).text
         case NoticeBlock():
             return safe_text("\n".join(part for part in (block.title, block.hint, block.details) if part))
+
+
+def hidden_in(block: Block) -> int:
+    """How many characters of code are written out in its text."""
+    return visible_text(block.source, emoji=True).hidden if isinstance(block, CodeBlock) else 0
 
 
 def has_picture(block: Block) -> bool:

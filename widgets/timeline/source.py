@@ -9,7 +9,8 @@ from pygments.token import Token
 from rich.segment import Segment
 from rich.style import Style
 
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.text import safe_text, visible_text
+from oi_tui.widgets.source import with_marks
 from oi_tui.widgets.timeline.lexing import LexedLine, LineLexer, lex_whole
 from oi_tui.widgets.timeline.pieces import Canvas, RowStrip
 from oi_tui.widgets.timeline.wrap import Continuation, fold, fold_runs
@@ -22,10 +23,14 @@ WHOLE_LIMIT = 200
 class Source:
     """The lines of a source and their tokens."""
 
-    def __init__(self, language: str) -> None:
+    def __init__(self, language: str, *, reveals: bool = False) -> None:
+        """With `reveals`, what hides in it is written out: so it is for code that runs or ran."""
         self.language = language
+        self._reveals = reveals
         self.lines: list[str] = [""]
         """Safe to show, tabs expanded; the last one may grow."""
+        self.revealing: set[int] = set()
+        """Lines (from 0) in which something is written out."""
         self.complete = False
         self._text = ""
         self._lexer = LineLexer(language)
@@ -41,7 +46,8 @@ class Source:
         else:
             changed, tail = 0, text
         del self.lines[changed:]
-        self.lines += [safe_text(line).expandtabs(TAB) for line in tail.split("\n")]
+        self.revealing = {number for number in self.revealing if number < changed}
+        self.lines += [self._safe(number, line) for number, line in enumerate(tail.split("\n"), changed)]
         self._text = text
         if complete and len(self.lines) > 1 and not self.lines[-1]:
             self.lines.pop()
@@ -58,6 +64,14 @@ class Source:
             self._lex_to(number + 1)
             lexed = self._lexed[number]
         return lexed if "".join(text for _, text in lexed) == line else [(Token, line)]
+
+    def _safe(self, number: int, line: str) -> str:
+        if not self._reveals:
+            return safe_text(line).expandtabs(TAB)
+        shown, hidden = visible_text(line, emoji=True)
+        if hidden:
+            self.revealing.add(number)
+        return shown.expandtabs(TAB)
 
     def _relex(self, changed: int) -> int:
         if self.complete and len(self.lines) <= WHOLE_LIMIT and max(map(len, self.lines)) < WHOLE_LIMIT * 10:
@@ -150,6 +164,8 @@ class SourceRows:
     def _draw(self, number: int) -> list[RowStrip]:
         canvas, ink, margin = self._canvas, self._canvas.ink, self._margin
         runs = [(text, ink.token(kind)) for kind, text in self._source.tokens(number)]
+        if number in self._source.revealing:
+            runs = with_marks(runs, ink.code_hidden)
         strips = []
         for part, line in enumerate(fold_runs(runs, canvas.room - margin)):
             mark, style = self._mark(number + 1) if not part else ("↪", ink.code_faint)

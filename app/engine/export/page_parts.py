@@ -39,7 +39,7 @@ def preformatted(said: str, kind: str) -> str:
 
 def source(code: str, language: str) -> str:
     """Code with its colours; what hides or deceives in it is written out."""
-    return f'<pre class="source"><code>{_coloured(visible_text(code).text, language)}</code></pre>'
+    return f'<pre class="source"><code>{_coloured(visible_text(code, emoji=True).text, language)}</code></pre>'
 
 
 def picture(mime: str, content: object) -> str:

@@ -28,6 +28,7 @@ from oi_tui.app.engine.events import (
     RerunStarted,
 )
 from oi_tui.app.engine.ids import new_id
+from oi_tui.app.engine.text import visible_text
 from oi_tui.app.engine.transcript import Transcript
 
 Events = AsyncGenerator[AnyEvent, None]
@@ -126,4 +127,4 @@ def _summary(blocks: Sequence[CodeBlock], finished: Sequence[RerunFinished]) -> 
 
 
 def _first_line(block: CodeBlock) -> str:
-    return next((line.strip() for line in block.source.splitlines() if line.strip()), "")
+    return next((line.strip() for line in visible_text(block.source).text.split("\n") if line.strip()), "")

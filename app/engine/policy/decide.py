@@ -149,7 +149,7 @@ def _told(rule: Rule) -> str:
 
 def _guard(case: _Case) -> str:
     """Why this source is never run unasked, "" if nothing speaks against it."""
-    if visible_text(_without_emoji_joiners(case.request.source)).hidden:
+    if visible_text(case.request.source, emoji=True).hidden:
         return "its hidden or deceiving characters"
     base = case.policy.base
     for place in case.reading.places:
@@ -163,12 +163,6 @@ def _carries_away(case: _Case) -> bool:
     if case.policy.offline or not leads_out(case.reading):
         return False
     return case.request.taint.and_of(taint_of(case.reading, case.policy.base)) == Taint(private=True, foreign=True)
-
-
-def _without_emoji_joiners(source: str) -> str:
-    """Joiners that hold an emoji together are not hidden: `safe_text` leaves these, and only these, where they are."""
-    cleaned = safe_text(source)
-    return cleaned.replace("\u200d", "").replace("\ufe0f", "") if cleaned == source else source
 
 
 def _allowing(case: _Case) -> str | None:

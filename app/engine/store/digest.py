@@ -33,6 +33,7 @@ from oi_tui.app.engine.mime import overwritten, without_escapes
 from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamName, StreamOutput
 from oi_tui.app.engine.sessions import HitKind
 from oi_tui.app.engine.store.words import OUTPUT_LIMIT, middle_out, searchable
+from oi_tui.app.engine.text import visible_text
 
 
 class FoundText(NamedTuple):
@@ -165,7 +166,8 @@ class Digest:
         return found
 
     def _found(self, kind: HitKind, block_id: str, seq: int, at: float, text: str) -> None:
-        if clean := searchable(text).strip():
+        seen = visible_text(text, emoji=True).text if kind == "code" else text
+        if clean := searchable(seen).strip():
             self.texts.append(FoundText(kind, block_id, seq, at, clean))
 
     def _end_prose(self, block_id: str, seq: int, at: float) -> None:

@@ -13,8 +13,10 @@ from oi_tui.app.engine.endings import Ending
 from oi_tui.app.engine.outputs import RichOutput, StreamOutput
 from oi_tui.widgets.timeline.cells import Cell
 from oi_tui.widgets.timeline.code import duration
-from oi_tui.widgets.timeline.logical import logical_text, output_text
+from oi_tui.widgets.timeline.logical import hidden_in, logical_text, output_text
 from oi_tui.widgets.timeline.pieces import Canvas, Display
+from oi_tui.widgets.timeline.search import Search
+from oi_tui.widgets.timeline.source import Source, SourceRows
 
 Draw = Callable[..., list[str]]
 
@@ -178,3 +180,44 @@ def test_what_is_opened_is_drawn_within_a_bound(drawn: Draw, block: Block) -> No
     rows = drawn(block, 103, "open")
     assert len(rows) < 5_000
     assert "v shows all" in rows[-1]
+
+
+HIDING = "if user != 'admin\u202e': # \u26a0\ufe0f\n    p\u0430y()"
+
+
+@pytest.mark.parametrize("state", ["streaming", "proposed", "running", "ok"])
+def test_U5_what_hides_in_code_is_written_out_before_it_runs_and_after(drawn: Draw, state: str) -> None:
+    rows = "\n".join(drawn(code(HIDING, state=state)))
+    assert "if user != 'admin<U+202E>': # \u26a0\ufe0f" in rows
+    assert "p<U+0430>y()" in rows
+
+
+def test_U5_what_hides_in_code_that_still_streams_is_written_out_as_it_comes() -> None:
+    source = Source("python", reveals=True)
+    for end in range(len(HIDING) + 1):
+        source.update(HIDING[:end], complete=False)
+    assert source.lines == ["if user != 'admin<U+202E>': # \u26a0\ufe0f", "    p<U+0430>y()"]
+    assert source.revealing == {0, 1}
+    source.update("p\u0430y()\nx = '<U+202E>'", complete=True)
+    assert source.revealing == {0}, "the second line has only words that look like it"
+
+
+def test_U5_what_is_written_out_stands_out_wherever_it_stands(
+    canvas_of: Callable[[int], Canvas],
+) -> None:
+    canvas = canvas_of(60)
+    source = Source("python", reveals=True)
+    source.update("a\u202e\u200b = '\u2066x' # \u202e", complete=True)
+    style = canvas.ink.code_hidden
+    segments = list(SourceRows(source, canvas).row(0))
+    marked = "".join(segment.text for segment in segments if segment.style == style)
+    assert marked == "<U+202E><U+200B><U+2066><U+202E>"
+    assert "a<U+202E><U+200B> = '<U+2066>x' # <U+202E>" in "".join(segment.text for segment in segments)
+
+
+def test_U5_what_is_copied_or_found_of_code_is_what_is_shown_of_it() -> None:
+    block = code(HIDING, state="ok")
+    assert logical_text(block) == HIDING.replace("\u202e", "<U+202E>").replace("\u0430", "<U+0430>")
+    assert hidden_in(block) == 2
+    assert hidden_in(code("print('\u26a0\ufe0f')")) == 0
+    assert Search("u+202e").matches_in(block) == 1
