@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from textual.events import Key
 from textual.widgets import OptionList
 
 from oi_tui.app.engine.folders import Folders
@@ -306,6 +307,27 @@ async def test_a_decision_that_cannot_be_written_down_is_none(play, place, tmp_p
         assert stage.chosen == []
         assert "record of folders" in seen(stage)
         assert now.undecided
+
+
+async def test_U2_an_enter_is_judged_by_when_it_came_and_counts_for_nothing_where_the_program_stood_still(
+    play, place
+) -> None:
+    async with play() as stage:
+        screen = await shown(stage, place())
+        await arm(stage, screen)
+        early = Key("enter", "\r")
+        early.time -= 60.0
+        stage.app.post_message(early)
+        await stage.settle()
+        assert stage.chosen == []
+        await arm(stage, screen)
+        stage.clock.now += 60.0
+        await stage.pilot.press("enter")
+        await stage.settle()
+        assert stage.chosen == []
+        await arm(stage, screen)
+        await stage.pilot.press("enter")
+        assert len(stage.chosen) == 1
 
 
 async def test_keys_are_not_kept_waiting_while_it_is_looked(play, place) -> None:

@@ -70,6 +70,24 @@ async def test_U2_an_enter_that_was_typed_before_it_was_seen_runs_nothing(play):
         assert await stage.engine.heard(1) == [Rebuild(block_ids=("c0", "c1", "c3"))]
 
 
+async def test_U2_an_enter_is_judged_by_when_it_came_and_counts_for_nothing_where_the_program_stood_still(play):
+    async with play(size=(100, 30)) as stage:
+        await past(stage)
+        await ask(stage)
+        screen = stage.app.screen
+        early = Key("enter", "\r")
+        early.time -= 60.0
+        stage.app.post_message(early)
+        await stage.settle()
+        assert stage.app.screen is screen
+        stage.wait(5.0, screen.show_arming)
+        stage.clock.now += 60.0
+        await stage.pilot.press("enter")
+        await stage.settle()
+        assert stage.app.screen is screen
+        assert stage.engine.asked == []
+
+
 async def test_those_that_went_well_are_chosen_and_enter_runs_them_in_order(play):
     async with play(size=(100, 30)) as stage:
         await past(stage)
