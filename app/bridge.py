@@ -30,6 +30,7 @@ from oi_tui.app.engine.events import (
     TurnEnded,
     TurnStarted,
 )
+from oi_tui.app.engine.folding import extend
 from oi_tui.app.engine.protocol import (
     Batch,
     DraftKept,
@@ -296,8 +297,7 @@ class Bridge:
         """What was: shown when all of it is there. What follows it says how things stand now."""
         if not batch.further:
             self._past = Transcript()
-        for event in batch.events:
-            self._past.apply(event)
+        extend(self._past, batch.events)
         if not batch.more:
             self.transcript, self._queued = self._past, 0
             self._rest()

@@ -12,7 +12,7 @@ import os
 import stat
 import sys
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -28,6 +28,9 @@ from oi_tui.app.subcommands.models import models
 from oi_tui.app.subcommands.replay import replay
 from oi_tui.app.subcommands.sessions import sessions
 from oi_tui.app.subcommands.trust import trust
+
+if TYPE_CHECKING:
+    from oi_tui.app.engine.store import Store
 
 EXIT_CODES = """\
 Exit codes: 0 done; 1 error; 2 wrong flag or settings; 3 the model failed; 4 the kernel failed or there is no
@@ -174,27 +177,35 @@ def _screen(settings: Settings, theme: str | None) -> Settings:
 
 
 def _session_id(go_on: bool, resume: str | None, cwd: str) -> str | None:
-    """The session that the flags mean, None for a new one."""
+    """The session that the flags mean, None for a new one; StoreError if another program has it open."""
     if not go_on and resume is None:
         return None
-    from oi_tui.app.engine.store import Store
+    from oi_tui.app.engine.store import Claims, Store
 
     store = Store(private_dir(data_dir()) / "sessions.db")
     try:
-        if resume is not None:
-            try:
-                return store.find(resume)
-            except StoreError:
-                if not store.behind():
-                    raise
-                store.tidy(RESUME_PATIENCE)
-                return store.find(resume)
-        here = [record.id for record in store.sessions(cwd=cwd) if record.title]
-        if not here:
-            raise SettingsError(f"There is no session in {cwd} yet.", hint="`oi-tui sessions` lists all of them.")
-        return here[0]
+        session_id = _last(store, cwd) if resume is None else _found(store, resume)
+        Claims.beside(store.path).require_free(session_id)
+        return session_id
     finally:
         store.close()
+
+
+def _last(store: "Store", cwd: str) -> str:
+    here = [record.id for record in store.sessions(cwd=cwd) if record.title]
+    if not here:
+        raise SettingsError(f"There is no session in {cwd} yet.", hint="`oi-tui sessions` lists all of them.")
+    return here[0]
+
+
+def _found(store: "Store", text: str) -> str:
+    try:
+        return store.find(text)
+    except StoreError:
+        if not store.behind():
+            raise
+        store.tidy(RESUME_PATIENCE)
+        return store.find(text)
 
 
 @program.command()

@@ -76,6 +76,7 @@ class OiTui(TypingOrder):
         self.theme = palette.name
         self._connect, self._clock = connect, clock
         self._workplace = workplace
+        self._recorded = recorded
         self.chat = ChatScreen(
             self._start_engine, settings, palette, session_id=session_id, clock=clock, recorded=recorded
         )
@@ -243,7 +244,8 @@ class OiTui(TypingOrder):
             file.write(f"{datetime.now().astimezone().isoformat()}\n{traceback.format_exc()}\n")
         log.chmod(0o600)
         session = self.chat.bridge.transcript.session_id
-        again = f"\n  To go on with the session: oi-tui --resume {session}" if session else ""
+        kept = session and not self._recorded
+        again = f"\n  To go on with the session: oi-tui --resume {session}" if kept else ""
         self.panic(Text(f"✗ Something went wrong inside oi-tui; what, is in {log}.{again}"))
 
     def _obey(self, command: Command) -> None:

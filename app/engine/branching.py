@@ -17,11 +17,11 @@ def cut(events: Iterable[AnyEvent], block_id: str, place: Place) -> int | None:
     there = False
     for count, event in enumerate(events):
         transcript.apply(event)
-        if not there and getattr(event, "block_id", None) == block_id:
+        if not there and getattr(event, "block_id", None) == block_id and transcript.has(block_id):
             there = True
             if place == "before":
                 return count
-        if there and _is_finished(transcript.block(block_id)):
+        if there and transcript.has(block_id) and _is_finished(transcript.block(block_id)):
             return count + 1
     return None
 

@@ -2,16 +2,26 @@
 
 from collections.abc import Iterable, Sequence
 
+from oi_tui.app.engine.errors import StoreError
 from oi_tui.app.engine.events import AnyEvent, SessionOpened, TurnEnded, TurnStarted
 from oi_tui.app.engine.transcript import Transcript
 
 
 def fold(events: Iterable[AnyEvent]) -> Transcript:
-    """The transcript that they make."""
+    """The transcript that they make; StoreError if they make none."""
     transcript = Transcript()
-    for event in events:
-        transcript.apply(event)
+    extend(transcript, events)
     return transcript
+
+
+def extend(transcript: Transcript, events: Iterable[AnyEvent]) -> None:
+    """Fold these in as well; StoreError if that cannot be done."""
+    try:
+        for event in events:
+            transcript.apply(event)
+    except Exception as error:
+        # Boundary: a log may come from anywhere; whoever opens it is told so, in plain words.
+        raise StoreError("What is written of this session makes no sense.", details=repr(error)) from error
 
 
 def ends_in_turn(events: Sequence[AnyEvent]) -> bool:

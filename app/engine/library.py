@@ -29,7 +29,7 @@ from oi_tui.app.engine.protocol import (
     failed,
 )
 from oi_tui.app.engine.sessions import PastPrompt
-from oi_tui.app.engine.store import Store
+from oi_tui.app.engine.store import Claims, Store
 from oi_tui.app.engine.verbs import EditSession, ExportSession, FindPrompts, FindSessions, PreviewSession
 from oi_tui.app.engine.whole_file import write_whole
 
@@ -55,8 +55,9 @@ UPKEEP = 0.05
 class Library:
     """Answers verbs about sessions, in order; of searches that wait only the newest is answered."""
 
-    def __init__(self, open_store: Callable[[], Store], send: Send) -> None:
+    def __init__(self, open_store: Callable[[], Store], send: Send, claims: Claims) -> None:
         """`open_store` is called in the thread, when something is asked for the first time."""
+        self._claims = claims
         self._open_store = open_store
         self._send = send
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="library")
@@ -147,6 +148,8 @@ class Library:
             case PreviewSession():
                 return _seen(store, verb.session_id)
             case EditSession():
+                if verb.deleted:
+                    self._claims.require_free(verb.session_id)
                 return SessionEdited(
                     session=store.edit(
                         verb.session_id, title=verb.title, tags=verb.tags, archived=verb.archived, deleted=verb.deleted

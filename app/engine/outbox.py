@@ -100,9 +100,9 @@ class Outbox:
             self._write()
             await asyncio.sleep(FRAME)
 
-    def write(self) -> None:
-        """Write down what has come so far, also text that still streams."""
-        self._write(Recorder.flush)
+    def write(self) -> StoreError | None:
+        """Write down what has come so far, also text that still streams; what went wrong is tried again in time."""
+        return self._write(Recorder.flush)
 
     async def finish(self) -> None:
         """Write down everything, with some patience; what cannot be is logged and told."""

@@ -67,3 +67,15 @@ class ErrorOutput(Value, frozen=True, kw_only=True, tag="error"):
 
 
 Output = StreamOutput | RichOutput | ErrorOutput
+
+
+def joined(outputs: tuple[Output, ...], name: StreamName) -> int | None:
+    """Number of the output that more text of this stream joins, None if it is one of its own."""
+    for place in range(len(outputs) - 1, max(-1, len(outputs) - (3 if len(outputs) >= APART else 2)), -1):
+        match outputs[place]:
+            case StreamOutput(name=other):
+                if other == name:
+                    return place
+            case _:
+                return None
+    return None

@@ -3,7 +3,8 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from pathlib import Path
 from typing import assert_never
 
 from oi_tui.app.engine.blocks import NoticeBlock
@@ -23,7 +24,7 @@ from oi_tui.app.engine.protocol import Configure, DraftKept, Failed, Reply, fail
 from oi_tui.app.engine.redaction import Redactor
 from oi_tui.app.engine.sandbox.availability import Availability
 from oi_tui.app.engine.sitting import ClosableKernels, Sitting
-from oi_tui.app.engine.store import Store
+from oi_tui.app.engine.store import PATIENCE, Claims, Store
 from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.verbs import (
     AddRule,
@@ -89,7 +90,8 @@ class Engine:
         self._kernels = kernels
         self._store = store
         self._send = send
-        self._library = None if store is None else Library(lambda: Store(store.path), send)
+        self._claims = Claims.beside(Path() if store is None else store.path)
+        self._library = None if store is None else Library(lambda: Store(store.path), send, self._claims)
         self._sitting: Sitting | None = None
         self._last_words: asyncio.Task[None] | None = None
         self._renewing: asyncio.Task[None] | None = None
@@ -113,7 +115,7 @@ class Engine:
     async def _handle(self, verb: AnyVerb) -> None:
         sitting = self._sitting
         if isinstance(verb, Open):
-            await self._open(verb)
+            await self._change(self._open(verb))
             return
         if sitting is None:
             await self._send(Failed(title="The first verb must be Open.", fatal=True))
@@ -150,7 +152,7 @@ class Engine:
             case Peek():
                 sitting.inspector.peek(verb.name)
             case Fork():
-                await self._fork(sitting, verb)
+                await self._change(self._fork(sitting, verb))
             case FindSessions() | PreviewSession() | EditSession() | ExportSession() | FindPrompts():
                 sitting.write_down()
                 self._ask_library(verb)
@@ -170,6 +172,7 @@ class Engine:
         closing = asyncio.create_task(self._kernels.close())  # first: what runs in them ends at once
         if self._sitting is not None:
             await self._sitting.end(PROGRAM_CLOSED)
+        self._claims.keep_only(None)
         await closing
         if self._trying is not None:
             self._trying.cancel()
@@ -191,17 +194,31 @@ class Engine:
 
     # -- opening -----------------------------------------------------------------------------------
 
+    async def _change(self, opening: Coroutine[None, None, None]) -> None:
+        """To another session, or an error of ours: in the one that was open, or without any."""
+        try:
+            await opening
+        except OiTuiError:
+            raise
+        except Exception as error:
+            # Boundary: a defect of ours, or whatever is in that file, must not leave a prompt that nobody answers.
+            _log.exception("a session could not be opened")
+            hint = "The engine's log says why. Nothing that was written before is lost."
+            raise StoreError("The session could not be opened.", hint=hint, details=repr(error)) from error
+        finally:
+            self._claims.keep_only(None if self._sitting is None else self._sitting.session.transcript.session_id)
+
     async def _open(self, verb: Open) -> None:
         """The session that was asked for; one that is open is left, and its kernels end."""
         wanted = None if verb.anew and not self._is_kept(verb.session_id) else verb.session_id
-        events = self._past(wanted)  # before anything is left: it may not be readable
+        events = await self._past(wanted)  # before anything is left: it may not be readable, or open elsewhere
         session_id = wanted or self._created()
         left = self._sitting
         if left is None:
             await self._sit(session_id, events, self._first_model, replay=bool(events))
         else:
             before = left.session.transcript
-            await left.end("Another session was opened.")
+            await self._leave(left, "Another session was opened.")
             await self._renew()
             await self._sit(session_id, events, lambda past: _model_of(past) or _model_of(before))
         if left is None and self._trial is not None:
@@ -239,16 +256,23 @@ class Engine:
         if not left.transcript.has(verb.block_id):
             raise StoreError("The session cannot be forked there: it has no such block.")
         old, model = left.transcript.session_id, left.model or _model_of(left.transcript)
-        await sitting.end("The session was forked.")
+        if (error := sitting.write_down()) is not None:
+            raise error  # before anything is left: what is not there cannot be shared
+        await self._leave(sitting, "The session was forked.")
         try:
             new, events = self._forked(self._store, old, verb)
-        except OiTuiError:
-            await self._sit(old, self._past(old), lambda _: model, forked_from=left)  # as if nothing had been asked
+        except OiTuiError:  # as if nothing had been asked; without any session if that fails too
+            await self._sit(old, await self._past(old), lambda _: model, forked_from=left)
             raise
         notes = ("Forked. The session that it comes from is kept.",)
         if self._kernels.started():
             notes = ("Forked. The session that it comes from is kept; the kernels still hold what later code did.",)
         await self._sit(new, events, lambda _: model, notes=notes, forked_from=left)
+
+    async def _leave(self, sitting: Sitting, why: str) -> None:
+        """From here on there is none: an error before the next one is open is the end, not a prompt without answer."""
+        await sitting.end(why)
+        self._sitting = None
 
     def _forked(self, store: Store, old: str, verb: Fork) -> tuple[str, tuple[AnyEvent, ...]]:
         """The id of a new session, and what it shares with the old one."""
@@ -263,6 +287,7 @@ class Engine:
         """The id of a new session; forked from another, it shares so many of its events."""
         session_id = new_id()
         if self._store is not None:
+            self._claims.take(session_id)
             self._store.create(session_id, time.time(), self._setup.cwd, parent=parent)
         return session_id
 
@@ -297,7 +322,9 @@ class Engine:
                 await self._send(batch)
                 await asyncio.sleep(0)  # what did not go out at once goes while the next one is made ready
         past = await asyncio.to_thread(fold, events) if events else None  # meanwhile the last of it goes out
-        self._sitting = sitting = Sitting(
+        if past is not None and past.strays:
+            _log.warning("session %s has %d events of blocks that are not there", session_id, past.strays)
+        sitting = Sitting(
             self._setup,
             past,
             kernels=self._kernels,
@@ -313,14 +340,19 @@ class Engine:
         if sitting.ran_code and not self._kernels.started() and not (past is not None and _says(past, FRESH)):
             notes = (*notes, FRESH)
         sitting.begin(session_id, choose(past or Transcript()), notes)
+        self._sitting = sitting
         if self._library is not None and not self._tidied:
             self._tidied = True
             self._library.tidy()
 
-    def _past(self, session_id: str | None) -> tuple[AnyEvent, ...]:
-        """What is stored; a turn that was under way when it ends is ended by that."""
-        events = self._store.load(session_id) if session_id is not None and self._store is not None else ()
-        return self._settled(session_id or "", events, "The program ended in the middle of this turn.")
+    async def _past(self, session_id: str | None) -> tuple[AnyEvent, ...]:
+        """What is stored, ours from here on; a turn that was under way when it ends is ended by that."""
+        if session_id is None or self._store is None:
+            return ()
+        self._store.record(session_id)  # there is no such session: said before a file is named after it
+        await asyncio.to_thread(self._claims.take, session_id, PATIENCE)
+        events = self._store.load(session_id)
+        return self._settled(session_id, events, "The program ended in the middle of this turn.")
 
     def _settled(self, session_id: str, events: tuple[AnyEvent, ...], why: str) -> tuple[AnyEvent, ...]:
         if not ends_in_turn(events) or self._store is None:

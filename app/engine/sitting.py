@@ -325,9 +325,9 @@ class Sitting:
         self._note("error", found.why, hint.replace("\n", " "), "")
         self._outbox.put(SandboxFailed())
 
-    def write_down(self) -> None:
-        """Have on disk what has happened so far: somebody is going to read it there."""
-        self._outbox.write()
+    def write_down(self) -> StoreError | None:
+        """Have on disk what has happened so far: somebody is going to read it there. What went wrong, if anything."""
+        return self._outbox.write()
 
     def _note(self, level: Level, title: str, hint: str, details: str) -> None:
         self.emit(self.session.notice(level, title, hint=hint, details=details))

@@ -5,7 +5,7 @@ Nothing here waits, reads a clock or touches a file: the same events always give
 Text of a stream is joined when somebody looks: a piece costs its own length, however much is there.
 """
 
-from typing import assert_never
+from typing import TypeVar, assert_never
 
 import msgspec
 
@@ -46,10 +46,16 @@ from oi_tui.app.engine.events import (
     TurnStarted,
     UsageReported,
 )
-from oi_tui.app.engine.outputs import APART, Output, RichOutput, StreamName, StreamOutput
+from oi_tui.app.engine.outputs import Output, RichOutput, StreamOutput, joined
 from oi_tui.app.engine.settling import cause_of, settled
 from oi_tui.app.engine.usage import Usage
 from oi_tui.app.engine.values import ApprovalMode
+
+Known = TypeVar("Known", ProseBlock, CodeBlock)
+
+
+class _Stray(Exception):
+    """An event that belongs to a block that is not there, or is of another kind."""
 
 
 class Transcript:
@@ -77,6 +83,8 @@ class Transcript:
         """Ids of code blocks that ran elsewhere and came here in a file: nobody here ever let them run."""
         self._approved: set[str] = set()
         """Ids of code blocks that may run and are not over."""
+        self.strays = 0
+        """Events that changed nothing, because their block is not there."""
         self._settled = 0
         """So many of the first blocks have not changed since all were settled: a session is resumed many times."""
 
@@ -114,7 +122,17 @@ class Transcript:
         return self._index[block_id]
 
     def apply(self, event: AnyEvent) -> tuple[int, ...]:
-        """Fold one event in; returns the indices of the blocks that are new or changed."""
+        """Fold one event in; returns the indices of the blocks that are new or changed.
+
+        What belongs to a block that is not there changes nothing: two programs may have written one log.
+        """
+        try:
+            return self._fold(event)
+        except _Stray:
+            self.strays += 1
+            return ()
+
+    def _fold(self, event: AnyEvent) -> tuple[int, ...]:
         match event:
             case SessionOpened():
                 self.session_id, self.cwd = event.session_id, event.cwd
@@ -166,8 +184,9 @@ class Transcript:
                     )
                 )
             case DecisionRequested():
+                waiting = msgspec.structs.replace(self._code(event.block_id), state="waiting")
                 self.pending_decision = event
-                return self._set(msgspec.structs.replace(self._code(event.block_id), state="waiting"))
+                return self._set(waiting)
             case DecisionMade():
                 self.pending_decision = None
                 return self._decide(event)
@@ -191,8 +210,9 @@ class Transcript:
                 code = self._code(event.block_id)
                 return self._set(msgspec.structs.replace(code, dropped=code.dropped + event.characters))
             case InputRequested():
+                asking = msgspec.structs.replace(self._code(event.block_id), asked=True)
                 self.pending_input = event
-                return self._set(msgspec.structs.replace(self._code(event.block_id), asked=True))
+                return self._set(asking)
             case InputAnswered():
                 self.pending_input = None
                 return ()
@@ -247,6 +267,7 @@ class Transcript:
     # -- one block ---------------------------------------------------------------------------------
 
     def _add(self, block: Block) -> tuple[int, ...]:
+        self._join(block.id)  # of another one with this id
         self._index[block.id] = len(self._blocks)
         self._blocks.append(block)
         return (len(self._blocks) - 1,)
@@ -258,17 +279,19 @@ class Transcript:
         return (index,)
 
     def _prose(self, block_id: str) -> ProseBlock:
-        block = self.block(block_id)
-        assert isinstance(block, ProseBlock), block
-        return block
+        return self._known(block_id, ProseBlock)
 
     def _code(self, block_id: str) -> CodeBlock:
-        block = self.block(block_id)
-        assert isinstance(block, CodeBlock), block
+        return self._known(block_id, CodeBlock)
+
+    def _known(self, block_id: str, kind: type[Known]) -> Known:
+        block = self.block(block_id) if block_id in self._index else None
+        if not isinstance(block, kind):
+            raise _Stray
         return block
 
     def _withhold(self, event: SecretsWithheld) -> tuple[int, ...]:
-        block = self.block(event.block_id)
+        block = self.block(event.block_id) if event.block_id in self._index else None
         if not isinstance(block, CodeBlock | UserBlock):
             return ()
         return self._set(msgspec.structs.replace(block, withheld=event.names))
@@ -289,10 +312,11 @@ class Transcript:
         return self._set(msgspec.structs.replace(code, state="proposed", allowance=event.reason))
 
     def _add_output(self, event: OutputAdded) -> tuple[int, ...]:
-        index, output = self._index[event.block_id], event.output
-        code = self._blocks[index]
-        assert isinstance(code, CodeBlock), code
-        if isinstance(output, StreamOutput) and (place := _place(code.outputs, output.name)) is not None:
+        index, output = self._index.get(event.block_id, -1), event.output
+        code = self._blocks[index] if index >= 0 else None  # its text is not joined now
+        if not isinstance(code, CodeBlock):
+            raise _Stray
+        if isinstance(output, StreamOutput) and (place := joined(code.outputs, output.name)) is not None:
             self._growing.setdefault(event.block_id, {}).setdefault(place, []).append(output.text)
             return (index,)
         if isinstance(output, RichOutput) and output.display_id is not None:
@@ -361,18 +385,6 @@ class Transcript:
         if everywhere:
             self._settled = len(blocks)
         return tuple(reversed(changed))
-
-
-def _place(outputs: tuple[Output, ...], name: StreamName) -> int | None:
-    """Number of the output that more text of this stream joins, None if it is one of its own."""
-    for place in range(len(outputs) - 1, max(-1, len(outputs) - (3 if len(outputs) >= APART else 2)), -1):
-        match outputs[place]:
-            case StreamOutput(name=other):
-                if other == name:
-                    return place
-            case _:
-                return None
-    return None
 
 
 def _replaced(old: Output, event: OutputUpdated) -> Output:

@@ -189,8 +189,9 @@ def sessions_rm(session_ids: tuple[str, ...], yes: bool, as_json: bool) -> None:
                 click.echo(safe_text(f"{record.id}  {record.title or '(no title)'}"))
             if not confirmed("Remove for good?"):
                 raise click.Abort
-        for record in records:
-            store.remove(record.id)
+        with _claimed(store, records):
+            for record in records:
+                store.remove(record.id)
     if as_json:
         _print_json([_as_object(record) for record in records])
     else:
@@ -207,6 +208,20 @@ def opened() -> "Iterator[Store]":
         yield store
     finally:
         store.close()
+
+
+@contextmanager
+def _claimed(store: "Store", records: "Sequence[SessionRecord]") -> "Iterator[None]":
+    """Nobody has one of them open meanwhile; StoreError if somebody does."""
+    from oi_tui.app.engine.store import PATIENCE, Claims
+
+    claims = Claims.beside(store.path)
+    try:
+        for record in records:
+            claims.take(record.id, PATIENCE)
+        yield
+    finally:
+        claims.keep_only(None)
 
 
 def _found(store: "Store", text: str, *, by_id: bool = False) -> str:

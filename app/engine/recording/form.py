@@ -10,6 +10,7 @@ pieces of have come to their ends: what a program that was killed had not writte
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -30,9 +31,11 @@ from oi_tui.app.engine.events import (
     SessionOpened,
     TurnEnded,
 )
+from oi_tui.app.engine.folding import extend
 from oi_tui.app.engine.kernels.base import RunEvent, TailMoved
 from oi_tui.app.engine.recording.strands import Piece, Strands
 from oi_tui.app.engine.redaction import Redactor
+from oi_tui.app.engine.transcript import Transcript
 from oi_tui.app.engine.values import ApprovalMode, Language, Value
 from oi_tui.app.engine.verbs import AnyVerb
 
@@ -316,7 +319,9 @@ def read_recording(path: Path) -> Recording:
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}.") from error
     header = _header(lines[0], path)
-    return Recording(header=header, lines=tuple(_lines(lines[1:-1], path)))
+    recording = Recording(header=header, lines=tuple(_lines(lines[1:-1], path)))
+    _require_sense(recording, path)
+    return recording
 
 
 def _header(line: bytes, path: Path) -> Header:
@@ -329,6 +334,21 @@ def _header(line: bytes, path: Path) -> Header:
     if header.version > VERSION:
         raise StoreError(f"{path} was made by a newer oi-tui.", hint="Update oi-tui.")
     return header
+
+
+def _require_sense(recording: Recording, path: Path) -> None:
+    """Whoever plays it folds it, and says when it was made: what then goes wrong is said before."""
+    try:
+        datetime.fromtimestamp(recording.header.created).astimezone()
+        transcript = Transcript()
+        for _, told in recording.told():
+            if told.replay and not told.further:
+                transcript = Transcript()
+            extend(transcript, told.events)
+    except (ValueError, OverflowError, OSError) as error:
+        raise StoreError(f"{path} was made at no time that there is.", details=str(error)) from error
+    except StoreError as error:
+        raise StoreError(f"{path}: what was told in this recording makes no sense.", details=error.details) from error
 
 
 def _lines(lines: Iterable[bytes], path: Path) -> Iterator[Line]:
