@@ -1,5 +1,8 @@
 """Choosing the runs that are repeated, so that a fresh kernel knows its variables again."""
 
+from textual.events import Key
+from textual.widgets import OptionList
+
 from oi_tui.app.engine.events import (
     CodeFinished,
     CodeStarted,
@@ -13,7 +16,7 @@ from oi_tui.app.engine.events import (
 )
 from oi_tui.app.engine.outputs import ErrorOutput, StreamOutput
 from oi_tui.app.engine.verbs import Rebuild
-from oi_tui.app.screens.rebuild import RebuildScreen, Runs
+from oi_tui.app.screens.rebuild import RebuildScreen
 from oi_tui.widgets.keyrow import KeyRow
 from oi_tui.widgets.source import SourceView
 
@@ -160,7 +163,7 @@ async def test_U5_what_hides_in_code_is_written_out_in_the_list_as_in_the_source
     async with play(size=(100, 30)) as stage:
         await past(stage, (("python", "if user != 'admin\u202e ': # only for guests", "ok"),))
         await ask(stage)
-        assert "admin<U+202E> '" in str(stage.app.screen.query_one(Runs).get_option_at_index(0).prompt)
+        assert "admin<U+202E> '" in str(stage.app.screen.query_one(OptionList).get_option_at_index(0).prompt)
         assert "admin<U+202E> '" in stage.app.screen.query_one(SourceView).render_line(0).text
 
 
