@@ -18,6 +18,8 @@ from oi_tui.app.engine.events import (
     InputAnswered,
     KernelChanged,
     NoticeAdded,
+    ProseGrew,
+    ProseStarted,
     SettingsChanged,
     TurnEnded,
     TurnStarted,
@@ -520,3 +522,13 @@ async def test_pages_of_the_timeline_are_turned_from_the_prompt(play):
         await stage.pilot.press("pagedown", "pagedown")
         await stage.settle()
         assert timeline.follow
+
+
+async def test_a_past_that_makes_no_sense_is_told_and_the_screen_stays(play):
+    async with play() as stage:
+        senseless = ProseGrew(block_id="p", text=None)
+        stage.engine.say(stage.opened(resumed=True), ProseStarted(block_id="p"), senseless, replay=True)
+        await stage.until(lambda: stage.app.chat.bridge.stopped)
+        (notice,) = notices(stage)
+        assert notice.title == "What is written of this session makes no sense."
+        assert "f5" in notice.hint

@@ -1,0 +1,103 @@
+"""An opening or a fork that fails: in the session that was open, or at an end that is said; never a dead prompt."""
+
+import sqlite3
+from collections.abc import AsyncGenerator
+from contextlib import closing
+from pathlib import Path
+
+from oi_tui.app.engine.events import ExecutionStarted, TurnEnded
+from oi_tui.app.engine.kernels.base import Afterwards, Kernel, RunEvent
+from oi_tui.app.engine.protocol import Failed
+from oi_tui.app.engine.store import Store
+from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel
+from oi_tui.app.engine.verbs import Fork, Open, Submit
+from support.front import Front, engine
+
+CODE = "Run.\n```python\nx\n```\n"
+
+
+class LockingKernel(FakeKernel):
+    """Another program takes the database when the run ends."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.blocked = True
+        self.other = sqlite3.connect(path)
+
+    async def run(self, source: str, *, afterwards: Afterwards | None = None) -> AsyncGenerator[RunEvent, None]:
+        try:
+            async for event in super().run(source, afterwards=afterwards):
+                yield event
+        finally:
+            self.other.execute("BEGIN IMMEDIATE")
+
+
+class FailingKernels(FakeKernels):
+    """Has a defect from the moment when a session is left."""
+
+    defect = False
+
+    async def renew(self) -> None:
+        await super().renew()
+        self.defect = True
+
+    def started(self) -> tuple[Kernel, ...]:
+        if self.defect:
+            raise RuntimeError("a defect")
+        return super().started()
+
+
+async def last_failure(front: Front) -> Failed:
+    """The one that is the end."""
+    failed = await front.until(lambda reply: isinstance(reply, Failed) and reply.fatal)
+    assert isinstance(failed, Failed)
+    return failed
+
+
+async def test_a_fork_that_fails_twice_is_the_end_and_the_session_can_be_opened_again(tmp_path: Path) -> None:
+    kernel = LockingKernel(tmp_path / "sessions.db")
+    with closing(kernel.other):
+        async with engine(tmp_path, FakeModel(CODE), kernels=FakeKernels(python=kernel)) as front:
+            await front.client.send(Open())
+            await front.client.send(Submit(text="run"))
+            await front.until_event(ExecutionStarted)
+            session_id = front.transcript.session_id
+            await front.client.send(Fork(block_id=front.transcript.blocks[0].id))
+            failed = await last_failure(front)
+            assert "locked" in failed.title
+            kernel.other.rollback()
+        async with engine(tmp_path, FakeModel("Two.")) as front:
+            await front.client.send(Open(session_id=session_id))
+            ended = await front.turn("go on")
+            assert isinstance(ended, TurnEnded)
+            assert ended.reason == "done"
+
+
+async def test_a_fork_is_refused_before_anything_is_left_where_nothing_can_be_written(tmp_path: Path) -> None:
+    kernel = FakeKernel()
+    kernel.blocked = True
+    with closing(sqlite3.connect(tmp_path / "sessions.db")) as other:
+        async with engine(tmp_path, FakeModel(CODE), kernels=FakeKernels(python=kernel)) as front:
+            await front.client.send(Open())
+            await front.client.send(Submit(text="run"))
+            await front.until_event(ExecutionStarted)
+            other.execute("BEGIN IMMEDIATE")
+            await front.client.send(Submit(text="next"))  # something that is not written yet
+            await front.client.send(Fork(block_id=front.transcript.blocks[0].id))
+            failed = await front.until(lambda reply: isinstance(reply, Failed))
+            assert isinstance(failed, Failed)
+            other.rollback()
+            assert not failed.fatal
+            assert kernel.state == "busy"  # it runs, still
+
+
+async def test_a_defect_while_another_session_is_opened_is_the_end_and_said_in_plain_words(tmp_path: Path) -> None:
+    async with engine(tmp_path, FakeModel("One."), kernels=FailingKernels()) as front:
+        await front.client.send(Open())
+        await front.turn("first")
+        await front.client.send(Open())
+        failed = await last_failure(front)
+        assert (failed.title, failed.exit_code) == ("The session could not be opened.", 5)
+        assert "a defect" in failed.details
+    with closing(Store(tmp_path / "sessions.db")) as store:
+        assert "first" in [record.title for record in store.sessions()]
