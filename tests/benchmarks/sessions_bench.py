@@ -112,7 +112,8 @@ def main() -> None:
     rounds = [(measured("ours"), measured("textual")) for _ in range(ROUNDS)]
     panel, plain = medians(each[0] for each in rounds), medians(each[1] for each in rounds)
     print(
-        f"## Panel of sessions\n\nA panel with {COUNT:,} sessions in 20 folders, a thousand of them forks: CPU ms of the process"
+        "## Panel of sessions\n\n"
+        f"A panel with {COUNT:,} sessions in 20 folders, a thousand of them forks: CPU ms of the process"
     )
     print(
         "with all frames that follow, painted on 120x40. Beside it, an `OptionList` with the titles alone. To opening"
