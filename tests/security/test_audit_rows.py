@@ -177,9 +177,9 @@ from pathlib import Path
 from oi_tui.app.engine.audit.log import AuditLog
 from oi_tui.app.engine.audit.records import Body, NoticeWasGiven
 log = AuditLog(Path(sys.argv[1]), "session")
-print("ready", flush=True)
 while True:
     log.add([Body(at=1.0, session="session", record=NoticeWasGiven(level="info", title="x" * 300))])
+    print("one more", flush=True)
     log.seal()
 """
 
@@ -188,7 +188,7 @@ def test_a_writer_that_is_killed_at_any_moment_leaves_an_intact_log(tmp_path: Pa
     for number in range(8):
         writer = subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path)], stdout=subprocess.PIPE)
         assert writer.stdout is not None
-        assert writer.stdout.readline() == b"ready\n"
+        assert writer.stdout.readline() == b"one more\n"
         with contextlib.suppress(subprocess.TimeoutExpired):
             writer.wait(0.01 + 0.013 * number)
         writer.kill()
