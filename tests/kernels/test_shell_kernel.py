@@ -1,6 +1,7 @@
 """A real bash: state, exit codes, questions, floods, and that nothing hangs or is left behind."""
 
 import asyncio
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -153,6 +154,19 @@ async def test_R1_an_interrupt_stops_the_command_and_keeps_the_shell(shell: Kern
     assert "not reached" not in run.text()
     after = await collect(shell, "echo $word")
     assert (after.text(), after.text("stderr")) == ("kept\n", "")
+
+
+async def test_R1_a_shell_of_a_program_that_was_started_in_the_background_can_be_interrupted(
+    make_shell: MakeShell,
+) -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # as `sh -c 'oi-tui … &'` has it, and a child inherits it
+    try:
+        shell = make_shell()
+        await shell.start()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    run, means = await interrupted(shell, "echo ready; sleep 60", prints("ready"))
+    assert (run.finished.status, means) == ("interrupted", "signal")
 
 
 async def test_R1_a_question_can_be_interrupted(shell: Kernel) -> None:

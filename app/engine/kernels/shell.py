@@ -34,12 +34,13 @@ from oi_tui.app.engine.settings import KernelSection
 
 TAKE_TERMINAL = """\
 import fcntl, os, signal, sys, termios
-signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+for number in (signal.SIGPIPE, signal.SIGINT):
+    signal.signal(number, signal.SIG_DFL)
 fcntl.ioctl(1, termios.TIOCSCTTY, 0)
 os.execvp(sys.argv[1], sys.argv[1:])
 """
 """Makes the pseudo-terminal the controlling one, in the child: `preexec_fn` is not safe beside threads. Python
-ignores SIGPIPE, and what runs in the shell must not inherit that."""
+ignores SIGPIPE, who started us in the background ignores SIGINT, and what runs in the shell must not inherit that."""
 
 BASH = ("bash", "--noprofile", "--noediting", "--rcfile")
 

@@ -58,8 +58,8 @@ def main() -> None:
         json.dump({"checked": list(CHECKS), "broken": broken}, report)
     if broken:
         os._exit(BROKEN)
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):
-        signal.signal(number, signal.SIG_DFL)  # Python ignores them, and the command must not inherit that
+    for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)  # Python, or who started us, ignores them; the command must not
     try:
         os.execvp(command[0], command)
     except OSError as error:
