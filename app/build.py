@@ -6,24 +6,24 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 
-from oi_tui.app.client import LocalClient
-from oi_tui.app.engine import paths
-from oi_tui.app.engine.folders import NAME as FOLDERS
+from oi_tui.app.engine.core.protocol import Configure
+from oi_tui.app.engine.core.settings import KernelSection
+from oi_tui.app.engine.files import paths
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.local.weights import Weights
+from oi_tui.app.engine.log.audit_hook import make_witness
+from oi_tui.app.engine.log.recording.form import VERSION, Header, Tape
+from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.models.source import Models
-from oi_tui.app.engine.outbox import Send
-from oi_tui.app.engine.protocol import Configure
-from oi_tui.app.engine.recording.form import VERSION, Header, Tape
-from oi_tui.app.engine.recording.tapping import TappedEngine, TappedKernels, TappedModels, tapped_send
-from oi_tui.app.engine.redaction import Redactor, secrets_in
-from oi_tui.app.engine.rule_files import load_policy
 from oi_tui.app.engine.sandbox.availability import look
 from oi_tui.app.engine.sandbox.choice import chosen_profile
-from oi_tui.app.engine.service import Engine
-from oi_tui.app.engine.settings import KernelSection
-from oi_tui.app.engine.store import Store
-from oi_tui.app.engine.witness import make_witness
+from oi_tui.app.engine.secrets.redaction import Redactor, secrets_in
+from oi_tui.app.engine.session.engine import Engine
+from oi_tui.app.engine.session.outbox import Send
+from oi_tui.app.engine.session.recorder import TappedEngine, TappedKernels, TappedModels, tapped_send
+from oi_tui.app.engine.trust.folders import NAME as FOLDERS
+from oi_tui.app.engine.trust.rule_files import load_policy
+from oi_tui.app.frontend.client import LocalClient
 
 
 def open_store() -> Store:

@@ -16,21 +16,21 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from oi_tui.app.asker import TerminalAsker
-from oi_tui.app.engine.errors import KernelError, OiTuiError, SettingsError, StoreError
-from oi_tui.app.engine.paths import data_dir, inputs_dir, log_dir, private_dir
-from oi_tui.app.engine.protocol import Configure
-from oi_tui.app.engine.settings import Settings
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.core.errors import KernelError, OiTuiError, SettingsError, StoreError
+from oi_tui.app.engine.core.protocol import Configure
+from oi_tui.app.engine.core.settings import Settings
+from oi_tui.app.engine.files.paths import data_dir, inputs_dir, log_dir, private_dir
+from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.flags import Flags, common, words
 from oi_tui.app.subcommands.audit import audit
 from oi_tui.app.subcommands.models import models
 from oi_tui.app.subcommands.replay import replay
 from oi_tui.app.subcommands.sessions import sessions
 from oi_tui.app.subcommands.trust import trust
+from oi_tui.app.terminal.tty_prompt import TerminalAsker
 
 if TYPE_CHECKING:
-    from oi_tui.app.engine.store import Store
+    from oi_tui.app.engine.log.store import Store
 
 EXIT_CODES = """\
 Exit codes: 0 done; 1 error; 2 wrong flag or settings; 3 the model failed; 4 the kernel failed or there is no
@@ -140,7 +140,7 @@ def app(
     os.environ.setdefault("TEXTUAL_FPS", "120")
     gc.disable()  # nothing of what is imported now becomes garbage, and looking for it takes a fifth of the time
     # The app's world: Textual and the widgets, nothing of the engine's libraries.
-    from oi_tui.app.client import EngineClient, ProcessClient
+    from oi_tui.app.frontend.client import EngineClient, ProcessClient
     from oi_tui.app.tui import OiTui
 
     gc.freeze()
@@ -160,7 +160,7 @@ def app(
     tui.run(mouse=screen.screen.mouse and not no_mouse)
     session = tui.chat.bridge.transcript
     if transcript:
-        from oi_tui.app.engine.plain import plain_transcript
+        from oi_tui.app.engine.text.plain import plain_transcript
 
         click.echo(plain_transcript(session.blocks), nl=False)
     if session.blocks:
@@ -180,7 +180,7 @@ def _session_id(go_on: bool, resume: str | None, cwd: str) -> str | None:
     """The session that the flags mean, None for a new one; StoreError if another program has it open."""
     if not go_on and resume is None:
         return None
-    from oi_tui.app.engine.store import Claims, Store
+    from oi_tui.app.engine.log.store import Claims, Store
 
     store = Store(private_dir(data_dir()) / "sessions.db")
     try:
@@ -227,7 +227,7 @@ def run(
     # The engine's world, and nothing of the screen's.
     from oi_tui.app.build import local_client
     from oi_tui.app.engine.sandbox.privacy import close_to_others
-    from oi_tui.app.headless import Headless
+    from oi_tui.app.headless.runner import Headless
 
     close_to_others()  # the engine is in this process: code without a sandbox could read our keys from its environment
     text = " ".join(task)
@@ -272,7 +272,7 @@ def _require_sandbox(setup: Configure) -> None:
     sandbox = setup.settings.sandbox
     if sandbox.mode == "danger-full-access" or setup.settings.loop.approve == "never":
         return
-    from oi_tui.app.engine.survey import trial
+    from oi_tui.app.engine.trust.check import trial
 
     found = trial(Path(setup.cwd), sandbox, sandbox.mode)
     if not found.works:
@@ -318,7 +318,7 @@ def engine(fd: int) -> None:
 
     from oi_tui.app.build import make_engine
     from oi_tui.app.engine.sandbox.privacy import close_to_others
-    from oi_tui.app.engine.wire import serve
+    from oi_tui.app.engine.session.wire import serve
 
     close_to_others()  # code that runs without a sandbox could read our keys from our environment
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")

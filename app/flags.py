@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import click
 import msgspec
 
-from oi_tui.app.engine.errors import SettingsError
-from oi_tui.app.engine.paths import config_dir
-from oi_tui.app.engine.protocol import Configure
-from oi_tui.app.engine.settings_file import Loaded, load_layers
-from oi_tui.app.workplace import Workplace, known_folders
+from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.core.protocol import Configure
+from oi_tui.app.engine.files.paths import config_dir
+from oi_tui.app.engine.files.settings_file import Loaded, load_layers
+from oi_tui.app.frontend.workplace import Workplace, known_folders
 
 
 def words(value: str) -> str:

@@ -21,21 +21,21 @@ from textual.geometry import Offset
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
-from oi_tui.app.client import Connect, EngineClient
-from oi_tui.app.commands import COMMANDS, Command, Typed, bindings
-from oi_tui.app.engine.errors import OiTuiError
-from oi_tui.app.engine.paths import log_dir, private_dir
-from oi_tui.app.engine.settings import Settings
-from oi_tui.app.engine.text import safe_text
-from oi_tui.app.engine.verbs import Submit
-from oi_tui.app.guarded_driver import GuardedDriver
-from oi_tui.app.probing_driver import ProbingDriver, TerminalKnown
+from oi_tui.app.commands.registry import COMMANDS, Command, Typed, bindings
+from oi_tui.app.engine.core.errors import OiTuiError
+from oi_tui.app.engine.core.settings import Settings
+from oi_tui.app.engine.core.verbs import Submit
+from oi_tui.app.engine.files.paths import log_dir, private_dir
+from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.frontend.client import Connect, EngineClient
+from oi_tui.app.frontend.workplace import Choice, Workplace
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.chat import ChatScreen
 from oi_tui.app.screens.confirm import ConfirmScreen
-from oi_tui.app.terminal_probe import Known, Window, graphics, window_size
-from oi_tui.app.typing_order import TypingOrder
-from oi_tui.app.workplace import Choice, Workplace
+from oi_tui.app.terminal.guarded_driver import GuardedDriver
+from oi_tui.app.terminal.probe import Known, Window, graphics, window_size
+from oi_tui.app.terminal.probing_driver import ProbingDriver, TerminalKnown
+from oi_tui.app.terminal.typing_order import TypingOrder
 from oi_tui.themes.loader import ThemeError, choose_palette, load_palette, textual_theme, theme_names
 from oi_tui.widgets.arming import Clock, NotesKeys
 

@@ -12,14 +12,14 @@ from pathlib import Path
 import cairosvg
 from textual.pilot import Pilot
 
-from oi_tui.app.client import EngineClient, LocalClient
+from oi_tui.app.engine.core.protocol import Configure, ModelOffer, ModelsFound
+from oi_tui.app.engine.core.settings import KernelSection, LoopSection, ModelSection, ScreenSection, Settings
 from oi_tui.app.engine.kernels.pool import Kernels
-from oi_tui.app.engine.protocol import Configure, ModelOffer, ModelsFound
+from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.sandbox.choice import chosen_profile
-from oi_tui.app.engine.service import Engine
-from oi_tui.app.engine.settings import KernelSection, LoopSection, ModelSection, ScreenSection, Settings
-from oi_tui.app.engine.store import Store
+from oi_tui.app.engine.session.engine import Engine
 from oi_tui.app.engine.testing import FakeModel, FakeModels
+from oi_tui.app.frontend.client import EngineClient, LocalClient
 from oi_tui.app.tui import OiTui
 
 HERE = Path(__file__).parent

@@ -24,7 +24,7 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 MODULE_LINES, CLASS_METHODS, FUNCTION_LINES = 400, 30, 70
 TOO_LONG: dict[str, str] = {
-    "app/engine/transcript.py::_fold": "the fold: one flat match over the closed union of events, a few lines a case",
+    "app/engine/transcript/transcript.py::_fold": "the fold: one flat match over the closed union of events",
 }
 """Path, `path::Class` or `path::function` that may be over its budget -> the reason."""
 
@@ -39,7 +39,7 @@ QUARANTINE = {
 
 NOT_IN_THE_ENGINE = {"textual", "rich", "litellm", "jupyter_client", "zmq", "xllamacpp", "pandas", "matplotlib"}
 NOT_IN_THE_FRONT_END = NOT_IN_THE_ENGINE - {"textual", "rich"} | {"pydantic", "openai", "httpx", "aiohttp", "IPython"}
-FRONT_ENDS = ("oi_tui.app.tui", "oi_tui.app.headless", "oi_tui.app.cli")
+FRONT_ENDS = ("oi_tui.app.tui", "oi_tui.app.headless.runner", "oi_tui.app.cli")
 
 RUN_INSIDE_THE_KERNEL = {f"app/engine/kernels/in_kernel{part}.py" for part in ("", "_background")}
 """What another interpreter runs, beside the person's code: it imports inside functions to leave no name behind."""
@@ -65,7 +65,7 @@ def sources() -> list[Path]:
 
 
 def name_of(path: Path) -> str:
-    """`app/engine/blocks.py` as a string: what tables and messages say."""
+    """`app/engine/core/blocks.py` as a string: what tables and messages say."""
     return path.relative_to(ROOT).as_posix()
 
 

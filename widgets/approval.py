@@ -16,8 +16,8 @@ from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from oi_tui.app.engine.events import DecisionRequested, Verdict
-from oi_tui.app.engine.text import visible_text
+from oi_tui.app.engine.core.events import DecisionRequested, Verdict
+from oi_tui.app.engine.text.safe import visible_text
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.approval_face import ApprovalFace, Stage, changed_lines
 from oi_tui.widgets.arming import LOOK, Arming

@@ -8,9 +8,9 @@ from typing import Literal
 import msgspec
 from textual.content import Content
 
-from oi_tui.app.engine.encoding import digest
-from oi_tui.app.engine.events import DecisionRequested
-from oi_tui.app.engine.text import safe_text, visible_text
+from oi_tui.app.engine.core.encoding import digest
+from oi_tui.app.engine.core.events import DecisionRequested
+from oi_tui.app.engine.text.safe import safe_text, visible_text
 from oi_tui.widgets.editor import hidden_note
 from oi_tui.widgets.keyrow import KeyLabel
 

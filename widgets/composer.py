@@ -15,7 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Static, TextArea
 from textual.widgets.text_area import Location
 
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.text.safe import safe_text
 
 PASTE_LINES = 20
 PASTE_BYTES = 2048

@@ -9,7 +9,7 @@ from textual.message import Message
 from textual.widgets import TextArea
 from textual.widgets.text_area import TextAreaTheme
 
-from oi_tui.app.engine.text import Editable, editable_text, without_hidden
+from oi_tui.app.engine.text.safe import Editable, editable_text, without_hidden
 from oi_tui.themes.palette import Palette
 
 _LANGUAGES = {"python": "python", "shell": "bash", "javascript": "javascript", "rust": "rust"}

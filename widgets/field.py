@@ -5,7 +5,7 @@ Textual's own paints its value as it is: what was pasted, what a file is called,
 
 from textual.widgets import Input
 
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.text.safe import safe_text
 
 
 class Field(Input):

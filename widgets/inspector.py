@@ -14,8 +14,8 @@ from textual.message import Message
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from oi_tui.app.engine.protocol import VariableSeen, VariablesFound
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.core.protocol import VariableSeen, VariablesFound
+from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.field import Field
 from oi_tui.widgets.inspector_face import (
     Entry,

@@ -5,10 +5,10 @@ from typing import Literal, NamedTuple
 
 from textual.content import Content
 
-from oi_tui.app.engine.protocol import VariablesFound
-from oi_tui.app.engine.text import safe_text
-from oi_tui.app.engine.values import Language
-from oi_tui.app.engine.variables import Telling, Variable
+from oi_tui.app.engine.core.protocol import VariablesFound
+from oi_tui.app.engine.core.values import Language
+from oi_tui.app.engine.core.variables import Telling, Variable
+from oi_tui.app.engine.text.safe import safe_text
 
 Mark = Literal["+", "~", "-", " "]
 

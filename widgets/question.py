@@ -8,8 +8,8 @@ from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from oi_tui.app.engine.events import InputRequested
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.core.events import InputRequested
+from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.arming import LOOK, Arming
 from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow

@@ -17,7 +17,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from oi_tui.app.engine.text import MARK
+from oi_tui.app.engine.text.safe import MARK
 from oi_tui.themes.palette import Palette
 
 HIGHLIGHT_LIMIT = 40_000

@@ -7,11 +7,11 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from oi_tui.app.engine.events import KernelState
+from oi_tui.app.engine.core.events import KernelState
+from oi_tui.app.engine.core.usage import Usage
+from oi_tui.app.engine.core.values import ApprovalMode, Mode
 from oi_tui.app.engine.policy.modes import OF_APPROVAL, stricter
-from oi_tui.app.engine.text import safe_text
-from oi_tui.app.engine.usage import Usage
-from oi_tui.app.engine.values import ApprovalMode, Mode
+from oi_tui.app.engine.text.safe import safe_text
 
 STARTING = "starting"
 """The activity until there is an engine."""

@@ -10,9 +10,12 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
-from oi_tui.app.engine.chat import AnswerEnded, AnswerUsage, ChatRequest, Delta, Model, TextDelta
-from oi_tui.app.engine.errors import KernelError, ModelError, OiTuiError
-from oi_tui.app.engine.events import KernelState
+from oi_tui.app.engine.core.chat import AnswerEnded, AnswerUsage, ChatRequest, Delta, Model, TextDelta
+from oi_tui.app.engine.core.errors import KernelError, ModelError, OiTuiError
+from oi_tui.app.engine.core.events import KernelState
+from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
+from oi_tui.app.engine.core.protocol import FetchProgressed, ModelOffer, ModelsFound
+from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.kernels.base import (
     Afterwards,
     InputWanted,
@@ -23,9 +26,6 @@ from oi_tui.app.engine.kernels.base import (
     RunFinished,
 )
 from oi_tui.app.engine.kernels.inspection import Listing, Row, Seen
-from oi_tui.app.engine.outputs import RichOutput, StreamOutput
-from oi_tui.app.engine.protocol import FetchProgressed, ModelOffer, ModelsFound
-from oi_tui.app.engine.values import Language
 
 Answer = str | Sequence[Delta | ModelError | asyncio.Event]
 """A scripted answer: text (cut into pieces of `chunk` characters), or deltas, errors to raise, events to wait for."""

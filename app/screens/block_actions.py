@@ -9,13 +9,12 @@ from pathlib import Path
 
 from textual.widget import Widget
 
-from oi_tui.app.bridge import Bridge
-from oi_tui.app.clipboard import copy
-from oi_tui.app.engine.blocks import Block, CodeBlock
-from oi_tui.app.engine.markdown import as_markdown
-from oi_tui.app.engine.outputs import RichOutput
-from oi_tui.app.engine.text import safe_text
-from oi_tui.app.engine.verbs import Rebuild, Run
+from oi_tui.app.engine.core.blocks import Block, CodeBlock
+from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.core.verbs import Rebuild, Run
+from oi_tui.app.engine.text.markdown import as_markdown
+from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.branching import Branching
 from oi_tui.app.screens.browser_ask import BrowserAskScreen, NoBrowser, can_open, open_in_browser, open_page
@@ -28,6 +27,7 @@ from oi_tui.app.screens.rebuild import RebuildScreen
 from oi_tui.app.screens.run_again import RunAgainScreen
 from oi_tui.app.screens.save_as import SaveAsScreen, SaveFailed, save
 from oi_tui.app.screens.viewer import ViewerScreen
+from oi_tui.app.terminal.clipboard import copy
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import Clock
 from oi_tui.widgets.composer import PromptArea

@@ -6,11 +6,11 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Input, TextArea
 
-from oi_tui.app.bridge import Bridge
-from oi_tui.app.engine.blocks import Block, CodeBlock
-from oi_tui.app.engine.events import DecisionRequested, InputRequested
-from oi_tui.app.engine.text import visible_text
-from oi_tui.app.engine.verbs import Answer, Decide
+from oi_tui.app.engine.core.blocks import Block, CodeBlock
+from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
+from oi_tui.app.engine.core.verbs import Answer, Decide
+from oi_tui.app.engine.text.safe import visible_text
+from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.widgets.composer import Composer, PromptArea
 
 if TYPE_CHECKING:  # these take their time to load, and the first frame does without them

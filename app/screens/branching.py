@@ -4,10 +4,10 @@ from typing import Literal
 
 from textual.widget import Widget
 
-from oi_tui.app.bridge import Bridge
-from oi_tui.app.engine.blocks import Block, UserBlock
-from oi_tui.app.engine.text import safe_text
-from oi_tui.app.engine.verbs import FindModels, Fork, Submit
+from oi_tui.app.engine.core.blocks import Block, UserBlock
+from oi_tui.app.engine.core.verbs import FindModels, Fork, Submit
+from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.choose import ChooseScreen
 from oi_tui.app.screens.confirm import ConfirmScreen

@@ -21,7 +21,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from oi_tui.app.engine.text import visible_text
+from oi_tui.app.engine.text.safe import visible_text
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
 
 Answer = Literal["open", "copy"]

@@ -17,15 +17,15 @@ from textual.containers import Horizontal
 from textual.events import Resize
 from textual.screen import Screen
 
-from oi_tui.app.bridge import AboutSessions, Answer, Bridge
-from oi_tui.app.client import Connect
-from oi_tui.app.commands import Typed, WrongArgument, bindings, meaning, slash_command
-from oi_tui.app.engine.blocks import Block, UserBlock
-from oi_tui.app.engine.events import DecisionRequested, InputRequested
-from oi_tui.app.engine.protocol import DraftKept, ModelsFound, PromptsFound, VariableSeen, VariablesFound
-from oi_tui.app.engine.settings import Settings
-from oi_tui.app.engine.text import safe_text
-from oi_tui.app.engine.verbs import Interrupt
+from oi_tui.app.commands.registry import Typed, WrongArgument, bindings, meaning, slash_command
+from oi_tui.app.engine.core.blocks import Block, UserBlock
+from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
+from oi_tui.app.engine.core.protocol import DraftKept, ModelsFound, PromptsFound, VariableSeen, VariablesFound
+from oi_tui.app.engine.core.settings import Settings
+from oi_tui.app.engine.core.verbs import Interrupt
+from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.frontend.bridge import AboutSessions, Answer, Bridge
+from oi_tui.app.frontend.client import Connect
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.external_editor import EditorFailed, edit_text
 from oi_tui.themes.palette import Palette

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.text.safe import safe_text
 
 
 class ChooseScreen(ModalScreen[int | None]):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from textual.app import App, SuspendNotSupported
 
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.text.safe import safe_text
 
 _COLOURS = re.compile(r"(\x1b\[[0-9;:]*m)")
 _SUFFIXES = {

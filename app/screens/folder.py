@@ -22,12 +22,12 @@ from textual.screen import Screen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from oi_tui.app.engine.errors import OiTuiError
-from oi_tui.app.engine.settings import SandboxSection
-from oi_tui.app.engine.survey import Survey, survey
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.core.errors import OiTuiError
+from oi_tui.app.engine.core.settings import SandboxSection
+from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.trust.check import Survey, survey
+from oi_tui.app.frontend.workplace import Choice, Workplace
 from oi_tui.app.screens.folder_words import Offer, findings, introduction, offer_line, offers, title, trial
-from oi_tui.app.workplace import Choice, Workplace
 from oi_tui.widgets.arming import LOOK, Arming, Clock
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
 

@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 from textual.content import Content
 
-from oi_tui.app.engine.project import stricter_sandbox
+from oi_tui.app.engine.core.settings import SandboxSection
 from oi_tui.app.engine.sandbox.availability import Availability
-from oi_tui.app.engine.settings import SandboxSection
-from oi_tui.app.engine.survey import Brought, Survey
-from oi_tui.app.engine.text import visible_text
-from oi_tui.app.workplace import Choice, Workplace
+from oi_tui.app.engine.text.safe import visible_text
+from oi_tui.app.engine.trust.check import Brought, Survey
+from oi_tui.app.engine.trust.project import stricter_sandbox
+from oi_tui.app.frontend.workplace import Choice, Workplace
 
 LABEL = 20
 """Columns of a choice's name."""

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from oi_tui.app.engine.blocks import Block, CodeBlock
-from oi_tui.app.engine.figures import SVG_TYPE
-from oi_tui.app.engine.outputs import ErrorOutput, RichOutput, StreamOutput
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.core.blocks import Block, CodeBlock
+from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamOutput
+from oi_tui.app.engine.text.plotly_svg import SVG_TYPE
+from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.screens.external_editor import suffix_of
 from oi_tui.app.screens.picture_screen import ENDINGS
 from oi_tui.app.screens.viewer import Content, JsonContent, TableContent, TextContent

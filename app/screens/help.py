@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from oi_tui.app.guide import Section, sections
+from oi_tui.app.screens.key_help import Section, sections
 
 _KEYS = 28
 _ROOMY = 64

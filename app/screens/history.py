@@ -12,10 +12,10 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from oi_tui.app.engine.protocol import PromptsFound
-from oi_tui.app.engine.sessions import PastPrompt
-from oi_tui.app.engine.text import safe_text
-from oi_tui.app.engine.verbs import FindPrompts
+from oi_tui.app.engine.core.protocol import PromptsFound
+from oi_tui.app.engine.core.session_records import PastPrompt
+from oi_tui.app.engine.core.verbs import FindPrompts
+from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
 

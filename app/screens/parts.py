@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from oi_tui.app.bridge import Bridge
-from oi_tui.app.engine.settings import ScreenSection
+from oi_tui.app.engine.core.settings import ScreenSection
+from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.recall import Recall
 from oi_tui.app.screens.sessions_pane import SessionsPanel
 from oi_tui.app.screens.timeline_pane import TimelinePane

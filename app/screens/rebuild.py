@@ -12,8 +12,8 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from oi_tui.app.engine.blocks import CodeBlock
-from oi_tui.app.engine.text import safe_text, visible_text
+from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.text.safe import safe_text, visible_text
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import LOOK, Arming, Clock
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow

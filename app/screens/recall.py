@@ -4,9 +4,9 @@ from typing import ClassVar
 
 from textual.timer import Timer
 
-from oi_tui.app.bridge import Bridge
-from oi_tui.app.engine.protocol import DraftKept, PromptsFound
-from oi_tui.app.engine.verbs import KeepDraft
+from oi_tui.app.engine.core.protocol import DraftKept, PromptsFound
+from oi_tui.app.engine.core.verbs import KeepDraft
+from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.history import HistoryScreen
 from oi_tui.widgets.composer import PromptArea, as_prompt
 

@@ -4,8 +4,8 @@ from textual.app import ComposeResult
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from oi_tui.app.engine.text import safe_text
-from oi_tui.app.engine.values import Language
+from oi_tui.app.engine.core.values import Language
+from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.editor import SourceEditor, hidden_note
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow

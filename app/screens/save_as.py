@@ -14,7 +14,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow

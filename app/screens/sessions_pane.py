@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from oi_tui.app.bridge import AboutSessions, Bridge
-from oi_tui.app.engine.protocol import Failed, SessionEdited, SessionExported, SessionSeen, SessionsFound
-from oi_tui.app.engine.sessions import TITLE_LIMIT, ExportFormat, SessionRecord
-from oi_tui.app.engine.text import safe_text
-from oi_tui.app.engine.verbs import EditSession, ExportSession, FindSessions, Fork, Open, PreviewSession
+from oi_tui.app.engine.core.protocol import Failed, SessionEdited, SessionExported, SessionSeen, SessionsFound
+from oi_tui.app.engine.core.session_records import TITLE_LIMIT, ExportFormat, SessionRecord
+from oi_tui.app.engine.core.verbs import EditSession, ExportSession, FindSessions, Fork, Open, PreviewSession
+from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.frontend.bridge import AboutSessions, Bridge
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.branching import last_place, may_leave
 from oi_tui.app.screens.choose import ChooseScreen

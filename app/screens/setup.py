@@ -15,9 +15,9 @@ from textual.screen import Screen
 from textual.widgets import Input, OptionList, ProgressBar, Static
 from textual.widgets.option_list import Option
 
-from oi_tui.app.engine.protocol import FetchEnded, FetchProgressed, ModelOffer, ModelsFound
-from oi_tui.app.engine.text import safe_text
-from oi_tui.app.engine.verbs import AnyVerb, CancelFetch, FetchModel, UseModel
+from oi_tui.app.engine.core.protocol import FetchEnded, FetchProgressed, ModelOffer, ModelsFound
+from oi_tui.app.engine.core.verbs import AnyVerb, CancelFetch, FetchModel, UseModel
+from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
 

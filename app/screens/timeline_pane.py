@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from oi_tui.app.bridge import Bridge
-from oi_tui.app.engine.blocks import Block
+from oi_tui.app.engine.core.blocks import Block
+from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.block_actions import BlockActions
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import Clock

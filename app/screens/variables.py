@@ -1,8 +1,8 @@
 """The panel of variables on the chat screen: opened and closed by one key, and asked for only while it is open."""
 
-from oi_tui.app.bridge import Bridge
-from oi_tui.app.engine.protocol import VariableSeen, VariablesFound
-from oi_tui.app.engine.verbs import Peek
+from oi_tui.app.engine.core.protocol import VariableSeen, VariablesFound
+from oi_tui.app.engine.core.verbs import Peek
+from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.widgets.composer import PromptArea
 from oi_tui.widgets.inspector import Inspector
 

@@ -17,10 +17,10 @@ from textual.widget import Widget
 from textual.widgets import Static
 from textual.worker import Worker
 
-from oi_tui.app.clipboard import copy
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.screens.external_editor import EditorFailed, view_in_editor
 from oi_tui.app.screens.save_as import SaveAsScreen, SaveFailed, save
+from oi_tui.app.terminal.clipboard import copy
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
 from oi_tui.widgets.search_bar import SearchBar

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from oi_tui.app.engine.errors import AuditError, StoreError
-from oi_tui.app.engine.text import safe_text, visible_text
+from oi_tui.app.engine.core.errors import AuditError, StoreError
+from oi_tui.app.engine.text.safe import safe_text, visible_text
 from oi_tui.app.flags import words
 
 
@@ -23,9 +23,9 @@ def audit_show(session: str | None, as_json: bool) -> None:
     """The log of SESSION (by the beginning of its id), of the newest one without it."""
     import datetime
 
-    from oi_tui.app.engine.audit.account import in_words
-    from oi_tui.app.engine.audit.log import session_of
-    from oi_tui.app.engine.audit.records import RunBegan, decode
+    from oi_tui.app.engine.log.audit.account import in_words
+    from oi_tui.app.engine.log.audit.log import session_of
+    from oi_tui.app.engine.log.audit.records import RunBegan, decode
 
     path = _chosen(session)
     lines = [line for line in _read(path).split(b"\n") if line]
@@ -55,9 +55,9 @@ def audit_verify(session: str | None, everything: bool) -> None:
     Noticed are lines that were changed, taken out, put in or moved, and an end that was cut off. Not noticed is
     somebody with your rights who wrote all the files anew.
     """
-    from oi_tui.app.engine.audit.account import verdict_in_words
-    from oi_tui.app.engine.audit.verify import verify_folder
-    from oi_tui.app.engine.paths import audit_dir
+    from oi_tui.app.engine.files.paths import audit_dir
+    from oi_tui.app.engine.log.audit.account import verdict_in_words
+    from oi_tui.app.engine.log.audit.verify import verify_folder
 
     if everything and session is not None:
         raise click.UsageError("Name a session, or --all.")
@@ -77,8 +77,8 @@ def audit_verify(session: str | None, everything: bool) -> None:
 
 def _chosen(session: str | None) -> Path:
     """The log that is meant; AuditError if it is none, or several."""
-    from oi_tui.app.engine.audit.log import logs, session_of
-    from oi_tui.app.engine.paths import audit_dir
+    from oi_tui.app.engine.files.paths import audit_dir
+    from oi_tui.app.engine.log.audit.log import logs, session_of
 
     there = logs(audit_dir())
     if not there:
@@ -113,8 +113,8 @@ def _parsed(line: bytes, number: int) -> object:
 def _first_lines(session_id: str) -> dict[str, str]:
     """The first lines of the session's sources by their hash, as far as the session is still there."""
     from oi_tui.app.build import open_store
-    from oi_tui.app.engine.audit.fold import source_digest
-    from oi_tui.app.engine.events import CodeFinished, DecisionMade
+    from oi_tui.app.engine.core.events import CodeFinished, DecisionMade
+    from oi_tui.app.engine.log.audit.fold import source_digest
 
     store = open_store()
     try:

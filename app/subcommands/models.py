@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from oi_tui.app.engine.errors import SettingsError
+from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.flags import words
 
 
@@ -35,10 +35,10 @@ def models_list() -> None:
 @click.argument("model_id", required=False, type=words)
 def models_fetch(model_id: str | None) -> None:
     """Download a model (default: the one chosen for this machine)."""
+    from oi_tui.app.engine.core.protocol import FetchProgressed
     from oi_tui.app.engine.local import catalogue, choice
     from oi_tui.app.engine.local.fetch import fetch
     from oi_tui.app.engine.local.weights import Weights
-    from oi_tui.app.engine.protocol import FetchProgressed
 
     best = choice.choose(choice.measure()).model
     model = catalogue.find(model_id) if model_id else best

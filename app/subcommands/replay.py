@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from oi_tui.app.asker import confirmed
-from oi_tui.app.engine.errors import SettingsError
-from oi_tui.app.engine.text import safe_text, visible_text
+from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.text.safe import safe_text, visible_text
 from oi_tui.app.flags import Flags, common
+from oi_tui.app.terminal.tty_prompt import confirmed
 
 
 @click.command()
@@ -21,12 +21,12 @@ from oi_tui.app.flags import Flags, common
 @common
 def replay(flags: Flags, file: Path, speed: float, instant: bool, verify: bool) -> None:
     """Play a recording made by `oi-tui run --record FILE`: no model is asked, and without --verify nothing runs."""
-    from oi_tui.app.engine.recording.form import read_recording
+    from oi_tui.app.engine.log.recording.form import read_recording
 
     recording = read_recording(file)
     if verify:
         from oi_tui.app.engine.sandbox.privacy import close_to_others
-        from oi_tui.app.verification import Verification
+        from oi_tui.app.subcommands.verification import Verification
 
         close_to_others()  # the engine is in this process
         place = flags.workplace(can_ask=False)
@@ -44,8 +44,8 @@ def replay(flags: Flags, file: Path, speed: float, instant: bool, verify: bool) 
     if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM", "dumb") in ("dumb", "unknown"):
         raise SettingsError("Playing needs a terminal.", hint="--verify does without.")
     # The app's world.
-    from oi_tui.app.client import EngineClient
-    from oi_tui.app.replay import ReplayClient
+    from oi_tui.app.frontend.client import EngineClient
+    from oi_tui.app.subcommands.playback import ReplayClient
     from oi_tui.app.tui import OiTui
 
     async def connect() -> EngineClient:

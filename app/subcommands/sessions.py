@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from oi_tui.app.asker import confirmed
-from oi_tui.app.engine.errors import SettingsError, StoreError
-from oi_tui.app.engine.text import safe_text
-from oi_tui.app.engine.whole_file import write_whole
+from oi_tui.app.engine.core.errors import SettingsError, StoreError
+from oi_tui.app.engine.files.whole_file import write_whole
+from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.flags import words
+from oi_tui.app.terminal.tty_prompt import confirmed
 
 if TYPE_CHECKING:
-    from oi_tui.app.engine.sessions import Hit, SessionRecord
-    from oi_tui.app.engine.store import Store
+    from oi_tui.app.engine.core.session_records import Hit, SessionRecord
+    from oi_tui.app.engine.log.store import Store
 
 SUFFIXES = {".ipynb": "ipynb", ".md": "md", ".html": "html", ".htm": "html", ".json": "lmc"}
 """What a file's name says of the format."""
@@ -95,8 +95,8 @@ def sessions_show(session: str, as_json: bool) -> None:
     """A session as text, or its blocks as JSON."""
     import msgspec
 
-    from oi_tui.app.engine.export import plain_transcript
-    from oi_tui.app.engine.folding import fold
+    from oi_tui.app.engine.formats.export import plain_transcript
+    from oi_tui.app.engine.transcript.replay import fold
 
     with opened() as store:
         transcript = fold(store.load(_found(store, session)))
@@ -117,7 +117,7 @@ def sessions_export(
     session: str, form: str | None, output: Path | None, no_images: bool, force: bool, as_json: bool
 ) -> None:
     """A session as a notebook, as Markdown, as a page of HTML or in the message language."""
-    from oi_tui.app.engine.export import export_session
+    from oi_tui.app.engine.formats.export import export_session
 
     chosen: Any = form or SUFFIXES.get(output.suffix.lower() if output else "")
     if chosen is None:
@@ -144,9 +144,9 @@ def sessions_export(
 @as_json_option
 def sessions_import(file: Path, as_json: bool) -> None:
     """A notebook, or a conversation in the message language, as a new session. Nothing of it is run."""
-    from oi_tui.app.engine.events import SessionOpened
-    from oi_tui.app.engine.export import import_session
-    from oi_tui.app.engine.ids import new_id
+    from oi_tui.app.engine.core.events import SessionOpened
+    from oi_tui.app.engine.core.ids import new_id
+    from oi_tui.app.engine.formats.export import import_session
 
     try:
         if file.stat().st_size > IMPORT_LIMIT:
@@ -213,7 +213,7 @@ def opened() -> "Iterator[Store]":
 @contextmanager
 def _claimed(store: "Store", records: "Sequence[SessionRecord]") -> "Iterator[None]":
     """Nobody has one of them open meanwhile; StoreError if somebody does."""
-    from oi_tui.app.engine.store import PATIENCE, Claims
+    from oi_tui.app.engine.log.store import PATIENCE, Claims
 
     claims = Claims.beside(store.path)
     try:

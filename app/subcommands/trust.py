@@ -4,10 +4,10 @@ from pathlib import Path
 
 import click
 
-from oi_tui.app.engine.errors import SettingsError
-from oi_tui.app.engine.project import read_wishes, see
-from oi_tui.app.engine.text import visible_text
-from oi_tui.app.workplace import known_folders
+from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.text.safe import visible_text
+from oi_tui.app.engine.trust.project import read_wishes, see
+from oi_tui.app.frontend.workplace import known_folders
 
 
 @click.command()
@@ -48,7 +48,7 @@ def trust(folder: Path | None, look: bool, without_sandbox: bool, forget: bool, 
 
 def _show_what_counts(place: Path) -> None:
     """SettingsError if it cannot be relied on: it is not trusted then."""
-    from oi_tui.app.engine.rule_files import project_rules
+    from oi_tui.app.engine.trust.rule_files import project_rules
 
     for rule in project_rules(place, trusted=True):
         click.echo(f"  {rule.verdict}  {visible_text(rule.text).text}")

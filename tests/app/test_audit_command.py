@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.audit.account import in_words
-from oi_tui.app.engine.audit.fold import source_digest
-from oi_tui.app.engine.audit.log import AuditLog
-from oi_tui.app.engine.audit.records import (
+from oi_tui.app.engine.core.events import CodeFinished, CodeStarted
+from oi_tui.app.engine.log.audit.account import in_words
+from oi_tui.app.engine.log.audit.fold import source_digest
+from oi_tui.app.engine.log.audit.log import AuditLog
+from oi_tui.app.engine.log.audit.records import (
     AnyRecord,
     Body,
     ConversationWasCleared,
@@ -36,8 +37,7 @@ from oi_tui.app.engine.audit.records import (
     Surroundings,
     WriteWasInterrupted,
 )
-from oi_tui.app.engine.events import CodeFinished, CodeStarted
-from oi_tui.app.engine.store import Store
+from oi_tui.app.engine.log.store import Store
 
 SOURCE = "print(40 + 2)\nmore()"
 SHA256 = source_digest(SOURCE)

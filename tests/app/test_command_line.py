@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.client import ProcessClient
-from oi_tui.app.engine.errors import OiTuiError
-from oi_tui.app.engine.protocol import Configure
-from oi_tui.app.engine.settings import Settings
+from oi_tui.app.engine.core.errors import OiTuiError
+from oi_tui.app.engine.core.protocol import Configure
+from oi_tui.app.engine.core.settings import Settings
+from oi_tui.app.frontend.client import ProcessClient
 from support.openai_server import OpenAIServer, Turn
 
 CODE = "I'll add.\n\n```python\nprint(40 + 2)\n```\n"

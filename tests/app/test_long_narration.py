@@ -2,7 +2,7 @@
 
 from io import StringIO
 
-from oi_tui.app.engine.events import (
+from oi_tui.app.engine.core.events import (
     ExecutionFinished,
     OutputAdded,
     OutputsCleared,
@@ -10,8 +10,8 @@ from oi_tui.app.engine.events import (
     ProseFinished,
     ProseGrew,
 )
-from oi_tui.app.engine.outputs import StreamOutput, Tail
-from oi_tui.app.narration import Narration
+from oi_tui.app.engine.core.outputs import StreamOutput, Tail
+from oi_tui.app.headless.text_log import Narration
 
 FINISHED = ExecutionFinished(block_id="c", status="ok", duration=1.0)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.terminal_probe import Answers, Known, Window, cell_size, graphics, questions
+from oi_tui.app.terminal.probe import Answers, Known, Window, cell_size, graphics, questions
 from oi_tui.widgets.timeline.graphics import Graphics
 from support.terminal import Terminal, clean_env
 
@@ -22,7 +22,7 @@ PLAIN = "\x1b[?1;2c"
 PROGRAM = """
 from textual.app import App
 from textual.widgets import Input, Label
-from oi_tui.app.probing_driver import ProbingDriver, TerminalKnown
+from oi_tui.app.terminal.probing_driver import ProbingDriver, TerminalKnown
 
 class Asking(App[None]):
     def __init__(self):

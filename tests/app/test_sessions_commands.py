@@ -14,11 +14,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from oi_tui.app.cli import program
-from oi_tui.app.engine.blocks import UserBlock
-from oi_tui.app.engine.errors import OiTuiError, SettingsError, StoreError
-from oi_tui.app.engine.folding import fold
-from oi_tui.app.engine.outputs import RichOutput
-from oi_tui.app.engine.store import Store
+from oi_tui.app.engine.core.blocks import UserBlock
+from oi_tui.app.engine.core.errors import OiTuiError, SettingsError, StoreError
+from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.log.store import Store
+from oi_tui.app.engine.transcript.replay import fold
 from support.sessions import code, printed, prose, turn
 from support.terminal import Terminal
 

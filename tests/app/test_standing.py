@@ -2,7 +2,7 @@
 
 import pytest
 
-from oi_tui.app.engine.events import (
+from oi_tui.app.engine.core.events import (
     AnyEvent,
     CodeFinished,
     CodeStarted,
@@ -16,8 +16,8 @@ from oi_tui.app.engine.events import (
     TurnEnded,
     TurnStarted,
 )
-from oi_tui.app.engine.transcript import Transcript
-from oi_tui.app.standing import activity
+from oi_tui.app.engine.transcript.transcript import Transcript
+from oi_tui.app.frontend.status import activity
 
 RUN: list[tuple[AnyEvent, str]] = [
     (TurnStarted(block_id="u", text="go"), "thinking"),

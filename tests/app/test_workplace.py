@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.errors import SettingsError
-from oi_tui.app.engine.folders import Folders
-from oi_tui.app.engine.project import see
-from oi_tui.app.engine.protocol import Configure
-from oi_tui.app.engine.settings import LoopSection, SandboxSection, Settings
-from oi_tui.app.workplace import Workplace
+from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.core.protocol import Configure
+from oi_tui.app.engine.core.settings import LoopSection, SandboxSection, Settings
+from oi_tui.app.engine.trust.folders import Folders
+from oi_tui.app.engine.trust.project import see
+from oi_tui.app.frontend.workplace import Workplace
 
 Place = Callable[..., Workplace]
 

@@ -6,12 +6,12 @@ from tempfile import TemporaryDirectory
 
 from figures import ROUNDS, Budget, judge, spread, table
 
-from oi_tui.app.engine.aftermath import Watch
-from oi_tui.app.engine.audit.auditor import Auditor
-from oi_tui.app.engine.audit.records import Surroundings
-from oi_tui.app.engine.audit.verify import verify_folder
-from oi_tui.app.engine.blocks import CodeBlock
-from oi_tui.app.engine.events import DecisionMade, ExecutionFinished, ExecutionStarted
+from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.events import DecisionMade, ExecutionFinished, ExecutionStarted
+from oi_tui.app.engine.log.audit.auditor import Auditor
+from oi_tui.app.engine.log.audit.records import Surroundings
+from oi_tui.app.engine.log.audit.verify import verify_folder
+from oi_tui.app.engine.trust.change_scan import Watch
 
 RUNS = 50 * ROUNDS
 FILES, FOLDERS = 20_000, 400

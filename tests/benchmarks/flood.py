@@ -20,11 +20,18 @@ from programs import READY, oi_tui, scripted_server, shown
 from stage import Fold, Stage, staged, watched
 from textual.widgets import Log, RichLog
 
-from oi_tui.app.engine.events import AnyEvent, CodeFinished, CodeStarted, ExecutionStarted, OutputAdded, OutputTailMoved
+from oi_tui.app.engine.core.events import (
+    AnyEvent,
+    CodeFinished,
+    CodeStarted,
+    ExecutionStarted,
+    OutputAdded,
+    OutputTailMoved,
+)
+from oi_tui.app.engine.core.outputs import StreamOutput
+from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.kernels.cap import OutputCap
 from oi_tui.app.engine.kernels.run import TAIL_INTERVAL
-from oi_tui.app.engine.outputs import StreamOutput
-from oi_tui.app.engine.settings import KernelSection
 from oi_tui.widgets.timeline.view import Timeline
 
 LINES = 1_000_000

@@ -12,7 +12,7 @@ from kinds import SOURCE, is_code, paragraph
 from outside import GAP, Family, echoes, erase
 from programs import BARE, READY, oi_tui, scripted_server, shown
 
-from oi_tui.app.engine.events import (
+from oi_tui.app.engine.core.events import (
     AnyEvent,
     CodeFinished,
     CodeStarted,
@@ -25,7 +25,7 @@ from oi_tui.app.engine.events import (
     TurnEnded,
     TurnStarted,
 )
-from oi_tui.app.engine.store import Store
+from oi_tui.app.engine.log.store import Store
 from support.terminal import Terminal, clean_env
 
 KEYS = 80

@@ -8,8 +8,8 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Log, Markdown, Static
 
-from oi_tui.app.engine.blocks import Block, CodeBlock, ProseBlock
-from oi_tui.app.engine.events import CodeFinished, CodeStarted, ProseFinished, ProseGrew, ProseStarted
+from oi_tui.app.engine.core.blocks import Block, CodeBlock, ProseBlock
+from oi_tui.app.engine.core.events import CodeFinished, CodeStarted, ProseFinished, ProseGrew, ProseStarted
 from oi_tui.themes.loader import load_palette
 from oi_tui.widgets.timeline.view import Timeline
 

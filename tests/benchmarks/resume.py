@@ -9,7 +9,7 @@ from figures import ROUNDS, Budget, judge, middle, table
 from key_echo import stored
 from programs import READY, oi_tui, scripted_server
 
-from oi_tui.app.engine.store import Store
+from oi_tui.app.engine.log.store import Store
 from support.terminal import Terminal, clean_env
 
 BLOCKS = 10_000

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from figures import ROUNDS, Budget, exponent, judge, table
 
-from oi_tui.app.engine.text import SafeStream, safe_text, visible_text
+from oi_tui.app.engine.text.safe import SafeStream, safe_text, visible_text
 
 MEGABYTE = 1_000_000
 PLAIN = {

@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 from figures import Budget, judge, share, spread, table
 
-from oi_tui.app.engine.events import AnyEvent
-from oi_tui.app.engine.folding import fold
-from oi_tui.app.engine.store import Store
+from oi_tui.app.engine.core.events import AnyEvent
+from oi_tui.app.engine.log.store import Store
+from oi_tui.app.engine.transcript.replay import fold
 from support.sessions import code, printed, prose, turn
 
 SESSIONS, TURNS = 10_000, 10

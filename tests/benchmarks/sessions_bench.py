@@ -13,8 +13,8 @@ from stage import Stage, staged
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
-from oi_tui.app.engine.protocol import SessionsFound, decode_reply, encode
-from oi_tui.app.engine.sessions import SessionRecord
+from oi_tui.app.engine.core.protocol import SessionsFound, decode_reply, encode
+from oi_tui.app.engine.core.session_records import SessionRecord
 from oi_tui.widgets.sessions.panel import Panel
 
 COUNT = 10_000

@@ -16,8 +16,8 @@ from textual.geometry import Size
 from textual.screen import Screen
 from textual.widget import Widget
 
-from oi_tui.app.engine.events import AnyEvent
-from oi_tui.app.engine.transcript import Transcript
+from oi_tui.app.engine.core.events import AnyEvent
+from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.themes.loader import load_palette, textual_theme
 from oi_tui.widgets.timeline.view import Timeline
 

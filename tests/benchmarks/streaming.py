@@ -18,7 +18,7 @@ from textual.widget import Widget
 from textual.widgets import Log, Markdown
 from textual.widgets.markdown import MarkdownStream
 
-from oi_tui.app.engine.events import ProseGrew, ProseStarted
+from oi_tui.app.engine.core.events import ProseGrew, ProseStarted
 from oi_tui.widgets.timeline.view import Timeline
 
 TOKEN = 4

@@ -12,13 +12,13 @@ from figures import ROUNDS, Budget, judge, spread, table
 from jupyter_client.asynchronous.client import AsyncKernelClient
 from jupyter_client.manager import start_new_async_kernel
 
-from oi_tui.app.client import ProcessClient
-from oi_tui.app.engine.events import ExecutionFinished
+from oi_tui.app.engine.core.events import ExecutionFinished
+from oi_tui.app.engine.core.protocol import Batch, Configure
+from oi_tui.app.engine.core.settings import KernelSection, Settings
+from oi_tui.app.engine.core.verbs import Open, Run
 from oi_tui.app.engine.kernels.base import RunFinished
 from oi_tui.app.engine.kernels.pool import Kernels
-from oi_tui.app.engine.protocol import Batch, Configure
-from oi_tui.app.engine.settings import KernelSection, Settings
-from oi_tui.app.engine.verbs import Open, Run
+from oi_tui.app.frontend.client import ProcessClient
 from support.enclosure import UNENCLOSED
 from support.terminal import clean_env
 

@@ -14,13 +14,20 @@ import msgspec
 import psutil
 import pytest
 
-from oi_tui.app.client import EngineLost, ProcessClient
-from oi_tui.app.engine.events import AnyEvent, DecisionMade, DecisionRequested, OutputAdded, SessionOpened, TurnEnded
-from oi_tui.app.engine.protocol import VERSION, Batch, Configure, Failed, Hello, Reply, decode_reply, encode
-from oi_tui.app.engine.settings import LoopSection, ModelSection, Settings
-from oi_tui.app.engine.store import Store
-from oi_tui.app.engine.transcript import Transcript
-from oi_tui.app.engine.verbs import Decide, Interrupt, Open, Submit
+from oi_tui.app.engine.core.events import (
+    AnyEvent,
+    DecisionMade,
+    DecisionRequested,
+    OutputAdded,
+    SessionOpened,
+    TurnEnded,
+)
+from oi_tui.app.engine.core.protocol import VERSION, Batch, Configure, Failed, Hello, Reply, decode_reply, encode
+from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
+from oi_tui.app.engine.core.verbs import Decide, Interrupt, Open, Submit
+from oi_tui.app.engine.log.store import Store
+from oi_tui.app.engine.transcript.transcript import Transcript
+from oi_tui.app.frontend.client import EngineLost, ProcessClient
 from support.enclosure import UNENCLOSED
 from support.openai_server import OpenAIServer, Turn
 

@@ -10,12 +10,12 @@ import pytest
 import pytest_asyncio
 
 from oi_tui.app.build import local_client
-from oi_tui.app.engine.blocks import CodeBlock, ProseBlock
-from oi_tui.app.engine.events import AnyEvent, DecisionRequested, ExecutionFinished, OutputAdded, TurnEnded
-from oi_tui.app.engine.protocol import Batch, Configure
-from oi_tui.app.engine.settings import LoopSection, ModelSection, Settings
-from oi_tui.app.engine.transcript import Transcript
-from oi_tui.app.engine.verbs import Decide, Interrupt, Open, SetBudget, Submit, UseModel
+from oi_tui.app.engine.core.blocks import CodeBlock, ProseBlock
+from oi_tui.app.engine.core.events import AnyEvent, DecisionRequested, ExecutionFinished, OutputAdded, TurnEnded
+from oi_tui.app.engine.core.protocol import Batch, Configure
+from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
+from oi_tui.app.engine.core.verbs import Decide, Interrupt, Open, SetBudget, Submit, UseModel
+from oi_tui.app.engine.transcript.transcript import Transcript
 from support.enclosure import UNENCLOSED
 from support.openai_server import Call, OpenAIServer, Turn
 

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from oi_tui.app.build import local_client
-from oi_tui.app.engine.blocks import CodeBlock
-from oi_tui.app.engine.errors import SettingsError
-from oi_tui.app.engine.events import DecisionRequested, TurnEnded
-from oi_tui.app.engine.paths import config_dir
-from oi_tui.app.engine.protocol import Batch, Configure
-from oi_tui.app.engine.settings import LoopSection, ModelSection, Settings
-from oi_tui.app.engine.transcript import Transcript
-from oi_tui.app.engine.verbs import Open, Submit
+from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.core.events import DecisionRequested, TurnEnded
+from oi_tui.app.engine.core.protocol import Batch, Configure
+from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
+from oi_tui.app.engine.core.verbs import Open, Submit
+from oi_tui.app.engine.files.paths import config_dir
+from oi_tui.app.engine.transcript.transcript import Transcript
 from support.enclosure import UNENCLOSED
 from support.openai_server import OpenAIServer, Turn
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock
-from oi_tui.app.engine.recording.form import read_recording
-from oi_tui.app.engine.recording.replaying import events_of, resimulated
-from oi_tui.app.engine.transcript import Transcript
+from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock
+from oi_tui.app.engine.log.recording.form import read_recording
+from oi_tui.app.engine.session.replaying import events_of, resimulated
+from oi_tui.app.engine.transcript.transcript import Transcript
 from support.openai_server import OpenAIServer
 from support.terminal import Terminal
 from support.terminal import clean_env as clean_env_in

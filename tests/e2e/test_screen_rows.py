@@ -297,9 +297,9 @@ def test_V5_a_termination_while_code_runs_ends_the_kernel_and_saves_what_there_w
 FAULTY = """
 import inspect, sys
 from pathlib import Path
-from oi_tui.app.client import ProcessClient
-from oi_tui.app.engine.protocol import Configure
-from oi_tui.app.engine.settings import ModelSection, Settings
+from oi_tui.app.frontend.client import ProcessClient
+from oi_tui.app.engine.core.protocol import Configure
+from oi_tui.app.engine.core.settings import ModelSection, Settings
 from oi_tui.app.tui import OiTui
 from textual.widget import Widget
 

@@ -8,9 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.aftermath import Aftermath, Left, Watch, in_words
-from oi_tui.app.engine.deferred import is_place, runs_later
-from oi_tui.app.engine.events import ExecutionFinished, ExecutionStarted, KernelChanged, RerunFinished, RerunStarted
+from oi_tui.app.engine.core.events import (
+    ExecutionFinished,
+    ExecutionStarted,
+    KernelChanged,
+    RerunFinished,
+    RerunStarted,
+)
+from oi_tui.app.engine.trust.autorun_files import is_place, runs_later
+from oi_tui.app.engine.trust.change_scan import Aftermath, Left, Watch, in_words
 
 LATER = (
     *("conftest.py", "pkg/conftest.py", "sitecustomize.py", "usercustomize.py", "evil.pth", "Makefile", "setup.py"),

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.audit.chain import PIECE, ChainFile, Link, State, chained, digest, origin
-from oi_tui.app.engine.errors import AuditError
+from oi_tui.app.engine.core.errors import AuditError
+from oi_tui.app.engine.log.audit.chain import PIECE, ChainFile, Link, State, chained, digest, origin
 
 FIRST = origin("test")
 

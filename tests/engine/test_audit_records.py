@@ -9,10 +9,28 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.aftermath import Watch
-from oi_tui.app.engine.audit.auditor import Auditor
-from oi_tui.app.engine.audit.log import HEADS
-from oi_tui.app.engine.audit.records import (
+from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock
+from oi_tui.app.engine.core.endings import Ending
+from oi_tui.app.engine.core.errors import AuditError
+from oi_tui.app.engine.core.events import (
+    DecisionRequested,
+    ExecutionFinished,
+    ExecutionStarted,
+    InputRequested,
+    NoticeAdded,
+    OutputAdded,
+    RerunFinished,
+    SecretsWithheld,
+    SessionOpened,
+    TurnEnded,
+)
+from oi_tui.app.engine.core.outputs import ErrorOutput
+from oi_tui.app.engine.core.protocol import Batch
+from oi_tui.app.engine.core.verbs import Answer, Decide, Interrupt, Open, Rebuild, Restart, Run, Submit
+from oi_tui.app.engine.kernels.base import InputWanted, OutputArrived, RunFinished
+from oi_tui.app.engine.log.audit.auditor import Auditor
+from oi_tui.app.engine.log.audit.log import HEADS
+from oi_tui.app.engine.log.audit.records import (
     AnyRecord,
     DecisionWasMade,
     Entry,
@@ -33,30 +51,12 @@ from oi_tui.app.engine.audit.records import (
     Surroundings,
     decode,
 )
-from oi_tui.app.engine.audit.verify import verify_folder
-from oi_tui.app.engine.blocks import CodeBlock, NoticeBlock
-from oi_tui.app.engine.endings import Ending
-from oi_tui.app.engine.errors import AuditError
-from oi_tui.app.engine.events import (
-    DecisionRequested,
-    ExecutionFinished,
-    ExecutionStarted,
-    InputRequested,
-    NoticeAdded,
-    OutputAdded,
-    RerunFinished,
-    SecretsWithheld,
-    SessionOpened,
-    TurnEnded,
-)
-from oi_tui.app.engine.kernels.base import InputWanted, OutputArrived, RunFinished
-from oi_tui.app.engine.outputs import ErrorOutput
-from oi_tui.app.engine.protocol import Batch
-from oi_tui.app.engine.redaction import Redactor
+from oi_tui.app.engine.log.audit.verify import verify_folder
+from oi_tui.app.engine.log.audit_hook import Witness
 from oi_tui.app.engine.sandbox.hosts import Refusal
+from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel
-from oi_tui.app.engine.verbs import Answer, Decide, Interrupt, Open, Rebuild, Restart, Run, Submit
-from oi_tui.app.engine.witness import Witness
+from oi_tui.app.engine.trust.change_scan import Watch
 from support.front import engine
 
 WHERE = Surroundings(cwd="/work", sandbox="workspace-write", network="none", proof="self-test passed")

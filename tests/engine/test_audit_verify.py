@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.audit.chain import ChainFile, origin
-from oi_tui.app.engine.audit.log import HEADS, HEADS_NAME, AuditLog
-from oi_tui.app.engine.audit.records import Body, NoticeWasGiven, SessionBegan, Surroundings
-from oi_tui.app.engine.audit.verify import Finding, Lines, verify_folder, verify_session
+from oi_tui.app.engine.log.audit.chain import ChainFile, origin
+from oi_tui.app.engine.log.audit.log import HEADS, HEADS_NAME, AuditLog
+from oi_tui.app.engine.log.audit.records import Body, NoticeWasGiven, SessionBegan, Surroundings
+from oi_tui.app.engine.log.audit.verify import Finding, Lines, verify_folder, verify_session
 
 NAME = "session"
 LINES = 12

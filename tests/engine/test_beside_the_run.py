@@ -5,20 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.blocks import CodeBlock, NoticeBlock
-from oi_tui.app.engine.events import (
+from oi_tui.app.engine.agent.loop import Session
+from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock
+from oi_tui.app.engine.core.events import (
     AnyEvent,
     ExecutionFinished,
     NoticeAdded,
     OutputAdded,
     SessionOpened,
 )
+from oi_tui.app.engine.core.outputs import StreamOutput
+from oi_tui.app.engine.core.settings import LoopSection
+from oi_tui.app.engine.core.verbs import Open, Run
 from oi_tui.app.engine.kernels.base import InputWanted, InterruptMeans, RunFinished, SignsChanged
-from oi_tui.app.engine.loop.session import Session
-from oi_tui.app.engine.outputs import StreamOutput
-from oi_tui.app.engine.settings import LoopSection
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, printed
-from oi_tui.app.engine.verbs import Open, Run
 from support.front import engine
 
 LATE = StreamOutput(name="stdout", text="late\n")

@@ -2,14 +2,14 @@
 
 from contextlib import aclosing
 
-from oi_tui.app.engine.blocks import CodeBlock, ProseBlock, UserBlock
-from oi_tui.app.engine.branching import cut
-from oi_tui.app.engine.events import AnyEvent, OutputAdded
-from oi_tui.app.engine.folding import fold
-from oi_tui.app.engine.loop.session import Session
-from oi_tui.app.engine.outputs import StreamOutput
-from oi_tui.app.engine.settings import LoopSection
+from oi_tui.app.engine.agent.loop import Session
+from oi_tui.app.engine.core.blocks import CodeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.events import AnyEvent, OutputAdded
+from oi_tui.app.engine.core.outputs import StreamOutput
+from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.testing import FakeKernels, FakeModel
+from oi_tui.app.engine.transcript.fork_point import cut
+from oi_tui.app.engine.transcript.replay import fold
 
 TWO = "First.\n\n```python\na = 1\n```\n\nThen.\n\n```python\nb = 2\n```\n\nThat is it."
 

@@ -6,17 +6,17 @@ from contextlib import aclosing
 
 import pytest
 
-from oi_tui.app.engine.blocks import NoticeBlock
-from oi_tui.app.engine.chat import AnswerEnded, AnswerUsage, Delta, TextDelta
-from oi_tui.app.engine.events import AnyEvent, SettingsChanged, TurnEnded
-from oi_tui.app.engine.loop import completion
-from oi_tui.app.engine.loop.budget import Budget, dollars
-from oi_tui.app.engine.loop.session import Events, Session
-from oi_tui.app.engine.settings import LoopSection
+from oi_tui.app.engine.agent import completion
+from oi_tui.app.engine.agent.budget import Budget, dollars
+from oi_tui.app.engine.agent.loop import Events, Session
+from oi_tui.app.engine.core.blocks import NoticeBlock
+from oi_tui.app.engine.core.chat import AnswerEnded, AnswerUsage, Delta, TextDelta
+from oi_tui.app.engine.core.events import AnyEvent, SettingsChanged, TurnEnded
+from oi_tui.app.engine.core.settings import LoopSection
+from oi_tui.app.engine.core.usage import Usage
+from oi_tui.app.engine.core.verbs import SetBudget
 from oi_tui.app.engine.testing import FakeKernels, FakeModel
-from oi_tui.app.engine.transcript import Transcript
-from oi_tui.app.engine.usage import Usage
-from oi_tui.app.engine.verbs import SetBudget
+from oi_tui.app.engine.transcript.transcript import Transcript
 
 CODE = "Next.\n\n```python\nprint({})\n```\n"
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.events import ExecutionStarted, SessionOpened, TurnEnded
-from oi_tui.app.engine.folding import fold
-from oi_tui.app.engine.protocol import Failed, SessionEdited
-from oi_tui.app.engine.store import Claims, SessionOpenElsewhere, Store
+from oi_tui.app.engine.core.events import ExecutionStarted, SessionOpened, TurnEnded
+from oi_tui.app.engine.core.protocol import Failed, SessionEdited
+from oi_tui.app.engine.core.verbs import EditSession, Fork, Interrupt, Open, Submit
+from oi_tui.app.engine.log.store import Claims, SessionOpenElsewhere, Store
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel
-from oi_tui.app.engine.verbs import EditSession, Fork, Interrupt, Open, Submit
+from oi_tui.app.engine.transcript.replay import fold
 from support.front import Front, engine
 from support.terminal import Terminal
 
@@ -26,7 +26,7 @@ OI_TUI = str(Path(sys.executable).with_name("oi-tui"))
 HOLD = """
 import sys
 from pathlib import Path
-from oi_tui.app.engine.store import Claims
+from oi_tui.app.engine.log.store import Claims
 Claims(Path(sys.argv[1])).take("abc")
 print("taken", flush=True)
 sys.stdin.read()

@@ -1,7 +1,7 @@
 """What came out now beside what is on record: the same, or the lines that differ."""
 
-from oi_tui.app.engine.comparison import LINES, SHOWN, difference
-from oi_tui.app.engine.outputs import ErrorOutput, RichOutput, StreamOutput, Tail
+from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamOutput, Tail
+from oi_tui.app.engine.transcript.diff import LINES, SHOWN, difference
 
 
 def out(text: str) -> StreamOutput:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oi_tui.app.engine.credentials import is_credential
+from oi_tui.app.engine.secrets.environment import is_credential
 
 SECRET = """
     OPENAI_API_KEY OPENAI_API_KEY_2 anthropic_api_key API_KEY WATSONX_APIKEY AZURE_KEY LITELLM_MASTER_KEY

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from oi_tui.app.engine.blocks import CodeBlock
-from oi_tui.app.engine.events import (
+from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.events import (
     AnyEvent,
     DecisionMade,
     DecisionRequested,
@@ -15,10 +15,10 @@ from oi_tui.app.engine.events import (
     StepStarted,
     TurnEnded,
 )
-from oi_tui.app.engine.export import export_session, import_session
-from oi_tui.app.engine.folding import fold
-from oi_tui.app.engine.markdown import run_end
-from oi_tui.app.engine.mime import report
+from oi_tui.app.engine.formats.export import export_session, import_session
+from oi_tui.app.engine.text.markdown import run_end
+from oi_tui.app.engine.text.mime import report
+from oi_tui.app.engine.transcript.replay import fold
 from support.exports import OPENED, blocks_of, code, prompt, transcript_of
 
 AGAIN = SessionOpened(session_id="s1", created=2.0, cwd="/", model="", approval="ask", resumed=True)

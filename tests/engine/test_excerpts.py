@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.excerpts import excerpts, named_files
+from oi_tui.app.engine.text.excerpts import excerpts, named_files
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from oi_tui.app.engine.blocks import CodeBlock
-from oi_tui.app.engine.errors import StoreError
-from oi_tui.app.engine.export import export_session, import_session
-from oi_tui.app.engine.lmc import messages
-from oi_tui.app.engine.outline import attributed
-from oi_tui.app.engine.outputs import RichOutput, StreamOutput
+from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.errors import StoreError
+from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
+from oi_tui.app.engine.formats.export import export_session, import_session
+from oi_tui.app.engine.formats.lmc import messages
+from oi_tui.app.engine.transcript.outline import attributed
 from support.exports import FEW, OPENED, PNG, blocks_of, sessions, settled, tour, transcript_of
 
 ASKED = {"role": "user", "type": "message", "content": "Plot it."}

@@ -5,10 +5,10 @@ import json
 import nbformat
 from hypothesis import given
 
-from oi_tui.app.engine.endings import Ending
-from oi_tui.app.engine.events import ExecutionStarted, InputAnswered, InputRequested, StepStarted
-from oi_tui.app.engine.export import export_session, import_session
-from oi_tui.app.engine.outline import attributed
+from oi_tui.app.engine.core.endings import Ending
+from oi_tui.app.engine.core.events import ExecutionStarted, InputAnswered, InputRequested, StepStarted
+from oi_tui.app.engine.formats.export import export_session, import_session
+from oi_tui.app.engine.transcript.outline import attributed
 from support.exports import (
     FEW,
     OPENED,

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.export import export_session
-from oi_tui.app.engine.markdown import TABLE_TYPE
-from oi_tui.app.engine.outputs import RichOutput
+from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.formats.export import export_session
+from oi_tui.app.engine.text.markdown import TABLE_TYPE
 from support.exports import FEW, OPENED, PNG, code, out, prompt, prose, ran, sessions, tour
 
 ELEMENTS = frozenset(

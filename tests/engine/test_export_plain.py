@@ -6,8 +6,8 @@ from html import unescape
 
 from hypothesis import given
 
-from oi_tui.app.engine.export import export_session, plain_transcript
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.formats.export import export_session, plain_transcript
+from oi_tui.app.engine.text.safe import safe_text
 from support.exports import FEW, OPENED, PNG, blocks_of, code, out, prompt, prose, ran, sessions, settled, tour
 
 PLAIN = """\

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.errors import SettingsError
-from oi_tui.app.engine.folders import Folders
-from oi_tui.app.engine.owned_file import read_owned
-from oi_tui.app.engine.project import see
+from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.files.owned_file import read_owned
+from oi_tui.app.engine.trust.folders import Folders
+from oi_tui.app.engine.trust.project import see
 
 
 @pytest.fixture

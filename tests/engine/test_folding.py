@@ -6,11 +6,11 @@ from types import FrameType
 
 import pytest
 
-from oi_tui.app.engine.events import AnyEvent, SessionOpened
-from oi_tui.app.engine.folding import ends_in_turn, fold
-from oi_tui.app.engine.recording.form import read_recording
-from oi_tui.app.engine.recording.replaying import events_of
-from oi_tui.app.engine.transcript import Transcript
+from oi_tui.app.engine.core.events import AnyEvent, SessionOpened
+from oi_tui.app.engine.log.recording.form import read_recording
+from oi_tui.app.engine.session.replaying import events_of
+from oi_tui.app.engine.transcript.replay import ends_in_turn, fold
+from oi_tui.app.engine.transcript.transcript import Transcript
 from support.sessions import code, printed, prose, turn
 
 RECORDINGS = sorted((Path(__file__).parents[1] / "recordings").glob("*.jsonl"))

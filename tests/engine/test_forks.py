@@ -3,17 +3,17 @@
 import sqlite3
 from pathlib import Path
 
-from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
-from oi_tui.app.engine.events import DecisionMade, ExecutionStarted, OutputAdded, SessionOpened, TurnEnded
+from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.events import DecisionMade, ExecutionStarted, OutputAdded, SessionOpened, TurnEnded
+from oi_tui.app.engine.core.outputs import StreamOutput
+from oi_tui.app.engine.core.protocol import Batch, Failed
+from oi_tui.app.engine.core.verbs import AddRule, Fork, Open, Place, Retry, SetApproval, SetBudget, Submit, UseModel
 from oi_tui.app.engine.kernels.base import OutputArrived
-from oi_tui.app.engine.outputs import StreamOutput
+from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.policy.rule_text import parse_short
 from oi_tui.app.engine.policy.rules import Base
-from oi_tui.app.engine.protocol import Batch, Failed
-from oi_tui.app.engine.store import Store
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel
-from oi_tui.app.engine.verbs import AddRule, Fork, Open, Place, Retry, SetApproval, SetBudget, Submit, UseModel
 from support.front import Front, engine
 
 CODE = "```python\n1+1\n```"

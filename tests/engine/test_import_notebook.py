@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.blocks import CodeBlock, NoticeBlock, ProseBlock
-from oi_tui.app.engine.errors import OiTuiError, StoreError
-from oi_tui.app.engine.events import (
+from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock, ProseBlock
+from oi_tui.app.engine.core.errors import OiTuiError, StoreError
+from oi_tui.app.engine.core.events import (
     AnyEvent,
     CodeFinished,
     CodeStarted,
@@ -21,9 +21,9 @@ from oi_tui.app.engine.events import (
     NoticeAdded,
     TurnStarted,
 )
-from oi_tui.app.engine.export import export_session, import_session
-from oi_tui.app.engine.export.json_reading import DEEPEST, MOST_BYTES, MOST_VALUES
-from oi_tui.app.engine.outputs import ErrorOutput, RichOutput, StreamOutput
+from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamOutput
+from oi_tui.app.engine.formats.export import export_session, import_session
+from oi_tui.app.engine.formats.export.json_reading import DEEPEST, MOST_BYTES, MOST_VALUES
 from support.exports import FEW, OPENED, PNG, blocks_of, sessions, tour
 
 

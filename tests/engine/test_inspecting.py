@@ -6,16 +6,16 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from oi_tui.app.client import LocalClient
-from oi_tui.app.engine.events import ExecutionStarted, KernelChanged
-from oi_tui.app.engine.inspector import difference
+from oi_tui.app.engine.core.events import ExecutionStarted, KernelChanged
+from oi_tui.app.engine.core.protocol import Batch, Configure, Reply, VariableSeen, VariablesFound
+from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
+from oi_tui.app.engine.core.verbs import AnyVerb, Clear, Inspect, Interrupt, Open, Peek, Restart, Run, Submit
 from oi_tui.app.engine.kernels.base import RunEvent, RunFinished
 from oi_tui.app.engine.kernels.inspection import Listing, Row, listing, names_in, seen
-from oi_tui.app.engine.protocol import Batch, Configure, Reply, VariableSeen, VariablesFound
-from oi_tui.app.engine.service import Engine
-from oi_tui.app.engine.settings import LoopSection, ModelSection, Settings
+from oi_tui.app.engine.session.engine import Engine
+from oi_tui.app.engine.session.inspector import difference
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels
-from oi_tui.app.engine.verbs import AnyVerb, Clear, Inspect, Interrupt, Open, Peek, Restart, Run, Submit
+from oi_tui.app.frontend.client import LocalClient
 
 Source = dict[str, dict[str, str | None]]
 """Sources, and the values that they give to names (None: delete)."""

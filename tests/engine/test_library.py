@@ -5,9 +5,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
-from oi_tui.app.engine.blocks import CodeBlock, ProseBlock, UserBlock
-from oi_tui.app.engine.library import PREVIEW_TEXT
-from oi_tui.app.engine.protocol import (
+from oi_tui.app.engine.core.blocks import CodeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.protocol import (
     DraftKept,
     Failed,
     PromptsFound,
@@ -17,8 +16,7 @@ from oi_tui.app.engine.protocol import (
     SessionSeen,
     SessionsFound,
 )
-from oi_tui.app.engine.testing import FakeModel
-from oi_tui.app.engine.verbs import (
+from oi_tui.app.engine.core.verbs import (
     AnyVerb,
     EditSession,
     ExportSession,
@@ -28,6 +26,8 @@ from oi_tui.app.engine.verbs import (
     Open,
     PreviewSession,
 )
+from oi_tui.app.engine.session.library import PREVIEW_TEXT
+from oi_tui.app.engine.testing import FakeModel
 from support.front import Front, engine
 
 R = TypeVar("R", bound=Reply)

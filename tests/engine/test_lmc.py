@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.errors import StoreError
-from oi_tui.app.engine.events import (
+from oi_tui.app.engine.core.errors import StoreError
+from oi_tui.app.engine.core.events import (
     ActiveLineChanged,
     AnyEvent,
     CodeFinished,
@@ -30,9 +30,9 @@ from oi_tui.app.engine.events import (
     TurnEnded,
     TurnStarted,
 )
-from oi_tui.app.engine.lmc import LmcWriter, events_from_messages, fold_chunks, messages
-from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput
-from oi_tui.app.engine.transcript import Transcript
+from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput
+from oi_tui.app.engine.formats.lmc import LmcWriter, events_from_messages, fold_chunks, messages
+from oi_tui.app.engine.transcript.transcript import Transcript
 
 Message = dict[str, Any]
 TEXT = {"role": "computer", "type": "console", "format": "output"}

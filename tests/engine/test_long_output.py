@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.blocks import CodeBlock
-from oi_tui.app.engine.coalesce import coalesce
-from oi_tui.app.engine.events import (
+from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.events import (
     AnyEvent,
     CodeStarted,
     ConversationCleared,
@@ -21,9 +20,7 @@ from oi_tui.app.engine.events import (
     OutputsCleared,
     OutputTailMoved,
 )
-from oi_tui.app.engine.lmc import LmcWriter, fold_chunks, messages
-from oi_tui.app.engine.mime import report
-from oi_tui.app.engine.outputs import (
+from oi_tui.app.engine.core.outputs import (
     APART,
     ErrorOutput,
     Output,
@@ -33,8 +30,11 @@ from oi_tui.app.engine.outputs import (
     Tail,
     WholeOutput,
 )
-from oi_tui.app.engine.store import Recorder, Store
-from oi_tui.app.engine.transcript import Transcript
+from oi_tui.app.engine.formats.lmc import LmcWriter, fold_chunks, messages
+from oi_tui.app.engine.log.store import Recorder, Store
+from oi_tui.app.engine.text.mime import report
+from oi_tui.app.engine.transcript.coalesce import coalesce
+from oi_tui.app.engine.transcript.transcript import Transcript
 
 OPENING: tuple[AnyEvent, ...] = (
     CodeStarted(block_id="c", language="python"),

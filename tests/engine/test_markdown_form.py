@@ -7,10 +7,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from oi_tui.app.engine.blocks import CodeBlock, NoticeBlock, ProseBlock, UserBlock
-from oi_tui.app.engine.markdown import as_markdown, fenced, transcript_markdown
-from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
-from oi_tui.app.engine.text import visible_text
+from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
+from oi_tui.app.engine.text.markdown import as_markdown, fenced, transcript_markdown
+from oi_tui.app.engine.text.safe import visible_text
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(24)
 HOSTILE = st.text(st.sampled_from("`~\n >-#*$[]()<!?/\\|1.x\t\x1b\u202e&"), max_size=40)

@@ -47,9 +47,9 @@ print(json.dumps({
 
 FIRST_ANSWER = """
 import asyncio, sys
-from oi_tui.app.engine.chat import ChatMessage, ChatRequest
+from oi_tui.app.engine.core.chat import ChatMessage, ChatRequest
 from oi_tui.app.engine.models.model import LiteLLMModel, close_connections
-from oi_tui.app.engine.settings import ModelSection
+from oi_tui.app.engine.core.settings import ModelSection
 
 async def ask():
     model = LiteLLMModel(ModelSection(name="scripted", api_base=sys.argv[1]), environ={})

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from oi_tui.app.engine.core.protocol import ModelOffer
 from oi_tui.app.engine.models.model import load
 from oi_tui.app.engine.models.offers import OFFERS_LIMIT, PROVIDERS, Server, find_offers
-from oi_tui.app.engine.protocol import ModelOffer
 from support.openai_server import OpenAIServer
 
 EMBEDDED = ModelOffer(id="qwen", kind="embedded", title="Qwen", download_bytes=5)

@@ -5,12 +5,12 @@ from collections.abc import AsyncGenerator
 from contextlib import closing
 from pathlib import Path
 
-from oi_tui.app.engine.events import ExecutionStarted, TurnEnded
+from oi_tui.app.engine.core.events import ExecutionStarted, TurnEnded
+from oi_tui.app.engine.core.protocol import Failed
+from oi_tui.app.engine.core.verbs import Fork, Open, Submit
 from oi_tui.app.engine.kernels.base import Afterwards, Kernel, RunEvent
-from oi_tui.app.engine.protocol import Failed
-from oi_tui.app.engine.store import Store
+from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel
-from oi_tui.app.engine.verbs import Fork, Open, Submit
 from support.front import Front, engine
 
 CODE = "Run.\n```python\nx\n```\n"

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.errors import StoreError
-from oi_tui.app.engine.events import AnyEvent
-from oi_tui.app.engine.folding import fold
-from oi_tui.app.engine.outbox import REPLAYED, Outbox, replayed
-from oi_tui.app.engine.protocol import Failed, Reply
-from oi_tui.app.engine.store import Recorder, Store, StoreBusy
-from oi_tui.app.engine.store.recorder import ATTEMPTS
+from oi_tui.app.engine.core.errors import StoreError
+from oi_tui.app.engine.core.events import AnyEvent
+from oi_tui.app.engine.core.protocol import Failed, Reply
+from oi_tui.app.engine.log.store import Recorder, Store, StoreBusy
+from oi_tui.app.engine.log.store.recorder import ATTEMPTS
+from oi_tui.app.engine.session.outbox import REPLAYED, Outbox, replayed
+from oi_tui.app.engine.transcript.replay import fold
 from support.sessions import prose, turn
 
 FIRST, SECOND, THIRD = (turn(name, f"prompt {name}", prose(f"p{name}", "a", "b")) for name in ("u", "v", "w"))

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.errors import SettingsError
+from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.core.settings import PolicySection, SandboxSection, Settings
+from oi_tui.app.engine.files.settings_file import load_settings
 from oi_tui.app.engine.policy.decide import Policy, Request, decide
 from oi_tui.app.engine.policy.modes import MODES, OF_APPROVAL, demanded, stricter
 from oi_tui.app.engine.policy.rule_text import parse_rules
 from oi_tui.app.engine.policy.rules import TOOLS
-from oi_tui.app.engine.rule_files import load_policy, read_rules
-from oi_tui.app.engine.settings import PolicySection, SandboxSection, Settings
-from oi_tui.app.engine.settings_file import load_settings
+from oi_tui.app.engine.trust.rule_files import load_policy, read_rules
 
 FILE = """\
 deny = ["Shell(rm *)", "Python(shutil.rmtree)"]

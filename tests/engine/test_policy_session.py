@@ -7,15 +7,15 @@ from contextlib import aclosing
 import msgspec
 import pytest
 
-from oi_tui.app.engine.blocks import CodeBlock
-from oi_tui.app.engine.events import AnyEvent, DecisionMade, DecisionRequested, Event, ExecutionStarted, TurnEnded
+from oi_tui.app.engine.agent.loop import Events, Session
+from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.events import AnyEvent, DecisionMade, DecisionRequested, Event, ExecutionStarted, TurnEnded
+from oi_tui.app.engine.core.settings import LoopSection
+from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.kernels.base import RunFinished
-from oi_tui.app.engine.loop.session import Events, Session
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.policy.rules import Verdict, short_form
-from oi_tui.app.engine.settings import LoopSection
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel
-from oi_tui.app.engine.verbs import Decide
 
 OK = [RunFinished(status="ok")]
 

@@ -6,10 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.errors import SettingsError
+from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.core.settings import LoopSection, PolicySection, SandboxSection, Settings
 from oi_tui.app.engine.policy.decide import Request, decide
 from oi_tui.app.engine.policy.modes import MODES, demanded, stricter
-from oi_tui.app.engine.project import (
+from oi_tui.app.engine.trust.check import look_into
+from oi_tui.app.engine.trust.project import (
     LoopWishes,
     PolicyWishes,
     SandboxWishes,
@@ -20,9 +22,7 @@ from oi_tui.app.engine.project import (
     read_wishes,
     see,
 )
-from oi_tui.app.engine.rule_files import load_policy
-from oi_tui.app.engine.settings import LoopSection, PolicySection, SandboxSection, Settings
-from oi_tui.app.engine.survey import look_into
+from oi_tui.app.engine.trust.rule_files import load_policy
 from support.unprivileged import Nobody
 
 RULES = """\
@@ -234,8 +234,8 @@ def test_what_is_there_is_named_also_what_only_other_programs_read(project: Path
 UNREADABLE = """
 import sys
 from pathlib import Path
-from oi_tui.app.engine.errors import SettingsError
-from oi_tui.app.engine.rule_files import project_rules
+from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.trust.rule_files import project_rules
 rules = Path(sys.argv[1], ".oi", "permissions.toml")
 rules.parent.mkdir()
 rules.write_text('deny = ["Shell(rm *)"]')

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.blocks import CodeBlock, NoticeBlock
-from oi_tui.app.engine.events import (
+from oi_tui.app.engine.agent.decisions import Decisions
+from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock
+from oi_tui.app.engine.core.events import (
     InputRequested,
     NoticeAdded,
     RerunFinished,
@@ -13,15 +14,14 @@ from oi_tui.app.engine.events import (
     SessionOpened,
     TurnEnded,
 )
+from oi_tui.app.engine.core.outputs import ErrorOutput
+from oi_tui.app.engine.core.protocol import Batch
+from oi_tui.app.engine.core.values import ApprovalMode
+from oi_tui.app.engine.core.verbs import Answer, Interrupt, Open, Rebuild, Run, Submit
 from oi_tui.app.engine.kernels.base import InputWanted, OutputArrived, RunFinished
-from oi_tui.app.engine.loop.decisions import Decisions
-from oi_tui.app.engine.outputs import ErrorOutput
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.policy.rules import short_form
-from oi_tui.app.engine.protocol import Batch
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, printed
-from oi_tui.app.engine.values import ApprovalMode
-from oi_tui.app.engine.verbs import Answer, Interrupt, Open, Rebuild, Run, Submit
 from support.front import Front, engine
 
 THREE = "```python\na = 1\n```\n\n```python\nprint(a)\n```\n\n```python\nb = a\n```"

@@ -6,11 +6,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from oi_tui.app.client import LocalClient
-from oi_tui.app.engine.blocks import Block, CodeBlock
-from oi_tui.app.engine.chat import TextDelta
-from oi_tui.app.engine.errors import ModelError, StoreError
-from oi_tui.app.engine.events import (
+from oi_tui.app.engine.core.blocks import Block, CodeBlock
+from oi_tui.app.engine.core.chat import TextDelta
+from oi_tui.app.engine.core.errors import ModelError, StoreError
+from oi_tui.app.engine.core.events import (
     InputRequested,
     OutputAdded,
     ProseFinished,
@@ -18,11 +17,12 @@ from oi_tui.app.engine.events import (
     ProseStarted,
     TurnEnded,
 )
-from oi_tui.app.engine.folding import fold
+from oi_tui.app.engine.core.outputs import StreamOutput, Tail
+from oi_tui.app.engine.core.protocol import Configure
+from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
+from oi_tui.app.engine.core.verbs import Answer, Open, Submit
 from oi_tui.app.engine.kernels.base import InputWanted, LineReached, OutputArrived, RunEvent, RunFinished, TailMoved
-from oi_tui.app.engine.outputs import StreamOutput, Tail
-from oi_tui.app.engine.protocol import Configure
-from oi_tui.app.engine.recording.form import (
+from oi_tui.app.engine.log.recording.form import (
     VERSION,
     Asked,
     Header,
@@ -34,14 +34,14 @@ from oi_tui.app.engine.recording.form import (
     Told,
     read_recording,
 )
-from oi_tui.app.engine.recording.replaying import events_of, resimulated
-from oi_tui.app.engine.recording.tapping import TappedEngine, TappedKernels, TappedModels, tapped_send
-from oi_tui.app.engine.redaction import Redactor
-from oi_tui.app.engine.service import Engine
-from oi_tui.app.engine.settings import LoopSection, ModelSection, Settings
+from oi_tui.app.engine.secrets.redaction import Redactor
+from oi_tui.app.engine.session.engine import Engine
+from oi_tui.app.engine.session.recorder import TappedEngine, TappedKernels, TappedModels, tapped_send
+from oi_tui.app.engine.session.replaying import events_of, resimulated
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels, printed
-from oi_tui.app.engine.transcript import Transcript
-from oi_tui.app.engine.verbs import Answer, Open, Submit
+from oi_tui.app.engine.transcript.replay import fold
+from oi_tui.app.engine.transcript.transcript import Transcript
+from oi_tui.app.frontend.client import LocalClient
 from support.front import Front
 
 SECRET = "sk-verysecretkey-0123456789"

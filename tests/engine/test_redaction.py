@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.redaction import Redactor, secrets_in
-from oi_tui.app.engine.secret_shapes import SHAPES
+from oi_tui.app.engine.secrets.patterns import SHAPES
+from oi_tui.app.engine.secrets.redaction import Redactor, secrets_in
 
 VALUE = "kQ9-vV2mLw0_zz/T81aPq+Yx"
 LETTERS = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3hJ5lM7nP9rS1tU3wX5"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from oi_tui.app.engine.blocks import CodeBlock
-from oi_tui.app.engine.loop.remarks import remarks
-from oi_tui.app.engine.outputs import ErrorOutput, Output, StreamOutput, Tail
+from oi_tui.app.engine.agent.remarks import remarks
+from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.outputs import ErrorOutput, Output, StreamOutput, Tail
 from oi_tui.app.engine.policy.decide import Policy
 
 READ_ONLY = ErrorOutput(name="OSError", value="[Errno 30] Read-only file system: '/etc/x'")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.errors import StoreError
-from oi_tui.app.engine.events import (
+from oi_tui.app.engine.core.errors import StoreError
+from oi_tui.app.engine.core.events import (
     CodeGrew,
     CodeStarted,
     ExecutionStarted,
@@ -18,10 +18,10 @@ from oi_tui.app.engine.events import (
     ProseStarted,
     TurnEnded,
 )
-from oi_tui.app.engine.outputs import ErrorOutput, RichOutput
-from oi_tui.app.engine.sessions import Hit
-from oi_tui.app.engine.store import Store
-from oi_tui.app.engine.store.words import folded, read_query, snippet
+from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput
+from oi_tui.app.engine.core.session_records import Hit
+from oi_tui.app.engine.log.store import Store
+from oi_tui.app.engine.log.store.words import folded, read_query, snippet
 from support.sessions import code, printed, prose, turn
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.blocks import NoticeBlock, UserBlock
-from oi_tui.app.engine.chat import AnswerEnded, TextDelta
-from oi_tui.app.engine.errors import ModelError
-from oi_tui.app.engine.events import (
+from oi_tui.app.engine.core.blocks import NoticeBlock, UserBlock
+from oi_tui.app.engine.core.chat import AnswerEnded, TextDelta
+from oi_tui.app.engine.core.errors import ModelError
+from oi_tui.app.engine.core.events import (
     CodeFinished,
     CodeStarted,
     DecisionMade,
@@ -25,7 +25,7 @@ from oi_tui.app.engine.events import (
     TurnEnded,
     TurnStarted,
 )
-from oi_tui.app.engine.protocol import (
+from oi_tui.app.engine.core.protocol import (
     Batch,
     Configure,
     Failed,
@@ -37,13 +37,8 @@ from oi_tui.app.engine.protocol import (
     decode_reply,
     encode,
 )
-from oi_tui.app.engine.sandbox.availability import Availability
-from oi_tui.app.engine.service import Engine
-from oi_tui.app.engine.settings import ModelSection, Settings
-from oi_tui.app.engine.store import Store
-from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels
-from oi_tui.app.engine.transcript import Transcript
-from oi_tui.app.engine.verbs import (
+from oi_tui.app.engine.core.settings import ModelSection, Settings
+from oi_tui.app.engine.core.verbs import (
     CancelFetch,
     Clear,
     Decide,
@@ -58,6 +53,11 @@ from oi_tui.app.engine.verbs import (
     Submit,
     UseModel,
 )
+from oi_tui.app.engine.log.store import Store
+from oi_tui.app.engine.sandbox.availability import Availability
+from oi_tui.app.engine.session.engine import Engine
+from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels
+from oi_tui.app.engine.transcript.transcript import Transcript
 from support.front import Front, engine
 
 CODE = "```python\n1+1\n```"

@@ -8,10 +8,11 @@ from contextlib import aclosing
 
 import pytest
 
-from oi_tui.app.engine.blocks import CodeBlock, NoticeBlock, ProseBlock, UserBlock
-from oi_tui.app.engine.chat import AnswerEnded, Retrying, TextDelta, ToolDelta
-from oi_tui.app.engine.errors import KernelError, ModelError
-from oi_tui.app.engine.events import (
+from oi_tui.app.engine.agent.loop import Events, Session
+from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.chat import AnswerEnded, Retrying, TextDelta, ToolDelta
+from oi_tui.app.engine.core.errors import KernelError, ModelError
+from oi_tui.app.engine.core.events import (
     AnyEvent,
     CodeFinished,
     CodeStarted,
@@ -31,15 +32,14 @@ from oi_tui.app.engine.events import (
     TurnStarted,
     UsageReported,
 )
+from oi_tui.app.engine.core.outputs import ErrorOutput, StreamOutput
+from oi_tui.app.engine.core.settings import LoopSection
+from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.kernels.base import InputWanted, OutputArrived, RunFinished
-from oi_tui.app.engine.loop.session import Events, Session
-from oi_tui.app.engine.mime import report
-from oi_tui.app.engine.outputs import ErrorOutput, StreamOutput
-from oi_tui.app.engine.redaction import Redacted, Redactor
-from oi_tui.app.engine.settings import LoopSection
+from oi_tui.app.engine.secrets.redaction import Redacted, Redactor
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, printed, text_result
-from oi_tui.app.engine.transcript import Transcript
-from oi_tui.app.engine.verbs import Decide
+from oi_tui.app.engine.text.mime import report
+from oi_tui.app.engine.transcript.transcript import Transcript
 
 ADD = "I'll add.\n\n```python\n1+1\n```\n"
 TWO = [text_result("2"), RunFinished(status="ok")]

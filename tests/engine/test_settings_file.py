@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.errors import SettingsError
-from oi_tui.app.engine.settings import Settings
-from oi_tui.app.engine.settings_file import load_settings
+from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.core.settings import Settings
+from oi_tui.app.engine.files.settings_file import load_settings
 
 
 def write(folder: Path, text: str, name: str = "settings.toml") -> None:

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.coalesce import coalesce
-from oi_tui.app.engine.errors import OiTuiError, StoreError
-from oi_tui.app.engine.events import (
+from oi_tui.app.engine.core.errors import OiTuiError, StoreError
+from oi_tui.app.engine.core.events import (
     ActiveLineChanged,
     AnyEvent,
     CodeGrew,
@@ -24,10 +23,11 @@ from oi_tui.app.engine.events import (
     ProseStarted,
     TurnStarted,
 )
-from oi_tui.app.engine.folding import fold
-from oi_tui.app.engine.outputs import StreamOutput
-from oi_tui.app.engine.paths import private_dir
-from oi_tui.app.engine.store import MIGRATIONS, Recorder, Store
+from oi_tui.app.engine.core.outputs import StreamOutput
+from oi_tui.app.engine.files.paths import private_dir
+from oi_tui.app.engine.log.store import MIGRATIONS, Recorder, Store
+from oi_tui.app.engine.transcript.coalesce import coalesce
+from oi_tui.app.engine.transcript.replay import fold
 
 EVENTS: tuple[AnyEvent, ...] = (
     TurnStarted(block_id="u", text="hello\x1b[31m \u202e", files=("a.csv",)),
@@ -72,9 +72,10 @@ def test_two_processes_on_one_file_both_write(tmp_path: Path, store: Store) -> N
     assert store.load("one") == EVENTS
 
 
-VISIT = (
-    "import sys; from pathlib import Path; from oi_tui.app.engine.store import Store; Store(Path(sys.argv[1])).close()"
-)
+VISIT = """
+import sys; from pathlib import Path; from oi_tui.app.engine.log.store import Store
+Store(Path(sys.argv[1])).close()
+"""
 COUNT = "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute('SELECT count(*) FROM events').fetchone()[0])"
 
 
@@ -126,8 +127,8 @@ def test_what_was_appended_survives_kill_minus_nine(tmp_path: Path) -> None:
     program = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
-        "from oi_tui.app.engine.store import Store\n"
-        "from oi_tui.app.engine.events import TurnStarted\n"
+        "from oi_tui.app.engine.log.store import Store\n"
+        "from oi_tui.app.engine.core.events import TurnStarted\n"
         "store = Store(Path(sys.argv[1])); store.create('one', 1.0, '/work')\n"
         "for n in range(5): store.append('one', [TurnStarted(block_id=str(n), text='x')])\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"

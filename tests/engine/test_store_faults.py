@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.errors import StoreError
-from oi_tui.app.engine.events import AnyEvent, NoticeAdded, OutputAdded
-from oi_tui.app.engine.folding import fold
-from oi_tui.app.engine.outputs import RichOutput
-from oi_tui.app.engine.store import MIGRATIONS, Recorder, Store
+from oi_tui.app.engine.core.errors import StoreError
+from oi_tui.app.engine.core.events import AnyEvent, NoticeAdded, OutputAdded
+from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.log.store import MIGRATIONS, Recorder, Store
+from oi_tui.app.engine.transcript.replay import fold
 from support.killing import SESSION, script
 from support.sessions import code, printed, prose, turn
 
@@ -101,8 +101,8 @@ def test_a_full_disk_is_said_so_and_what_was_written_is_there(path: Path) -> Non
     program = (
         "import resource, signal, sys\n"
         "from pathlib import Path\n"
-        "from oi_tui.app.engine.errors import StoreError\n"
-        "from oi_tui.app.engine.store import Store\n"
+        "from oi_tui.app.engine.core.errors import StoreError\n"
+        "from oi_tui.app.engine.log.store import Store\n"
         "from support.sessions import turn, prose\n"
         "store = Store(Path(sys.argv[1])); store.create('one', 1.0, '/work')\n"
         "store.append('one', turn('a', 'hello', prose('p', 'kept')))\n"
@@ -152,8 +152,8 @@ def test_a_folder_that_can_only_be_read_is_said_so(store: Store, path: Path) -> 
     program = (
         "import os, sys\n"
         "from pathlib import Path\n"
-        "from oi_tui.app.engine.errors import StoreError\n"
-        "from oi_tui.app.engine.store import Store\n"
+        "from oi_tui.app.engine.core.errors import StoreError\n"
+        "from oi_tui.app.engine.log.store import Store\n"
         f"os.setgid({NOBODY}); os.setuid({NOBODY})\n"
         "try:\n"
         "    store = Store(Path(sys.argv[1]))\n"

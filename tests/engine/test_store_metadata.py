@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.errors import StoreError
-from oi_tui.app.engine.events import ConversationCleared, OutputKept, SessionOpened, SettingsChanged, UsageReported
-from oi_tui.app.engine.folding import fold
-from oi_tui.app.engine.outputs import RichOutput, StreamOutput, WholeOutput
-from oi_tui.app.engine.sessions import TITLE_LIMIT
-from oi_tui.app.engine.store import Store
+from oi_tui.app.engine.core.errors import StoreError
+from oi_tui.app.engine.core.events import ConversationCleared, OutputKept, SessionOpened, SettingsChanged, UsageReported
+from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput, WholeOutput
+from oi_tui.app.engine.core.session_records import TITLE_LIMIT
+from oi_tui.app.engine.log.store import Store
+from oi_tui.app.engine.transcript.replay import fold
 from support.sessions import code, printed, prose, turn
 
 FIRST = turn("u1", "read the data", prose("p1", "I will ", "read ", "it."), code("c1", "open('a')", printed("ok\n")))

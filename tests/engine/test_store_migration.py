@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from oi_tui.app.engine.events import AnyEvent
-from oi_tui.app.engine.folding import fold
-from oi_tui.app.engine.outputs import RichOutput
-from oi_tui.app.engine.store import MIGRATIONS, Store
+from oi_tui.app.engine.core.events import AnyEvent
+from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.log.store import MIGRATIONS, Store
+from oi_tui.app.engine.transcript.replay import fold
 from support.sessions import code, printed, prose, turn
 
 SCHEMA_1 = """

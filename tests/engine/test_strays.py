@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.blocks import CodeBlock, ProseBlock, UserBlock
-from oi_tui.app.engine.branching import cut
-from oi_tui.app.engine.errors import StoreError
-from oi_tui.app.engine.events import (
+from oi_tui.app.engine.core.blocks import CodeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.errors import StoreError
+from oi_tui.app.engine.core.events import (
     ActiveLineChanged,
     AnyEvent,
     CodeFinished,
@@ -34,14 +33,15 @@ from oi_tui.app.engine.events import (
     SecretsWithheld,
     SessionOpened,
 )
-from oi_tui.app.engine.export import export_session
-from oi_tui.app.engine.folding import extend, fold
-from oi_tui.app.engine.outputs import StreamOutput, Tail, WholeOutput
-from oi_tui.app.engine.recording.form import read_recording
-from oi_tui.app.engine.store import Store
+from oi_tui.app.engine.core.outputs import StreamOutput, Tail, WholeOutput
+from oi_tui.app.engine.core.verbs import Open
+from oi_tui.app.engine.formats.export import export_session
+from oi_tui.app.engine.log.recording.form import read_recording
+from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.testing import FakeModel
-from oi_tui.app.engine.transcript import Transcript
-from oi_tui.app.engine.verbs import Open
+from oi_tui.app.engine.transcript.fork_point import cut
+from oi_tui.app.engine.transcript.replay import extend, fold
+from oi_tui.app.engine.transcript.transcript import Transcript
 from support.front import engine
 from support.sessions import code, printed, prose, recording, turn
 

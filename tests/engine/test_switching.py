@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from oi_tui.app.engine.blocks import NoticeBlock
-from oi_tui.app.engine.events import ConversationCleared, ExecutionStarted, NoticeAdded, SessionOpened, TurnEnded
-from oi_tui.app.engine.protocol import Batch, Failed
-from oi_tui.app.engine.service import FRESH
-from oi_tui.app.engine.store import Store
+from oi_tui.app.engine.core.blocks import NoticeBlock
+from oi_tui.app.engine.core.events import ConversationCleared, ExecutionStarted, NoticeAdded, SessionOpened, TurnEnded
+from oi_tui.app.engine.core.protocol import Batch, Failed
+from oi_tui.app.engine.core.verbs import Clear, Open, Run, Submit, UseModel
+from oi_tui.app.engine.log.store import Store
+from oi_tui.app.engine.session.engine import FRESH
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels
-from oi_tui.app.engine.transcript import Transcript
-from oi_tui.app.engine.verbs import Clear, Open, Run, Submit, UseModel
+from oi_tui.app.engine.transcript.transcript import Transcript
 from support.front import Front, engine
 
 CODE = "```python\n1+1\n```"

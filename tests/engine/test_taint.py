@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.blocks import CodeBlock
-from oi_tui.app.engine.events import AnyEvent, DecisionMade, DecisionRequested, TurnEnded
+from oi_tui.app.engine.agent.loop import Events, Session
+from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.events import AnyEvent, DecisionMade, DecisionRequested, TurnEnded
+from oi_tui.app.engine.core.settings import LoopSection
+from oi_tui.app.engine.core.verbs import Decide, Open, SetApproval, Submit
 from oi_tui.app.engine.kernels.base import RunFinished
-from oi_tui.app.engine.loop.session import Events, Session
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.policy.rules import Base, short_form
-from oi_tui.app.engine.settings import LoopSection
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, printed
-from oi_tui.app.engine.transcript import Transcript
-from oi_tui.app.engine.verbs import Decide, Open, SetApproval, Submit
+from oi_tui.app.engine.transcript.transcript import Transcript
 from support.front import engine
 
 PRIVATE = "open('/home/ada/.aws/credentials').read()"

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.chat import AnswerUsage, TextDelta
-from oi_tui.app.engine.errors import ModelError
-from oi_tui.app.engine.protocol import SessionEdited
-from oi_tui.app.engine.store import Store
+from oi_tui.app.engine.core.chat import AnswerUsage, TextDelta
+from oi_tui.app.engine.core.errors import ModelError
+from oi_tui.app.engine.core.protocol import SessionEdited
+from oi_tui.app.engine.core.verbs import Open
+from oi_tui.app.engine.log.store import Store
+from oi_tui.app.engine.session.titles import ASK, LONGEST, PROMPT, cleaned
 from oi_tui.app.engine.testing import FakeModel
-from oi_tui.app.engine.titles import ASK, LONGEST, PROMPT, cleaned
-from oi_tui.app.engine.verbs import Open
 from support.front import engine
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.text import MARK, editable_text, safe_text, visible_text, without_hidden
+from oi_tui.app.engine.text.safe import MARK, editable_text, safe_text, visible_text, without_hidden
 
 EVERYTHING = st.text(
     st.one_of(st.characters(codec=None, exclude_categories=()), st.sampled_from("aevx_\\n1аеνο\u0581"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.whole_file import write_whole
+from oi_tui.app.engine.files.whole_file import write_whole
 
 
 def test_a_file_is_private_and_nothing_else_is_left(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_where_there_is_no_room_nothing_is_left_of_it(tmp_path: Path) -> None:
     program = (
         "import os, resource, signal, sys\n"
         "from pathlib import Path\n"
-        "from oi_tui.app.engine.whole_file import write_whole\n"
+        "from oi_tui.app.engine.files.whole_file import write_whole\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, resource.RLIM_INFINITY))\n"
         "try: write_whole(Path(sys.argv[1]), b'x' * 20_000)\n"

@@ -6,18 +6,18 @@ from contextlib import aclosing
 
 import pytest
 
-from oi_tui.app.engine.blocks import CodeBlock, NoticeBlock
-from oi_tui.app.engine.chat import ToolDelta
-from oi_tui.app.engine.events import AnyEvent, DecisionRequested, SecretsWithheld
+from oi_tui.app.engine.agent.loop import Events, Session
+from oi_tui.app.engine.agent.withheld import in_words
+from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock
+from oi_tui.app.engine.core.chat import ToolDelta
+from oi_tui.app.engine.core.events import AnyEvent, DecisionRequested, SecretsWithheld
+from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamOutput
+from oi_tui.app.engine.core.settings import LoopSection
+from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.kernels.base import OutputArrived, RunFinished
-from oi_tui.app.engine.loop.session import Events, Session
-from oi_tui.app.engine.loop.withheld import in_words
-from oi_tui.app.engine.outputs import ErrorOutput, RichOutput, StreamOutput
-from oi_tui.app.engine.redaction import Redacted, Redactor
-from oi_tui.app.engine.settings import LoopSection
+from oi_tui.app.engine.secrets.redaction import Redacted, Redactor
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, printed
-from oi_tui.app.engine.transcript import Transcript
-from oi_tui.app.engine.verbs import Decide
+from oi_tui.app.engine.transcript.transcript import Transcript
 
 VALUE = "kQ9-vV2mLw0_zzT81aPq"
 MARK = "[secret withheld: SOME_TOKEN]"

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.kernels.base import Kernel
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.shell import ShellKernel
-from oi_tui.app.engine.settings import KernelSection
 
 QUICK = KernelSection(interrupt_step=0.5, output_cap=100_000)
 

@@ -13,11 +13,11 @@ import nbformat
 import pytest
 import pytest_asyncio
 
-from oi_tui.app.engine.events import AnyEvent, InputRequested
-from oi_tui.app.engine.export import export_session, import_session
+from oi_tui.app.engine.agent.loop import Session
+from oi_tui.app.engine.core.events import AnyEvent, InputRequested
+from oi_tui.app.engine.core.settings import KernelSection, LoopSection
+from oi_tui.app.engine.formats.export import export_session, import_session
 from oi_tui.app.engine.kernels.pool import Kernels
-from oi_tui.app.engine.loop.session import Session
-from oi_tui.app.engine.settings import KernelSection, LoopSection
 from oi_tui.app.engine.testing import FakeModel
 from support.exports import blocks_of
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.events import AnyEvent, OutputAdded, OutputUpdated
+from oi_tui.app.engine.core.events import AnyEvent, OutputAdded, OutputUpdated
+from oi_tui.app.engine.core.protocol import Batch, decode_reply, encode
 from oi_tui.app.engine.kernels.base import DisplayUpdated, LineReached, OutputArrived, RunEvent, TailMoved
 from oi_tui.app.engine.kernels.base import RunFinished as Finished
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.jupyter_run import JupyterRun
-from oi_tui.app.engine.protocol import Batch, decode_reply, encode
 from support.runs import collect
 
 TEXT = st.text(st.characters(exclude_categories=()), max_size=8)  # lone surrogates among them

@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamOutput
 from oi_tui.app.engine.kernels.base import (
     DisplayUpdated,
     OutputArrived,
@@ -16,7 +17,6 @@ from oi_tui.app.engine.kernels.base import (
 )
 from oi_tui.app.engine.kernels.jupyter_run import JupyterRun
 from oi_tui.app.engine.kernels.run import Run
-from oi_tui.app.engine.outputs import ErrorOutput, RichOutput, StreamOutput
 
 IDLE = {"execution_state": "idle"}
 OK = {"status": "ok", "payload": []}

@@ -11,12 +11,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from oi_tui.app.engine.errors import KernelError
+from oi_tui.app.engine.core.errors import KernelError
+from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.kernels.base import RunFinished
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.processes import cause_of_end
 from oi_tui.app.engine.kernels.spec import KernelSpec
-from oi_tui.app.engine.settings import KernelSection
 from support.runs import collect, interrupted, prints
 
 pytestmark = [pytest.mark.kernel, pytest.mark.asyncio(loop_scope="module")]

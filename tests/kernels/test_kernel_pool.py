@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from oi_tui.app.engine.errors import KernelError
+from oi_tui.app.engine.core.errors import KernelError
+from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.kernels.environment import kernel_environment
 from oi_tui.app.engine.kernels.pool import Kernels
-from oi_tui.app.engine.settings import KernelSection
 from support.runs import collect
 
 IN_A_FRESH_PROCESS = """
 import sys
 from pathlib import Path
 from oi_tui.app.engine.kernels.pool import Kernels
-from oi_tui.app.engine.settings import KernelSection
+from oi_tui.app.engine.core.settings import KernelSection
 kernels = Kernels(KernelSection(), Path.cwd())
 assert [kernels.canonical(name) for name in ("py", "bash")] == ["python", "shell"]
 assert not kernels.started()

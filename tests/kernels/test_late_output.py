@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamOutput
 from oi_tui.app.engine.kernels.base import (
     DisplayUpdated,
     Kernel,
@@ -19,7 +20,6 @@ from oi_tui.app.engine.kernels.base import (
     TailMoved,
 )
 from oi_tui.app.engine.kernels.run import ERRORS_LIMIT, LATE_INTERVAL, Run
-from oi_tui.app.engine.outputs import ErrorOutput, RichOutput, StreamOutput
 from support.runs import Collected, collect
 
 LIMIT = 20.0

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.blocks import CodeBlock
-from oi_tui.app.engine.coalesce import coalesce
-from oi_tui.app.engine.events import AnyEvent, CodeFinished, CodeStarted, OutputTailMoved
+from oi_tui.app.engine.agent.execution import Execution, unwatched
+from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.events import AnyEvent, CodeFinished, CodeStarted, OutputTailMoved
+from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.kernels.shell import ShellKernel
-from oi_tui.app.engine.loop.execution import Execution, unwatched
-from oi_tui.app.engine.mime import report
-from oi_tui.app.engine.outputs import StreamOutput
-from oi_tui.app.engine.transcript import Transcript
+from oi_tui.app.engine.text.mime import report
+from oi_tui.app.engine.transcript.coalesce import coalesce
+from oi_tui.app.engine.transcript.transcript import Transcript
 
 pytestmark = [pytest.mark.kernel, pytest.mark.asyncio(loop_scope="module")]
 

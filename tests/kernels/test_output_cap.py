@@ -9,11 +9,11 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput, Tail, WholeOutput
 from oi_tui.app.engine.kernels.base import OutputArrived, OutputCleared, OutputFiled, RunEvent, RunFinished, TailMoved
 from oi_tui.app.engine.kernels.cap import TAIL, OutputCap, Ring
 from oi_tui.app.engine.kernels.run import Run
 from oi_tui.app.engine.kernels.spill import LONG, Spill, make_room
-from oi_tui.app.engine.outputs import RichOutput, StreamOutput, Tail, WholeOutput
 
 OK = RunFinished(status="ok")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
 from oi_tui.app.engine.kernels.base import (
     DisplayUpdated,
     InputWanted,
@@ -18,7 +19,6 @@ from oi_tui.app.engine.kernels.base import (
     RunFinished,
 )
 from oi_tui.app.engine.kernels.cap import TAIL
-from oi_tui.app.engine.outputs import RichOutput, StreamOutput
 from support.runs import Collected, collect, interrupted, prints
 
 pytestmark = [pytest.mark.kernel, pytest.mark.asyncio(loop_scope="module")]

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.blocks import CodeBlock
+from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.kernels import in_kernel, in_kernel_tables
 from oi_tui.app.engine.kernels.base import Kernel
-from oi_tui.app.engine.mime import pictures, plain_text
-from oi_tui.app.engine.outputs import RichOutput
+from oi_tui.app.engine.text.mime import pictures, plain_text
 from oi_tui.themes.loader import load_palette
 from oi_tui.widgets.timeline.cells import Cell
 from oi_tui.widgets.timeline.ink import Ink

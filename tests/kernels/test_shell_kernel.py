@@ -10,11 +10,11 @@ from tempfile import TemporaryDirectory
 import psutil
 import pytest
 
-from oi_tui.app.engine.errors import KernelError
+from oi_tui.app.engine.core.errors import KernelError
+from oi_tui.app.engine.core.outputs import StreamOutput, Tail
 from oi_tui.app.engine.kernels.base import InputWanted, Kernel, OutputArrived, RunFinished
 from oi_tui.app.engine.kernels.cap import TAIL
 from oi_tui.app.engine.kernels.shell import ShellKernel
-from oi_tui.app.engine.outputs import StreamOutput, Tail
 from support.runs import collect, interrupted, prints
 
 pytestmark = [pytest.mark.kernel, pytest.mark.asyncio(loop_scope="module")]

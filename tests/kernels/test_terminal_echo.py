@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
+from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.kernels.base import InputWanted, OutputArrived, RunEvent, RunFinished
 from oi_tui.app.engine.kernels.conversation import Conversation
 from oi_tui.app.engine.kernels.run import Run
-from oi_tui.app.engine.outputs import StreamOutput
 
 
 class Talk:

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from oi_tui.app.engine.inspector import difference
 from oi_tui.app.engine.kernels.base import Kernel
 from oi_tui.app.engine.kernels.inspection import Listing, Row
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.preparation import for_inspection
+from oi_tui.app.engine.session.inspector import difference
 from support.runs import collect, interrupted, prints
 
 pytestmark = pytest.mark.kernel

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from oi_tui.app.engine.core.protocol import FetchProgressed
 from oi_tui.app.engine.local.catalogue import LocalModel
 from oi_tui.app.engine.local.weights import Weights
-from oi_tui.app.engine.protocol import FetchProgressed
 
 CONTENT = random.Random(7).randbytes(3_000_000)
 PART_NUMBERS = (1, 2, 10)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from oi_tui.app.engine.errors import LocalModelError
+from oi_tui.app.engine.core.errors import LocalModelError
 from oi_tui.app.engine.local.catalogue import GB, MODELS, LocalModel, find, in_words, offered, requirements
 
 every_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: model.id)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from oi_tui.app.engine.errors import LocalModelError
+from oi_tui.app.engine.core.errors import LocalModelError
 from oi_tui.app.engine.local.catalogue import LocalModel
 from oi_tui.app.engine.local.fetch import fetch
 from oi_tui.app.engine.local.hub import Hub

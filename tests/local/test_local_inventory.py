@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from oi_tui.app.engine.core.protocol import ModelOffer
 from oi_tui.app.engine.local.catalogue import GB, LocalModel, find
 from oi_tui.app.engine.local.choice import Machine
 from oi_tui.app.engine.local.inventory import Entry, entries, offers, why
 from oi_tui.app.engine.local.weights import Weights
-from oi_tui.app.engine.protocol import ModelOffer
 
 MACHINE = Machine(cores=2, free=20 * GB)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from oi_tui.app.engine.errors import LocalModelError
+from oi_tui.app.engine.core.errors import LocalModelError
 from oi_tui.app.engine.local.catalogue import MODELS, find
 from oi_tui.app.engine.local.service import LocalServer
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.errors import LocalModelError
+from oi_tui.app.engine.core.errors import LocalModelError
 from oi_tui.app.engine.local.catalogue import LocalModel
 from oi_tui.app.engine.local.weights import Weights
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.kernels.base import Kernel
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.shell import ShellKernel
 from oi_tui.app.engine.sandbox.profile import Profile
-from oi_tui.app.engine.settings import KernelSection
 from support.enclosure import make_home, make_project, profile, why_not
 
 QUICK = KernelSection(interrupt_step=1.0, output_cap=100_000)

@@ -16,15 +16,22 @@ import msgspec
 import psutil
 import pytest
 
-from oi_tui.app.client import EngineLost, ProcessClient
-from oi_tui.app.engine.audit.log import HEADS
-from oi_tui.app.engine.audit.verify import verify_folder
-from oi_tui.app.engine.blocks import CodeBlock, NoticeBlock
-from oi_tui.app.engine.events import AnyEvent, DecisionRequested, ExecutionFinished, NoticeAdded, OutputAdded, TurnEnded
-from oi_tui.app.engine.protocol import Batch, Configure
-from oi_tui.app.engine.settings import LoopSection, ModelSection, SandboxSection, Settings
-from oi_tui.app.engine.transcript import Transcript
-from oi_tui.app.engine.verbs import Decide, Open, Run, Submit
+from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock
+from oi_tui.app.engine.core.events import (
+    AnyEvent,
+    DecisionRequested,
+    ExecutionFinished,
+    NoticeAdded,
+    OutputAdded,
+    TurnEnded,
+)
+from oi_tui.app.engine.core.protocol import Batch, Configure
+from oi_tui.app.engine.core.settings import LoopSection, ModelSection, SandboxSection, Settings
+from oi_tui.app.engine.core.verbs import Decide, Open, Run, Submit
+from oi_tui.app.engine.log.audit.log import HEADS
+from oi_tui.app.engine.log.audit.verify import verify_folder
+from oi_tui.app.engine.transcript.transcript import Transcript
+from oi_tui.app.frontend.client import EngineLost, ProcessClient
 from support.enclosure import UNENCLOSED, why_not
 from support.openai_server import OpenAIServer, Turn
 
@@ -174,8 +181,8 @@ async def test_an_engine_that_is_killed_leaves_a_log_that_can_be_verified_and_go
 WRITER = """
 import sys
 from pathlib import Path
-from oi_tui.app.engine.audit.log import AuditLog
-from oi_tui.app.engine.audit.records import Body, NoticeWasGiven
+from oi_tui.app.engine.log.audit.log import AuditLog
+from oi_tui.app.engine.log.audit.records import Body, NoticeWasGiven
 log = AuditLog(Path(sys.argv[1]), "session")
 while True:
     log.add([Body(at=1.0, session="session", record=NoticeWasGiven(level="info", title="x" * 300))])

@@ -21,7 +21,9 @@ import psutil
 import pytest
 import pytest_asyncio
 
-from oi_tui.app.engine.errors import KernelError
+from oi_tui.app.engine.core.errors import KernelError
+from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.kernels.base import (
     InputWanted,
     Kernel,
@@ -37,9 +39,7 @@ from oi_tui.app.engine.kernels.channels import FRAME_LIMIT
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.processes import MemoryWitness, cause_of_end
 from oi_tui.app.engine.kernels.watch import STOPPED, Patience
-from oi_tui.app.engine.outputs import RichOutput
 from oi_tui.app.engine.sandbox.profile import Limits, Profile
-from oi_tui.app.engine.settings import KernelSection
 from support.enclosure import processes_with, profile
 from support.runs import LIMIT, collect, interrupted, prints
 
@@ -434,7 +434,7 @@ import asyncio, sys
 from pathlib import Path
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.sandbox.profile import Profile
-from oi_tui.app.engine.settings import KernelSection
+from oi_tui.app.engine.core.settings import KernelSection
 async def main(work, home, place):
     sandbox = Profile(mode='workspace-write', workspace=Path(work), home=Path(home)) if place == 'enclosed' else None
     kernel = JupyterKernel(KernelSection(), cwd=Path(work), sandbox=sandbox)

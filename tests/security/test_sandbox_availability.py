@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from oi_tui.app.engine.core.settings import SandboxSection
 from oi_tui.app.engine.sandbox.availability import SWITCHES, forbidden, look
-from oi_tui.app.engine.settings import SandboxSection
-from oi_tui.app.engine.survey import survey
+from oi_tui.app.engine.trust.check import survey
 from support.enclosure import make_home, profile
 
 

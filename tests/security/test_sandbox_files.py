@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.errors import KernelError
+from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.kernels.base import Kernel
 from oi_tui.app.engine.sandbox.profile import Limits
 from support.enclosure import SECRET, SECRETS, attempt, make_home, make_project, nothing_changes, profile

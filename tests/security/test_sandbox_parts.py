@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.errors import SettingsError
+from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.core.settings import SandboxSection
 from oi_tui.app.engine.sandbox import entrance, inside, placeholders, places, seccomp
 from oi_tui.app.engine.sandbox.bubblewrap import Kind, Mount, plan
 from oi_tui.app.engine.sandbox.choice import chosen_profile
@@ -21,7 +22,6 @@ from oi_tui.app.engine.sandbox.hosts import AllowList, Authority, is_public, par
 from oi_tui.app.engine.sandbox.limits import rlimits
 from oi_tui.app.engine.sandbox.profile import Limits
 from oi_tui.app.engine.sandbox.selftest import PROMISES, Report
-from oi_tui.app.engine.settings import SandboxSection
 from support import bpf
 from support.enclosure import make_home, make_project, profile
 from support.unprivileged import Nobody

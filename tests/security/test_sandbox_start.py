@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.errors import KernelError
+from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.kernels.base import Kernel
 from oi_tui.app.engine.sandbox import entrance
 from oi_tui.app.engine.sandbox.bubblewrap import find_bubblewrap
@@ -241,7 +241,7 @@ async def test_S6_nothing_is_left_after_the_program_was_killed(empty: Profile) -
         "import asyncio, sys\nfrom pathlib import Path\n"
         "from oi_tui.app.engine.kernels.shell import ShellKernel\n"
         "from oi_tui.app.engine.sandbox.profile import Profile\n"
-        "from oi_tui.app.engine.settings import KernelSection\n"
+        "from oi_tui.app.engine.core.settings import KernelSection\n"
         "async def main(work, home):\n"
         "    sandbox = Profile(mode='workspace-write', workspace=Path(work), home=Path(home))\n"
         "    kernel = ShellKernel(KernelSection(), cwd=Path(work), sandbox=sandbox)\n"

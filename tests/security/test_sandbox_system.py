@@ -244,7 +244,7 @@ async def test_S18_nothing_outlives_the_program_that_made_the_sandbox(usual: Pro
         "import asyncio, sys\nfrom pathlib import Path\n"
         "from oi_tui.app.engine.kernels.shell import ShellKernel\n"
         "from oi_tui.app.engine.sandbox.profile import Profile\n"
-        "from oi_tui.app.engine.settings import KernelSection\n"
+        "from oi_tui.app.engine.core.settings import KernelSection\n"
         "async def main(work, home, mark):\n"
         "    sandbox = Profile(mode='workspace-write', workspace=Path(work), home=Path(home))\n"
         "    kernel = ShellKernel(KernelSection(), cwd=Path(work), sandbox=sandbox)\n"
@@ -269,7 +269,7 @@ import asyncio, sys
 from pathlib import Path
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.sandbox.profile import Limits
-from oi_tui.app.engine.settings import KernelSection
+from oi_tui.app.engine.core.settings import KernelSection
 from support.enclosure import attempt, make_home, make_project, profile
 from support.runs import collect
 

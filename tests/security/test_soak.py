@@ -20,17 +20,17 @@ from pathlib import Path
 import psutil
 import pytest
 
-from oi_tui.app.client import EngineLost, ProcessClient
-from oi_tui.app.engine import paths
-from oi_tui.app.engine.audit.log import find_log
-from oi_tui.app.engine.audit.verify import verify_folder
-from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, UserBlock
-from oi_tui.app.engine.events import DecisionRequested, ExecutionStarted, SessionOpened, TurnEnded
-from oi_tui.app.engine.protocol import Batch, Configure, Reply
-from oi_tui.app.engine.settings import KernelSection, LoopSection, ModelSection, Settings
-from oi_tui.app.engine.store import Store
-from oi_tui.app.engine.transcript import Transcript
-from oi_tui.app.engine.verbs import Decide, Interrupt, Open, Submit
+from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, UserBlock
+from oi_tui.app.engine.core.events import DecisionRequested, ExecutionStarted, SessionOpened, TurnEnded
+from oi_tui.app.engine.core.protocol import Batch, Configure, Reply
+from oi_tui.app.engine.core.settings import KernelSection, LoopSection, ModelSection, Settings
+from oi_tui.app.engine.core.verbs import Decide, Interrupt, Open, Submit
+from oi_tui.app.engine.files import paths
+from oi_tui.app.engine.log.audit.log import find_log
+from oi_tui.app.engine.log.audit.verify import verify_folder
+from oi_tui.app.engine.log.store import Store
+from oi_tui.app.engine.transcript.transcript import Transcript
+from oi_tui.app.frontend.client import EngineLost, ProcessClient
 from support.enclosure import UNENCLOSED
 from support.openai_server import OpenAIServer, Turn
 
@@ -140,9 +140,10 @@ class Front:
                 self.told[block.id] = block
 
 
-VISIT = (
-    "import sys; from pathlib import Path; from oi_tui.app.engine.store import Store; Store(Path(sys.argv[1])).close()"
-)
+VISIT = """
+import sys; from pathlib import Path; from oi_tui.app.engine.log.store import Store
+Store(Path(sys.argv[1])).close()
+"""
 VISITS = 0.05
 """How often, after a turn, another program opens the database and leaves it again."""
 

@@ -14,9 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.audit.log import AuditLog
-from oi_tui.app.engine.audit.records import Body, NoticeWasGiven, SessionBegan, Surroundings
-from oi_tui.app.engine.events import (
+from oi_tui.app.engine.core.events import (
     CodeFinished,
     CodeStarted,
     DecisionMade,
@@ -38,9 +36,11 @@ from oi_tui.app.engine.events import (
     TurnEnded,
     TurnStarted,
 )
-from oi_tui.app.engine.export import export_session, import_session
-from oi_tui.app.engine.outputs import ErrorOutput, Tail, WholeOutput
-from oi_tui.app.engine.store import Store
+from oi_tui.app.engine.core.outputs import ErrorOutput, Tail, WholeOutput
+from oi_tui.app.engine.formats.export import export_session, import_session
+from oi_tui.app.engine.log.audit.log import AuditLog
+from oi_tui.app.engine.log.audit.records import Body, NoticeWasGiven, SessionBegan, Surroundings
+from oi_tui.app.engine.log.store import Store
 from support.hostile import (
     CONTROLS,
     HOSTILE,

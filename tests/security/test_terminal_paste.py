@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from textual import events
 from textual._xterm_parser import XTermParser
 
-from oi_tui.app.guarded_driver import Pastes
+from oi_tui.app.terminal.guarded_driver import Pastes
 
 PIECES = st.sampled_from(
     ["\x1b", "\x1b[", "\x1b[200~", "\x1b[20", "1", "\x1b]0;", "y", "\r", "\x1by", "\x07", "[201~", "é"]

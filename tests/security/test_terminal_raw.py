@@ -101,9 +101,9 @@ def test_T6_a_kernel_that_talks_before_it_is_one_is_not_heard(
 ENGINE = """
 import asyncio, sys
 from pathlib import Path
-from oi_tui.app.client import ProcessClient
-from oi_tui.app.engine.protocol import Configure
-from oi_tui.app.engine.settings import Settings
+from oi_tui.app.frontend.client import ProcessClient
+from oi_tui.app.engine.core.protocol import Configure
+from oi_tui.app.engine.core.settings import Settings
 
 async def main(log):
     loud = ("/bin/sh", "-c", "cat early; cat early >&2; kill -9 $$")

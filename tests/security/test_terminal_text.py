@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.text import MARK, MOST_MARKS, SafeStream, safe_text, visible_text, without_hidden
+from oi_tui.app.engine.text.safe import MARK, MOST_MARKS, SafeStream, safe_text, visible_text, without_hidden
 
 SEQUENCES = r"\e \e[ \e]52;c; \e]0; \a \e\ \eP \e_G \e^ \e[31m m \e[6n \e[2J \ec \e(0"
 CHARACTERS = "\0 \x7f \r \b \n \t \u202e \u2066 \u2028 \u200b \u200d \ufe0f \U000e0041 👩 💻 ❤ 1 \u20e3 \ud800"

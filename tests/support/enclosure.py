@@ -10,9 +10,9 @@ from pathlib import Path
 
 import psutil
 
+from oi_tui.app.engine.core.settings import SandboxSection
 from oi_tui.app.engine.kernels.base import Kernel
 from oi_tui.app.engine.sandbox.profile import Limits, Profile
-from oi_tui.app.engine.settings import SandboxSection
 from support.runs import collect
 
 UNENCLOSED = SandboxSection(mode="danger-full-access")

@@ -6,8 +6,8 @@ import msgspec
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.blocks import Block, CodeBlock
-from oi_tui.app.engine.events import (
+from oi_tui.app.engine.core.blocks import Block, CodeBlock
+from oi_tui.app.engine.core.events import (
     AnyEvent,
     CodeFinished,
     CodeGrew,
@@ -29,8 +29,8 @@ from oi_tui.app.engine.events import (
     TurnStarted,
     UsageReported,
 )
-from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
-from oi_tui.app.engine.transcript import Transcript
+from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
+from oi_tui.app.engine.transcript.transcript import Transcript
 
 PNG = base64.b64encode(
     bytes.fromhex(

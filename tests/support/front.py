@@ -5,17 +5,17 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from oi_tui.app.client import LocalClient
-from oi_tui.app.engine.events import AnyEvent, DecisionRequested, TurnEnded, TurnStarted, Verdict
+from oi_tui.app.engine.core.events import AnyEvent, DecisionRequested, TurnEnded, TurnStarted, Verdict
+from oi_tui.app.engine.core.protocol import Batch, Configure, Reply
+from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
+from oi_tui.app.engine.core.verbs import Decide, Submit
+from oi_tui.app.engine.log.audit_hook import Witness
+from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.policy.decide import Policy
-from oi_tui.app.engine.protocol import Batch, Configure, Reply
-from oi_tui.app.engine.service import Engine, Trial
-from oi_tui.app.engine.settings import LoopSection, ModelSection, Settings
-from oi_tui.app.engine.store import Store
+from oi_tui.app.engine.session.engine import Engine, Trial
 from oi_tui.app.engine.testing import FakeKernels, FakeModel, FakeModels
-from oi_tui.app.engine.transcript import Transcript
-from oi_tui.app.engine.verbs import Decide, Submit
-from oi_tui.app.engine.witness import Witness
+from oi_tui.app.engine.transcript.transcript import Transcript
+from oi_tui.app.frontend.client import LocalClient
 
 
 class Front:

@@ -14,10 +14,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from oi_tui.app.engine.coalesce import is_delta
-from oi_tui.app.engine.events import AnyEvent
-from oi_tui.app.engine.outputs import RichOutput
-from oi_tui.app.engine.store import Recorder, Store
+from oi_tui.app.engine.core.events import AnyEvent
+from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.log.store import Recorder, Store
+from oi_tui.app.engine.transcript.coalesce import is_delta
 from support.sessions import code, printed, prose, turn
 
 SESSION = "killed"

@@ -7,9 +7,9 @@ import ast
 import re
 from pathlib import Path
 
-from oi_tui.app.engine import settings as settings_module
-from oi_tui.app.engine.settings import Settings
-from oi_tui.app.guide import Section, sections
+from oi_tui.app.engine.core import settings as settings_module
+from oi_tui.app.engine.core.settings import Settings
+from oi_tui.app.screens.key_help import Section, sections
 
 README = Path(__file__).parents[2] / "README.md"
 

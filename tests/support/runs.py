@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
+from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamOutput, Tail, WholeOutput
 from oi_tui.app.engine.kernels.base import (
     InputWanted,
     InterruptMeans,
@@ -16,7 +17,6 @@ from oi_tui.app.engine.kernels.base import (
     RunFinished,
     TailMoved,
 )
-from oi_tui.app.engine.outputs import ErrorOutput, RichOutput, StreamOutput, Tail, WholeOutput
 
 LIMIT = 30.0
 """Seconds after which a run in a test has failed."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from oi_tui.app.engine.events import (
+from oi_tui.app.engine.core.events import (
     ActiveLineChanged,
     AnyEvent,
     CodeFinished,
@@ -23,8 +23,8 @@ from oi_tui.app.engine.events import (
     TurnStarted,
     UsageReported,
 )
-from oi_tui.app.engine.outputs import RichOutput, StreamOutput
-from oi_tui.app.engine.recording.form import Header, Line, Told
+from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
+from oi_tui.app.engine.log.recording.form import Header, Line, Told
 
 
 def prose(block_id: str, *pieces: str) -> list[AnyEvent]:

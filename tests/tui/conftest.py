@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from oi_tui.app.client import EngineClient, EngineLost
-from oi_tui.app.engine.events import (
+from oi_tui.app.engine.core.events import (
     AnyEvent,
     CodeFinished,
     CodeStarted,
@@ -20,11 +19,12 @@ from oi_tui.app.engine.events import (
     SessionOpened,
     TurnStarted,
 )
-from oi_tui.app.engine.protocol import Batch, Reply
-from oi_tui.app.engine.settings import Settings
-from oi_tui.app.engine.verbs import AnyVerb, KeepDraft, Open
+from oi_tui.app.engine.core.protocol import Batch, Reply
+from oi_tui.app.engine.core.settings import Settings
+from oi_tui.app.engine.core.verbs import AnyVerb, KeepDraft, Open
+from oi_tui.app.frontend.client import EngineClient, EngineLost
+from oi_tui.app.frontend.workplace import Workplace
 from oi_tui.app.tui import OiTui
-from oi_tui.app.workplace import Workplace
 from oi_tui.widgets.arming import LOOK
 
 BOUND = 10.0

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from textual.widgets import Static
 
-from oi_tui.app.engine.events import (
+from oi_tui.app.engine.core.events import (
     CodeFinished,
     CodeStarted,
     DecisionMade,

@@ -4,9 +4,9 @@ import pytest
 from textual.events import Key
 from textual.widgets import Input
 
-from oi_tui.app.engine.events import ConversationCleared, DecisionMade, OutputAdded, TurnEnded, TurnStarted
-from oi_tui.app.engine.outputs import StreamOutput
-from oi_tui.app.engine.verbs import Decide, Interrupt
+from oi_tui.app.engine.core.events import ConversationCleared, DecisionMade, OutputAdded, TurnEnded, TurnStarted
+from oi_tui.app.engine.core.outputs import StreamOutput
+from oi_tui.app.engine.core.verbs import Decide, Interrupt
 from oi_tui.widgets.approval import ApprovalPanel
 from oi_tui.widgets.approval_face import changed_lines
 from oi_tui.widgets.composer import Composer, PromptArea

@@ -8,8 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from oi_tui.app.clipboard import native_command
-from oi_tui.app.engine.events import (
+from oi_tui.app.engine.core.events import (
     CodeFinished,
     CodeStarted,
     ConversationCleared,
@@ -22,8 +21,8 @@ from oi_tui.app.engine.events import (
     TurnEnded,
     TurnStarted,
 )
-from oi_tui.app.engine.outputs import RichOutput, StreamOutput, WholeOutput
-from oi_tui.app.engine.verbs import Run
+from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput, WholeOutput
+from oi_tui.app.engine.core.verbs import Run
 from oi_tui.app.screens.browser_ask import BrowserAskScreen
 from oi_tui.app.screens.choose import ChooseScreen
 from oi_tui.app.screens.confirm import ConfirmScreen
@@ -32,6 +31,7 @@ from oi_tui.app.screens.run_again import RunAgainScreen
 from oi_tui.app.screens.save_as import SaveAsScreen
 from oi_tui.app.screens.timeline_pane import TimelinePane
 from oi_tui.app.screens.viewer import ViewerScreen
+from oi_tui.app.terminal.clipboard import native_command
 from oi_tui.widgets.composer import PromptArea
 from oi_tui.widgets.editor import SourceEditor
 from oi_tui.widgets.search_bar import SearchBar

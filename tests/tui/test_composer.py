@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from textual import events
 
-from oi_tui.app.engine.events import ProseFinished, ProseStarted, TurnEnded, TurnStarted
-from oi_tui.app.engine.protocol import DraftKept, PromptsFound
-from oi_tui.app.engine.sessions import PastPrompt
-from oi_tui.app.engine.settings import ScreenSection, Settings
-from oi_tui.app.engine.verbs import (
+from oi_tui.app.engine.core.events import ProseFinished, ProseStarted, TurnEnded, TurnStarted
+from oi_tui.app.engine.core.protocol import DraftKept, PromptsFound
+from oi_tui.app.engine.core.session_records import PastPrompt
+from oi_tui.app.engine.core.settings import ScreenSection, Settings
+from oi_tui.app.engine.core.verbs import (
     Clear,
     FindModels,
     FindPrompts,

@@ -9,14 +9,14 @@ import pytest
 from textual.events import Key
 from textual.widgets import OptionList
 
-from oi_tui.app.engine.folders import Folders
-from oi_tui.app.engine.project import see
-from oi_tui.app.engine.protocol import Configure
+from oi_tui.app.engine.core.protocol import Configure
+from oi_tui.app.engine.core.settings import SandboxSection, Settings
 from oi_tui.app.engine.sandbox.availability import Availability
-from oi_tui.app.engine.settings import SandboxSection, Settings
-from oi_tui.app.engine.survey import Survey, look_into
+from oi_tui.app.engine.trust.check import Survey, look_into
+from oi_tui.app.engine.trust.folders import Folders
+from oi_tui.app.engine.trust.project import see
+from oi_tui.app.frontend.workplace import Workplace
 from oi_tui.app.screens.folder import FolderScreen
-from oi_tui.app.workplace import Workplace
 from oi_tui.widgets.keyrow import KeyRow
 from oi_tui.widgets.status import StatusBar
 

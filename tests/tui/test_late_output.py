@@ -1,6 +1,6 @@
 """Output that comes after the end of a cell is shown in that cell, wherever the person is by then."""
 
-from oi_tui.app.engine.events import (
+from oi_tui.app.engine.core.events import (
     CodeFinished,
     CodeStarted,
     ExecutionFinished,
@@ -9,7 +9,7 @@ from oi_tui.app.engine.events import (
     TurnEnded,
     TurnStarted,
 )
-from oi_tui.app.engine.outputs import StreamOutput
+from oi_tui.app.engine.core.outputs import StreamOutput
 
 
 async def test_k18_a_finished_cell_shows_what_its_threads_print_later(play):

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from textual.widgets import Input, TextArea
 
-from oi_tui.app.engine.events import (
+from oi_tui.app.engine.core.events import (
     CodeFinished,
     CodeStarted,
     ExecutionFinished,
@@ -20,9 +20,9 @@ from oi_tui.app.engine.events import (
     TurnStarted,
     UsageReported,
 )
-from oi_tui.app.engine.outputs import StreamOutput
-from oi_tui.app.engine.protocol import ModelOffer, ModelsFound
-from oi_tui.app.engine.settings import ScreenSection, Settings
+from oi_tui.app.engine.core.outputs import StreamOutput
+from oi_tui.app.engine.core.protocol import ModelOffer, ModelsFound
+from oi_tui.app.engine.core.settings import ScreenSection, Settings
 
 SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["narrow", "wide"])
 

@@ -3,7 +3,7 @@
 from textual.events import Key
 from textual.widgets import OptionList
 
-from oi_tui.app.engine.events import (
+from oi_tui.app.engine.core.events import (
     CodeFinished,
     CodeStarted,
     ExecutionFinished,
@@ -14,8 +14,8 @@ from oi_tui.app.engine.events import (
     TurnEnded,
     TurnStarted,
 )
-from oi_tui.app.engine.outputs import ErrorOutput, StreamOutput
-from oi_tui.app.engine.verbs import Rebuild
+from oi_tui.app.engine.core.outputs import ErrorOutput, StreamOutput
+from oi_tui.app.engine.core.verbs import Rebuild
 from oi_tui.app.screens.rebuild import RebuildScreen
 from oi_tui.widgets.keyrow import KeyRow
 from oi_tui.widgets.source import SourceView

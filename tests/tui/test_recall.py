@@ -2,9 +2,9 @@
 
 from msgspec.structs import replace
 
-from oi_tui.app.engine.protocol import DraftKept, PromptsFound
-from oi_tui.app.engine.sessions import PastPrompt
-from oi_tui.app.engine.verbs import FindPrompts, KeepDraft
+from oi_tui.app.engine.core.protocol import DraftKept, PromptsFound
+from oi_tui.app.engine.core.session_records import PastPrompt
+from oi_tui.app.engine.core.verbs import FindPrompts, KeepDraft
 from oi_tui.app.screens.history import HistoryScreen
 from oi_tui.widgets.composer import PromptArea
 

@@ -6,10 +6,9 @@ import pytest
 from textual.events import Paste
 from textual.widgets import Input, OptionList, ProgressBar
 
-from oi_tui.app.bridge import Bridge
-from oi_tui.app.engine.blocks import NoticeBlock, UserBlock
-from oi_tui.app.engine.errors import OiTuiError
-from oi_tui.app.engine.events import (
+from oi_tui.app.engine.core.blocks import NoticeBlock, UserBlock
+from oi_tui.app.engine.core.errors import OiTuiError
+from oi_tui.app.engine.core.events import (
     CodeFinished,
     CodeStarted,
     ConversationCleared,
@@ -25,7 +24,7 @@ from oi_tui.app.engine.events import (
     TurnStarted,
     UsageReported,
 )
-from oi_tui.app.engine.protocol import (
+from oi_tui.app.engine.core.protocol import (
     Batch,
     Failed,
     FetchEnded,
@@ -34,7 +33,7 @@ from oi_tui.app.engine.protocol import (
     ModelsFound,
     SandboxFailed,
 )
-from oi_tui.app.engine.verbs import (
+from oi_tui.app.engine.core.verbs import (
     Answer,
     CancelFetch,
     FetchModel,
@@ -44,6 +43,7 @@ from oi_tui.app.engine.verbs import (
     Submit,
     UseModel,
 )
+from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.help import HelpScreen
 from oi_tui.app.screens.setup import SetupScreen

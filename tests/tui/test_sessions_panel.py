@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 from textual.widgets import Input
 
-from oi_tui.app.engine.blocks import NoticeBlock, ProseBlock, UserBlock
-from oi_tui.app.engine.events import (
+from oi_tui.app.engine.core.blocks import NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.events import (
     NoticeAdded,
     ProseFinished,
     ProseGrew,
@@ -17,10 +17,9 @@ from oi_tui.app.engine.events import (
     TurnEnded,
     TurnStarted,
 )
-from oi_tui.app.engine.protocol import Batch, Failed, SessionEdited, SessionExported, SessionSeen, SessionsFound
-from oi_tui.app.engine.sessions import Hit, Piece, SessionRecord
-from oi_tui.app.engine.testing import FakeModel
-from oi_tui.app.engine.verbs import (
+from oi_tui.app.engine.core.protocol import Batch, Failed, SessionEdited, SessionExported, SessionSeen, SessionsFound
+from oi_tui.app.engine.core.session_records import Hit, Piece, SessionRecord
+from oi_tui.app.engine.core.verbs import (
     EditSession,
     ExportSession,
     FindModels,
@@ -30,6 +29,7 @@ from oi_tui.app.engine.verbs import (
     PreviewSession,
     Submit,
 )
+from oi_tui.app.engine.testing import FakeModel
 from oi_tui.app.screens.choose import ChooseScreen
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.line_ask import LineAskScreen

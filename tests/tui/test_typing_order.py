@@ -6,11 +6,11 @@ import pytest
 from textual.events import Key, Paste
 from textual.widgets import Input, Static
 
-from oi_tui.app.engine.events import ProseFinished, ProseGrew, ProseStarted, TurnEnded, TurnStarted
-from oi_tui.app.engine.protocol import SessionsFound
-from oi_tui.app.engine.sessions import SessionRecord
-from oi_tui.app.engine.settings import Settings
-from oi_tui.app.engine.verbs import EditSession, Submit
+from oi_tui.app.engine.core.events import ProseFinished, ProseGrew, ProseStarted, TurnEnded, TurnStarted
+from oi_tui.app.engine.core.protocol import SessionsFound
+from oi_tui.app.engine.core.session_records import SessionRecord
+from oi_tui.app.engine.core.settings import Settings
+from oi_tui.app.engine.core.verbs import EditSession, Submit
 from oi_tui.app.screens.help import HelpScreen
 from oi_tui.app.screens.sessions_pane import SessionsPanel
 from oi_tui.app.tui import OiTui

@@ -8,8 +8,8 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Static
 
-from oi_tui.app.engine.protocol import VariableSeen, VariablesFound
-from oi_tui.app.engine.variables import Telling, Variable
+from oi_tui.app.engine.core.protocol import VariableSeen, VariablesFound
+from oi_tui.app.engine.core.variables import Telling, Variable
 from oi_tui.themes.loader import load_palette, textual_theme
 from oi_tui.widgets.inspector import Inspector
 from oi_tui.widgets.inspector_face import Entry, name_width, row_line, size_text, what_it_is

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
+from oi_tui.app.engine.core.settings import PolicySection, SandboxSection, Settings, sandbox_in_words
+from oi_tui.app.engine.core.usage import Usage
 from oi_tui.app.engine.policy.modes import holding
-from oi_tui.app.engine.settings import PolicySection, SandboxSection, Settings, sandbox_in_words
-from oi_tui.app.engine.transcript import Transcript
-from oi_tui.app.engine.usage import Usage
-from oi_tui.app.standing import standing
+from oi_tui.app.engine.transcript.transcript import Transcript
+from oi_tui.app.frontend.status import standing
 from oi_tui.widgets.status import STARTING, Status, laid_out, parts
 
 USUAL = SandboxSection()

@@ -8,8 +8,8 @@ from typing import Literal
 
 from textual.content import Content
 
-from oi_tui.app.engine.sessions import Hit, Piece, SessionRecord
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.core.session_records import Hit, Piece, SessionRecord
+from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.sessions.listing import Entry, Found, Heading, Listed, day_of
 
 CURRENT = "●"

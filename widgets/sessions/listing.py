@@ -10,7 +10,7 @@ from datetime import date
 from operator import itemgetter
 from typing import NamedTuple
 
-from oi_tui.app.engine.sessions import Hit, SessionRecord
+from oi_tui.app.engine.core.session_records import Hit, SessionRecord
 
 DEEPEST = 4
 """Levels of forks that are indented; deeper ones stand below these."""

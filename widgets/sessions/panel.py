@@ -18,9 +18,9 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from oi_tui.app.engine.protocol import SessionsFound
-from oi_tui.app.engine.sessions import SessionRecord
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.core.protocol import SessionsFound
+from oi_tui.app.engine.core.session_records import SessionRecord
+from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
 from oi_tui.widgets.sessions.face import Pen, nothing_listed

@@ -5,8 +5,8 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from oi_tui.app.engine.protocol import SessionSeen
-from oi_tui.app.engine.sessions import SessionRecord
+from oi_tui.app.engine.core.protocol import SessionSeen
+from oi_tui.app.engine.core.session_records import SessionRecord
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.sessions.face import UNTITLED, count, folder_text, one_line, short_model
 from oi_tui.widgets.timeline.graphics import Graphics

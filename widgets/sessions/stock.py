@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from oi_tui.app.engine.protocol import SessionsFound
-from oi_tui.app.engine.sessions import Hit, SessionRecord
+from oi_tui.app.engine.core.protocol import SessionsFound
+from oi_tui.app.engine.core.session_records import Hit, SessionRecord
 from oi_tui.widgets.sessions.face import folder_text
 from oi_tui.widgets.sessions.listing import Entry, haystack, listed, searched, words_of
 

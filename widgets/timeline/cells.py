@@ -2,8 +2,8 @@
 
 from collections import OrderedDict
 
-from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
-from oi_tui.app.engine.outputs import StreamOutput
+from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.widgets.timeline.code import Code
 from oi_tui.widgets.timeline.notice import Notice
 from oi_tui.widgets.timeline.pieces import Canvas, Display, RowStrip, Stack

@@ -2,8 +2,8 @@
 
 from rich.style import Style
 
-from oi_tui.app.engine.blocks import CodeBlock, RerunState
-from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput, WholeOutput
+from oi_tui.app.engine.core.blocks import CodeBlock, RerunState
+from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, WholeOutput
 from oi_tui.widgets.timeline.console import Stream, note
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.markdown import one_line

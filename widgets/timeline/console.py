@@ -7,8 +7,8 @@ behind a heavier mark, so that it is told apart without colour too.
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from oi_tui.app.engine.outputs import StreamOutput, Tail, WholeOutput
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.core.outputs import StreamOutput, Tail, WholeOutput
+from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.timeline.lines import Brush, LineRows, Lines
 from oi_tui.widgets.timeline.pieces import Canvas, Display, Fold, Piece, Rows, RowStrip, rows
 from oi_tui.widgets.timeline.terminal import TerminalText

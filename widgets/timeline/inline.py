@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from rich.style import Style
 
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.timeline.definitions import Asked
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.math import readable_math

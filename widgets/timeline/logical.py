@@ -7,10 +7,10 @@ screen, since code without them is other code.
 
 from pathlib import Path
 
-from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
-from oi_tui.app.engine.forms import readable
-from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
-from oi_tui.app.engine.text import safe_text, visible_text
+from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
+from oi_tui.app.engine.text.rich_text import readable
+from oi_tui.app.engine.text.safe import safe_text, visible_text
 from oi_tui.widgets.timeline.terminal import TerminalText
 
 

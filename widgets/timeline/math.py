@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.timeline.math_atoms import accented, atom, flat, fraction, root, whole, with_script
 from oi_tui.widgets.timeline.math_boxes import Atom, Box, TooLarge, beside, fenced, grid, row_of
 from oi_tui.widgets.timeline.math_symbols import Kind, kind_of, lettered, lowered, negated, role, symbol

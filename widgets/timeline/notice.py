@@ -1,6 +1,6 @@
 """What the program itself has to say, as rows."""
 
-from oi_tui.app.engine.blocks import NoticeBlock
+from oi_tui.app.engine.core.blocks import NoticeBlock
 from oi_tui.widgets.timeline.markdown import clean
 from oi_tui.widgets.timeline.pieces import PROSE_WIDTH, Canvas, Display, Piece, rows
 from oi_tui.widgets.timeline.wrap import Line, wrap

@@ -4,7 +4,7 @@ Nothing is decoded before it is on the screen, nothing large is decoded at all, 
 the screen: a picture is a file from a stranger.
 """
 
-from oi_tui.app.engine.outputs import RichOutput
+from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.widgets.timeline.drawing import Drawn, Order, draw
 from oi_tui.widgets.timeline.graphics import HALF_BLOCKS
 from oi_tui.widgets.timeline.graphics_kitty import MOST_CELLS

@@ -14,6 +14,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from oi_tui.widgets.timeline.drawing import Drawn, Order
 from oi_tui.widgets.timeline.grammar import parser
 from oi_tui.widgets.timeline.graphics import HALF_BLOCKS, Graphics
 from oi_tui.widgets.timeline.ink import Ink
@@ -21,8 +22,6 @@ from oi_tui.widgets.timeline.wrap import Continuation, Line, cells
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
-
-    from oi_tui.widgets.timeline.gallery import Gallery
 
 GUTTER = 3
 """Cells left of the content: the cursor, the mark, a space."""
@@ -32,6 +31,14 @@ PROSE_WIDTH = 100
 
 Fold = Literal["short", "open", "closed"]
 """How much of a block is shown: what matters, all, one line."""
+
+
+class PictureSource(Protocol):
+    """Draws pictures for rows and keeps what it drew."""
+
+    def look(self, order: Order) -> Drawn | None:
+        """What was drawn for this order, None while it is being drawn; Unreadable if it cannot be."""
+        ...
 
 
 class Display(NamedTuple):
@@ -80,7 +87,7 @@ class Canvas:
     """Cells of a row, gutter included."""
     ink: Ink
     graphics: Graphics = HALF_BLOCKS
-    gallery: "Gallery | None" = None
+    gallery: "PictureSource | None" = None
     """Who draws pictures when they come into view; without one they are drawn at once."""
 
     @property

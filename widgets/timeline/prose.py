@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from rich.segment import Segment
 
-from oi_tui.app.engine.blocks import ProseBlock
+from oi_tui.app.engine.core.blocks import ProseBlock
 from oi_tui.widgets.timeline.definitions import Definitions, defined
 from oi_tui.widgets.timeline.elements import (
     OPENING,

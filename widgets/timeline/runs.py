@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from oi_tui.app.engine.blocks import Block, CodeBlock
+from oi_tui.app.engine.core.blocks import Block, CodeBlock
 from oi_tui.widgets.timeline.viewport import Viewport
 
 SPIN = 1 / 8

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from rich.cells import split_graphemes
 
-from oi_tui.app.engine.blocks import Block, CodeBlock
-from oi_tui.app.engine.forms import readable
-from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.core.blocks import Block, CodeBlock
+from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput
+from oi_tui.app.engine.text.rich_text import readable
+from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.timeline.logical import logical_text
 from oi_tui.widgets.timeline.pieces import RowStrip
 from oi_tui.widgets.timeline.terminal import TerminalText

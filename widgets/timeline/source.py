@@ -9,7 +9,7 @@ from pygments.token import Token
 from rich.segment import Segment
 from rich.style import Style
 
-from oi_tui.app.engine.text import safe_text, visible_text
+from oi_tui.app.engine.text.safe import safe_text, visible_text
 from oi_tui.widgets.source import with_marks
 from oi_tui.widgets.timeline.lexing import LexedLine, LineLexer, lex_whole
 from oi_tui.widgets.timeline.pieces import Canvas, RowStrip

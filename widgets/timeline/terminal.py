@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby, repeat
 from operator import itemgetter
 
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.timeline.ink import Sgr
 from oi_tui.widgets.timeline.sgr import SGR, coloured
 from oi_tui.widgets.timeline.terminal_row import LONGEST_ROW, Cell, Row, TextLine, expanded, width_of

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from rich.segment import Segment
 from rich.style import Style
 
-from oi_tui.app.engine.mime import without_escapes
-from oi_tui.app.engine.outputs import ErrorOutput
+from oi_tui.app.engine.core.outputs import ErrorOutput
+from oi_tui.app.engine.text.mime import without_escapes
 from oi_tui.widgets.timeline.console import HEAD, terminal_lines
 from oi_tui.widgets.timeline.markdown import clean
 from oi_tui.widgets.timeline.pieces import Canvas, Display, Piece, rows

@@ -2,7 +2,7 @@
 
 from rich.segment import Segment
 
-from oi_tui.app.engine.blocks import UserBlock
+from oi_tui.app.engine.core.blocks import UserBlock
 from oi_tui.widgets.timeline.console import HEAD, LONGEST_LINE, LONGEST_OPEN_LINE, TAIL, hidden, shown
 from oi_tui.widgets.timeline.markdown import clean, one_line
 from oi_tui.widgets.timeline.pieces import PROSE_WIDTH, Canvas, Display, Fold, Piece, Rows

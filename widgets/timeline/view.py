@@ -14,7 +14,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.timer import Timer
 
-from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, UserBlock
+from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, UserBlock
 from oi_tui.themes.loader import load_palette
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.timeline.graphics import HALF_BLOCKS, Graphics

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from oi_tui.app.engine.blocks import Block
+from oi_tui.app.engine.core.blocks import Block
 from oi_tui.widgets.timeline.cells import Cell, Cells, estimate
 from oi_tui.widgets.timeline.heights import Heights
 from oi_tui.widgets.timeline.pieces import Canvas, Display, RowStrip

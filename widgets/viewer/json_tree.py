@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.widgets import Tree
 from textual.widgets.tree import TreeNode
 
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.search import Search

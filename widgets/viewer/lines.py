@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.timeline.ink import Sgr
 from oi_tui.widgets.timeline.search import Search
 from oi_tui.widgets.timeline.terminal import TerminalText

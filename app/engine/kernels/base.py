@@ -3,9 +3,9 @@
 from collections.abc import AsyncGenerator, Callable
 from typing import Literal, Protocol
 
-from oi_tui.app.engine.events import ExecutionStatus, KernelState
-from oi_tui.app.engine.outputs import Output, StreamName, Tail, WholeOutput
-from oi_tui.app.engine.values import Language, Value
+from oi_tui.app.engine.core.events import ExecutionStatus, KernelState
+from oi_tui.app.engine.core.outputs import Output, StreamName, Tail, WholeOutput
+from oi_tui.app.engine.core.values import Language, Value
 
 InterruptMeans = Literal["signal", "second_signal", "request", "kill", "restart", "ignored", "nothing_ran"]
 """Which rung of the ladder ended the run: SIGINT, another one to its subprocesses as well, a message, SIGKILL for what

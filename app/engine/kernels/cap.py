@@ -6,8 +6,8 @@ All of a long output goes to a file (`spill.py`); here is never more than the ca
 from collections import deque
 from pathlib import Path
 
+from oi_tui.app.engine.core.outputs import StreamName, Tail
 from oi_tui.app.engine.kernels.spill import Spill
-from oi_tui.app.engine.outputs import StreamName, Tail
 
 TAIL = 32_768
 """Characters of the end of a stream that are kept."""

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from oi_tui.app.engine.encoding import expressible
+from oi_tui.app.engine.core.encoding import expressible
 
 MAX_DEPTH = 50
 """Levels of JSON in JSON; what is deeper is left out."""

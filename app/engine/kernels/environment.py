@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from oi_tui.app.engine.credentials import is_credential
+from oi_tui.app.engine.secrets.environment import is_credential
 
 
 def kernel_environment(environ: Mapping[str, str]) -> dict[str, str]:

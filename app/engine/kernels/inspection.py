@@ -8,9 +8,9 @@ from typing import Annotated, Any, Protocol, runtime_checkable
 
 import msgspec
 
-from oi_tui.app.engine.encoding import expressible
-from oi_tui.app.engine.values import Value
-from oi_tui.app.engine.variables import Variable
+from oi_tui.app.engine.core.encoding import expressible
+from oi_tui.app.engine.core.values import Value
+from oi_tui.app.engine.core.variables import Variable
 
 ANSWER = 1.0
 """Seconds after which no answer is expected any more; asking takes no more than 0.02 of the kernel's time."""

@@ -12,7 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from oi_tui.app.engine.errors import KernelError
+from oi_tui.app.engine.core.errors import KernelError
+from oi_tui.app.engine.core.settings import KernelSection
+from oi_tui.app.engine.core.values import Language
+from oi_tui.app.engine.files.paths import socket_dir
 from oi_tui.app.engine.kernels.base import InterruptMeans, RunFinished
 from oi_tui.app.engine.kernels.channels import NONSENSE_LIMIT, TOO_LARGE, Answer, Channel, Channels
 from oi_tui.app.engine.kernels.environment import kernel_environment
@@ -23,12 +26,9 @@ from oi_tui.app.engine.kernels.processes import LoggedProcess, cancelled
 from oi_tui.app.engine.kernels.spec import KernelSpec, own_python
 from oi_tui.app.engine.kernels.watch import Patience, RunWatch
 from oi_tui.app.engine.kernels.worker import OnEnd, WorkerKernel
-from oi_tui.app.engine.paths import socket_dir
 from oi_tui.app.engine.sandbox.entrance import Entrance
 from oi_tui.app.engine.sandbox.hosts import OnRefusal
 from oi_tui.app.engine.sandbox.profile import Profile
-from oi_tui.app.engine.settings import KernelSection
-from oi_tui.app.engine.values import Language
 
 KEPT_RUNS = 50
 """Runs of which late output is taken; what belongs to older ones is dropped."""

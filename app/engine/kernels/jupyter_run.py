@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput
 from oi_tui.app.engine.kernels.base import RunFinished
 from oi_tui.app.engine.kernels.run import Run
-from oi_tui.app.engine.outputs import ErrorOutput, RichOutput
 
 GRACE = 2.0
 """Seconds of silence after which a reply without idle (or the other way round) ends the run."""

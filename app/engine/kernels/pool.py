@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from oi_tui.app.engine.core.settings import KernelSection
+from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.kernels.base import Kernel
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel, installed_kernelspecs, kernelspec
 from oi_tui.app.engine.kernels.shell import ShellKernel
 from oi_tui.app.engine.sandbox.hosts import OnRefusal
 from oi_tui.app.engine.sandbox.profile import Profile
-from oi_tui.app.engine.settings import KernelSection
-from oi_tui.app.engine.values import Language
 
 PYTHON_NAMES = frozenset({"python", "python3", "py", "py3", "ipython", "ipython3"})
 SHELL_NAMES = frozenset({"shell", "sh", "bash", "zsh"})

@@ -12,7 +12,7 @@ from typing import Self
 
 import psutil
 
-from oi_tui.app.engine.errors import KernelError
+from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.sandbox.entrance import Entrance, leader
 
 LOG_TAIL = 32_000

@@ -12,7 +12,8 @@ from typing import Any
 
 import msgspec
 
-from oi_tui.app.engine.encoding import expressible
+from oi_tui.app.engine.core.encoding import expressible
+from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamName, StreamOutput, WholeOutput
 from oi_tui.app.engine.kernels.base import (
     Afterwards,
     DisplayUpdated,
@@ -30,7 +31,6 @@ from oi_tui.app.engine.kernels.base import (
 from oi_tui.app.engine.kernels.cap import OutputCap
 from oi_tui.app.engine.kernels.clean import clean
 from oi_tui.app.engine.kernels.tracebacks import ERROR_LIMIT, shortened
-from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamName, StreamOutput, WholeOutput
 
 RICH_LIMIT = 32_000_000
 """Characters of pictures, HTML and the like that one run may show."""

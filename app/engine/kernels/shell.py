@@ -18,7 +18,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from oi_tui.app.engine.errors import KernelError
+from oi_tui.app.engine.core.errors import KernelError
+from oi_tui.app.engine.core.settings import KernelSection
+from oi_tui.app.engine.files.paths import socket_dir
 from oi_tui.app.engine.kernels.base import InterruptMeans, RunFinished
 from oi_tui.app.engine.kernels.conversation import Conversation
 from oi_tui.app.engine.kernels.environment import kernel_environment
@@ -26,11 +28,9 @@ from oi_tui.app.engine.kernels.pipe import Pipe, named_output, named_pipe
 from oi_tui.app.engine.kernels.processes import END, MemoryWitness, Session, cancelled, cause_of_end, within
 from oi_tui.app.engine.kernels.run import Run
 from oi_tui.app.engine.kernels.worker import OnEnd, WorkerKernel
-from oi_tui.app.engine.paths import socket_dir
 from oi_tui.app.engine.sandbox.entrance import Entrance
 from oi_tui.app.engine.sandbox.hosts import OnRefusal
 from oi_tui.app.engine.sandbox.profile import Profile
-from oi_tui.app.engine.settings import KernelSection
 
 TAKE_TERMINAL = """\
 import fcntl, os, signal, sys, termios

@@ -4,7 +4,7 @@ import sys
 
 import msgspec
 
-from oi_tui.app.engine.values import Value
+from oi_tui.app.engine.core.values import Value
 
 
 class KernelSpec(Value, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from oi_tui.app.engine.outputs import WholeOutput
+from oi_tui.app.engine.core.outputs import WholeOutput
 
 LONG = 10_000
 """Characters from which on an output has a file: as many as go to a model, about."""

@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Protocol
 
+from oi_tui.app.engine.core.values import Value
 from oi_tui.app.engine.kernels.run import Run
-from oi_tui.app.engine.values import Value
 
 
 class Patience(Value, frozen=True, kw_only=True):

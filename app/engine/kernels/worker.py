@@ -12,13 +12,13 @@ from typing import Protocol
 
 import msgspec
 
-from oi_tui.app.engine.errors import KernelError
-from oi_tui.app.engine.events import KernelState
+from oi_tui.app.engine.core.errors import KernelError
+from oi_tui.app.engine.core.events import KernelState
+from oi_tui.app.engine.core.settings import KernelSection
+from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.kernels.base import Afterwards, InterruptMeans, RunEvent, RunFinished
 from oi_tui.app.engine.kernels.processes import cancelled
 from oi_tui.app.engine.kernels.run import Run
-from oi_tui.app.engine.settings import KernelSection
-from oi_tui.app.engine.values import Language
 
 ABANDONED = 0.5
 """Seconds that a run has to end by the mildest means when nobody waits for it any more."""

@@ -6,8 +6,8 @@ wrong or hostile source costs time and nothing else. How to fetch is `fetch.py`'
 
 from importlib import resources
 
-from oi_tui.app.engine.errors import LocalModelError
-from oi_tui.app.engine.values import Value
+from oi_tui.app.engine.core.errors import LocalModelError
+from oi_tui.app.engine.core.values import Value
 
 MB = 10**6
 GB = 10**9

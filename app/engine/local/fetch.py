@@ -12,14 +12,14 @@ import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from oi_tui.app.engine.errors import LocalModelError
+from oi_tui.app.engine.core.errors import LocalModelError
+from oi_tui.app.engine.core.protocol import FetchProgressed
+from oi_tui.app.engine.files.paths import private_dir
 from oi_tui.app.engine.local.catalogue import LocalModel, in_words
 from oi_tui.app.engine.local.hub import Hub
 from oi_tui.app.engine.local.parts import IndexParts
 from oi_tui.app.engine.local.sources import Progress, Source, SourceFailed
 from oi_tui.app.engine.local.weights import CHUNK, Weights
-from oi_tui.app.engine.paths import private_dir
-from oi_tui.app.engine.protocol import FetchProgressed
 
 
 async def fetch(

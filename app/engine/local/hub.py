@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from oi_tui.app.engine.core.protocol import FetchProgressed
 from oi_tui.app.engine.local.catalogue import LocalModel
 from oi_tui.app.engine.local.sources import Progress, SourceFailed
 from oi_tui.app.engine.local.weights import bytes_in
-from oi_tui.app.engine.protocol import FetchProgressed
 
 if TYPE_CHECKING:
     import httpx

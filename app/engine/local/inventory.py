@@ -2,12 +2,12 @@
 
 from typing import Literal
 
+from oi_tui.app.engine.core.protocol import ModelOffer
+from oi_tui.app.engine.core.values import Value
 from oi_tui.app.engine.local.catalogue import LocalModel, in_words, offered
 from oi_tui.app.engine.local.choice import Machine, choose
 from oi_tui.app.engine.local.service import INSTALL_HINT
 from oi_tui.app.engine.local.weights import Weights
-from oi_tui.app.engine.protocol import ModelOffer
-from oi_tui.app.engine.values import Value
 
 State = Literal["installed", "partial", "absent"]
 

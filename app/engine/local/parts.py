@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from oi_tui.app.engine.core.protocol import FetchProgressed
 from oi_tui.app.engine.local.catalogue import LocalModel, requirements
 from oi_tui.app.engine.local.sources import Progress, SourceFailed
 from oi_tui.app.engine.local.weights import CHUNK, bytes_in
-from oi_tui.app.engine.protocol import FetchProgressed
 
 PIP = (sys.executable, "-P", "-m", "pip")
 """`-P`: a folder named pip where the person happens to stand must not be run."""

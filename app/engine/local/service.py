@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from oi_tui.app.engine import paths
-from oi_tui.app.engine.errors import LocalModelError
+from oi_tui.app.engine.core.errors import LocalModelError
+from oi_tui.app.engine.files import paths
 from oi_tui.app.engine.local.catalogue import LocalModel
 from oi_tui.app.engine.local.choice import measure
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+from oi_tui.app.engine.core.protocol import FetchProgressed
 from oi_tui.app.engine.local.catalogue import LocalModel
-from oi_tui.app.engine.protocol import FetchProgressed
 
 Progress = Callable[[FetchProgressed], None]
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from oi_tui.app.engine import paths
-from oi_tui.app.engine.errors import LocalModelError
+from oi_tui.app.engine.core.errors import LocalModelError
+from oi_tui.app.engine.files import paths
 from oi_tui.app.engine.local.catalogue import MODELS, LocalModel, in_words, offered
 
 CHUNK = 1 << 22

@@ -10,9 +10,9 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
-from oi_tui.app.engine.credentials import is_credential
+from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.models.failures import Asked, no_key, unknown_provider
-from oi_tui.app.engine.settings import ModelSection
+from oi_tui.app.engine.secrets.environment import is_credential
 
 DUMMY_KEY = "no-key"
 """For servers that want none: clients insist on having one."""

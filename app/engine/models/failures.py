@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from oi_tui.app.engine.errors import ModelError
+from oi_tui.app.engine.core.errors import ModelError
 
 DETAILS_LIMIT = 2000
 """Characters of the server's own message that are kept."""

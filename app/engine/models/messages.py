@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from oi_tui.app.engine.chat import ChatMessage, ToolCall
-from oi_tui.app.engine.mime import UNTRUSTED
+from oi_tui.app.engine.core.chat import ChatMessage, ToolCall
+from oi_tui.app.engine.text.mime import UNTRUSTED
 
 Json = dict[str, Any]
 

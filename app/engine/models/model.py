@@ -16,7 +16,7 @@ from contextlib import aclosing, contextmanager, suppress
 from typing import Any
 from uuid import uuid4
 
-from oi_tui.app.engine.chat import (
+from oi_tui.app.engine.core.chat import (
     AnswerEnded,
     AnswerUsage,
     ChatRequest,
@@ -25,11 +25,11 @@ from oi_tui.app.engine.chat import (
     TextDelta,
     ToolDelta,
 )
-from oi_tui.app.engine.errors import ModelError
+from oi_tui.app.engine.core.errors import ModelError
+from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.models import messages
 from oi_tui.app.engine.models.facts import Facts, look_up, price
 from oi_tui.app.engine.models.failures import Failure, bad_reply, cut, failure, refused
-from oi_tui.app.engine.settings import ModelSection
 
 LONGEST_WAIT = 60.0
 """Seconds: a server that asks for more is not waited for."""

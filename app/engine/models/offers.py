@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from oi_tui.app.engine.protocol import ModelOffer
+from oi_tui.app.engine.core.protocol import ModelOffer
 
 ANSWER_LIMIT = 1_000_000
 """Bytes of a server's list that are read."""

@@ -5,16 +5,16 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from oi_tui.app.engine.chat import Model
-from oi_tui.app.engine.errors import LocalModelError
+from oi_tui.app.engine.core.chat import Model
+from oi_tui.app.engine.core.errors import LocalModelError
+from oi_tui.app.engine.core.protocol import FetchProgressed, ModelsFound
+from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.local import catalogue, choice, inventory
 from oi_tui.app.engine.local.fetch import fetch
 from oi_tui.app.engine.local.service import ALIAS, CONTEXT, LocalServer, is_available
 from oi_tui.app.engine.local.weights import Weights
 from oi_tui.app.engine.models.model import LiteLLMModel, close_connections
 from oi_tui.app.engine.models.offers import find_offers
-from oi_tui.app.engine.protocol import FetchProgressed, ModelsFound
-from oi_tui.app.engine.settings import ModelSection
 
 EMBEDDED = "local/"
 """Names of embedded models begin so."""

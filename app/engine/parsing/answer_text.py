@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Literal
 
+from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.parsing.calls import Call, CallReader, Canonical
 from oi_tui.app.engine.parsing.fenced_source import Source
 from oi_tui.app.engine.parsing.fences import Fence, may_open, opening
@@ -16,7 +17,6 @@ from oi_tui.app.engine.parsing.line_buffer import HELD_LINE, LineBuffer
 from oi_tui.app.engine.parsing.piece_list import PieceList
 from oi_tui.app.engine.parsing.pieces import Piece
 from oi_tui.app.engine.parsing.text_stream import TextStream
-from oi_tui.app.engine.values import Language
 
 LineKind = Literal["undecided", "blank", "closing", "text"]
 

@@ -13,8 +13,8 @@ Only what is certainly a call is taken for one; anything else stays what it was.
 from collections.abc import Callable
 from typing import Literal
 
+from oi_tui.app.engine.core.values import Language, Value
 from oi_tui.app.engine.parsing.objects import Json, NotAnObject, Object, ObjectReader
-from oi_tui.app.engine.values import Language, Value
 
 Canonical = Callable[[str], Language | None]
 """From the label a model wrote to the language that can be run here, None if there is none."""

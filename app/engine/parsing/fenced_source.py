@@ -7,7 +7,7 @@ block for good; if none does, the first was right after all, and what came behin
 import re
 from typing import Protocol
 
-from oi_tui.app.engine.values import Language
+from oi_tui.app.engine.core.values import Language
 
 
 class Source:

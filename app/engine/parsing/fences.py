@@ -6,7 +6,7 @@ blocks of a list as they like), and one in a block quote is not seen, since a qu
 
 import re
 
-from oi_tui.app.engine.values import Value
+from oi_tui.app.engine.core.values import Value
 
 _LIST_MARKER = r"(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*"
 _OPENING = re.compile(rf"([ \t]*)({_LIST_MARKER})(`{{3,}}|~{{3,}})(.*)")

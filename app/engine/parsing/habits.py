@@ -10,8 +10,8 @@ import ast
 import re
 import warnings
 
+from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.parsing.calls import CALL_LIMIT, Canonical, whole_call
-from oi_tui.app.engine.values import Language
 
 _STUTTER = re.compile(r"(?:execute)+\s*\Z")
 

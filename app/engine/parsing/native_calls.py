@@ -10,12 +10,12 @@ What becomes of a call that is not as it should be:
 import json
 import re
 
+from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.parsing.calls import Canonical, language_called
 from oi_tui.app.engine.parsing.habits import undone
 from oi_tui.app.engine.parsing.objects import NotAnObject, ObjectReader
 from oi_tui.app.engine.parsing.pieces import CodeClosed, CodeOpened, CodeText, Piece, ProseText
 from oi_tui.app.engine.parsing.text_stream import TextStream
-from oi_tui.app.engine.values import Language
 
 
 class NativeCall:

@@ -4,7 +4,7 @@ Whatever the cuts between the deltas, the pieces are the same once neighbours of
 every character of the answer is in one of them, but for the fence lines of code and blank lines around it.
 """
 
-from oi_tui.app.engine.chat import ToolDelta
+from oi_tui.app.engine.core.chat import ToolDelta
 from oi_tui.app.engine.parsing.answer_text import AnswerText
 from oi_tui.app.engine.parsing.calls import Canonical
 from oi_tui.app.engine.parsing.native_calls import NativeCall

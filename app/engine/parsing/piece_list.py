@@ -1,9 +1,9 @@
 """Collects what has been read of an answer as pieces, in their grammar."""
 
+from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.parsing.calls import Call, Canonical
 from oi_tui.app.engine.parsing.habits import undone
 from oi_tui.app.engine.parsing.pieces import CodeClosed, CodeOpened, CodeText, Piece, ProseText
-from oi_tui.app.engine.values import Language
 
 
 class PieceList:

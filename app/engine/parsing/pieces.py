@@ -8,7 +8,7 @@ All `ProseText` between two codes (or the ends of the answer) are one run of pro
 blank lines between two codes are no prose, nor are those at the edges of a run.
 """
 
-from oi_tui.app.engine.values import Language, Value
+from oi_tui.app.engine.core.values import Language, Value
 
 
 class ProseText(Value, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ A server that cuts its JSON between two `\\u` escapes sends the two halves of an
 half could not be stored or printed. Everything a parser reads passes through here first.
 """
 
-from oi_tui.app.engine.encoding import expressible
+from oi_tui.app.engine.core.encoding import expressible
 
 
 class TextStream:

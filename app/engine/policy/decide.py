@@ -13,6 +13,7 @@ The first step that decides counts; what comes later can only make it stricter.
 
 from typing import Literal, NamedTuple
 
+from oi_tui.app.engine.core.values import ApprovalMode, Language, Mode, Value
 from oi_tui.app.engine.policy.modes import OF_APPROVAL, stricter
 from oi_tui.app.engine.policy.python import read_python
 from oi_tui.app.engine.policy.reading import Reading, Unread
@@ -20,8 +21,7 @@ from oi_tui.app.engine.policy.risks import labels
 from oi_tui.app.engine.policy.rules import Base, Rule, Tool, Verdict, covers, hit
 from oi_tui.app.engine.policy.shell import read_shell
 from oi_tui.app.engine.policy.taint import Taint, leads_out, taint_of
-from oi_tui.app.engine.text import safe_text, visible_text
-from oi_tui.app.engine.values import ApprovalMode, Language, Mode, Value
+from oi_tui.app.engine.text.safe import safe_text, visible_text
 
 Ground = Literal["mode", "rule", "guard"]
 """What decided: the approval mode, a rule, or a look at the source."""

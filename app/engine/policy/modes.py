@@ -10,8 +10,8 @@ This is one of two axes; the other is `sandbox.mode`: what code that runs can re
     bypassPermissions  everything runs that no rule stands against, nor hidden characters, nor a secret that may leave
 """
 
-from oi_tui.app.engine.settings import PolicySection, SandboxSection
-from oi_tui.app.engine.values import ApprovalMode, Mode
+from oi_tui.app.engine.core.settings import PolicySection, SandboxSection
+from oi_tui.app.engine.core.values import ApprovalMode, Mode
 
 MODES: tuple[Mode, ...] = ("plan", "dontAsk", "default", "acceptEdits", "auto", "bypassPermissions")
 """The strictest first."""

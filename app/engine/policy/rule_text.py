@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, get_args
 
-from oi_tui.app.engine.errors import SettingsError
+from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.policy.python import read_python
 from oi_tui.app.engine.policy.reading import Name, Place, Reading
 from oi_tui.app.engine.policy.rules import (

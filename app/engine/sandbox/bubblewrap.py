@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
-from oi_tui.app.engine.errors import KernelError
+from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.sandbox import places
 from oi_tui.app.engine.sandbox.placeholders import is_placeholder
 from oi_tui.app.engine.sandbox.profile import Profile

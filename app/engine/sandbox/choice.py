@@ -4,11 +4,11 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from oi_tui.app.engine.errors import SettingsError
+from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.core.settings import SandboxSection
 from oi_tui.app.engine.sandbox.hosts import parse_rule
 from oi_tui.app.engine.sandbox.limits import usual_memory
 from oi_tui.app.engine.sandbox.profile import Limits, Profile
-from oi_tui.app.engine.settings import SandboxSection
 
 MEGABYTE = 1_000_000
 

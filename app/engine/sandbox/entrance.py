@@ -20,7 +20,7 @@ from typing import Self
 
 import psutil
 
-from oi_tui.app.engine.errors import KernelError
+from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.sandbox import bubblewrap, placeholders, places, seccomp, selftest
 from oi_tui.app.engine.sandbox.environment import enclosed_environment
 from oi_tui.app.engine.sandbox.hosts import OnRefusal, Refusal

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from oi_tui.app.engine.credentials import is_credential
+from oi_tui.app.engine.secrets.environment import is_credential
 
 USUAL = frozenset(
     {

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from oi_tui.app.engine.errors import SettingsError
+from oi_tui.app.engine.core.errors import SettingsError
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 

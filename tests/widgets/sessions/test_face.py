@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.sessions import Hit, Piece, SessionRecord
+from oi_tui.app.engine.core.session_records import Hit, Piece, SessionRecord
 from oi_tui.widgets.sessions.face import Pen, age_text, cut_left, folder_text, nothing_listed, snippet
 from oi_tui.widgets.sessions.listing import Found, Heading, Listed
 

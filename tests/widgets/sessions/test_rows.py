@@ -9,7 +9,7 @@ from textual.app import App, ComposeResult
 from textual.content import Content
 from textual.pilot import Pilot
 
-from oi_tui.app.engine.sessions import SessionRecord
+from oi_tui.app.engine.core.session_records import SessionRecord
 from oi_tui.themes.loader import load_palette, textual_theme
 from oi_tui.widgets.sessions.face import Cursor, Pen
 from oi_tui.widgets.sessions.listing import Entry, listed

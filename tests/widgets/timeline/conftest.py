@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from oi_tui.app.engine.blocks import Block
+from oi_tui.app.engine.core.blocks import Block
 from oi_tui.themes.loader import load_palette
 from oi_tui.widgets.timeline.cells import Cell
 from oi_tui.widgets.timeline.ink import Ink

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
-from oi_tui.app.engine.endings import Ending
-from oi_tui.app.engine.outputs import RichOutput, StreamOutput
+from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.endings import Ending
+from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
 from oi_tui.widgets.timeline.cells import Cell
 from oi_tui.widgets.timeline.code import duration
 from oi_tui.widgets.timeline.logical import hidden_in, logical_text, output_text

@@ -11,7 +11,7 @@ from types import FrameType
 
 import pytest
 
-from oi_tui.app.engine.blocks import Block, CodeBlock, ProseBlock
+from oi_tui.app.engine.core.blocks import Block, CodeBlock, ProseBlock
 from oi_tui.widgets.timeline.pieces import Canvas
 from oi_tui.widgets.timeline.viewport import Viewport
 

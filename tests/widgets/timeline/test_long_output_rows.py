@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from textual.app import App, ComposeResult
 
-from oi_tui.app.engine.blocks import CodeBlock
-from oi_tui.app.engine.outputs import StreamOutput, Tail, WholeOutput
+from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.outputs import StreamOutput, Tail, WholeOutput
 from oi_tui.widgets.timeline.cells import Cell
 from oi_tui.widgets.timeline.console import LONGEST, STEP, Stream
 from oi_tui.widgets.timeline.logical import output_text, whole_output

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from oi_tui.app.engine.blocks import ProseBlock
+from oi_tui.app.engine.core.blocks import ProseBlock
 from oi_tui.widgets.timeline.cells import Cell
 from oi_tui.widgets.timeline.pieces import Canvas, Display, Stack
 from oi_tui.widgets.timeline.prose import Prose

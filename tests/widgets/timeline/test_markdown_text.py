@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len, split_graphemes
 from rich.style import Style
 
-from oi_tui.app.engine.blocks import ProseBlock
+from oi_tui.app.engine.core.blocks import ProseBlock
 from oi_tui.widgets.timeline.cells import Cell
 from oi_tui.widgets.timeline.inline import HREF
 from oi_tui.widgets.timeline.pieces import Canvas, Display, RowStrip

@@ -7,8 +7,8 @@ from textwrap import dedent
 
 import pytest
 
-from oi_tui.app.engine.blocks import CodeBlock
-from oi_tui.app.engine.outputs import RichOutput
+from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.widgets.timeline.cells import Cell
 from oi_tui.widgets.timeline.outputs import registry
 from oi_tui.widgets.timeline.pieces import Canvas, Display
@@ -81,7 +81,7 @@ def test_a_form_of_the_wrong_shape_gives_way_to_the_next(drawn: Rows, data: dict
 # Plugins
 
 PLUGIN = """
-from oi_tui.app.engine.outputs import RichOutput
+from oi_tui.app.engine.core.outputs import RichOutput
 
 def translate(output):
     return RichOutput(data={"text/markdown": "**" + output.data["application/x-tale"] + "**"})

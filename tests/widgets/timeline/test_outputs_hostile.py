@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.blocks import CodeBlock
-from oi_tui.app.engine.figures import drawing_of, plotly_summary
-from oi_tui.app.engine.forms import readable
-from oi_tui.app.engine.hypertext import Grid, as_text
-from oi_tui.app.engine.hypertext_reader import DEEPEST, MOST_CELLS, MOST_CHARACTERS, MOST_PARTS, read
-from oi_tui.app.engine.outputs import RichOutput
+from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.text.html import Grid, as_text
+from oi_tui.app.engine.text.html_reader import DEEPEST, MOST_CELLS, MOST_CHARACTERS, MOST_PARTS, read
+from oi_tui.app.engine.text.plotly_svg import drawing_of, plotly_summary
+from oi_tui.app.engine.text.rich_text import readable
 from oi_tui.widgets.timeline.cells import Cell
 from oi_tui.widgets.timeline.outputs.browser import needs_scripts, page_of, write_page
 from oi_tui.widgets.timeline.outputs.svg import LARGEST, SMALLEST, fitted, png_of

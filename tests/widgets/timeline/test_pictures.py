@@ -16,7 +16,7 @@ from textual.color import Color
 from textual.filter import NoColor
 from textual.strip import Strip
 
-from oi_tui.app.engine.outputs import RichOutput
+from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.widgets.timeline.drawing import Order, draw
 from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.graphics_kitty import (

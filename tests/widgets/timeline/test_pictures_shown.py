@@ -14,8 +14,8 @@ from textual.drivers.headless_driver import HeadlessDriver
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from oi_tui.app.engine.blocks import CodeBlock, ProseBlock
-from oi_tui.app.engine.outputs import RichOutput
+from oi_tui.app.engine.core.blocks import CodeBlock, ProseBlock
+from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.screens.picture_screen import PictureScreen
 from oi_tui.themes.loader import load_palette, textual_theme
 from oi_tui.widgets.timeline.gallery import MOST_DRAWN

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.timeline.math import LONGEST, readable_math
 from oi_tui.widgets.timeline.math_boxes import MOST_CELLS
 

@@ -6,8 +6,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.segment import Segment
 
-from oi_tui.app.engine.blocks import CodeBlock, NoticeBlock, ProseBlock, UserBlock
-from oi_tui.app.engine.outputs import ErrorOutput, RichOutput, StreamOutput, Tail
+from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamOutput, Tail
 from oi_tui.themes.loader import load_palette
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.logical import logical_text, output_text

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.blocks import CodeBlock
-from oi_tui.app.engine.outputs import ErrorOutput, Output, RichOutput, StreamOutput
+from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput
 from oi_tui.widgets.timeline.cells import Cell
 from oi_tui.widgets.timeline.ink import Sgr
 from oi_tui.widgets.timeline.pieces import Canvas, Display, Fold

@@ -18,8 +18,8 @@ from textual.pilot import Pilot
 from textual.selection import Selection
 from textual.widgets import Input
 
-from oi_tui.app.engine.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
-from oi_tui.app.engine.outputs import ErrorOutput, RichOutput, StreamOutput
+from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamOutput
 from oi_tui.themes.loader import load_palette
 from oi_tui.widgets.timeline.view import Timeline, Wish
 from oi_tui.widgets.timeline.viewport import ROW_BITS

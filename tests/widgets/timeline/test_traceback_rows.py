@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.blocks import CodeBlock
-from oi_tui.app.engine.outputs import ErrorOutput, StreamOutput
+from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.outputs import ErrorOutput, StreamOutput
 from oi_tui.widgets.timeline.cells import Cell
 from oi_tui.widgets.timeline.code import Code
 from oi_tui.widgets.timeline.pieces import Canvas, Display

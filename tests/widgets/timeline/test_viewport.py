@@ -5,7 +5,7 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.blocks import Block, CodeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.blocks import Block, CodeBlock, ProseBlock, UserBlock
 from oi_tui.widgets.timeline.heights import Heights
 from oi_tui.widgets.timeline.pieces import Canvas
 from oi_tui.widgets.timeline.viewport import Viewport

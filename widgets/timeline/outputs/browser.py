@@ -14,8 +14,8 @@ from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 
-from oi_tui.app.engine.figures import PLOTLY_TYPE, SVG_TYPE, plotly_summary
-from oi_tui.app.engine.outputs import RichOutput
+from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.text.plotly_svg import PLOTLY_TYPE, SVG_TYPE, plotly_summary
 
 _STILL = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; media-src data:; "

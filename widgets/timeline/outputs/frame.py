@@ -1,6 +1,6 @@
 """Data frames and other tables that come as tables."""
 
-from oi_tui.app.engine.outputs import RichOutput
+from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.widgets.timeline.outputs.table import Table, table_of
 from oi_tui.widgets.timeline.outputs.table_lines import has_more, table_lines
 from oi_tui.widgets.timeline.pieces import Canvas, Display, Piece, rows

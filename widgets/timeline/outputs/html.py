@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from rich.segment import Segment
 from rich.style import Style
 
-from oi_tui.app.engine.hypertext import Document, Grid, Passage, Span
-from oi_tui.app.engine.hypertext_reader import read
-from oi_tui.app.engine.outputs import RichOutput
+from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.text.html import Document, Grid, Passage, Span
+from oi_tui.app.engine.text.html_reader import read
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.markdown import HREF, clean
 from oi_tui.widgets.timeline.outputs.layout import folded, is_folded

@@ -8,7 +8,7 @@ from typing import Any
 from pygments.token import Token, _TokenType
 from rich.style import Style
 
-from oi_tui.app.engine.outputs import RichOutput
+from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.widgets.timeline.console import HEAD, LONGEST, LONGEST_LINE, TAIL
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.markdown import one_line

@@ -1,7 +1,7 @@
 """LaTeX results: formulas as Unicode."""
 
-from oi_tui.app.engine.forms import says_something
-from oi_tui.app.engine.outputs import RichOutput
+from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.text.rich_text import says_something
 from oi_tui.widgets.timeline.markdown import clean
 from oi_tui.widgets.timeline.math import readable_math
 from oi_tui.widgets.timeline.outputs.layout import folded, is_folded, sideways

@@ -2,7 +2,7 @@
 
 from rich.segment import Segment
 
-from oi_tui.app.engine.outputs import RichOutput
+from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.widgets.timeline.markdown import MarkdownLines, clean
 from oi_tui.widgets.timeline.outputs.layout import folded, is_folded
 from oi_tui.widgets.timeline.pieces import Canvas, Display, Piece, rows

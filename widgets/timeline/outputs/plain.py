@@ -2,8 +2,8 @@
 
 from rich.segment import Segment
 
-from oi_tui.app.engine.forms import readable
-from oi_tui.app.engine.outputs import RichOutput
+from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.text.rich_text import readable
 from oi_tui.widgets.timeline.console import HEAD, TAIL, hidden, shown, terminal_lines
 from oi_tui.widgets.timeline.pieces import Canvas, Display, Piece, rows
 from oi_tui.widgets.timeline.wrap import Line, cells, window

@@ -2,8 +2,8 @@
 
 from rich.style import Style
 
-from oi_tui.app.engine.figures import PLOTLY_TYPE, plotly_summary
-from oi_tui.app.engine.outputs import RichOutput
+from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.text.plotly_svg import PLOTLY_TYPE, plotly_summary
 from oi_tui.widgets.timeline.markdown import one_line
 from oi_tui.widgets.timeline.pieces import Canvas, Display, Piece, rows
 from oi_tui.widgets.timeline.wrap import Line, wrap

@@ -12,7 +12,7 @@ A package adds one through an entry point of the group `oi_tui.renderers`, whose
     "application/vnd.vegalite.v5+json" = "oi_tui_vega:render"
 
     # oi_tui_vega.py
-    from oi_tui.app.engine.outputs import RichOutput
+    from oi_tui.app.engine.core.outputs import RichOutput
 
     def render(output: RichOutput) -> RichOutput | None:
         """A Vega-Lite chart as a picture."""
@@ -28,8 +28,8 @@ from functools import cache, partial
 from pkgutil import resolve_name
 from typing import Any, NamedTuple, Protocol
 
-from oi_tui.app.engine.forms import says_something
-from oi_tui.app.engine.outputs import RichOutput
+from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.text.rich_text import says_something
 from oi_tui.plugins.host import Plugin, plugins
 from oi_tui.widgets.timeline.console import note
 from oi_tui.widgets.timeline.outputs.careful import Careful

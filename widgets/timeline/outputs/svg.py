@@ -6,8 +6,8 @@ import sys
 from functools import cached_property
 from importlib.util import find_spec
 
-from oi_tui.app.engine.figures import SVG_TYPE, Drawing, drawing_of
-from oi_tui.app.engine.outputs import RichOutput
+from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.text.plotly_svg import SVG_TYPE, Drawing, drawing_of
 from oi_tui.widgets.timeline.console import note
 from oi_tui.widgets.timeline.outputs import svg_worker
 from oi_tui.widgets.timeline.picture import Picture

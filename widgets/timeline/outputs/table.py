@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from oi_tui.app.engine.outputs import RichOutput
-from oi_tui.app.engine.text import safe_text
+from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.text.safe import safe_text
 
 TABLE_TYPE = "application/vnd.oi-tui.table+json"
 """What `in_kernel_tables.py` sends of a data frame; see there for its shape."""

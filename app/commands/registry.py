@@ -1,0 +1,214 @@
+"""Everything a person can tell the program to do, once: bindings, palette, slash commands and help derive from here.
+
+A row has either an `action` of the screen or the app, or a `verb` that is sent to the engine as it is.
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple, get_args
+
+from textual.binding import Binding, BindingType
+
+from oi_tui.app.engine.core.values import ApprovalMode, Value
+from oi_tui.app.engine.core.verbs import (
+    AddRule,
+    AnyVerb,
+    Clear,
+    FindModels,
+    Restart,
+    Retry,
+    Run,
+    SetApproval,
+    SetBudget,
+    Submit,
+    UseModel,
+)
+
+_MONEY = re.compile(r"\$?(\d{1,9}(?:\.\d{0,12})?|\.\d{1,12})")
+_TOKENS = re.compile(r"(\d{1,12}) ?(k)? ?tokens?")
+_MENTION = re.compile(r'(?<!\S)@(?:"([^"\n]+)"|(\S+))')
+
+
+class WrongArgument(Exception):
+    """What stands after a slash command makes no sense there; the text says what would."""
+
+
+class Command(NamedTuple):
+    """One thing that can be asked for."""
+
+    id: str
+    title: str
+    help: str
+    key: str = ""
+    """Textual's names, with commas between them; "" where there is none."""
+    slash: str = ""
+    argument: str = ""
+    """What may follow the slash command, for the help."""
+    action: str = ""
+    verb: Callable[[str], AnyVerb] | None = None
+
+
+def _use_model(argument: str) -> AnyVerb:
+    return UseModel(name=argument) if argument else FindModels()
+
+
+def _set_approval(argument: str) -> AnyVerb:
+    for mode in get_args(ApprovalMode):
+        if argument == mode:
+            return SetApproval(mode=mode)
+    raise WrongArgument("Say /approve ask, /approve auto or /approve never.")
+
+
+def _set_budget(argument: str) -> AnyVerb:
+    if not argument:
+        return SetBudget()
+    if argument == "off":
+        return SetBudget(max_cost=0.0, max_tokens=0)
+    money, tokens = _MONEY.fullmatch(argument), _TOKENS.fullmatch(argument)
+    if money and float(money[1]):
+        return SetBudget(max_cost=float(money[1]))
+    if tokens and int(tokens[1]):
+        return SetBudget(max_tokens=int(tokens[1]) * (1000 if tokens[2] else 1))
+    raise WrongArgument("Say /budget 2 for two dollars, /budget 50000 tokens, or /budget off.")
+
+
+def _add_rule(argument: str) -> AnyVerb:
+    verdict, _, rule = argument.partition(" ")
+    match verdict:
+        case "allow" | "ask" | "deny" if rule.strip():
+            return AddRule(verdict=verdict, rule=rule.strip())
+        case _:
+            raise WrongArgument("Say /rule allow Shell(git log *), /rule ask ..., or /rule deny ....")
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command("help", "Help", "Keys and commands", key="f1", slash="help", action="app.help"),
+    Command(
+        "model", "Choose a model", "Another model, or a list to choose from", slash="model", argument="[NAME]",
+        verb=_use_model,
+    ),
+    Command(
+        "approve", "Approval mode", "Who decides about code: ask you, auto (all runs), never (nothing runs)",
+        slash="approve", argument="ask|auto|never", verb=_set_approval,
+    ),
+    Command(
+        "budget", "Budget", "What this session may cost; alone, what it has cost", slash="budget",
+        argument="[USD|N tokens|off]", verb=_set_budget,
+    ),
+    Command(
+        "rule", "A rule for this session", "Until the session is left: /rule allow Shell(git log *)", slash="rule",
+        argument="allow|ask|deny RULE", verb=_add_rule,
+    ),
+    Command(
+        "restart", "Restart the kernels", "Fresh kernels: variables are lost, the conversation stays", slash="restart",
+        argument="[LANGUAGE]", verb=lambda argument: Restart(language=argument or None),
+    ),
+    Command(
+        "rebuild", "Rebuild variables", "Run chosen code of this session again, in fresh kernels", slash="rebuild",
+        action="screen.part('rebuild')",
+    ),
+    Command("clear", "Clear", "Forget the conversation and the kernels' state", slash="clear", verb=lambda _: Clear()),
+    Command("retry", "Go on", "Go on where the last turn ended", slash="retry", verb=lambda _: Retry()),
+    Command(
+        "sandbox", "Sandbox and trust", "What code can do in this folder, whether it is trusted, and another choice",
+        slash="sandbox", action="app.sandbox",
+    ),
+    Command("theme", "Theme", "Other colours", slash="theme", argument="NAME", action="app.use_theme"),
+    Command("editor", "Open the editor", "Write the prompt in $EDITOR", key="ctrl+g", action="screen.edit_external"),
+    Command(
+        "recall", "Earlier prompts", "Find a prompt of any session by words in it", key="ctrl+r", slash="history",
+        action="screen.part('recall')",
+    ),
+    Command(
+        "interrupt", "Interrupt", "Stop the cell that runs; twice within a second, the turn; else one step back",
+        key="escape", action="screen.step_back",
+    ),
+    Command(
+        "focus", "Timeline and back", "Move between the prompt and the timeline", key="tab,shift+tab,ctrl+up",
+        action="screen.switch_focus",
+    ),
+    Command(
+        "engine", "Start the engine again", "After it was lost, on the same session", key="f5",
+        action="screen.restart_engine",
+    ),
+    Command(
+        "variables", "Variables", "What the kernel holds, beside the timeline; again: into it; again: away", key="f2",
+        slash="variables", action="screen.part('variables')",
+    ),
+    Command(
+        "sessions", "Sessions", "Past sessions: find, go on, fork, rename, export; again: away", key="ctrl+b,f3",
+        slash="sessions", action="screen.part('sessions')",
+    ),
+    Command(
+        "mouse", "Mouse on or off", "Off, the terminal selects text by itself", key="f4", slash="mouse",
+        action="app.toggle_mouse",
+    ),
+    Command("suspend", "Suspend", "Back to the shell; fg returns", key="ctrl+z", action="app.suspend_process"),
+    Command(
+        "quit", "Quit", "Save and leave; asks first when something runs", key="ctrl+q", slash="quit", action="app.quit"
+    ),
+)  # fmt: skip
+
+OF_THE_APP = frozenset({"help", "mouse", "suspend", "quit"})
+"""Commands whose keys work on every screen; the others belong to the chat."""
+
+_FIRST = frozenset({"quit", "suspend"})
+"""Commands whose keys no widget may take for itself: Ctrl+Z would be the editor's undo."""
+
+
+def bindings(*, of_the_app: bool) -> list[BindingType]:
+    """Textual's bindings of the rows that have a key."""
+    return [
+        Binding(row.key, row.action, row.title, show=False, id=row.id, priority=row.id in _FIRST)
+        for row in COMMANDS
+        if row.key and (row.id in OF_THE_APP) == of_the_app
+    ]
+
+
+def slash_command(name: str) -> Command | None:
+    """The row of `/name`, also where `name` is the beginning of one slash command only."""
+    rows = [row for row in COMMANDS if row.slash]
+    exact = [row for row in rows if row.slash == name]
+    begun = exact or [row for row in rows if name and row.slash.startswith(name)]
+    return begun[0] if len(begun) == 1 else None
+
+
+class Typed(Value, frozen=True, kw_only=True):
+    """A line beginning with `/`."""
+
+    name: str
+    argument: str = ""
+
+
+def meaning(text: str, folder: Path) -> AnyVerb | Typed:
+    """What a text from the composer asks for: a prompt, the person's own code, or a slash command.
+
+    Code begins with its sign, without a space before it: that is how a paste is told from what was typed. A text
+    that begins with `/` but looks like a path, or has more than one line, is a prompt.
+    """
+    stripped = text.strip()
+    match text[:1]:
+        case "!" if stripped[1:].strip():
+            return Run(language="shell", source=stripped[1:].strip())
+        case "%" if stripped[1:].strip():
+            source = stripped[1:].removeprefix("python") if re.match(r"%python\s", stripped) else stripped[1:]
+            return Run(language="python", source=source.strip("\n ") if "\n" not in source else source.strip("\n"))
+    if re.fullmatch(r"/[a-z]*(?: [^\n]*)?", stripped):
+        name, _, argument = stripped[1:].partition(" ")
+        return Typed(name=name, argument=argument.strip())
+    return Submit(text=text, files=mentioned_files(text, folder))
+
+
+def mentioned_files(text: str, folder: Path) -> tuple[str, ...]:
+    """Paths written as `@path` or `@"a path"` that exist, in the order of the text, each once."""
+    names = (quoted or plain for quoted, plain in _MENTION.findall(text))
+    found = (name for name in names if _exists(folder, name))
+    return tuple(dict.fromkeys(found))
+
+
+def _exists(folder: Path, name: str) -> bool:
+    try:
+        return (folder / Path(name).expanduser()).exists()
+    except (OSError, ValueError, RuntimeError):
+        return False  # a name that no file can have, or `~` of nobody

@@ -1,0 +1,64 @@
+"""The repeat guard: notices a turn that goes round in circles. Pure bookkeeping; the session decides what follows."""
+
+import re
+
+from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.encoding import digest
+from oi_tui.app.engine.core.outputs import ErrorOutput
+from oi_tui.app.engine.core.values import Language
+
+
+class RepeatGuard:
+    """What ran in one turn, by normalised source, and which errors came out."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        """The same source may run this often; the same error, once less than that is asked about too."""
+        self._runs: dict[str, int] = {}
+        self._succeeded: set[str] = set()
+        self._last = ""
+        self._errors: dict[tuple[str, str], int] = {}
+
+    def objection(self, language: Language, source: str) -> str:
+        """Why this source should not simply run, in plain words; "" if there is nothing against it."""
+        key = _key(language, source)
+        count = self._runs.get(key, 0)
+        if count and key == self._last and key in self._succeeded:
+            return "this exact code has just run without an error"
+        if count >= self.limit:
+            return f"this code has run {count} times in this turn"
+        for (name, value), seen in self._errors.items():
+            if seen >= self.limit:
+                return f"the same error has come {seen} times in this turn ({_short(name, value)})"
+        return ""
+
+    def ran(self, block: CodeBlock) -> None:
+        """Take note of a run that is over."""
+        key = _key(block.language, block.source)
+        self._runs[key] = self._runs.get(key, 0) + 1
+        self._last = key
+        if block.state == "ok":
+            self._succeeded.add(key)
+            self._errors.clear()
+        for output in block.outputs:
+            if isinstance(output, ErrorOutput):
+                error = (output.name, output.value)
+                self._errors[error] = self._errors.get(error, 0) + 1
+
+    def allow(self) -> None:
+        """The person said that it may go on: start counting anew."""
+        self._runs.clear()
+        self._errors.clear()
+        self._succeeded.clear()
+
+
+def _key(language: Language, source: str) -> str:
+    """The same for sources that differ only in comments, blank lines and space at line ends."""
+    lines = (re.sub(r"\s+#.*$|^\s*#.*$", "", line).rstrip() for line in source.splitlines())
+    text = "\n".join(line for line in lines if line)
+    return digest(f"{language}\0{text}")
+
+
+def _short(name: str, value: str) -> str:
+    text = f"{name}: {value}" if value else name
+    return text if len(text) <= 80 else text[:79] + "…"

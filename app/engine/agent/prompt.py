@@ -1,0 +1,226 @@
+"""The conversation as chat messages, which the transcript alone decides; what leaves for the model leaves here.
+
+Nothing goes that a person could not see (invisible characters), and no secret that is known or looks like one.
+Small models set the tone: the system prompt is short, because naming libraries or adding rules measurably
+makes a 1.5-billion-parameter model worse, and larger ones do not need it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+import msgspec
+
+from oi_tui.app.engine.agent import completion
+from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.chat import ChatMessage, ToolCall
+from oi_tui.app.engine.secrets.redaction import Redactor
+from oi_tui.app.engine.text.mime import UNTRUSTED, pictures, report
+from oi_tui.app.engine.text.safe import safe_text
+
+SYSTEM = """\
+You do tasks for the user by running code on their machine. Reply with one ```python code block that solves the \
+task{shell}. It runs in {where} after the user approves it, variables are kept, and you are shown the output. \
+{around}Do not guess results: run code. When the task is done, answer in one or two sentences without code."""
+
+NEXT = "If the task is done, answer in one or two sentences without code. If not, go on with the next code block."
+"""Said after every output: it makes small models stop when they are done."""
+
+FAILED = (
+    "The task is not done. Reply with corrected code in one code block. "
+    "If you do not know what the data looks like, print it first."
+)
+"""Said after an error: without it small models explain the error instead of mending it."""
+
+
+def system_prompt(languages: Sequence[str], cwd: str, around: str = "") -> str:
+    """The one system message; `around` says what the code can reach and change."""
+    shell = " (```bash for shell commands)" if "shell" in languages else ""
+    return SYSTEM.format(shell=shell, where=cwd, around=f"{around} " if around else "")
+
+
+class _Told(NamedTuple):
+    """What became of neighbouring blocks."""
+
+    group: tuple[Block, ...]
+    images: bool
+    messages: tuple[ChatMessage, ...]
+    withheld: Mapping[str, tuple[str, ...]]
+    """By block: the secrets."""
+
+    def is_of(self, group: tuple[Block, ...], images: bool) -> bool:
+        """Whether these blocks are the very same."""
+        same = len(group) == len(self.group) and all(a is b for a, b in zip(group, self.group, strict=True))
+        return same and self.images == images
+
+
+class Conversation:
+    """The messages of one session. A block is looked through once, however many requests it is part of."""
+
+    def __init__(self, redactor: Redactor, output_limit: int, *, insist: bool = False) -> None:
+        """`output_limit`: characters of one run's output. `insist`: an answer without code is not the end."""
+        self._redactor = redactor
+        self._limit = output_limit
+        self._insist = insist
+        self._told: dict[str, _Told] = {}
+        """By the first block of a group."""
+
+    def messages(self, blocks: Iterable[Block], *, system: str, images: bool = False) -> tuple[ChatMessage, ...]:
+        """All messages of a request.
+
+        One answer of the model is one assistant message (prose and fenced code, or prose and native calls),
+        followed by what its code gave: as tool results for native calls, else as one user message.
+        """
+        told: dict[str, _Told] = {}
+        for _, neighbours in groupby(blocks, key=_group):
+            group = tuple(neighbours)
+            known = self._told.get(group[0].id)
+            if known is None or not known.is_of(group, images):
+                teller = _Teller(self._redactor, self._limit, images)
+                said = tuple(teller.messages(list(group)))
+                known = _Told(group, images, said, {name: tuple(found) for name, found in teller.withheld.items()})
+            told[group[0].id] = known
+        self._told = told  # what was forgotten is forgotten here too
+        first = ChatMessage(role="system", text=self._redactor.redact(safe_text(system)).text)
+        messages = [first, *(message for known in told.values() for message in known.messages)]
+        return tuple(_insisted(_merged(messages)) if self._insist else _merged(messages))
+
+    @property
+    def withheld(self) -> dict[str, tuple[str, ...]]:
+        """By block: the names of the secrets that the last request was sent without."""
+        return {block_id: names for known in self._told.values() for block_id, names in known.withheld.items()}
+
+
+def _group(block: Block) -> tuple[str, int | str]:
+    match block:
+        case ProseBlock() | CodeBlock(author="assistant"):
+            return ("step", block.step)
+        case _:
+            return ("single", block.id)
+
+
+class _Teller:
+    """Puts blocks into words, and takes note of the secrets that were in them."""
+
+    def __init__(self, redactor: Redactor, limit: int, images: bool) -> None:
+        self.withheld: dict[str, list[str]] = {}
+        self._redactor = redactor
+        self._limit = limit
+        self._images = images
+
+    def messages(self, group: list[Block]) -> Iterator[ChatMessage]:
+        """What is told of a prompt, of the person's own code, or of a whole answer and what its code gave."""
+        match group:
+            case [UserBlock() as block]:
+                yield ChatMessage(role="user", text=self._with_files(block))
+            case [NoticeBlock()]:
+                return
+            case [CodeBlock(author="user") as block]:
+                text = f"I ran this {block.language} code:\n{self._fenced(block, block.source)}"
+                text += f"\nOutput ({UNTRUSTED}):\n{self._report(block)}"
+                yield ChatMessage(role="user", text=text, images=pictures(block) if self._images else ())
+            case _:
+                yield from self._step(group)
+
+    def _step(self, group: list[Block]) -> Iterator[ChatMessage]:
+        codes = [block for block in group if isinstance(block, CodeBlock)]
+        native = [code for code in codes if code.call_id is not None]
+        parts = [
+            self._said(block) for block in group if not (isinstance(block, CodeBlock) and block.call_id is not None)
+        ]
+        yield ChatMessage(
+            role="assistant",
+            text="\n\n".join(part for part in parts if part),
+            calls=tuple(self._call(code) for code in native),
+        )
+        for code in native:
+            yield ChatMessage(role="tool", text=self._result(code), call_id=code.call_id or "")
+        fenced = [code for code in codes if code.call_id is None]
+        shown = tuple(url for code in codes for url in pictures(code)) if self._images else ()
+        if fenced:
+            which = [f"Output of the {f'{code.language} ' if len(fenced) > 1 else ''}code" for code in fenced]
+            results = "\n\n".join(
+                self._result(code, f"{what} ({UNTRUSTED}):\n") for code, what in zip(fenced, which, strict=True)
+            )
+            failed = any(code.state == "error" for code in fenced)
+            yield ChatMessage(role="user", text=f"{results}\n\n{FAILED if failed else NEXT}", images=shown)
+        elif shown:
+            yield ChatMessage(role="user", text="The pictures that the code made:", images=shown)
+
+    def _said(self, block: Block) -> str:
+        match block:
+            case ProseBlock():
+                return self._clean(block)(block.text.strip())
+            case CodeBlock():
+                return self._fenced(block, block.original if block.original is not None else block.source)
+            case _:
+                return ""
+
+    def _fenced(self, block: CodeBlock, source: str) -> str:
+        source = self._clean(block)(source)
+        label = "bash" if block.language == "shell" else block.language
+        ticks = "```" if "```" not in source else "````"
+        return f"{ticks}{label}\n{source}\n{ticks}"
+
+    def _call(self, code: CodeBlock) -> ToolCall:
+        source = self._clean(code)(code.original if code.original is not None else code.source)
+        arguments = msgspec.json.encode({"language": code.language, "code": source}).decode()
+        return ToolCall(id=code.call_id or "", name="execute", arguments=arguments)
+
+    def _result(self, code: CodeBlock, label: str = "") -> str:
+        """The role of a native call's result says by itself what it is; fenced code needs a label."""
+        told = f"{label}{self._report(code)}"
+        if code.edited and code.state != "refused":
+            return (
+                f"The user edited the code before it ran. This is what ran:\n{self._fenced(code, code.source)}\n{told}"
+            )
+        return told
+
+    def _report(self, code: CodeBlock) -> str:
+        return report(code, self._limit, self._clean(code))
+
+    def _with_files(self, block: UserBlock) -> str:
+        clean = self._clean(block)
+        context = clean(block.context or "\n".join(block.files))
+        return f"{clean(block.text)}\n\n{context}" if context else clean(block.text)
+
+    def _clean(self, block: Block) -> Callable[[str], str]:
+        """What a text of this block becomes before it leaves."""
+
+        def cleaned(text: str) -> str:
+            redacted = self._redactor.redact(safe_text(text))
+            if redacted.names:
+                self.withheld.setdefault(block.id, []).extend(redacted.names)
+            return redacted.text
+
+        return cleaned
+
+
+def _merged(messages: Iterable[ChatMessage]) -> Iterator[ChatMessage]:
+    """Neighbouring user messages as one: several servers refuse two in a row."""
+    waiting: ChatMessage | None = None
+    for message in messages:
+        if message.role == "assistant" and not message.text and not message.calls:
+            continue
+        if waiting is not None and waiting.role == message.role == "user":
+            waiting = ChatMessage(
+                role="user", text=f"{waiting.text}\n\n{message.text}", images=waiting.images + message.images
+            )
+            continue
+        if waiting is not None:
+            yield waiting
+        waiting = message
+    if waiting is not None:
+        yield waiting
+
+
+def _insisted(messages: Iterable[ChatMessage]) -> Iterator[ChatMessage]:
+    """With what was, or is to be, said after each answer that neither ran code nor was answered by the person."""
+    last = ""
+    for message in messages:
+        if last == message.role == "assistant":
+            yield ChatMessage(role="user", text=completion.INSIST)
+        yield message
+        last = message.role
+    if last == "assistant":
+        yield ChatMessage(role="user", text=completion.INSIST)

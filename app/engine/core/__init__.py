@@ -1,0 +1,1 @@
+"""The values that everything is said with: events, blocks, outputs, verbs, replies, settings, errors."""

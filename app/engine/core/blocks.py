@@ -1,0 +1,109 @@
+"""The things a transcript consists of, as values; what a person sees one under the other."""
+
+from typing import Literal
+
+from oi_tui.app.engine.core.endings import Ending
+from oi_tui.app.engine.core.outputs import Output, WholeOutput
+from oi_tui.app.engine.core.values import Language, Level, Value
+
+ProseState = Literal["streaming", "complete", "cut"]
+"""`cut`: the stream broke or was interrupted; the text is what had arrived."""
+
+CodeState = Literal[
+    "streaming",  # the model is still writing it
+    "cut",  # the model was broken off while writing it: never run
+    "proposed",  # complete, no decision asked for yet
+    "waiting",  # a decision has been asked for
+    "running",
+    "ok",
+    "error",  # raised, or a shell command with a non-zero exit code
+    "interrupted",  # by the person, where there is no `ending`
+    "died",  # the kernel ended under it
+    "refused",  # never run; nobody refused it where there is an `ending`
+]
+
+
+RerunState = Literal["", "running", "same", "differs", "error", "interrupted", "died", "refused"]
+"""Not repeated, under way, or how that ended (see `events.RerunOutcome`)."""
+
+
+class UserBlock(Value, frozen=True, kw_only=True, tag="user"):
+    """What the person asked."""
+
+    id: str
+    text: str
+    files: tuple[str, ...] = ()
+    """Paths given with the prompt; they need not exist."""
+    context: str = ""
+    """What the model is told beyond the text: the beginnings of the files."""
+    withheld: tuple[str, ...] = ()
+    """Names of the secrets in it that the model is not told, one for each place."""
+
+
+class ProseBlock(Value, frozen=True, kw_only=True, tag="prose"):
+    """Markdown text of the model."""
+
+    id: str
+    text: str = ""
+    state: ProseState = "streaming"
+    step: int = 0
+    """Which answer of the model it belongs to, counted through the session."""
+
+
+class CodeBlock(Value, frozen=True, kw_only=True, tag="code"):
+    """Source, what was decided about it, and what running it gave."""
+
+    id: str
+    language: Language
+    source: str = ""
+    """What is shown, approved and run: byte for byte the same text."""
+    original: str | None = None
+    """The model's text where the person edited it before the run, else None."""
+    state: CodeState = "streaming"
+    step: int = 0
+    """Which answer of the model it belongs to, counted through the session; 0 for the person's own code."""
+    author: Literal["assistant", "user"] = "assistant"
+    """`user`: typed by the person (`!ls`, `%python`), run without being proposed."""
+    call_id: str | None = None
+    """Id of the native tool call it came in, None for fenced code."""
+    refusal: str = ""
+    """The person's reason, where one was given, or the rule that denied it."""
+    ending: Ending | None = None
+    """Why it is `refused`, `interrupted` or `died`, where no person refused or interrupted it and it did not run."""
+    allowance: str = ""
+    """The rule that let it run without a question, "" if it was none."""
+    active_line: int | None = None
+    """1-based line that runs now, None when unknown or not running."""
+    outputs: tuple[Output, ...] = ()
+    asked: bool = False
+    """Whether the run asked the person for a line: it cannot be repeated without one."""
+    dropped: int = 0
+    """Characters of output that are kept nowhere: results too large to show."""
+    whole: WholeOutput | None = None
+    """Where all of a long output is, None if it is short."""
+    exit_code: int | None = None
+    """Shell only."""
+    duration: float | None = None
+    """Seconds of the run, None until it ended."""
+    withheld: tuple[str, ...] = ()
+    """Names of the secrets in source and outputs that the model is not told, one for each place."""
+    rerun: RerunState = ""
+    """How it went when it was run once more to rebuild the state of its kernel."""
+
+    @property
+    def edited(self) -> bool:
+        """Whether the person changed the source before it ran."""
+        return self.original is not None
+
+
+class NoticeBlock(Value, frozen=True, kw_only=True, tag="notice"):
+    """Something the program itself has to say: what happened, what to do."""
+
+    id: str
+    level: Level
+    title: str
+    hint: str = ""
+    details: str = ""
+
+
+Block = UserBlock | ProseBlock | CodeBlock | NoticeBlock

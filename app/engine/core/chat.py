@@ -1,0 +1,98 @@
+"""What the session knows of a language model: a Protocol, what is sent to it and what comes back."""
+
+from collections.abc import AsyncGenerator
+from typing import Literal, Protocol
+
+from oi_tui.app.engine.core.values import Value
+
+
+class ToolCall(Value, frozen=True, kw_only=True):
+    """A whole native call as the model made it; `arguments` is the JSON text."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class ChatMessage(Value, frozen=True, kw_only=True):
+    """One message of the conversation in the form that chat models take."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    text: str = ""
+    images: tuple[str, ...] = ()
+    """data: URLs; only ever sent to a model that takes pictures."""
+    calls: tuple[ToolCall, ...] = ()
+    """Role assistant only."""
+    call_id: str = ""
+    """Role tool only: the call that this is the result of."""
+
+
+class ChatRequest(Value, frozen=True, kw_only=True):
+    """One question to a model."""
+
+    messages: tuple[ChatMessage, ...]
+    languages: tuple[str, ...] = ()
+    """What can be run here: offered as the tool `execute(language, code)` where the model takes tools."""
+
+
+class TextDelta(Value, frozen=True, kw_only=True, tag=True):
+    """A piece of the answer."""
+
+    text: str
+
+
+class ToolDelta(Value, frozen=True, kw_only=True, tag=True):
+    """A piece of native call number `index` (0, 1, ... in the order of the answer); id and name come with its first."""
+
+    index: int
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+class Retrying(Value, frozen=True, kw_only=True, tag=True):
+    """The request failed for a reason that may pass, before anything arrived; it is sent again after `delay` s."""
+
+    delay: float
+    why: str
+
+
+class AnswerUsage(Value, frozen=True, kw_only=True, tag=True):
+    """Tokens and money of this request; comes at most once, at the end."""
+
+    input_tokens: int
+    output_tokens: int
+    cost: float | None = None
+    estimated: bool = False
+
+
+class AnswerEnded(Value, frozen=True, kw_only=True, tag=True):
+    """Last value of an answer that came to its end; `length` means that the token limit cut it."""
+
+    reason: Literal["stop", "length", "tool_calls"] = "stop"
+
+
+Delta = TextDelta | ToolDelta | Retrying | AnswerUsage | AnswerEnded
+
+
+class Model(Protocol):
+    """Something that answers."""
+
+    @property
+    def name(self) -> str:
+        """Name for the screen."""
+        ...
+
+    @property
+    def context_window(self) -> int | None:
+        """Tokens that fit, None if unknown."""
+        ...
+
+    @property
+    def takes_images(self) -> bool:
+        """Whether pictures may be sent; False when unknown."""
+        ...
+
+    def stream(self, request: ChatRequest) -> AsyncGenerator[Delta, None]:
+        """Ask. Raises `ModelError`, also in the middle of an answer; close the generator to break it off."""
+        ...

@@ -1,0 +1,50 @@
+"""How code ended that nobody refused or interrupted and no kernel finished: how far it had come, and what ended it.
+
+The screen, a file and the model are told the same: "refused" and "interrupted" are said of a person who did that.
+"""
+
+from typing import Literal
+
+from oi_tui.app.engine.core.values import Value
+
+Stage = Literal["undecided", "unstarted", "running"]
+"""Nobody had decided about it, it might run and did not yet, or it ran."""
+
+Cause = Literal[
+    "person",  # stopped the turn instead of deciding
+    "program",  # it, or its engine, ended in the middle
+    "session",  # it was left: forked, or another was opened
+    "answer",  # the one that proposed the code broke off
+    "kernel",  # nothing could be run in it
+    "nobody",  # the code wanted an answer, and no person was there
+    "turn",  # it was over
+    "record",  # what is known of it ends there, perhaps because it still goes on
+]
+
+PROGRAM_CLOSED = "The program was closed."
+"""Of a turn whose end says no more than that it was interrupted: it was by this."""
+
+_STAGES: dict[Stage, str] = {"undecided": "not decided", "unstarted": "approved, not started", "running": "cut off"}
+
+_CAUSES: dict[Cause, str] = {
+    "program": "the program ended",
+    "session": "the session was left",
+    "answer": "the answer broke off",
+    "kernel": "it could not be started",
+    "nobody": "there was nobody to ask",
+    "turn": "the turn ended",
+    "record": "the record ends here",
+}
+
+
+class Ending(Value, frozen=True, kw_only=True):
+    """Where code stands that goes no further."""
+
+    stage: Stage
+    cause: Cause
+
+    def in_words(self, person: str = "you") -> str:
+        """For the person, or for somebody else who is told of the `person`."""
+        if self.cause == "person":
+            return f"{'not run' if self.stage == 'undecided' else _STAGES[self.stage]}: {person} stopped the turn"
+        return f"{_STAGES[self.stage]}: {_CAUSES[self.cause]}"

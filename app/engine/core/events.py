@@ -1,0 +1,392 @@
+"""Everything that happens, as values in the past tense. The transcript is a fold over these.
+
+Order within one session (brackets: may be absent, star: any number):
+
+    SessionOpened
+    ( TurnStarted
+      ( StepStarted SecretsWithheld*
+        ( ProseStarted ProseGrew* ProseFinished
+        | CodeStarted CodeGrew* CodeFinished )*
+        [ UsageReported ]
+        ( DecisionRequested* DecisionMade
+          [ ExecutionStarted
+            ( OutputAdded | OutputUpdated | OutputsCleared | OutputTailMoved | OutputKept | OutputDropped
+            | ActiveLineChanged
+            | InputRequested InputAnswered )*
+            ExecutionFinished ] )*
+      )*
+      TurnEnded )*
+
+To rebuild the state of a kernel, runs that are on record are repeated between turns: for each block `RerunStarted`
+( InputRequested InputAnswered )* `RerunFinished`; what comes out is compared with the record and does not replace it.
+
+`NoticeAdded`, `KernelChanged`, `RetryScheduled`, `SettingsChanged` may stand anywhere. The code blocks
+of a step are decided and run in the order in which they were finished, one at a time. Late output (a
+thread that prints after its run ended) comes as `OutputAdded` of the block it belongs to.
+
+Deltas (`ProseGrew`, `CodeGrew`, `OutputAdded` of a stream, `ActiveLineChanged`) may be coalesced on the
+way to a front end, and of several `OutputTailMoved` of one stream only the last may arrive; everything else
+arrives exactly once and in order.
+"""
+
+from typing import Literal
+
+from oi_tui.app.engine.core.endings import Ending
+from oi_tui.app.engine.core.outputs import Output, StreamName, Tail, WholeOutput
+from oi_tui.app.engine.core.values import ApprovalMode, Language, Level, Value
+
+StopReason = Literal[
+    "done",  # the model answered without proposing code
+    "interrupted",  # the person broke the turn off
+    "stopped",  # the person answered a question with "stop"
+    "step_cap",
+    "budget",  # the money or the tokens of this session are spent
+    "repeated",  # the same code or the same traceback again
+    "refused",  # nobody may decide here (approval mode "never"), or the run was refused without a reason
+    "model_error",
+    "kernel_error",
+    "engine_lost",  # the engine ended, or failed, in the middle
+]
+
+Verdict = Literal["run", "edit", "always", "skip", "stop"]
+"""run once / run the edited source / run, and this exact source again in this session / refuse, the turn goes
+on / refuse and end the turn."""
+
+Decider = Literal["person", "mode", "grant", "rule"]
+"""Who decided: a key press, the approval mode, an earlier "always" for the same source, or a rule: one of the policy,
+or one of the loop (an earlier block of the same answer failed or was refused)."""
+
+ExecutionStatus = Literal["ok", "error", "interrupted", "died"]
+
+RerunOutcome = Literal["same", "differs", "error", "interrupted", "died", "refused"]
+"""How a repeated run compares with the one on record: `same` and `differs` speak of what came out of a run that ended
+as it did then; `error` where it raises now and did not then; `refused` where a rule denies it now."""
+
+KernelState = Literal["cold", "starting", "idle", "busy", "interrupting", "restarting", "dead"]
+
+
+class Event(Value, frozen=True, kw_only=True):
+    """Base of all events."""
+
+
+class SessionOpened(Event, frozen=True, kw_only=True, tag=True):
+    """First event of a session; comes again, with `resumed`, each time it is opened."""
+
+    session_id: str
+    created: float
+    """Unix time in seconds."""
+    cwd: str
+    model: str
+    approval: ApprovalMode
+    resumed: bool = False
+
+
+class TurnStarted(Event, frozen=True, kw_only=True, tag=True):
+    """The person sent a prompt."""
+
+    block_id: str
+    text: str
+    files: tuple[str, ...] = ()
+    context: str = ""
+    """What the model is told beyond the text: the beginnings of the files."""
+
+
+class StepStarted(Event, frozen=True, kw_only=True, tag=True):
+    """The model is asked; the first step of a turn has number 1."""
+
+    number: int
+
+
+class SecretsWithheld(Event, frozen=True, kw_only=True, tag=True):
+    """Some of what stands in this block is not told to the model; comes again only where that has changed."""
+
+    block_id: str
+    names: tuple[str, ...]
+    """What was withheld, one name for each place: of a variable, or of the kind of a key."""
+
+
+class RetryScheduled(Event, frozen=True, kw_only=True, tag=True):
+    """The model could not answer for a reason that may pass; it is asked again after `delay` seconds."""
+
+    delay: float
+    why: str
+
+
+class ProseStarted(Event, frozen=True, kw_only=True, tag=True):
+    """The model began a piece of prose."""
+
+    block_id: str
+
+
+class ProseGrew(Event, frozen=True, kw_only=True, tag=True):
+    """More text of the prose block that is open."""
+
+    block_id: str
+    text: str
+
+
+class ProseFinished(Event, frozen=True, kw_only=True, tag=True):
+    """The prose is over; `complete` is False if it was broken off."""
+
+    block_id: str
+    complete: bool = True
+
+
+class CodeStarted(Event, frozen=True, kw_only=True, tag=True):
+    """The model began to write code that can be run here (or the person typed some)."""
+
+    block_id: str
+    language: Language
+    author: Literal["assistant", "user"] = "assistant"
+    call_id: str | None = None
+
+
+class CodeGrew(Event, frozen=True, kw_only=True, tag=True):
+    """More source of the code block that is open."""
+
+    block_id: str
+    text: str
+
+
+class CodeFinished(Event, frozen=True, kw_only=True, tag=True):
+    """The code is complete and proposed, or (`complete` False) was broken off and is never run.
+
+    `source` is the whole text, which replaces what the deltas gave: model habits that would spoil it
+    (a call wrapped around it, trailing junk) have been undone by now.
+    """
+
+    block_id: str
+    language: Language
+    source: str
+    complete: bool = True
+
+
+class UsageReported(Event, frozen=True, kw_only=True, tag=True):
+    """Tokens and money of one step."""
+
+    input_tokens: int
+    output_tokens: int
+    cost: float | None = None
+    """US dollars, None where the price is unknown."""
+    estimated: bool = False
+    """True when the server sent no usage and the numbers were counted here."""
+    aside: bool = False
+    """Asked beside the conversation (for a title): it says nothing about how full the context is."""
+
+
+class DecisionRequested(Event, frozen=True, kw_only=True, tag=True):
+    """Nothing runs until the request of this id is decided (or the turn is interrupted)."""
+
+    request_id: str
+    block_id: str
+    language: Language
+    source: str
+    sha256: str
+    """Hex digest of the UTF-8 source; the decision holds for exactly this text."""
+    why: str = ""
+    """Why the person is asked, where it is more than the approval mode (for instance a repeat, or a rule)."""
+    labels: tuple[str, ...] = ()
+    """What the source does as far as it can be read, in plain words with lines: `deletes files, line 3`."""
+
+
+class DecisionMade(Event, frozen=True, kw_only=True, tag=True):
+    """What was decided about a code block, by whom."""
+
+    block_id: str
+    verdict: Verdict
+    decider: Decider
+    source: str
+    """What will run (verdicts run, edit, always) or would have."""
+    reason: str = ""
+    """With a refusal: the words that the model is told. Decider `rule` and verdict `run`: which rule allowed it."""
+    request_id: str | None = None
+    ending: Ending | None = None
+    """With a refusal that only a file tells of: nobody refused it."""
+
+
+class ExecutionStarted(Event, frozen=True, kw_only=True, tag=True):
+    """The kernel was given the source."""
+
+    block_id: str
+    generation: int
+    """How often this kernel has been started; a restart counts up. 0 for a run that is only known from a file."""
+
+
+class ActiveLineChanged(Event, frozen=True, kw_only=True, tag=True):
+    """The line (1-based) of the source that runs now."""
+
+    block_id: str
+    line: int | None
+
+
+class OutputAdded(Event, frozen=True, kw_only=True, tag=True):
+    """One more output; text of the same stream as the last output joins it."""
+
+    block_id: str
+    output: Output
+
+
+class OutputUpdated(Event, frozen=True, kw_only=True, tag=True):
+    """The outputs of `output.display_id`, in whatever block of the session, are replaced."""
+
+    block_id: str
+    output: Output
+    display_id: str
+
+
+class OutputsCleared(Event, frozen=True, kw_only=True, tag=True):
+    """The outputs so far of this block are gone (`clear_output`)."""
+
+    block_id: str
+
+
+class OutputTailMoved(Event, frozen=True, kw_only=True, tag=True):
+    """A stream is longer than what is passed on of it; this is its end now, in place of the one before.
+
+    No text of the stream is added after this, unless the outputs are cleared.
+    """
+
+    block_id: str
+    name: StreamName
+    tail: Tail
+
+
+class OutputKept(Event, frozen=True, kw_only=True, tag=True):
+    """The output is long: all of it goes to a file from now on, or (`whole.missing`) does not any more."""
+
+    block_id: str
+    whole: WholeOutput
+
+
+class OutputDropped(Event, frozen=True, kw_only=True, tag=True):
+    """`characters` more of output were too much to show, and are kept nowhere."""
+
+    block_id: str
+    characters: int
+
+
+class InputRequested(Event, frozen=True, kw_only=True, tag=True):
+    """Running code asks the person for a line (`input()`, `getpass()`, a password prompt)."""
+
+    request_id: str
+    block_id: str
+    prompt: str
+    password: bool = False
+
+
+class InputAnswered(Event, frozen=True, kw_only=True, tag=True):
+    """The line was given, or (`cancelled`) the run was interrupted instead. The answer itself is not an event."""
+
+    request_id: str
+    block_id: str
+    cancelled: bool = False
+
+
+class ExecutionFinished(Event, frozen=True, kw_only=True, tag=True):
+    """The run is over: the kernel replied and is idle, or it died."""
+
+    block_id: str
+    status: ExecutionStatus
+    duration: float
+    """Seconds."""
+    exit_code: int | None = None
+    ending: Ending | None = None
+    """Of status `interrupted`: what it was, where it was not the person; of `died`: why it never ran."""
+
+
+class RerunStarted(Event, frozen=True, kw_only=True, tag=True):
+    """The kernel was given the source of a block again."""
+
+    block_id: str
+    generation: int
+
+
+class RerunFinished(Event, frozen=True, kw_only=True, tag=True):
+    """How that ended."""
+
+    block_id: str
+    outcome: RerunOutcome
+    difference: str = ""
+    """Lines of a unified diff from what is on record to what came out now; "" where there is none."""
+
+
+class KernelChanged(Event, frozen=True, kw_only=True, tag=True):
+    """A kernel is in another state now."""
+
+    language: Language
+    state: KernelState
+    generation: int = 0
+    detail: str = ""
+
+
+class SettingsChanged(Event, frozen=True, kw_only=True, tag=True):
+    """Model, approval mode or budget of the session are others now."""
+
+    model: str
+    approval: ApprovalMode
+    context_window: int | None = None
+    """Tokens that the model takes, None if unknown."""
+    api_base: str = ""
+    """Server that was named for it; a resumed session asks no other one."""
+    max_cost: float = 0.0
+    """US dollars that the session may cost, 0 is no limit."""
+    max_tokens: int = 0
+    """Tokens that it may use, 0 is no limit."""
+
+
+class NoticeAdded(Event, frozen=True, kw_only=True, tag=True):
+    """The program has something to say that belongs in the transcript."""
+
+    block_id: str
+    level: Level
+    title: str
+    hint: str = ""
+    details: str = ""
+
+
+class ConversationCleared(Event, frozen=True, kw_only=True, tag=True):
+    """The transcript is empty again and the kernels are fresh (reset)."""
+
+
+class TurnEnded(Event, frozen=True, kw_only=True, tag=True):
+    """Nothing more happens until the person does something. `detail` says why in plain words."""
+
+    reason: StopReason
+    detail: str = ""
+
+
+AnyEvent = (
+    SessionOpened
+    | TurnStarted
+    | StepStarted
+    | SecretsWithheld
+    | RetryScheduled
+    | ProseStarted
+    | ProseGrew
+    | ProseFinished
+    | CodeStarted
+    | CodeGrew
+    | CodeFinished
+    | UsageReported
+    | DecisionRequested
+    | DecisionMade
+    | ExecutionStarted
+    | ActiveLineChanged
+    | OutputAdded
+    | OutputUpdated
+    | OutputsCleared
+    | OutputTailMoved
+    | OutputKept
+    | OutputDropped
+    | InputRequested
+    | InputAnswered
+    | ExecutionFinished
+    | RerunStarted
+    | RerunFinished
+    | KernelChanged
+    | SettingsChanged
+    | NoticeAdded
+    | ConversationCleared
+    | TurnEnded
+)
+"""The closed union that the fold matches on."""

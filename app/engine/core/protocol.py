@@ -1,0 +1,259 @@
+"""The wire between a front end and the engine: one JSON object a line, verbs in, replies out.
+
+First line each way is `Hello`; a different `version` ends the conversation with a clear error. The front
+end's second line is `Configure`. What the engine sends is a `Reply`: session events (stored, folded) and the few
+answers that are not part of a session (models, downloads, variables, the list of sessions, `Failed`). See README.md
+beside this file.
+"""
+
+from functools import cache
+from typing import Literal
+
+import msgspec
+
+from oi_tui.app.engine.core.blocks import Block
+from oi_tui.app.engine.core.encoding import as_json
+from oi_tui.app.engine.core.errors import OiTuiError
+from oi_tui.app.engine.core.events import AnyEvent
+from oi_tui.app.engine.core.session_records import Hit, PastPrompt, SessionRecord
+from oi_tui.app.engine.core.settings import Settings
+from oi_tui.app.engine.core.values import Language, Value
+from oi_tui.app.engine.core.variables import Telling, Variable
+from oi_tui.app.engine.core.verbs import AnyVerb
+
+VERSION = 1
+"""Counts up whenever a line of an older version would be misread."""
+
+
+class Hello(Value, frozen=True, kw_only=True, tag=True):
+    """First line each way."""
+
+    version: int
+    """`VERSION` of the sender; required, so that it is on every wire."""
+    program: str = ""
+
+
+class Configure(Value, frozen=True, kw_only=True, tag=True):
+    """Second line of a front end, before any verb: what its flags and files came to."""
+
+    settings: Settings
+    cwd: str
+    """Absolute path of the folder that the kernels work in."""
+    api_key: str | None = None
+    """Kept in memory only."""
+    trusted: bool = False
+    """Whether the person trusts the folder: rules in it that allow count then."""
+    rules: str = ""
+    """Digest of the rules in it that the person looked at (see `project.Seen`): others do not allow anything."""
+    can_ask: bool = True
+    """Whether there is somebody who can decide; if not, what would have to be asked is refused."""
+
+
+class Batch(Value, frozen=True, kw_only=True, tag=True):
+    """Events in order."""
+
+    events: tuple[AnyEvent, ...]
+    replay: bool = False
+    """They are of a stored session that was opened; the transcript starts anew."""
+    further: bool = False
+    """It does not: these come behind those of the last batch, in the same replay."""
+    more: bool = False
+    """Further ones follow, and there is no need to show anything before them."""
+
+
+class ModelOffer(Value, frozen=True, kw_only=True):
+    """One way to get a model, best first."""
+
+    id: str
+    """What `UseModel.name` or, for an embedded model that is not here yet, `FetchModel.model_id` takes."""
+    kind: Literal["key", "server", "embedded"]
+    title: str
+    detail: str = ""
+    api_base: str | None = None
+    download_bytes: int = 0
+    """What choosing it would download; 0 when it is ready."""
+    recommended: bool = False
+
+
+class ModelsFound(Value, frozen=True, kw_only=True, tag=True):
+    """Answer to `FindModels`; `why` explains the recommended embedded model in one line."""
+
+    offers: tuple[ModelOffer, ...]
+    why: str = ""
+
+
+class FetchProgressed(Value, frozen=True, kw_only=True, tag=True):
+    """How far a download is."""
+
+    model_id: str
+    done_bytes: int
+    total_bytes: int
+    stage: Literal["downloading", "joining", "verifying", "starting"] = "downloading"
+
+
+class FetchEnded(Value, frozen=True, kw_only=True, tag=True):
+    """The embedded model is in use now, or why not (`error` empty and not `ready`: cancelled)."""
+
+    model_id: str
+    ready: bool
+    error: str = ""
+    hint: str = ""
+
+
+class VariablesFound(Value, frozen=True, kw_only=True, tag=True):
+    """What a kernel holds now, and what its last run did to that; only while somebody looks (`Inspect`)."""
+
+    language: Language
+    telling: Telling = "told"
+    """Anything but `told`: why nothing is told; what was told before may be shown as what was."""
+    variables: tuple[Variable, ...] = ()
+    """Those that the last run names first, then those that were known, then the newest."""
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    """As far as a cheap look tells: an element deep inside a large one may change unseen."""
+    removed: tuple[str, ...] = ()
+    cut: bool = False
+    """There are more than could be told."""
+
+
+class VariableSeen(Value, frozen=True, kw_only=True, tag=True):
+    """Answer to `Peek`."""
+
+    language: Language
+    name: str
+    telling: Telling = "told"
+    """`gone`: there is no such variable any more."""
+    text: str = ""
+    """A few lines; "" where more could only be known by running code of the value's own."""
+
+
+class SessionsFound(Value, frozen=True, kw_only=True, tag=True):
+    """Answer to `FindSessions`: records without a query, hits with one (best first, at most one for each kind and
+    session)."""
+
+    query: str = ""
+    archived: bool = False
+    sessions: tuple[SessionRecord, ...] = ()
+    hits: tuple[Hit, ...] = ()
+    cut: bool = False
+    """There are more than could be told."""
+    behind: int = 0
+    """Sessions that a search does not look through yet: the index is being made. The answer comes again after that."""
+
+
+class SessionSeen(Value, frozen=True, kw_only=True, tag=True):
+    """Answer to `PreviewSession`: its first blocks, long texts cut."""
+
+    session: SessionRecord
+    blocks: tuple[Block, ...] = ()
+    count: int = 0
+    """Blocks that it has."""
+
+
+class SessionEdited(Value, frozen=True, kw_only=True, tag=True):
+    """Answer to `EditSession`: as it is now. Also comes unasked when the model has given the session a title."""
+
+    session: SessionRecord
+
+
+class SessionExported(Value, frozen=True, kw_only=True, tag=True):
+    """Answer to `ExportSession`."""
+
+    session_id: str
+    path: str
+    """Absolute."""
+
+
+class PromptsFound(Value, frozen=True, kw_only=True, tag=True):
+    """Answer to `FindPrompts`: each text once, the newest first."""
+
+    query: str = ""
+    prompts: tuple[PastPrompt, ...] = ()
+
+
+class DraftKept(Value, frozen=True, kw_only=True, tag=True):
+    """What was being typed in this folder when the program last ended; comes once, if there is something."""
+
+    text: str
+
+
+class SandboxFailed(Value, frozen=True, kw_only=True, tag=True):
+    """There has to be a sandbox and can be none: no code runs until that is mended. Comes unasked, soon after the
+    start; a notice of the session says why, and what can be done."""
+
+
+class Failed(Value, frozen=True, kw_only=True, tag=True):
+    """The engine cannot go on, or a verb could not be followed; `fatal` when it ends now."""
+
+    title: str
+    hint: str = ""
+    details: str = ""
+    fatal: bool = False
+    exit_code: int = 1
+    """What a program that does one task ends with (see `errors`)."""
+
+
+def failed(error: OiTuiError, *, fatal: bool = False) -> Failed:
+    """An error of ours on the wire."""
+    return Failed(title=error.title, hint=error.hint, details=error.details, fatal=fatal, exit_code=error.exit_code)
+
+
+def fatal(error: OiTuiError) -> Failed:
+    """An error of ours as the last word of an engine."""
+    return failed(error, fatal=True)
+
+
+Reply = (
+    Hello
+    | Batch
+    | ModelsFound
+    | FetchProgressed
+    | FetchEnded
+    | VariablesFound
+    | VariableSeen
+    | SessionsFound
+    | SessionSeen
+    | SessionEdited
+    | SessionExported
+    | PromptsFound
+    | DraftKept
+    | SandboxFailed
+    | Failed
+)
+Request = Hello | Configure | AnyVerb
+
+
+@cache
+def _requests() -> msgspec.json.Decoder[Request]:
+    """Made when the first line comes: it takes some milliseconds, and a screen shows itself before."""
+    return msgspec.json.Decoder(Request)
+
+
+@cache
+def _replies() -> msgspec.json.Decoder[Reply]:
+    return msgspec.json.Decoder(Reply)
+
+
+class ProtocolError(Exception):
+    """A line that is not of this protocol."""
+
+
+def encode(message: Request | Reply) -> bytes:
+    """One line, newline included."""
+    return as_json(message) + b"\n"
+
+
+def decode_request(line: bytes) -> Request:
+    """What a front end sent; ProtocolError if it is not one of ours."""
+    try:
+        return _requests().decode(line)
+    except msgspec.DecodeError as error:
+        raise ProtocolError(str(error)) from error
+
+
+def decode_reply(line: bytes) -> Reply:
+    """What the engine sent; ProtocolError if it is not one of ours."""
+    try:
+        return _replies().decode(line)
+    except msgspec.DecodeError as error:
+        raise ProtocolError(str(error)) from error

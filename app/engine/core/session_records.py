@@ -1,0 +1,75 @@
+"""Sessions as a list shows them: one record each, and what a search found in them."""
+
+from typing import Literal
+
+from oi_tui.app.engine.core.values import Value
+
+ExportFormat = Literal["ipynb", "md", "html", "lmc"]
+"""Notebook, Markdown, one self-contained page, or the message language."""
+
+HitKind = Literal["title", "prompt", "answer", "code", "output"]
+"""Where in a session a word was found."""
+
+Titler = Literal["prompt", "model", "person"]
+"""Who gave a session its title; the later in this row counts more."""
+
+TITLE_LIMIT = 200
+"""Characters of a title."""
+
+
+class SessionRecord(Value, frozen=True, kw_only=True):
+    """What is known of a session without reading it."""
+
+    id: str
+    created: float
+    """Unix time in seconds."""
+    active: float
+    """Unix time of the last event."""
+    cwd: str
+    title: str = ""
+    """The person's, else the model's, else the first line of the first prompt; "" before there is one."""
+    model: str = ""
+    """The one used last."""
+    tags: tuple[str, ...] = ()
+    """In alphabetical order."""
+    turns: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    """US dollars of the steps whose price is known, None if none was."""
+    archived: bool = False
+    deleted: bool = False
+    """Gone from every list; may be brought back until the session is removed for good."""
+    parent_id: str | None = None
+    """The session that this one was forked from; what came before the fork is shared with it."""
+
+
+class Piece(Value, frozen=True, kw_only=True):
+    """A part of a snippet."""
+
+    text: str
+    matched: bool = False
+
+
+class Hit(Value, frozen=True, kw_only=True):
+    """A place in a session that a search found."""
+
+    session: SessionRecord
+    kind: HitKind
+    snippet: tuple[Piece, ...]
+    """One line around the match."""
+    block_id: str = ""
+    """Where it stands; "" for a title."""
+
+
+class PastPrompt(Value, frozen=True, kw_only=True):
+    """A prompt of any session."""
+
+    text: str
+    """Byte for byte as it was sent."""
+    at: float
+    """Unix time."""
+    session_id: str
+    cwd: str
+    place: int
+    """Counts up; those before it are older."""

@@ -1,0 +1,148 @@
+"""Every setting, as one frozen value: what may be set, its default, and what it means.
+
+Reading files, environment and flags into it is `settings_file.py`'s work. Theme and key names are plain
+strings here: the front end judges them.
+"""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from oi_tui.app.engine.core.values import ApprovalMode, Mode, SandboxMode
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table of the settings file; an unknown key is an error that names it."""
+
+
+class ModelSection(Section, frozen=True, kw_only=True):
+    """Which model answers, and how it is asked."""
+
+    name: str = ""
+    """LiteLLM's name (`gpt-5`, `ollama/llama3`, `openai/anything` with `api_base`); `local/ID` is the embedded one."""
+    api_base: str = ""
+    """URL of an OpenAI-compatible server."""
+    temperature: float | None = None
+    max_output_tokens: int | None = None
+    context_window: int | None = None
+    """Tokens; None takes what LiteLLM knows of the model."""
+    tools: Literal["auto", "on", "off"] = "auto"
+    """Native tool calls: `auto` uses them where the model is known to have them, else fenced code."""
+    images: Literal["auto", "on", "off"] = "auto"
+    """Whether pictures are sent to the model."""
+    retries: Annotated[int, msgspec.Meta(ge=0, le=10)] = 3
+    """How often a request is repeated after 429, 5xx or a refused connection, before anything arrived."""
+    timeout: Annotated[float, msgspec.Meta(gt=0)] = 120.0
+    """Seconds without any byte from the server."""
+    titles: bool = True
+    """Ask the model for a title of the session when the first turn is over (never an embedded one: it takes its time).
+    """
+
+
+class LoopSection(Section, frozen=True, kw_only=True):
+    """When code is run and when a turn ends."""
+
+    approve: ApprovalMode = "ask"
+    max_steps: Annotated[int, msgspec.Meta(ge=1)] = 20
+    """Model answers in one turn."""
+    max_repeats: Annotated[int, msgspec.Meta(ge=1)] = 2
+    """The same code this often in one turn is asked about (or ends the turn where nobody can be asked)."""
+    max_cost: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    """US dollars that one session may cost: no further request is sent then; 0 is no limit."""
+    max_tokens: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Tokens, in and out, that one session may use; 0 is no limit."""
+    complete: bool = False
+    """Insist, up to `max_steps`, until the model says that the task is done or impossible, or that it needs input."""
+    output_to_model: Annotated[int, msgspec.Meta(ge=1000)] = 12_000
+    """Characters of one run's output that go to the model: head and tail, with the count of what was left out."""
+
+
+class KernelSection(Section, frozen=True, kw_only=True):
+    """How code runs."""
+
+    start_timeout: Annotated[float, msgspec.Meta(gt=0)] = 60.0
+    """Seconds."""
+    output_cap: Annotated[int, msgspec.Meta(ge=10_000)] = 2_000_000
+    """Characters of text that one run may put on the screen; the rest is counted and kept on disk."""
+    interrupt_step: Annotated[float, msgspec.Meta(gt=0)] = 2.0
+    """Seconds that each rung of the interrupt ladder has."""
+    preload: Literal["auto", "on", "off"] = "auto"
+    """Import numpy as np, pandas as pd and pyplot as plt beforehand where installed; `auto`: for embedded models."""
+
+
+class SandboxSection(Section, frozen=True, kw_only=True):
+    """What running code can reach. Needs bubblewrap; where that is missing, nothing is run rather than run without."""
+
+    mode: SandboxMode = "workspace-write"
+    """Write nothing, write in the folder that you started in, or no sandbox: code can do all that you can."""
+    network: Literal["none", "hosts", "full"] = "none"
+    """Nothing, the `hosts` only (by HTTP and HTTPS through a proxy), or everything."""
+    hosts: tuple[str, ...] = ()
+    """`example.org`, `*.example.org`, `example.org:8443`; nothing can be reached where the list is empty."""
+    writable: tuple[str, ...] = ()
+    """More folders that may be written."""
+    readable: tuple[str, ...] = ()
+    """More files and folders that may be read."""
+    environment: tuple[str, ...] = ()
+    """Names of more variables that are passed on, be they secret."""
+    memory_mb: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Of one process; 0 is three quarters of this machine's memory."""
+    processes: Annotated[int, msgspec.Meta(ge=0)] = 512
+    """Processes and threads of one kernel; 0 is no limit."""
+    file_mb: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Size of one file; 0 is no limit."""
+    open_files: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Of one process; 0 leaves the system's limit."""
+    cpu_seconds: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Processor time of one process, after which it is ended; 0 is no limit."""
+    scratch_mb: Annotated[int, msgspec.Meta(ge=1)] = 1000
+    """Room in /tmp and in the home folder, which are in memory and empty."""
+
+
+class PolicySection(Section, frozen=True, kw_only=True):
+    """Who may run what. Of all that is said here and by `loop.approve`, the strictest counts."""
+
+    mode: Mode | Literal[""] = ""
+    """`plan`, `dontAsk`, `default`, `acceptEdits`, `auto` or `bypassPermissions`; empty demands nothing."""
+    safe_mode: Literal["off", "ask", "auto"] = "off"
+    """Open Interpreter's name: `ask` is the mode `default`, `auto` the mode `auto`, `off` demands nothing."""
+    auto_run: bool | None = None
+    """Open Interpreter's name: false is the mode `default`; true stands for `--yes` where nothing stricter is said."""
+    allow: tuple[str, ...] = ()
+    """Rules such as `Shell(git log *)`: run without a question where they cover all of a command."""
+    ask: tuple[str, ...] = ()
+    """Rules for what is asked about each time, whatever the mode."""
+    deny: tuple[str, ...] = ()
+    """Rules for what never runs. More rules stand in `permissions.toml`."""
+
+
+class ScreenSection(Section, frozen=True, kw_only=True):
+    """How it looks."""
+
+    theme: str = "harbour"
+    mouse: bool = True
+    images: Literal["auto", "kitty", "sixel", "half", "off"] = "auto"
+    """How pictures are shown: `auto` asks the terminal; `off` only names them."""
+    editor: str = ""
+    """Command for `$EDITOR`; empty takes VISUAL, EDITOR, then vi."""
+
+
+def sandbox_in_words(settings: SandboxSection) -> str:
+    """What holds code back, for a line that has little room: no kernel starts with less than is said here."""
+    if settings.mode == "danger-full-access":
+        return "no sandbox"
+    count = len(settings.hosts)
+    hosts = f"{count} host{'s' if count > 1 else ''}" if count else "no network"
+    network = {"none": "no network", "hosts": hosts, "full": "network"}[settings.network]
+    return f"sandbox{' read-only' if settings.mode == 'read-only' else ''}, {network}"
+
+
+class Settings(Section, frozen=True, kw_only=True):
+    """All of it."""
+
+    model: ModelSection = ModelSection()
+    loop: LoopSection = LoopSection()
+    kernel: KernelSection = KernelSection()
+    sandbox: SandboxSection = SandboxSection()
+    policy: PolicySection = PolicySection()
+    screen: ScreenSection = ScreenSection()

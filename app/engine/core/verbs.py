@@ -1,0 +1,230 @@
+"""What a front end can ask of a session: the only way back from the screen to the engine."""
+
+from typing import Literal
+
+from oi_tui.app.engine.core.events import Verdict
+from oi_tui.app.engine.core.session_records import ExportFormat
+from oi_tui.app.engine.core.values import ApprovalMode, Language, Value
+
+
+class Verb(Value, frozen=True, kw_only=True):
+    """Base of all verbs."""
+
+
+class Open(Verb, frozen=True, kw_only=True, tag=True):
+    """First verb: a new session, or (with an id) a stored one, whose events come first, marked as `replay`.
+
+    Later it leaves the session that is open: what runs is broken off, and its kernels end.
+    """
+
+    session_id: str | None = None
+    anew: bool = False
+    """Begin a new one if it is not there: nothing had happened in it, and such a session is not kept."""
+
+
+Place = Literal["before", "after"]
+
+
+class Fork(Verb, frozen=True, kw_only=True, tag=True):
+    """A new session that shares what stands before or after this block, and is opened as with `Open`.
+
+    The kernels go on: their state is what later code left, which a notice says.
+    """
+
+    block_id: str
+    place: Place = "after"
+
+
+class Rebuild(Verb, frozen=True, kw_only=True, tag=True):
+    """Run these code blocks again in this order, in fresh kernels, up to the first error; outputs are compared."""
+
+    block_ids: tuple[str, ...]
+
+
+class Submit(Verb, frozen=True, kw_only=True, tag=True):
+    """A prompt: begins a turn. While a turn runs it is kept and sent when the turn has ended."""
+
+    text: str
+    files: tuple[str, ...] = ()
+
+
+class Run(Verb, frozen=True, kw_only=True, tag=True):
+    """The person's own code (`!ls`, `%python`): runs without a question; the model sees it with the next prompt."""
+
+    language: Language
+    source: str
+
+
+class Decide(Verb, frozen=True, kw_only=True, tag=True):
+    """The answer to `DecisionRequested`. An unknown or decided id changes nothing."""
+
+    request_id: str
+    verdict: Verdict
+    source: str | None = None
+    """Verdict `edit`: what is to run instead."""
+    reason: str = ""
+    """With `skip`: told to the model."""
+
+
+class Answer(Verb, frozen=True, kw_only=True, tag=True):
+    """The answer to `InputRequested`."""
+
+    request_id: str
+    text: str
+
+
+class Interrupt(Verb, frozen=True, kw_only=True, tag=True):
+    """Stop the run that is under way (the turn goes on), or with `turn` the whole turn."""
+
+    turn: bool = False
+
+
+class Restart(Verb, frozen=True, kw_only=True, tag=True):
+    """A fresh kernel for this language (None: all that were started)."""
+
+    language: Language | None = None
+
+
+class Retry(Verb, frozen=True, kw_only=True, tag=True):
+    """Go on where the last turn ended (after an error, a cap or an interrupt) without a new prompt."""
+
+
+class Clear(Verb, frozen=True, kw_only=True, tag=True):
+    """Forget the conversation and the state of the kernels."""
+
+
+class UseModel(Verb, frozen=True, kw_only=True, tag=True):
+    """Another model from the next step on."""
+
+    name: str
+    api_base: str | None = None
+    api_key: str | None = None
+    """Kept in memory only; never in an event."""
+
+
+class SetApproval(Verb, frozen=True, kw_only=True, tag=True):
+    """Another approval mode from the next decision on."""
+
+    mode: ApprovalMode
+
+
+class AddRule(Verb, frozen=True, kw_only=True, tag=True):
+    """One more rule such as `Shell(git log *)`, until the session is left; what denies and asks still counts first."""
+
+    verdict: Literal["allow", "ask", "deny"]
+    rule: str
+
+
+class SetBudget(Verb, frozen=True, kw_only=True, tag=True):
+    """Other limits for this session, from the next request on; without any, they and what is spent are told."""
+
+    max_cost: float | None = None
+    """US dollars; 0 is no limit, None leaves it as it is."""
+    max_tokens: int | None = None
+
+
+class FindModels(Verb, frozen=True, kw_only=True, tag=True):
+    """Look for keys, local servers and embedded models; answered with `ModelsFound`."""
+
+
+class FetchModel(Verb, frozen=True, kw_only=True, tag=True):
+    """Download the embedded model of this id (the person said yes), start it, and use it."""
+
+    model_id: str
+
+
+class CancelFetch(Verb, frozen=True, kw_only=True, tag=True):
+    """Stop the download; what has arrived is kept for the next time."""
+
+
+class Inspect(Verb, frozen=True, kw_only=True, tag=True):
+    """Tell the variables now and after every run (`on`), or no longer; answered with `VariablesFound`."""
+
+    on: bool
+
+
+class Peek(Verb, frozen=True, kw_only=True, tag=True):
+    """A longer look at one variable of the kernel whose variables were told last; answered with `VariableSeen`."""
+
+    name: str
+
+
+class FindSessions(Verb, frozen=True, kw_only=True, tag=True):
+    """The sessions, the one last active first, or (with a query) what a search in them finds; `SessionsFound`."""
+
+    query: str = ""
+    archived: bool = False
+    """Those that were put away instead of the others."""
+
+
+class PreviewSession(Verb, frozen=True, kw_only=True, tag=True):
+    """The beginning of a stored session; answered with `SessionSeen`."""
+
+    session_id: str
+
+
+class EditSession(Verb, frozen=True, kw_only=True, tag=True):
+    """Change what is not None; answered with `SessionEdited`. Deleting is undone by `deleted=False`."""
+
+    session_id: str
+    title: str | None = None
+    tags: tuple[str, ...] | None = None
+    archived: bool | None = None
+    deleted: bool | None = None
+
+
+class ExportSession(Verb, frozen=True, kw_only=True, tag=True):
+    """Write a session to a file that does not exist yet; answered with `SessionExported`."""
+
+    session_id: str
+    format: ExportFormat
+    path: str
+    images: bool = True
+    """Whether pictures are kept."""
+
+
+class FindPrompts(Verb, frozen=True, kw_only=True, tag=True):
+    """Prompts of all sessions in which these words stand, the newest first; answered with `PromptsFound`."""
+
+    query: str = ""
+
+
+class KeepDraft(Verb, frozen=True, kw_only=True, tag=True):
+    """What is being typed and not sent; told again (`DraftKept`) when the program next starts in this folder."""
+
+    text: str
+
+
+class Close(Verb, frozen=True, kw_only=True, tag=True):
+    """Save, end kernels and model server, and end."""
+
+
+AnyVerb = (
+    Open
+    | Submit
+    | Run
+    | Decide
+    | Answer
+    | Interrupt
+    | Restart
+    | Retry
+    | Clear
+    | UseModel
+    | SetApproval
+    | SetBudget
+    | AddRule
+    | FindModels
+    | FetchModel
+    | CancelFetch
+    | Inspect
+    | Peek
+    | Fork
+    | Rebuild
+    | FindSessions
+    | PreviewSession
+    | EditSession
+    | ExportSession
+    | FindPrompts
+    | KeepDraft
+    | Close
+)

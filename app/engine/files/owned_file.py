@@ -1,0 +1,106 @@
+"""Files whose word counts, because nobody but their owner can have written them: rules, and what was decided.
+
+One that cannot be relied on is an error that names it. It is never skipped, mended or moved away.
+"""
+
+import fcntl
+import grp
+import os
+import pwd
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
+
+LARGEST = 1_000_000
+"""Bytes of such a file."""
+
+
+def read_owned(path: Path, what: str, hint: str, *, owner: int | None, private_group: bool = False) -> str | None:
+    """The text of a file, None if there is no such file; SettingsError if it cannot be relied on.
+
+    It must be a plain file of `owner` (or of root) that nobody else can write. With `private_group`, a group that
+    has nobody else in it is nobody else: where people have a group of their own, git makes files so. Without an
+    `owner` only its kind is looked at, for a text that whoever wrote it can do no harm with.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        why = "is a link" if path.is_symlink() else f"cannot be read: {error.strerror}"
+        raise SettingsError(f"The {what} {path} {why}.", hint=hint) from error
+    try:
+        why = _fault(path, os.fstat(descriptor), owner, private_group)
+        data = b"" if why else _all_of(descriptor)
+    finally:
+        os.close(descriptor)
+    if len(data) > LARGEST:
+        why = f"is larger than {LARGEST:,} bytes"
+    if why:
+        raise SettingsError(f"The {what} {path} {why}.", hint=hint)
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"The {what} {path} is not UTF-8.", hint=hint) from error
+
+
+def _fault(path: Path, state: os.stat_result, owner: int | None, private_group: bool) -> str:
+    if not stat.S_ISREG(state.st_mode):
+        return "is no plain file"
+    if owner is None:
+        return ""
+    if state.st_uid not in (owner, 0):
+        return "belongs to somebody else"
+    others = stat.S_IWOTH if private_group and _is_private(state.st_gid, owner) else stat.S_IWGRP | stat.S_IWOTH
+    if state.st_mode & others:
+        return f"can be written by others (chmod go-w {path} mends that)"
+    return ""
+
+
+def _is_private(gid: int, owner: int) -> bool:
+    """Whether it is the owner's own group, with nobody else in it."""
+    try:
+        person, group = pwd.getpwuid(owner), grp.getgrgid(gid)
+    except KeyError:
+        return False
+    return gid == person.pw_gid and group.gr_name == person.pw_name and set(group.gr_mem) <= {person.pw_name}
+
+
+def _all_of(descriptor: int) -> bytes:
+    data = b""
+    while len(data) <= LARGEST and (more := os.read(descriptor, LARGEST + 1)):
+        data += more
+    return data
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Nobody else who asks so changes this file meanwhile."""
+    descriptor = os.open(path.with_name(f"{path.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def replace_owned(path: Path, text: str) -> None:
+    """Put a private file in the place of what is there, as a whole or not at all; OiTuiError if that fails."""
+    import tempfile  # it brings modules that a first frame has no use for
+
+    try:
+        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    except OSError as error:
+        raise OiTuiError(f"{path} cannot be written: {error.strerror}.") from error
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        os.unlink(temporary)
+        raise OiTuiError(f"{path} cannot be written: {error.strerror}.") from error

@@ -1,0 +1,71 @@
+"""Where files live: one place that knows, honouring XDG variables through platformdirs."""
+
+import os
+from pathlib import Path
+
+import platformdirs
+
+from oi_tui.app.engine.core.errors import OiTuiError
+
+APP = "oi-tui"
+
+
+def config_dir() -> Path:
+    """Settings and profiles (`$XDG_CONFIG_HOME/oi-tui`)."""
+    return platformdirs.user_config_path(APP, appauthor=False)
+
+
+def data_dir() -> Path:
+    """Sessions (`$XDG_DATA_HOME/oi-tui`)."""
+    return platformdirs.user_data_path(APP, appauthor=False)
+
+
+def inputs_dir() -> Path:
+    """What was piped into a task (`$XDG_DATA_HOME/oi-tui-inputs`): not in a folder of ours, which code does not see."""
+    return data_dir().with_name(f"{APP}-inputs")
+
+
+def cache_dir() -> Path:
+    """Weights of embedded models (`$XDG_CACHE_HOME/oi-tui`)."""
+    return platformdirs.user_cache_path(APP, appauthor=False)
+
+
+def log_dir() -> Path:
+    """Logs, never on the terminal (`$XDG_STATE_HOME/oi-tui/log`)."""
+    return platformdirs.user_log_path(APP, appauthor=False)
+
+
+def state_dir() -> Path:
+    """What outlives a session and is nobody's work (`$XDG_STATE_HOME/oi-tui`)."""
+    return platformdirs.user_state_path(APP, appauthor=False)
+
+
+def audit_dir() -> Path:
+    """What was decided and run, session by session (`$XDG_STATE_HOME/oi-tui/audit`)."""
+    return state_dir() / "audit"
+
+
+def own_dirs() -> tuple[Path, ...]:
+    """All folders that are ours: nothing that runs has any business in them."""
+    return (config_dir(), data_dir(), cache_dir(), state_dir(), log_dir())
+
+
+def private_dir(path: Path) -> Path:
+    """The folder, made with mode 0700 if it is not there; an error in plain words if that fails."""
+    try:
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise OiTuiError(
+            f"Cannot write in {path}: {error.strerror}.",
+            hint="Make the folder writable, or set XDG_DATA_HOME, XDG_CACHE_HOME or XDG_STATE_HOME to one that is.",
+        ) from error
+    return path
+
+
+def socket_dir() -> Path:
+    """A new private 0700 folder with a short absolute path (UNIX socket paths end at 108 bytes)."""
+    base = os.environ.get("XDG_RUNTIME_DIR", "")
+    usable = len(base) < 40 and os.path.isdir(base) and os.access(base, os.W_OK)
+    import tempfile  # it brings modules that a first frame has no use for
+
+    return Path(tempfile.mkdtemp(prefix="oi-", dir=base if usable else "/tmp"))

@@ -1,0 +1,141 @@
+"""Settings from files, environment and flags, each over the one before; errors name file and key.
+
+defaults < settings.toml < profiles/NAME.toml < environment (OI_TUI_MODEL, ...) < flags
+"""
+
+import difflib
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.core.settings import PolicySection, Section, Settings
+from oi_tui.app.engine.core.values import ApprovalMode
+
+ENVIRONMENT: Mapping[str, tuple[str, str]] = {
+    "OI_TUI_MODEL": ("model", "name"),
+    "OI_TUI_API_BASE": ("model", "api_base"),
+    "OI_TUI_APPROVE": ("loop", "approve"),
+    "OI_TUI_MAX_STEPS": ("loop", "max_steps"),
+    "OI_TUI_SANDBOX": ("sandbox", "mode"),
+    "OI_TUI_THEME": ("screen", "theme"),
+    "OI_TUI_TITLES": ("model", "titles"),
+}
+"""Variables that set something, and what."""
+
+_TRUTH = {"true": True, "false": False}
+
+Layer = Mapping[str, Mapping[str, Any]]
+
+
+class Loaded(NamedTuple):
+    """Settings, and which of them somebody said: the others are defaults."""
+
+    settings: Settings
+    said: frozenset[str]
+    """`section.key`."""
+
+
+def load_settings(
+    folder: Path, *, environ: Mapping[str, str], flags: Layer | None = None, profile: str | None = None
+) -> Settings:
+    """All layers as one value; SettingsError if one of them is wrong."""
+    return load_layers(folder, environ=environ, flags=flags, profile=profile).settings
+
+
+def load_layers(
+    folder: Path, *, environ: Mapping[str, str], flags: Layer | None = None, profile: str | None = None
+) -> Loaded:
+    """The same, and what was said."""
+    layers: list[tuple[Layer, str]] = [_file(folder / "settings.toml", required=False)]
+    if profile is not None:
+        layers.append(_file(_profile_path(folder, profile), required=True))
+    layers.append(_environment(environ))
+    layers.append((flags or {}, "the command line"))
+    merged: dict[str, dict[str, Any]] = {}
+    settings = Settings()
+    for layer, origin in layers:
+        for section, values in layer.items():
+            if not isinstance(values, Mapping):
+                raise SettingsError(f"{origin}: {section!r} must be a table.", hint=_known(section))
+            merged.setdefault(section, {}).update(values)
+        settings = _convert(merged, origin)  # after each layer, so that the error names the right one
+    if "approve" not in merged.get("loop", {}) and (meant := _approval(settings.policy)) is not None:
+        loop = msgspec.structs.replace(settings.loop, approve=meant)
+        settings = msgspec.structs.replace(settings, loop=loop)
+    return Loaded(settings, frozenset(f"{section}.{key}" for section, values in merged.items() for key in values))
+
+
+def _approval(policy: PolicySection) -> ApprovalMode | None:
+    """What `approve` is where only the policy says something of it: the mildest that the policy allows."""
+    if policy.mode:
+        return "never" if policy.mode == "plan" else "auto" if policy.mode in ("auto", "bypassPermissions") else "ask"
+    return "auto" if policy.auto_run or (policy.safe_mode == "auto" and policy.auto_run is None) else None
+
+
+def _profile_path(folder: Path, profile: str) -> Path:
+    if not re.fullmatch(r"[\w.-]+", profile) or profile.startswith("."):
+        raise SettingsError(f"{profile!r} is no name of a profile.", hint="Letters, digits, '-', '_' and '.'.")
+    path = folder / "profiles" / f"{profile}.toml"
+    if not path.exists():
+        there = sorted(file.stem for file in path.parent.glob("*.toml"))
+        known = f"There are: {', '.join(there)}." if there else f"Profiles are TOML files in {path.parent}."
+        raise SettingsError(f"There is no profile {profile!r}.", hint=known)
+    return path
+
+
+def _file(path: Path, *, required: bool) -> tuple[dict[str, Any], str]:
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file), str(path)
+    except FileNotFoundError:
+        if not required:
+            return {}, str(path)
+        raise SettingsError(f"There is no file {path}.") from None
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read: {error.strerror}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} is not valid TOML: {error}.") from error
+
+
+def _environment(environ: Mapping[str, str]) -> tuple[dict[str, dict[str, Any]], str]:
+    layer: dict[str, dict[str, Any]] = {}
+    names: list[str] = []
+    for variable, (section, key) in ENVIRONMENT.items():
+        if value := environ.get(variable, ""):
+            layer.setdefault(section, {})[key] = int(value) if value.isdecimal() else _TRUTH.get(value, value)
+            names.append(variable)
+    return layer, f"the environment ({', '.join(names)})"
+
+
+def _convert(values: Mapping[str, Any], origin: str) -> Settings:
+    try:
+        return msgspec.convert(values, Settings)
+    except msgspec.ValidationError as error:
+        raise SettingsError(f"{origin}: {_plain(str(error))}", hint=_nearest(str(error))) from error
+
+
+def _plain(message: str) -> str:
+    """msgspec's "Expected `int`, got `str` - at `$.loop.max_steps`" with the key first."""
+    what, _, where = message.partition(" - at `$")
+    key = where.rstrip("`").lstrip(".")
+    what = what.replace("Object contains unknown field", "unknown key")
+    return f"{key}: {what}." if key else f"{what}."
+
+
+def _nearest(message: str) -> str:
+    unknown = re.search(r"unknown field `(.+?)`", message)
+    if unknown is None:
+        return ""
+    section = re.search(r"at `\$\.(\w+)", message)
+    owner: type[Section] = type(getattr(Settings(), section[1])) if section else Settings
+    close = difflib.get_close_matches(unknown[1], owner.__struct_fields__, n=1)
+    return f"Did you mean {close[0]!r}?" if close else f"Known are: {', '.join(owner.__struct_fields__)}."
+
+
+def _known(section: str) -> str:
+    return f"Sections are: {', '.join(Settings.__struct_fields__)}; not {section!r} by itself."

@@ -1,0 +1,1 @@
+"""Sessions as files, in and out: notebooks, pages, the message language."""

@@ -1,0 +1,38 @@
+"""Events to a file in one of the formats."""
+
+from collections.abc import Sequence
+
+from oi_tui.app.engine.core.events import AnyEvent
+from oi_tui.app.engine.core.session_records import TITLE_LIMIT, ExportFormat
+from oi_tui.app.engine.formats.export.notebook import notebook_bytes
+from oi_tui.app.engine.formats.export.page import page_bytes
+from oi_tui.app.engine.formats.export.pictures import without_pictures
+from oi_tui.app.engine.formats.lmc.envelope import envelope_bytes
+from oi_tui.app.engine.text.markdown import escaped, transcript_markdown
+from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.transcript.outline import SessionOutline
+from oi_tui.app.engine.transcript.replay import fold
+
+
+def export_session(events: Sequence[AnyEvent], format: ExportFormat, *, images: bool = True, title: str = "") -> bytes:
+    """The session as a file. Without `images`, words stand where the pictures were."""
+    transcript = fold(events)
+    transcript.close("record")  # code that runs at this moment has run until here
+    blocks = transcript.blocks if images else list(map(without_pictures, transcript.blocks))
+    session = SessionOutline(
+        id=transcript.session_id,
+        title=" ".join(safe_text(title).split())[:TITLE_LIMIT],
+        cwd=transcript.cwd,
+        model=transcript.model,
+        usage=transcript.usage,
+    )
+    match format:
+        case "ipynb":
+            return notebook_bytes(blocks, session)
+        case "lmc":
+            return envelope_bytes(blocks, session)
+        case "md":
+            heading = f"# {escaped(session.title)}\n\n" if session.title else ""
+            return (heading + transcript_markdown(blocks)).encode("utf-8", "replace")
+        case "html":
+            return page_bytes(blocks, session.title)

@@ -1,0 +1,77 @@
+"""A file as a session.
+
+The file is a stranger's. Whatever is in it, there are either events that fold to a session, or a StoreError that says
+what is wrong and where. Nothing in it is run or granted: no approval mode, no "always", no model and no server comes
+from a file. Nor does it speak as the program: notices, and the rules that let code run, are marked as the file's. `cwd`
+is where the session was, to be asked about before it is used.
+"""
+
+from pathlib import PurePath
+from typing import Any, Literal
+
+from oi_tui.app.engine.core.blocks import Block
+from oi_tui.app.engine.core.errors import StoreError
+from oi_tui.app.engine.core.events import AnyEvent
+from oi_tui.app.engine.core.session_records import TITLE_LIMIT
+from oi_tui.app.engine.core.values import Value
+from oi_tui.app.engine.formats.export.json_reading import read_json
+from oi_tui.app.engine.formats.export.notebook_reading import blocks_of_notebook
+from oi_tui.app.engine.formats.lmc.envelope import FORMAT, blocks_of_envelope, blocks_of_list
+from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.transcript.from_blocks import events_of_blocks
+from oi_tui.app.engine.transcript.outline import SessionOutline
+
+ImportFormat = Literal["ipynb", "lmc"]
+
+LONGEST_PATH = 4_096
+
+
+class Imported(Value, frozen=True, kw_only=True):
+    """A session that was read from a file."""
+
+    events: tuple[AnyEvent, ...]
+    """Without `SessionOpened`, which the store adds."""
+    title: str
+    """Of the session, else the name of the file."""
+    cwd: str
+    """An absolute path that need not exist, "" if the file names none."""
+    format: ImportFormat
+
+
+def import_session(data: bytes, name: str) -> Imported:
+    """The session in a file with this name; StoreError if there is none in it."""
+    content = read_json(data)
+    session: SessionOutline | None
+    match content:
+        case {"format": str(form), "messages": _} if form == FORMAT:
+            blocks, session = blocks_of_envelope(content)
+            return _imported(blocks, session, name, "lmc")
+        case list():
+            return _imported(blocks_of_list(content), None, name, "lmc")
+        case {"cells": _} | {"nbformat": _} | {"worksheets": _}:
+            blocks, session = blocks_of_notebook(content)
+            return _imported(blocks, session, name, "ipynb")
+        case _:
+            raise StoreError("The file holds no session", hint=_hint(content))
+
+
+def _imported(blocks: list[Block], session: SessionOutline | None, name: str, form: ImportFormat) -> Imported:
+    events = events_of_blocks(blocks, session.usage if session is not None else None)
+    title = session.title if session is not None else PurePath(name).stem.replace("_", " ")
+    return Imported(
+        events=tuple(events),
+        title=" ".join(safe_text(title).split())[:TITLE_LIMIT],
+        cwd=_path(session.cwd) if session is not None else "",
+        format=form,
+    )
+
+
+def _path(text: str) -> str:
+    safe = len(text) <= LONGEST_PATH and PurePath(text).is_absolute() and safe_text(text) == text
+    return text if safe and "\n" not in text else ""
+
+
+def _hint(content: Any) -> str:
+    if isinstance(content, dict):
+        return "Expected `cells` of a Jupyter notebook, or `format` and `messages` of the message language."
+    return "Expected a Jupyter notebook or a list of messages."

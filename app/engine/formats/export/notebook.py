@@ -1,0 +1,193 @@
+"""A session as a Jupyter notebook that can be run again.
+
+What ran as Python is a code cell, byte for byte as it ran; what ran in the shell is one with `%%bash` before it. What
+was refused or broken off, and code of a second kernel, which one notebook cannot have, is Markdown: nothing becomes a
+cell that "run all" would run and the person did not. A cell that raised is marked so that `jupyter execute` goes on
+behind it, as the session did; one that was interrupted, lost its kernel or asked for input is marked to be passed
+over, and says why.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from oi_tui.app.engine.core.blocks import Block, CodeBlock, ProseBlock
+from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput
+from oi_tui.app.engine.formats.export.notebook_form import (
+    Cell,
+    CellOutput,
+    CodeCell,
+    Display,
+    Failure,
+    MarkdownCell,
+    Notebook,
+    Result,
+    Stream,
+    is_json,
+    split,
+)
+from oi_tui.app.engine.text.markdown import as_markdown
+from oi_tui.app.engine.transcript.outline import SessionOutline, outline
+
+OURS = "oi_tui"
+"""The key in metadata under which stands what is only ours."""
+
+VERSION = 1
+"""Of what stands there; a reader that does not know it takes the cells alone."""
+
+SHELL_MAGIC = "%%bash\n"
+_SHELLS = ("shell", "bash")
+
+_PASSED_OVER = "skip-execution"
+_RAISES = "raises-exception"
+"""Words by which nbclient and nbconvert know what to do with a cell."""
+
+_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+
+def notebook_bytes(blocks: Sequence[Block], session: SessionOutline) -> bytes:
+    """The file."""
+    language = _main_language(blocks)
+    cells: list[Cell] = []
+    count = 0
+    for number, block in enumerate(blocks, start=1):
+        count += _is_cell(block, language)
+        cells.append(_cell(block, number, count, language))
+    metadata = {
+        "kernelspec": _kernelspec(language),
+        "language_info": {"name": language},
+        **({"title": session.title} if session.title else {}),
+        OURS: {"version": VERSION, **msgspec.to_builtins(session)},
+    }
+    notebook = msgspec.json.encode(Notebook(cells=_with_own_ids(cells), metadata=metadata))
+    return msgspec.json.format(notebook, indent=1) + b"\n"
+
+
+def shown_tail(output: StreamOutput) -> str:
+    """What stands between head and tail of a long stream."""
+    left_out = output.tail.left_out_characters if output.tail is not None else 0
+    joint = "" if output.text.endswith("\n") or not output.text else "\n"
+    return f"{joint}[… {left_out:,} characters left out …]\n" if left_out else ""
+
+
+def _main_language(blocks: Sequence[Block]) -> str:
+    """The kernel of the notebook: Python, unless only one other was used."""
+    ran = {block.language for block in blocks if isinstance(block, CodeBlock) and _has_run(block)}
+    others = ran - {*_SHELLS, "python"}
+    return others.pop() if len(others) == 1 and others == ran else "python"
+
+
+def _kernelspec(language: str) -> dict[str, str]:
+    if language == "python":
+        return {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+    return {"name": language, "display_name": language, "language": language}
+
+
+def _has_run(block: CodeBlock) -> bool:
+    return block.state in ("ok", "error", "interrupted", "died")
+
+
+def _is_cell(block: Block, language: str) -> bool:
+    """Whether the block can be run again as a cell of this notebook."""
+    if not isinstance(block, CodeBlock) or not _has_run(block):
+        return False
+    return block.language == language or (language == "python" and block.language in _SHELLS)
+
+
+def _cell(block: Block, number: int, count: int, language: str) -> Cell:
+    cell_id = block.id if _ID.fullmatch(block.id) else f"block-{number}"
+    match block:
+        case CodeBlock() if _is_cell(block, language):
+            return _code_cell(block, cell_id, count, SHELL_MAGIC if block.language != language else "")
+        case ProseBlock():
+            return MarkdownCell(id=cell_id, metadata={OURS: {"block": outline(block)}}, source=split(block.text))
+        case _:
+            values = outline(block, carries_text=False)
+            return MarkdownCell(id=cell_id, metadata={OURS: {"block": values}}, source=split(as_markdown(block)))
+
+
+def _code_cell(block: CodeBlock, cell_id: str, count: int, magic: str) -> CodeCell:
+    ours: dict[str, Any] = {"block": outline(block)}
+    if tails := {str(place): _tail(output) for place, output in enumerate(block.outputs) if _has_tail(output)}:
+        ours["tails"] = tails
+    tags = []
+    if why := _why_not_again(block):
+        ours["passed_over"] = why
+        tags.append(_PASSED_OVER)
+    if block.state == "error":
+        tags.append(_RAISES)
+    return CodeCell(
+        id=cell_id,
+        metadata={**({"tags": tags} if tags else {}), OURS: ours},
+        source=split(magic + block.source),
+        outputs=[_output(output, count) for output in block.outputs],
+        execution_count=count,
+    )
+
+
+def _why_not_again(block: CodeBlock) -> str:
+    """Why it is passed over when the notebook runs by itself, "" if it is not."""
+    match block.state:
+        case "interrupted" | "died" if block.ending is not None:
+            return block.ending.in_words()
+        case "interrupted":
+            return "it was interrupted"
+        case "died":
+            return "the kernel ended while it ran"
+        case _:
+            return "it asked for input" if block.asked else ""
+
+
+def _has_tail(output: Output) -> bool:
+    return isinstance(output, StreamOutput) and output.tail is not None
+
+
+def _tail(output: Output) -> dict[str, int]:
+    """Where in the text the tail begins, and what was left out before it."""
+    assert isinstance(output, StreamOutput), output
+    assert output.tail is not None, output
+    return {
+        "head": len(output.text),
+        "left_out_characters": output.tail.left_out_characters,
+        "left_out_lines": output.tail.left_out_lines,
+    }
+
+
+def _output(output: Output, count: int) -> CellOutput:
+    match output:
+        case StreamOutput():
+            tail = output.tail.text if output.tail is not None else ""
+            return Stream(name=output.name, text=split(output.text + shown_tail(output) + tail))
+        case ErrorOutput():
+            return Failure(ename=output.name, evalue=output.value, traceback=list(output.traceback))
+        case RichOutput():
+            data = {mime: _content(mime, content) for mime, content in output.data.items()}
+            metadata = output.metadata
+            if output.display_id is not None:
+                metadata = {**metadata, OURS: {"display_id": output.display_id}}
+            if output.is_result:
+                return Result(data=data, metadata=metadata, execution_count=count)
+            return Display(data=data, metadata=metadata)
+
+
+def _content(mime: str, content: Any) -> Any:
+    """Text as lines, base64 as it is; only a JSON type may hold anything else."""
+    if is_json(mime):
+        return content
+    if not isinstance(content, str):
+        return json.dumps(content, ensure_ascii=False, default=str)
+    return split(content) if mime.startswith("text/") or mime == "image/svg+xml" else content
+
+
+def _with_own_ids(cells: Sequence[Cell]) -> list[Cell]:
+    """No two cells of one id, and none without."""
+    seen: set[str] = set()
+    own: list[Cell] = []
+    for number, cell in enumerate(cells, start=1):
+        cell_id = cell.id if cell.id not in seen else f"cell-{number}-{len(seen)}"
+        seen.add(cell_id)
+        own.append(msgspec.structs.replace(cell, id=cell_id))
+    return own

@@ -1,0 +1,224 @@
+"""A notebook as blocks: ours come back as they were, those of others as the session of somebody who typed the cells.
+
+What a cell shows counts, not what its metadata says of it: a cell that was changed in Jupyter comes back changed.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.errors import StoreError
+from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
+from oi_tui.app.engine.formats.export.notebook import OURS, SHELL_MAGIC, VERSION, shown_tail
+from oi_tui.app.engine.formats.export.notebook_form import (
+    MAJOR,
+    Cell,
+    CellOutput,
+    CodeCell,
+    Display,
+    Failure,
+    MarkdownCell,
+    Notebook,
+    RawCell,
+    Result,
+    Stream,
+    is_json,
+    joined,
+)
+from oi_tui.app.engine.text.markdown import as_markdown, fenced
+from oi_tui.app.engine.transcript.outline import SessionOutline, attributed, block_of
+
+MOST_CELLS = 50_000
+
+_PLACE = re.compile(r" - at `\$\.?(.*)`$", re.DOTALL)
+_CELL = re.compile(r"cells\[(\d+)\]\.?")
+_KERNEL = re.compile(r"[A-Za-z0-9._-]{1,60}")
+
+
+def blocks_of_notebook(content: dict[str, Any]) -> tuple[list[Block], SessionOutline | None]:
+    """The blocks, and what it says of the session if it is one of ours; StoreError, which names the cell."""
+    _check_version(content)
+    try:
+        notebook = msgspec.convert(content, Notebook)
+    except msgspec.ValidationError as error:
+        raise _wrong(str(error)) from None
+    if len(notebook.cells) > MOST_CELLS:
+        raise StoreError(
+            f"The notebook has {len(notebook.cells):,} cells, and {MOST_CELLS:,} can be read",
+            hint="Split it into several notebooks.",
+        )
+    session = _session(notebook.metadata.get(OURS))
+    language = _language(notebook.metadata)
+    blocks = [_block(cell, number, language, session) for number, cell in enumerate(notebook.cells, start=1)]
+    return [*blocks, *_left_out(notebook.cells)], session
+
+
+def _check_version(content: dict[str, Any]) -> None:
+    major = content.get("nbformat")
+    if "worksheets" in content or (isinstance(major, int) and major < MAJOR):
+        raise StoreError(
+            f"The notebook is of format {major}, and only format {MAJOR} can be read",
+            hint="Bring it up to date first: jupyter nbconvert --to notebook --nbformat 4 FILE",
+        )
+    if major != MAJOR:
+        raise StoreError(f"The notebook is of format {major!r}, and only format {MAJOR} can be read", hint=_WHAT)
+
+
+_WHAT = "Save it as a notebook of format 4 in the program that wrote it."
+
+
+def _wrong(said: str) -> StoreError:
+    """msgspec's words, with the cell counted as a person counts."""
+    found = _PLACE.search(said)
+    what, where = (said[: found.start()], found[1]) if found else (said, "")
+    if cell := _CELL.match(where):
+        place = where[cell.end() :]
+        return StoreError(f"Cell {int(cell[1]) + 1}{f', {place}' if place else ''}: {what}", hint=_WHAT)
+    return StoreError(f"The notebook is wrong{f' at {where}' if where else ''}: {what}", hint=_WHAT)
+
+
+def _session(ours: object) -> SessionOutline | None:
+    """None for the notebook of another program, and for one of a newer version of ours: then the cells alone count."""
+    if not isinstance(ours, dict) or ours.get("version") != VERSION:
+        return None
+    try:
+        return msgspec.convert(ours, SessionOutline)
+    except msgspec.ValidationError as error:
+        raise StoreError(f"The notebook is wrong at metadata.{OURS}: {error}", hint=_WHAT) from None
+
+
+def _language(metadata: dict[str, Any]) -> str:
+    match metadata.get("kernelspec"):
+        case {"language": "python"}:
+            return "python"
+        case {"name": str(name)} if _KERNEL.fullmatch(name) and not name.startswith("python"):
+            return name
+        case _:
+            return "python"
+
+
+def _block(cell: Cell, number: int, language: str, session: SessionOutline | None) -> Block:
+    outlined = _outlined(cell, number) if session is not None else None
+    match cell:
+        case CodeCell():
+            return _code(cell, number, language, outlined if isinstance(outlined, CodeBlock) else None)
+        case MarkdownCell():
+            return _text(joined(cell.source), number, outlined)
+        case RawCell():
+            return ProseBlock(id=f"cell-{number}", text=fenced(joined(cell.source)), state="complete")
+
+
+def _outlined(cell: Cell, number: int) -> Block | None:
+    match cell.metadata.get(OURS):
+        case {"block": dict(values)}:
+            pass
+        case _:
+            return None
+    try:
+        return block_of(values)
+    except msgspec.ValidationError as error:
+        raise StoreError(f"Cell {number}, metadata.{OURS}.block: {error}", hint="Remove this key.") from None
+
+
+def _text(text: str, number: int, outlined: Block | None) -> Block:
+    match outlined:
+        case ProseBlock():
+            return msgspec.structs.replace(outlined, text=text)
+        case UserBlock() | CodeBlock() | NoticeBlock() if as_markdown(outlined) == text:
+            return attributed(outlined)
+        case UserBlock():
+            return attributed(msgspec.structs.replace(outlined, text=_unquoted(text), files=()))
+        case _:
+            return ProseBlock(id=f"cell-{number}", text=text, state="complete")
+
+
+def _unquoted(text: str) -> str:
+    return "\n".join(re.sub(r"^> ?", "", line) for line in text.split("\n"))
+
+
+def _code(cell: CodeCell, number: int, language: str, outlined: CodeBlock | None) -> Block:
+    source = joined(cell.source)
+    outputs = tuple(_output(output, cell, place) for place, output in enumerate(cell.outputs))
+    if outlined is None:
+        failed = any(isinstance(output, ErrorOutput) for output in outputs)
+        ran = bool(outputs) or cell.execution_count is not None
+        return CodeBlock(
+            id=f"cell-{number}",
+            language=language,
+            source=source,
+            author="user",
+            state=("error" if failed else "ok") if ran else "refused",
+            refusal="" if ran else "it was not run in the notebook",
+            outputs=outputs,
+        )
+    if outlined.language != language:
+        source = source.removeprefix(SHELL_MAGIC)
+    original = outlined.original if outlined.original != source else None
+    return attributed(msgspec.structs.replace(outlined, source=source, original=original, outputs=outputs))
+
+
+def _output(output: CellOutput, cell: CodeCell, place: int) -> Output:
+    match output:
+        case Stream():
+            stream = StreamOutput(name="stderr" if output.name == "stderr" else "stdout", text=joined(output.text))
+            return _with_tail(stream, cell.metadata.get(OURS), place)
+        case Failure():
+            return ErrorOutput(name=output.ename, value=output.evalue, traceback=tuple(output.traceback))
+        case Display() | Result():
+            data = {mime: _content(mime, content) for mime, content in output.data.items()}
+            metadata = {key: value for key, value in output.metadata.items() if key != OURS}
+            return RichOutput(
+                data=data,
+                metadata=metadata,
+                display_id=_display_id(output.metadata.get(OURS)),
+                is_result=isinstance(output, Result),
+            )
+
+
+def _content(mime: str, content: Any) -> Any:
+    """Text that is in lines is joined; what should be text and is not is shown as it was written."""
+    if is_json(mime) or isinstance(content, str):
+        return content
+    if isinstance(content, list) and all(isinstance(line, str) for line in content):
+        return "".join(content)
+    return json.dumps(content)
+
+
+def _display_id(ours: object) -> str | None:
+    match ours:
+        case {"display_id": str(display_id)}:
+            return display_id
+        case _:
+            return None
+
+
+def _with_tail(stream: StreamOutput, ours: object, place: int) -> StreamOutput:
+    """The stream in its two parts, where the metadata says that it was long and the text still says so too."""
+    match ours.get("tails") if isinstance(ours, dict) else None:
+        case dict(tails):
+            pass
+        case _:
+            return stream
+    match tails.get(str(place)):
+        case {"head": int(head), "left_out_characters": int(characters), "left_out_lines": int(lines)}:
+            tail = Tail(text="", left_out_characters=characters, left_out_lines=lines)
+        case _:
+            return stream
+    split = StreamOutput(name=stream.name, text=stream.text[: max(0, head)], tail=tail)
+    between = shown_tail(split)
+    rest = stream.text[len(split.text) :]
+    if not rest.startswith(between):
+        return stream
+    return msgspec.structs.replace(split, tail=msgspec.structs.replace(tail, text=rest.removeprefix(between)))
+
+
+def _left_out(cells: list[Cell]) -> Iterator[Block]:
+    """What a session has no place for is said, not dropped silently."""
+    count = sum(len(cell.attachments or {}) for cell in cells if isinstance(cell, MarkdownCell | RawCell))
+    if count:
+        what = "A file that was attached" if count == 1 else f"{count:,} files that were attached"
+        yield NoticeBlock(id="attachments", level="info", title=f"{what} to text of the notebook did not come along.")

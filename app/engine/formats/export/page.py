@@ -1,0 +1,147 @@
+"""A session as one page of HTML: nothing is loaded, nothing runs, and it is read in light and dark.
+
+No script and no address of the web is in it, and its policy forbids both should something of ours be wrong. HTML that
+the session's code made is a stranger's: the page shows what there is to read of it, never the markup itself.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+
+from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput
+from oi_tui.app.engine.formats.export.page_parts import (
+    PICTURES,
+    document,
+    frame,
+    picture,
+    picture_of_url,
+    preformatted,
+    prose,
+    source,
+    text,
+)
+from oi_tui.app.engine.formats.export.page_style import style_sheet
+from oi_tui.app.engine.text.html_reader import read
+from oi_tui.app.engine.text.markdown import TABLE_TYPE, frame_of, run_end
+from oi_tui.app.engine.text.mime import overwritten, plain_text, without_escapes
+from oi_tui.app.engine.text.plotly_svg import PLOTLY_TYPE, plotly_summary
+from oi_tui.app.engine.text.rich_text import says_something
+
+_POLICY = "default-src 'none'; style-src '{style}'; img-src data:; base-uri 'none'; form-action 'none'"
+
+WORTH_TELLING = 0.1
+"""Seconds that a run took."""
+
+_PAGE = """\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8" />
+<meta http-equiv="Content-Security-Policy" content="{policy}" />
+<meta name="referrer" content="no-referrer" />
+<meta name="viewport" content="width=device-width, initial-scale=1" />
+<meta name="color-scheme" content="light dark" />
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<main>
+{body}
+</main>
+</body>
+</html>
+"""
+
+
+def page_bytes(blocks: Iterable[Block], title: str) -> bytes:
+    """The page."""
+    style = style_sheet()
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode("ascii")
+    heading = f"<header><h1>{text(title)}</h1></header>" if title else ""
+    page = _PAGE.format(
+        policy=_POLICY.format(style=f"sha256-{digest}"),
+        title=text(title or "Session"),
+        style=style,
+        body="\n".join([heading, *(part for block in blocks if (part := _block(block)))]),
+    )
+    return page.encode("utf-8", "replace")
+
+
+def _block(block: Block) -> str:
+    match block:
+        case UserBlock():
+            return f'<section class="prompt" aria-label="Prompt">{"".join(_prompt(block))}</section>'
+        case ProseBlock():
+            return prose(block.text) if block.text.strip() else ""
+        case CodeBlock():
+            return f'<figure class="run {block.state}">\n{"".join(_code(block))}</figure>'
+        case NoticeBlock():
+            words = "".join(f"<p>{text(part)}</p>" for part in (block.title, block.hint) if part.strip())
+            details = preformatted(block.details, "details")
+            return f'<aside class="notice {block.level}">{words}{details}</aside>'
+
+
+def _prompt(block: UserBlock) -> Iterator[str]:
+    if block.text.strip():
+        yield f"<p>{text(block.text.strip(chr(10)))}</p>"
+    pictures = [shown for name in block.files if (shown := picture_of_url(name))]
+    yield from pictures
+    names = [name for name in block.files if not name.startswith("data:")]
+    if names:
+        yield f'<p class="files">Files: {text(", ".join(names))}</p>'
+
+
+def _code(block: CodeBlock) -> Iterator[str]:
+    took = f"{block.duration:,.1f} s" if block.duration is not None and block.duration >= WORTH_TELLING else ""
+    yield f"<figcaption><span>{text(block.language)}</span><span>{took}</span></figcaption>\n"
+    yield source(block.source, block.language)
+    if block.original is not None:
+        written = source(block.original, block.language)
+        yield f"\n<details><summary>Edited before it ran; this was proposed</summary>{written}</details>"
+    for output in block.outputs:
+        if shown := "".join(_output(output)):
+            yield f'\n<div class="output">{shown}</div>'
+    if block.dropped:
+        yield f'\n<p class="note">{block.dropped:,} more characters of output were not kept.</p>'
+    if end := run_end(block):
+        yield f'\n<p class="end">{text(end)}</p>'
+
+
+def _output(output: Output) -> Iterator[str]:
+    match output:
+        case StreamOutput(tail=tail):
+            yield preformatted(plain_text(output), output.name)
+            if tail is not None:
+                if tail.left_out_characters:
+                    yield f'<p class="note">… {tail.left_out_characters:,} characters left out …</p>'
+                yield preformatted(overwritten(without_escapes(tail.text)), output.name)
+        case ErrorOutput():
+            trace = "\n".join(output.traceback) or f"{output.name}: {output.value}"
+            yield preformatted(without_escapes(trace), "error")
+        case RichOutput():
+            yield _rich(output)
+
+
+def _rich(output: RichOutput) -> str:
+    """The form that says most on a page: a table of ours, a picture, then what is to be read of the others."""
+    data = output.data
+    if (table := frame_of(data.get(TABLE_TYPE))) is not None:
+        return frame(table)
+    for mime in PICTURES:
+        if shown := picture(mime, data.get(mime)):
+            return shown
+    if lines := plotly_summary(data.get(PLOTLY_TYPE)):
+        return preformatted("\n".join(["[interactive figure]", *lines]), "figure")
+    match data:
+        case {"text/html": str(markup)} if shown := document(read(markup)):
+            return shown
+        case {"text/markdown": str(markdown)} if markdown.strip():
+            return prose(markdown)
+        case {"text/latex": str(formula)} if formula.strip() and not says_something(data.get("text/plain")):
+            return preformatted(formula, "formula")
+        case {"application/json": value}:
+            return preformatted(json.dumps(value, indent=2, ensure_ascii=False, default=str), "json")
+        case _:
+            return preformatted(without_escapes(plain_text(output)), "result")

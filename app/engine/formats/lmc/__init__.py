@@ -1,0 +1,24 @@
+"""The public message language (LMC): what `run --json` prints, what sessions export and import.
+
+`LmcWriter` turns events into streamed chunks, `fold_chunks` chunks into static messages, `messages` a transcript
+into the same, and `events_from_messages` is the way back. What the language leaves open is done so:
+
+- An output of several forms is written as its best one: a picture (`image`), else markup (`code` in `html` or
+  `javascript` for the user, with the text form beside it for the assistant), else its text (`console`).
+- stderr is `console` output with `"stream": "stderr"`, an exception the same with `"error": {name, value}`.
+- What a person edited before the run follows the code as `code` of the role `user`.
+- Chunks (not messages) of code and of what came of it carry `"block"`, the same for both: an answer may go on
+  after its code before the code runs, and a thread may print after its run. The messages of a block stand together.
+- A chunk with `"replace": true` holds the whole content of the message that is open (a model's habit was undone).
+  These stand alone, without start and end: `confirmation`; a chunk with `"update": true`, which replaces the
+  messages of its `display_id`; `console` in the format `cleared`, which takes back the output of its block.
+- Of a stream that is too long the end follows its beginning, behind a line that counts what is left out between.
+- Notices, usage, questions for input and the states of kernels have no place in it.
+"""
+
+from oi_tui.app.engine.formats.lmc.fold import fold_chunks
+from oi_tui.app.engine.formats.lmc.loading import events_from_messages
+from oi_tui.app.engine.formats.lmc.static import block_messages, messages
+from oi_tui.app.engine.formats.lmc.writer import LmcWriter
+
+__all__ = ["LmcWriter", "block_messages", "events_from_messages", "fold_chunks", "messages"]

@@ -1,0 +1,145 @@
+"""Sessions as files in the message language: the messages, and beside them what they have no place for.
+
+    {"format": "oi-tui/lmc", "version": 1,
+     "session": {"id", "title", "cwd", "model", "usage",
+                 "blocks": [{"message": 1, "edit": 2, "block": {...}}, ...],
+                 "notices": [{"after": 4, "block": {...}}, ...]},
+     "messages": [...]}
+
+`messages` alone is the conversation. `blocks` says for the message of that number (the first is 1) which id, step,
+state and duration its block had, and which message is what the person made of its code; it may be missing. A bare list
+of messages is read too, with the habits of Open Interpreter.
+
+Lost on the way are the other forms of a result that has several, which of the outputs was the value of the last
+expression, where exactly text and such results met, the parts of a traceback, where the middle of a long output is, and
+what the model was told of the files of a prompt. Notices come back as what the file says.
+What was once exported and imported is exported again as the same file.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.errors import StoreError
+from oi_tui.app.engine.core.values import Value
+from oi_tui.app.engine.formats.lmc.habits import tidied
+from oi_tui.app.engine.formats.lmc.loading import events_from_messages
+from oi_tui.app.engine.formats.lmc.static import block_messages
+from oi_tui.app.engine.transcript.outline import SessionOutline, attributed, block_of, notice_of, outline
+from oi_tui.app.engine.transcript.replay import fold
+
+FORMAT = "oi-tui/lmc"
+VERSION = 1
+
+
+class Beside(Value, frozen=True, kw_only=True):
+    """What a message does not say of its block."""
+
+    message: int
+    edit: int = 0
+    """The message with the source as the person changed it, 0 if there is none."""
+    block: dict[str, Any]
+
+
+class Notice(Value, frozen=True, kw_only=True):
+    """A notice, and how many messages there were before it."""
+
+    after: int
+    block: dict[str, Any]
+
+
+class Session(SessionOutline, frozen=True, kw_only=True):
+    """All that stands beside the messages."""
+
+    blocks: tuple[Beside, ...] = ()
+    notices: tuple[Notice, ...] = ()
+
+
+def envelope_bytes(blocks: Sequence[Block], session: SessionOutline) -> bytes:
+    """The file."""
+    messages: list[dict[str, Any]] = []
+    beside: list[Beside] = []
+    notices: list[Notice] = []
+    for block in blocks:
+        if isinstance(block, NoticeBlock):
+            notices.append(Notice(after=len(messages), block=outline(block)))
+            continue
+        number = len(messages) + 1
+        edit = number + 1 if isinstance(block, CodeBlock) and block.edited else 0
+        beside.append(Beside(message=number, edit=edit, block=outline(block)))
+        messages += block_messages(block)
+    whole = Session(
+        id=session.id,
+        title=session.title,
+        cwd=session.cwd,
+        model=session.model,
+        usage=session.usage,
+        blocks=tuple(beside),
+        notices=tuple(notices),
+    )
+    content = {"format": FORMAT, "version": VERSION, "session": whole, "messages": messages}
+    return msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n"
+
+
+def blocks_of_envelope(content: dict[str, Any]) -> tuple[list[Block], SessionOutline]:
+    """What a file of ours holds; StoreError if it is none that can be read."""
+    version = content.get("version")
+    if version != VERSION:
+        raise StoreError(
+            f"The file is of version {version!r} of the message language; {VERSION} can be read",
+            hint="A newer oi-tui may have written it; the list in its `messages` alone can be imported.",
+        )
+    try:
+        session = msgspec.convert(content.get("session", {}), Session)
+        outlines = {beside.message: block_of(beside.block) for beside in session.blocks}
+        notices = [(notice.after, notice_of(notice.block)) for notice in session.notices]
+    except msgspec.ValidationError as error:
+        raise StoreError(f"The session part of the file is wrong: {error}", hint="See `session` in the file.") from None
+    edits = frozenset(beside.edit for beside in session.blocks if beside.edit)
+    events = events_from_messages(content.get("messages"), edits=edits, starts=frozenset(outlines))
+    blocks: list[Block] = []
+    for block in fold(events).blocks:
+        number = int(block.id.removeprefix("message-"))
+        while notices and notices[0][0] < number:
+            blocks.append(attributed(notices.pop(0)[1]))
+        blocks.append(attributed(_restored(block, outlines.get(number))))
+    blocks += [attributed(notice) for _, notice in notices]
+    return blocks, session
+
+
+def blocks_of_list(messages: list[Any]) -> list[Block]:
+    """The blocks of a bare list of messages; StoreError if it is none."""
+    numbered = tidied(messages)
+    return fold(
+        events_from_messages(
+            [message for _, message in numbered],
+            numbers=[number for number, _ in numbered],
+        )
+    ).blocks
+
+
+def _restored(block: Block, outlined: Block | None) -> Block:
+    """The block with what stands beside its message, as far as the two fit together."""
+    match block, outlined:
+        case UserBlock(), UserBlock():
+            return msgspec.structs.replace(outlined, text=block.text, files=block.files)
+        case ProseBlock(), ProseBlock():
+            return msgspec.structs.replace(outlined, text=block.text)
+        case CodeBlock(), CodeBlock() if (block.author, block.language) == (outlined.author, outlined.language):
+            ran = block.state not in ("refused", "proposed")
+            return msgspec.structs.replace(
+                outlined,
+                source=block.source,
+                original=block.original,
+                outputs=block.outputs,
+                dropped=0,  # what was dropped is said in the text
+                state=block.state if ran != _has_run(outlined) else outlined.state,
+            )
+        case _:
+            return block
+
+
+def _has_run(block: CodeBlock) -> bool:
+    return block.state in ("running", "ok", "error", "interrupted", "died")

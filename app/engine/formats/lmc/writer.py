@@ -1,0 +1,221 @@
+"""Events to streamed LMC chunks, one event at a time. See `lmc.py` for the language."""
+
+from oi_tui.app.engine.core.events import (
+    ActiveLineChanged,
+    AnyEvent,
+    CodeFinished,
+    CodeGrew,
+    CodeStarted,
+    DecisionMade,
+    DecisionRequested,
+    ExecutionFinished,
+    ExecutionStarted,
+    OutputAdded,
+    OutputDropped,
+    OutputsCleared,
+    OutputTailMoved,
+    OutputUpdated,
+    ProseFinished,
+    ProseGrew,
+    ProseStarted,
+    SessionOpened,
+    TurnEnded,
+    TurnStarted,
+)
+from oi_tui.app.engine.core.outputs import StreamName, StreamOutput, Tail
+from oi_tui.app.engine.core.values import Language
+from oi_tui.app.engine.formats.lmc.forms import CONSOLE, TEXT, Chunk, Message, file_message, output_messages
+
+
+class LmcWriter:
+    """The chunks of one session. At most one run of chunks is open at a time."""
+
+    def __init__(self) -> None:
+        self._run: Chunk = {}
+        """Keys of the run that is open; empty if none is."""
+        self._written: list[str] = []
+        """Content of the run that is open, if it is code."""
+        self._codes: dict[str, tuple[Language, str]] = {}
+        """Language and source of the code blocks of this turn."""
+        self._running = ""
+        """The block that runs."""
+        self._dropped = 0
+        self._tails: dict[StreamName, Tail] = {}
+        """Newest ends of its streams that go on beyond what is passed on."""
+        self._text_keys: Message = {}
+        """Keys of the last text in the console run that is open."""
+        self._at_line_start = True
+        self._flows = False
+        """Whether that text was a stream, and where it ended."""
+        self._late: list[OutputAdded] = []
+        """Output of blocks that do not run any more, until no run is open."""
+
+    def chunks(self, event: AnyEvent) -> list[Chunk]:
+        """The chunks that this event is; often none."""
+        match event:
+            case TurnStarted():
+                return self._user(event)
+            case ProseStarted():
+                return self._open({"role": "assistant", "type": "message"})
+            case ProseGrew() | CodeGrew():
+                return self._grow(event.text)
+            case ProseFinished():
+                return self._end()
+            case CodeStarted():
+                run = {"role": event.author, "type": "code", "format": event.language, "block": event.block_id}
+                return self._open(run)
+            case CodeFinished():
+                return self._finish_code(event)
+            case DecisionRequested():
+                return [_confirmation(event)]
+            case DecisionMade():
+                return self._decided(event)
+            case ExecutionStarted():
+                self._running, self._dropped, self._tails = event.block_id, 0, {}
+                return self._open_console()
+            case ActiveLineChanged():
+                return self._active_line(event)
+            case OutputAdded():
+                return self._output(event)
+            case OutputUpdated():
+                return _updates(event)
+            case OutputTailMoved():
+                if event.block_id == self._running:
+                    self._tails[event.name] = event.tail
+                return []
+            case OutputsCleared():
+                self._text_keys = {}
+                self._tails = {} if event.block_id == self._running else self._tails
+                return [{**CONSOLE, "block": event.block_id, "format": "cleared", "content": ""}]
+            case OutputDropped():
+                self._dropped += event.characters if event.block_id == self._running else 0
+                return []
+            case ExecutionFinished():
+                return self._finish_running()
+            case TurnEnded() | SessionOpened():
+                self._codes.clear()
+                return self._finish_running()
+            case _:
+                return []
+
+    # -- runs ----------------------------------------------------------------------------------------
+
+    def _open(self, run: Chunk) -> list[Chunk]:
+        ended = self._end()
+        self._run, self._written, self._text_keys = run, [], {}
+        return [*ended, {**run, "start": True}]
+
+    def _grow(self, text: str) -> list[Chunk]:
+        self._written.append(text)
+        return [{**self._run, "content": text}] if text else []
+
+    def _end(self) -> list[Chunk]:
+        if not self._run:
+            return []
+        run, self._run = self._run, {}
+        late, self._late = self._late, []
+        return [{**run, "end": True}, *(chunk for event in late for chunk in _late_output(event))]
+
+    # -- what is said --------------------------------------------------------------------------------
+
+    def _user(self, event: TurnStarted) -> list[Chunk]:
+        chunks = self._end()
+        if event.text or not event.files:
+            chunks += _whole({"role": "user", "type": "message", "content": event.text})
+        for path in event.files:
+            chunks += _whole(file_message(path))
+        return chunks
+
+    def _finish_code(self, event: CodeFinished) -> list[Chunk]:
+        self._codes[event.block_id] = event.language, event.source
+        if self._run.get("format") == event.language and "".join(self._written) == event.source:
+            return self._end()
+        self._run = {**self._run, "format": event.language}
+        return [{**self._run, "content": event.source, "replace": True}, *self._end()]
+
+    def _decided(self, event: DecisionMade) -> list[Chunk]:
+        language, source = self._codes.get(event.block_id, ("", event.source))
+        if event.verdict in ("skip", "stop") or event.source == source:
+            return []
+        edited = {"role": "user", "type": "code", "format": language, "content": event.source}
+        return [*self._end(), *_whole(edited, event.block_id)]
+
+    # -- what comes of running -----------------------------------------------------------------------
+
+    def _open_console(self) -> list[Chunk]:
+        return [] if self._run else self._open({**CONSOLE, "block": self._running})
+
+    def _active_line(self, event: ActiveLineChanged) -> list[Chunk]:
+        if event.line is None or event.block_id != self._running:
+            return []
+        return [*self._open_console(), {**self._run, "format": "active_line", "content": str(event.line)}]
+
+    def _output(self, event: OutputAdded) -> list[Chunk]:
+        if event.block_id != self._running:
+            if not self._run:
+                return _late_output(event)
+            self._late.append(event)
+            return []
+        chunks: list[Chunk] = []
+        for message in output_messages(event.output):
+            if message["type"] == "console":
+                chunks += self._console_text(message, flows=isinstance(event.output, StreamOutput))
+            else:
+                chunks += [*self._end(), *_whole(message, event.block_id)]
+        return chunks
+
+    def _console_text(self, message: Message, *, flows: bool) -> list[Chunk]:
+        """Text in the console run. What is not a stream that flows on gets lines of its own."""
+        if not message["content"]:
+            return []
+        opened = self._open_console()
+        keys = {key: value for key, value in message.items() if key != "content"}
+        joins = keys == self._text_keys and "display_id" not in keys
+        if joins and not self._at_line_start and not (flows and self._flows):
+            message = {**message, "content": "\n" + message["content"]}
+        self._text_keys, self._flows = keys, flows
+        self._at_line_start = message["content"].endswith("\n")
+        return [*opened, {**self._run, **message}]
+
+    def _finish_running(self) -> list[Chunk]:
+        chunks: list[Chunk] = []
+        if self._running:
+            for name, tail in sorted(self._tails.items(), reverse=True):
+                chunks += self._tail(name, tail)
+            if self._dropped:
+                note = f"[{self._dropped} more characters are not shown]\n"
+                chunks += self._console_text({**TEXT, "content": note}, flows=False)
+        self._running, self._dropped, self._tails = "", 0, {}
+        return [*chunks, *self._end()]
+
+    def _tail(self, name: StreamName, tail: Tail) -> list[Chunk]:
+        note = f"[{tail.left_out_characters} characters are not shown]\n" if tail.left_out_characters else ""
+        (message,) = output_messages(StreamOutput(name=name, text=note + tail.text))
+        return self._console_text(message, flows=not note)
+
+
+def _whole(message: Message, block_id: str = "") -> list[Chunk]:
+    """A message as a run of its own."""
+    run = {key: value for key, value in message.items() if key != "content"}
+    run |= {"block": block_id} if block_id else {}
+    return [{**run, "start": True}, {**run, "content": message["content"]}, {**run, "end": True}]
+
+
+def _late_output(event: OutputAdded) -> list[Chunk]:
+    return [chunk for message in output_messages(event.output) for chunk in _whole(message, event.block_id)]
+
+
+def _confirmation(event: DecisionRequested) -> Chunk:
+    code = {"type": "code", "format": event.language, "content": event.source}
+    return {
+        "role": "computer",
+        "type": "confirmation",
+        "block": event.block_id,
+        "format": "execution",
+        "content": code,
+    }
+
+
+def _updates(event: OutputUpdated) -> list[Chunk]:
+    extra = {"display_id": event.display_id, "block": event.block_id, "update": True}
+    return [{**message, **extra} for message in output_messages(event.output)]

@@ -1,0 +1,304 @@
+"""What the events of a session come to in the audit log: a fold that keeps no source and no output."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.encoding import digest
+from oi_tui.app.engine.core.events import (
+    AnyEvent,
+    CodeFinished,
+    CodeStarted,
+    ConversationCleared,
+    DecisionMade,
+    DecisionRequested,
+    ExecutionFinished,
+    ExecutionStarted,
+    InputAnswered,
+    InputRequested,
+    KernelChanged,
+    NoticeAdded,
+    OutputAdded,
+    OutputDropped,
+    OutputTailMoved,
+    OutputUpdated,
+    RerunFinished,
+    SecretsWithheld,
+    SessionOpened,
+    SettingsChanged,
+    TurnEnded,
+)
+from oi_tui.app.engine.core.outputs import ErrorOutput, Output, StreamOutput
+from oi_tui.app.engine.core.values import ApprovalMode, Language
+from oi_tui.app.engine.log.audit.records import (
+    AnyRecord,
+    ConversationWasCleared,
+    DecisionWasMade,
+    FilesWereLeft,
+    InputWasAnswered,
+    InputWasAsked,
+    KernelBegan,
+    KernelWasStopped,
+    NetworkWasRefused,
+    NoticeWasGiven,
+    RefusalsWereCounted,
+    RunBegan,
+    RunEnded,
+    SecretsWereWithheld,
+    SessionBegan,
+    SettingsWere,
+    Surroundings,
+)
+from oi_tui.app.engine.log.refusals import Refusals
+from oi_tui.app.engine.sandbox.hosts import Refusal
+
+NAMED = 50
+"""Files or secrets that one record names."""
+
+
+@dataclass
+class _Code:
+    """What is known of a block until its run is over."""
+
+    language: Language
+    sha256: str = ""
+    asked: DecisionRequested | None = None
+    asked_at: float = 0.0
+    decision: DecisionMade | None = None
+
+
+@dataclass
+class _Run:
+    """What a run did so far."""
+
+    block_id: str
+    sha256: str
+    begun: float
+    error: str = ""
+    characters: int = 0
+    behind: dict[str, int] = field(default_factory=dict)
+    """Characters of each stream that came after its beginning."""
+    dropped: int = 0
+    interrupts: int = 0
+    questions: int = 0
+
+
+class Fold:
+    """Of one session. `say` makes text fit for the log: secrets withheld, nothing that cannot be written."""
+
+    def __init__(self, surroundings: Surroundings, say: Callable[[str], str]) -> None:
+        self._where = surroundings
+        self._say = say
+        self._approval: ApprovalMode = "ask"
+        self._codes: dict[str, _Code] = {}
+        self._run: _Run | None = None
+        self._generations: dict[Language, int] = {}
+
+    def take(self, event: AnyEvent, now: float) -> AnyRecord | None:
+        """The record of this event, None where there is nothing to say. `now` is Unix time."""
+        match event:
+            case SessionOpened():
+                self._approval = event.approval
+                return SessionBegan(
+                    surroundings=self._where,
+                    model=self._say(event.model),
+                    approval=event.approval,
+                    resumed=event.resumed,
+                )
+            case SettingsChanged():
+                self._approval = event.approval
+                server = self._say(event.api_base)
+                return SettingsWere(model=self._say(event.model), approval=event.approval, api_base=server)
+            case ConversationCleared():
+                self._codes.clear()
+                return ConversationWasCleared()
+            case NoticeAdded(level="warning" | "error"):
+                return NoticeWasGiven(level=event.level, title=self._say(event.title))
+            case SecretsWithheld():
+                names = tuple(map(self._say, dict.fromkeys(event.names)))[:NAMED]
+                return SecretsWereWithheld(block_id=event.block_id, count=len(event.names), names=names)
+            case KernelChanged():
+                return self._kernel(event)
+            case CodeStarted() | CodeFinished() | DecisionRequested() | DecisionMade():
+                return self._decide(event, now)
+            case TurnEnded():
+                self._codes.clear()
+                return None
+            case _:
+                return self._follow(event, now)
+
+    def left(self, block_id: str, *, changed: int, later: tuple[str, ...], entries: int, cut: str) -> FilesWereLeft:
+        """What a look at the folders found."""
+        named = tuple(map(self._say, later[:NAMED]))
+        return FilesWereLeft(
+            block_id=block_id, changed=changed, later=named, later_count=len(later), entries=entries, cut=cut
+        )
+
+    def refused(self, block_id: str, refusal: Refusal) -> NetworkWasRefused:
+        """The network was asked for in vain."""
+        return NetworkWasRefused(block_id=block_id, host=self._say(refusal.host), why=refusal.why)
+
+    def counted(self, block_id: str, refusals: Refusals, *, late: bool) -> RefusalsWereCounted:
+        """And so often."""
+        hosts = tuple((self._say(name), count) for name, count in refusals.counts.items())
+        return RefusalsWereCounted(block_id=block_id, count=refusals.total, hosts=hosts, late=late)
+
+    def refuse(self) -> None:
+        """What was about to begin does not."""
+        self._run = None
+
+    def leave(self, now: float) -> RunEnded | None:
+        """The session is left. What runs is of no concern to anybody any more."""
+        run = self._run
+        return self._end(run.block_id, "left", now - run.begun) if run is not None else None
+
+    # -- before a run ----------------------------------------------------------------------------------
+
+    def _decide(
+        self, event: CodeStarted | CodeFinished | DecisionRequested | DecisionMade, now: float
+    ) -> AnyRecord | None:
+        match event:
+            case CodeStarted():
+                self._codes[event.block_id] = _Code(event.language)
+                return None
+            case CodeFinished():
+                code = self._code(event.block_id)
+                code.language, code.sha256 = event.language, source_digest(event.source)
+                return None
+            case DecisionRequested():
+                code = self._code(event.block_id)
+                code.language, code.sha256 = event.language, event.sha256
+                code.asked, code.asked_at = event, now
+                return None
+            case DecisionMade():
+                return self._decided(event, now)
+
+    def _decided(self, event: DecisionMade, now: float) -> DecisionWasMade:
+        code, sha256 = self._code(event.block_id), source_digest(event.source)
+        asked, proposed = code.asked, code.sha256
+        code.decision, code.sha256 = event, sha256
+        if event.verdict in ("skip", "stop"):
+            self._codes.pop(event.block_id, None)
+        return DecisionWasMade(
+            block_id=event.block_id,
+            language=self._say(code.language),
+            sha256=sha256,
+            verdict=event.verdict,
+            decider=event.decider,
+            request_id=event.request_id,
+            latency=round(now - code.asked_at, 3) if asked is not None else None,
+            reason=self._say(event.reason),
+            why=self._say(asked.why) if asked is not None else "",
+            labels=tuple(map(self._say, asked.labels)) if asked is not None else (),
+            proposed_sha256=proposed if proposed != sha256 else "",
+        )
+
+    def begin(self, event: ExecutionStarted, block: CodeBlock, now: float) -> RunBegan:
+        """The record of a run that is about to begin: of what its kernel is about to be given, not of what was told."""
+        code, where = self._code(event.block_id), self._where
+        decision, sha256 = code.decision, source_digest(block.source)
+        self._run = _Run(event.block_id, sha256, now)
+        return RunBegan(
+            block_id=event.block_id,
+            language=self._say(block.language),
+            sha256=sha256,
+            generation=event.generation,
+            author=block.author,
+            again=block.duration is not None,
+            cwd=where.cwd,
+            sandbox=where.sandbox,
+            network=where.network,
+            approval=self._approval,
+            verdict=decision.verdict if decision is not None else "",
+            decider=decision.decider if decision is not None else "",
+            rule=self._say(decision.reason) if decision is not None else "",
+            request_id=decision.request_id if decision is not None else None,
+            proof=where.proof,
+        )
+
+    # -- during a run and after it ---------------------------------------------------------------------
+
+    def _follow(self, event: AnyEvent, now: float) -> AnyRecord | None:
+        run = self._run
+        match event:
+            case OutputAdded() | OutputUpdated() if run is not None and event.block_id == run.block_id:
+                run.characters += _characters(event.output)
+                if isinstance(event.output, ErrorOutput):
+                    run.error = event.output.name
+            case OutputDropped() if run is not None and event.block_id == run.block_id:
+                run.dropped += event.characters
+            case OutputTailMoved() if run is not None and event.block_id == run.block_id:
+                run.behind[event.name] = event.tail.left_out_characters + len(event.tail.text)
+            case InputRequested():
+                if run is not None:
+                    run.questions += 1
+                return InputWasAsked(block_id=event.block_id, request_id=event.request_id, password=event.password)
+            case InputAnswered():
+                return InputWasAnswered(block_id=event.block_id, request_id=event.request_id, cancelled=event.cancelled)
+            case ExecutionFinished():
+                return self._end(event.block_id, event.status, event.duration, event.exit_code)
+            case RerunFinished():
+                return self._end(event.block_id, event.outcome, now - run.begun if run is not None else 0.0)
+            case _:
+                pass
+        return None
+
+    def _end(self, block_id: str, status: str, duration: float, exit_code: int | None = None) -> RunEnded | None:
+        """None for a run that never began: why it did not is in a notice."""
+        run, self._run = self._run, None
+        self._codes.pop(block_id, None)
+        if run is None or run.block_id != block_id:
+            return None
+        return RunEnded(
+            block_id=block_id,
+            sha256=run.sha256,
+            status=status,
+            duration=round(duration, 4),
+            exit_code=exit_code,
+            error=self._say(run.error),
+            output_characters=run.characters + sum(run.behind.values()),
+            dropped_characters=run.dropped,
+            interrupts=run.interrupts,
+            questions=run.questions,
+        )
+
+    def _kernel(self, event: KernelChanged) -> AnyRecord | None:
+        language = self._say(event.language)
+        match event.state:
+            case "interrupting" | "restarting" | "dead":
+                run = self._run
+                if run is not None and event.state == "interrupting":
+                    run.interrupts += 1
+                return KernelWasStopped(
+                    language=language,
+                    generation=event.generation,
+                    how=event.state,
+                    detail=self._say(event.detail),
+                    block_id=run.block_id if run is not None else "",
+                )
+            case "idle" | "busy" if event.generation > self._generations.get(event.language, 0):
+                self._generations[event.language] = event.generation
+                where = self._where
+                return KernelBegan(
+                    language=language, generation=event.generation, sandbox=where.sandbox, proof=where.proof
+                )
+            case _:
+                return None
+
+    def _code(self, block_id: str) -> _Code:
+        return self._codes.setdefault(block_id, _Code(""))
+
+
+def source_digest(source: str) -> str:
+    """SHA-256 of a source, as in `DecisionRequested`."""
+    return digest(source)
+
+
+def _characters(output: Output) -> int:
+    match output:
+        case StreamOutput():
+            return len(output.text)
+        case ErrorOutput():
+            return sum(map(len, output.traceback))
+        case _:
+            return sum(len(content) for content in output.data.values() if isinstance(content, str))

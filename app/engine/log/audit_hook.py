@@ -1,0 +1,130 @@
+"""Sees all that happens in a session: writes it down before it can matter, looks at what a run left behind, and tells
+what the sandbox refused it."""
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.events import AnyEvent, ExecutionFinished, ExecutionStarted, RerunFinished, RerunStarted
+from oi_tui.app.engine.core.values import Level
+from oi_tui.app.engine.log.audit.auditor import Auditor
+from oi_tui.app.engine.log.audit.records import Surroundings
+from oi_tui.app.engine.log.refusals import Refusals
+from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.sandbox.hosts import Refusal
+from oi_tui.app.engine.sandbox.profile import Profile
+from oi_tui.app.engine.secrets.redaction import Redactor
+from oi_tui.app.engine.trust.change_scan import Aftermath, Left, Watch, in_words
+
+PROOF = "self-test passed"
+"""Of every kernel that runs in a sandbox: one that fails it does not start."""
+
+Note = Callable[[Level, str, str, str], None]
+"""Puts a notice into the transcript: how loud, title, hint, details."""
+
+
+class Witness:
+    """Of one engine; `begin` and `end` stand around each session."""
+
+    def __init__(self, auditor: Auditor, watch: Watch, *, sandboxed: bool) -> None:
+        self.auditor = auditor
+        self._watch = watch
+        self._sandboxed = sandboxed
+        self._aftermath: Aftermath | None = None
+        self._note: Note | None = None
+        self._told_cut = False
+        self._ran = ""
+        """The block that runs, or ran last."""
+        self._running = False
+        self._refusals = Refusals()
+
+    def begin(self, session_id: str, note: Note) -> None:
+        """A session is opened."""
+        self.auditor.begin(session_id)
+        self._note = note
+        self._aftermath = Aftermath(self._watch, self._left)
+
+    def admit(self, started: ExecutionStarted, block: CodeBlock) -> None:
+        """A run is about to begin; AuditError if it must not, because it could not be written down."""
+        self.auditor.admit(started, block)
+
+    def take(self, event: AnyEvent) -> None:
+        """Something happened."""
+        self.auditor.take(event)
+        match event:
+            case ExecutionStarted() | RerunStarted():
+                self._tell_refusals()  # what came late
+                self._ran, self._running = event.block_id, True
+            case ExecutionFinished() | RerunFinished():
+                self._tell_refusals()
+                self._running = False
+            case _:
+                pass
+        if self._aftermath is not None:
+            self._aftermath.follow(event)
+
+    def refused(self, refusal: Refusal) -> None:
+        """The sandbox did not let code reach a host. As often as code likes."""
+        if self._note is not None and self._refusals.add(refusal):
+            self.auditor.refused(self._ran, refusal)
+
+    async def end(self) -> None:
+        """The session is left, when the last look has come to its end."""
+        if self._aftermath is not None:
+            await self._aftermath.rest()
+        self._tell_refusals()
+        self._aftermath = self._note = None
+        self._ran, self._running = "", False
+        self.auditor.end()
+
+    def _tell_refusals(self) -> None:
+        refusals, self._refusals = self._refusals, Refusals()
+        if not refusals.total:
+            return
+        late = not self._running
+        self.auditor.counted(self._ran, refusals, late=late)
+        # Not from here: what happened is told before what is noted about it.
+        asyncio.get_running_loop().call_soon(self._say, *refusals.in_words(late=late))
+
+    def _say(self, title: str, hint: str, details: str) -> None:
+        if self._note is not None:
+            self._note("warning", title, hint, details)
+
+    def _left(self, block_id: str, left: Left) -> None:
+        self.auditor.left(block_id, changed=left.changed, later=left.later, entries=left.entries, cut=left.cut)
+        if self._note is None:
+            return
+        if left.later:
+            title, details = in_words(left, sandboxed=self._sandboxed)
+            self._note("warning", title, "Look at them before you let anything use them.", details)
+        if left.cut and not self._told_cut:
+            self._told_cut = True
+            title = "This folder is too large to look at all of it after each run for files that run later."
+            self._note("info", title, f"{left.cut.capitalize()}.", "")
+
+
+def make_witness(
+    profile: Profile,
+    policy: Policy,
+    *,
+    cwd: str,
+    folder: Path,
+    own: Iterable[Path] = (),
+    redactor: Redactor | None = None,
+    program: str = "",
+) -> Witness:
+    """One whose log is in `folder`; what is in the folders of our `own` is no run's doing."""
+    roots = profile.writes if profile.encloses else (profile.workspace,)
+    surroundings = Surroundings(
+        cwd=cwd,
+        sandbox=profile.mode,
+        proof=PROOF if profile.encloses else "",
+        profile_sha256=hashlib.sha256(repr(profile).encode(errors="backslashreplace")).hexdigest(),
+        network=profile.network if profile.encloses else "full",
+        policy=policy.mode,
+        program=program,
+    )
+    watch = Watch(roots, None if profile.encloses else profile.home, own=own)
+    return Witness(Auditor(folder, surroundings, redactor=redactor), watch, sandboxed=profile.encloses)

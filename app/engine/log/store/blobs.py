@@ -1,0 +1,162 @@
+"""Large outputs as files beside the database, named after what is in them.
+
+The same picture is kept once, however often it is shown. A file is on the disk before the event that needs it is, and
+is never changed; what is missing or damaged costs that output and nothing else.
+"""
+
+import hashlib
+import os
+import uuid
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from oi_tui.app.engine.core.events import AnyEvent, NoticeAdded, OutputAdded, OutputUpdated
+from oi_tui.app.engine.core.ids import new_id
+from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.core.values import Value
+
+THRESHOLD = 64_000
+"""Bytes from which on one form of an output is a file."""
+
+WHOLES = "outputs"
+"""The folder beside `blobs/` in which kernels keep what they print, file by file."""
+
+
+class Blob(Value, frozen=True, kw_only=True):
+    """A file that stands for one form of an output."""
+
+    digest: str
+    """SHA-256 in hexadecimal digits."""
+    size: int
+    json: bool = False
+    """Whether it is JSON, not the text itself."""
+
+
+class Blobs:
+    """The files in one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def path(self, digest: str) -> Path:
+        """Where the file of this content is, or would be."""
+        return self.folder / digest[:2] / digest
+
+    def put_away(self, event: AnyEvent) -> tuple[AnyEvent, dict[str, Blob]]:
+        """The event without its large forms, which are on the disk now, by mime type; OSError if that fails."""
+        if not isinstance(event, OutputAdded | OutputUpdated) or not isinstance(event.output, RichOutput):
+            return event, {}
+        kept: dict[str, Any] = {}
+        blobs: dict[str, Blob] = {}
+        for mime, value in event.output.data.items():
+            if (content := _large(value)) is None:
+                kept[mime] = value
+            else:
+                kept[mime] = ""
+                blobs[mime] = Blob(digest=self._write(content), size=len(content), json=not isinstance(value, str))
+        return (_with_data(event, kept), blobs) if blobs else (event, {})
+
+    def put_back(self, event: AnyEvent, blobs: dict[str, Blob], missed: Callable[[str, Blob], None]) -> AnyEvent:
+        """The event as it was. `missed` is told of each form whose file is no more; a word stands in its place."""
+        if not isinstance(event, OutputAdded | OutputUpdated) or not isinstance(event.output, RichOutput):
+            return event
+        data = dict(event.output.data)
+        for mime, blob in blobs.items():
+            content = self._read(blob)
+            if content is None:
+                missed(mime, blob)
+                del data[mime]
+                continue
+            data[mime] = msgspec.json.decode(content) if blob.json else content.decode()
+        if not data:
+            names = ", ".join(blobs)
+            data["text/plain"] = f"[{names}: the file of this output is missing or damaged]"
+        return _with_data(event, data)
+
+    def missing(self, missed: list[str]) -> NoticeAdded:
+        """What the person is told of forms that `put_back` missed."""
+        what = "One large output" if len(missed) == 1 else f"{len(missed)} large outputs"
+        return NoticeAdded(
+            block_id=new_id(),
+            level="warning",
+            title=f"{what} of this session cannot be shown: files in {self.folder} are missing or damaged.",
+            hint="Everything else is here.",
+            details="\n".join(missed),
+        )
+
+    def remove(self, digest: str) -> None:
+        """Nobody needs this one any more."""
+        self.path(digest).unlink(missing_ok=True)
+
+    def remove_wholes(self, paths: Iterable[str]) -> None:
+        """The files with the whole of long outputs; a path that leads elsewhere is none of ours."""
+        folder = self.folder.with_name(WHOLES)
+        for path in map(Path, paths):
+            if path.parent == folder and path.name not in ("", ".."):
+                path.unlink(missing_ok=True)
+
+    def _write(self, content: bytes) -> str:
+        digest = hashlib.sha256(content).hexdigest()
+        path = self.path(digest)
+        if self._intact(path, content):
+            return digest
+        for folder in (self.folder, path.parent):
+            folder.mkdir(mode=0o700, exist_ok=True)
+        new = path.with_name(f"{digest}.{uuid.uuid4().hex[:8]}")
+        try:
+            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            new.replace(path)
+        except BaseException:
+            new.unlink(missing_ok=True)
+            raise
+        for folder in (path.parent, self.folder):
+            _sync(folder)
+        return digest
+
+    def _intact(self, path: Path, content: bytes) -> bool:
+        """Whether it is there already; one that was damaged is written anew."""
+        try:
+            return path.stat().st_size == len(content) and path.read_bytes() == content
+        except OSError:
+            return False
+
+    def _read(self, blob: Blob) -> bytes | None:
+        try:
+            content = self.path(blob.digest).read_bytes()
+        except OSError:
+            return None
+        return content if hashlib.sha256(content).hexdigest() == blob.digest else None
+
+
+def _large(value: object) -> bytes | None:
+    """One form of an output as the bytes of a file, None if it may stay where it is."""
+    match value:
+        case str():
+            if len(value) * 4 < THRESHOLD:
+                return None
+            content = value.encode()
+        case dict() | list():
+            content = msgspec.json.encode(value)
+        case _:
+            return None
+    return content if len(content) > THRESHOLD else None
+
+
+def _with_data(event: OutputAdded | OutputUpdated, data: dict[str, Any]) -> AnyEvent:
+    return msgspec.structs.replace(event, output=msgspec.structs.replace(event.output, data=data))
+
+
+def _sync(folder: Path) -> None:
+    """A new name in it survives a loss of power."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,75 @@
+"""What sessions share: a fork begins with the events of the session it came from, which are kept once."""
+
+from oi_tui.app.engine.log.store import statements
+from oi_tui.app.engine.log.store.database import Database
+from oi_tui.app.engine.log.store.rows import Row
+
+END = 2**62
+"""A `seq` beyond all others."""
+
+Part = tuple[str, int]
+"""The events of this session up to this `seq`."""
+
+
+class Shares:
+    """Who has what in common. Whoever changes something opens the step (`Database.writing`)."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def parts(self, row: Row) -> list[Part]:
+        """Where the events of a session are, in order."""
+        parts = [(row.id, END)]
+        while row.base_id is not None:
+            parts.append((row.base_id, row.base_seq))
+            above = self._db.row(statements.SESSION, row.base_id)
+            assert above is not None, "a session that others build on cannot be removed before them"
+            row = Row(*above)
+        return parts[::-1]
+
+    def count(self, row: Row) -> int:
+        """Events of a session, inherited ones among them."""
+        return sum(self._rows_of(part) for part in self.parts(row))
+
+    def first(self, row: Row, number: int) -> Part | None:
+        """Where the first `number` events end; None if that is before the first one."""
+        end: Part | None = None
+        for session_id, last in self.parts(row):
+            if number <= 0:
+                break
+            here = self._rows_of((session_id, last))
+            if here == 0:
+                continue
+            found = self._db.row(statements.NTH, session_id, min(number, here) - 1)
+            assert found is not None
+            end = (session_id, found[0])
+            number -= here
+        return end
+
+    def turns(self, row: Row) -> int:
+        """Prompts among the events that a session inherited."""
+        inherited = self.parts(row)[:-1]
+        return sum(self._number(statements.TURNS, *part) for part in inherited)
+
+    def bequeath(self, row: Row) -> list[str]:
+        """Before a session goes, those that share its events get them; their ids."""
+        heirs = self._db.rows(statements.HEIRS, row.id)
+        for heir, last in heirs:
+            first = self._number(statements.FIRST, heir)
+            self._db.do_named(statements.BEQUEATH, heir=heir, id=row.id, last=last, first=first)
+            self._db.do_named(statements.BEQUEATH_BLOBS, heir=heir, id=row.id)
+            self._db.do(statements.REBASE, row.base_id, row.base_seq, heir)
+        self._db.do(statements.REPARENT, row.parent_id, row.id)
+        return [heir for heir, _ in heirs]
+
+    def shared_up_to(self, session_id: str) -> int:
+        """The last `seq` that another session builds on: nothing up to there may change."""
+        return self._number(statements.SHARED, session_id)
+
+    def _rows_of(self, part: Part) -> int:
+        return self._number(statements.COUNT, *part)
+
+    def _number(self, statement: str, *values: object) -> int:
+        found = self._db.row(statement, *values)
+        assert found is not None
+        return int(found[0])

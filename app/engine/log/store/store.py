@@ -1,0 +1,393 @@
+"""Sessions on disk, as the rest of the program knows them.
+
+Events are committed as they are appended (WAL, synchronous=FULL), so whatever ends the process, everything up to the
+last append is there. What the list shows and what a search finds is kept in the same step. Two processes may work on
+one file. Values know nothing of row ids.
+"""
+
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from oi_tui.app.engine.core.encoding import as_json
+from oi_tui.app.engine.core.errors import StoreError
+from oi_tui.app.engine.core.events import AnyEvent
+from oi_tui.app.engine.core.session_records import Hit, PastPrompt, SessionRecord, Titler
+from oi_tui.app.engine.log.store import statements
+from oi_tui.app.engine.log.store.blobs import Blob, Blobs
+from oi_tui.app.engine.log.store.database import PATIENCE, Database, SearchDamaged
+from oi_tui.app.engine.log.store.digest import Digest, FoundText, Merged, Totals
+from oi_tui.app.engine.log.store.removal import Removal
+from oi_tui.app.engine.log.store.rows import Row, clean_tags, looked_up_to, one_line
+from oi_tui.app.engine.log.store.shares import Shares
+from oi_tui.app.engine.log.store.texts import Texts
+from oi_tui.app.engine.log.store.words import read_query
+
+RANKS = {"": 0, "prompt": 1, "model": 2, "person": 3}
+"""Who named a session: a name is not replaced by one that counts less."""
+
+REGRET = 30 * 24 * 3600.0
+"""Seconds for which a deleted session can be brought back."""
+
+STEP = 500
+"""Events that one step of upkeep looks through, and as many more as belong to what is half open by then."""
+
+CANDIDATES = 8
+"""Sessions that are told where several could be meant."""
+
+_decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
+_list_decoder: msgspec.json.Decoder[list[AnyEvent]] = msgspec.json.Decoder(list[AnyEvent])
+_blobs_decoder: msgspec.json.Decoder[dict[str, Blob]] = msgspec.json.Decoder(dict[str, Blob])
+
+_BEFORE_ALL = -(2**62)
+
+
+class Store:
+    """One database file, large outputs in `blobs/` beside it. `StoreError` in plain words when the disk fails."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._db = Database(path)
+        self._blobs = Blobs(path.parent / "blobs")
+        self._texts = Texts(self._db)
+        self._shares = Shares(self._db)
+        self._removal = Removal(self._db, self._blobs, self._shares)
+        self._reading: tuple[str, int, Digest] | None = None
+        """The session that was written last, its last `seq`, and what is half open in it."""
+
+    # -- one session -------------------------------------------------------------------------------
+
+    def create(self, session_id: str, created: float, cwd: str, *, parent: tuple[str, int] | None = None) -> None:
+        """A new session: empty, or beginning with the first events of another (its id, and how many of its `load`)."""
+        with self._db.writing():
+            self._db.do(statements.CREATE, session_id, created, created, cwd)
+            if parent is None:
+                return
+            row = self._row(parent[0])
+            base_id, base_seq = self._shares.first(row, parent[1]) or (None, 0)
+            values = (row.id, base_id, base_seq, row.title, row.tags, row.model)
+            self._db.do(statements.INHERIT, *values, 0, session_id)
+            turns = self._shares.turns(self._row(session_id))
+            self._db.do(statements.INHERIT, *values, turns, session_id)
+            self._put_title(self._row(session_id))
+
+    def append(self, session_id: str, events: Iterable[AnyEvent], *, patience: float = PATIENCE) -> None:
+        """Add events at the end, all or none, and commit. A deleted session that is gone on with is one no longer.
+
+        `StoreBusy` if another program holds the file for longer than `patience` (seconds).
+        """
+        taken = list(events)
+        if not taken:
+            return
+        try:
+            self._append(session_id, taken, patience)
+        except SearchDamaged:
+            self._begin_search_anew()
+            self._append(session_id, taken, patience)
+
+    def load(self, session_id: str) -> tuple[AnyEvent, ...]:
+        """All events of a session in order, inherited ones first; StoreError if there is no such session.
+
+        Where a large output is not there any more, a notice at the end (which is not of the log) says so.
+        """
+        missed: list[str] = []
+        events: list[AnyEvent] = []
+        for part in self._shares.parts(self._row(session_id)):
+            rows = self._db.rows(statements.EVENTS, *part)
+            try:
+                loaded = _list_decoder.decode(f"[{','.join(row[0] for row in rows)}]")
+                for place, (_, blobs) in enumerate(rows):
+                    if blobs is not None:
+                        files = _blobs_decoder.decode(blobs)
+                        loaded[place] = self._blobs.put_back(
+                            loaded[place], files, lambda mime, blob: missed.append(f"{mime}: {blob.digest}")
+                        )
+            except msgspec.DecodeError as error:
+                raise StoreError(
+                    f"Session {session_id} cannot be read.", hint="The file was left as it is.", details=str(error)
+                ) from error
+            events += loaded
+        if missed:
+            events.append(self._blobs.missing(missed))
+        return tuple(events)
+
+    def count(self, session_id: str) -> int:
+        """How many events it has, inherited ones among them."""
+        return self._shares.count(self._row(session_id))
+
+    def record(self, session_id: str) -> SessionRecord:
+        """What is known of it; StoreError if there is no such session."""
+        return self._row(session_id).record
+
+    def entitle(self, session_id: str, title: str, by: Titler = "prompt") -> None:
+        """Name a session; a name that counts more stays, and so does that of the first prompt."""
+        with self._db.writing():
+            row = self._row(session_id)
+            if (clean := one_line(title)) and RANKS[by] >= RANKS[row.titled] and not by == row.titled == "prompt":
+                self._describe(row._replace(title=clean, titled=by))
+
+    def edit(
+        self,
+        session_id: str,
+        *,
+        title: str | None = None,
+        tags: Iterable[str] | None = None,
+        archived: bool | None = None,
+        deleted: bool | None = None,
+    ) -> SessionRecord:
+        """Change what is not None. An empty title makes room for one that is made."""
+        with self._db.writing():
+            row = self._row(session_id)
+            if title is not None:
+                clean = one_line(title)
+                row = row._replace(title=clean, titled="person" if clean else "")
+            if tags is not None:
+                row = row._replace(tags=as_json(clean_tags(tags)).decode())
+            if archived is not None:
+                row = row._replace(archived=int(archived))
+            if deleted is not None:
+                row = row._replace(deleted=(row.deleted or time.time()) if deleted else 0.0)
+            self._describe(row)
+        return row.record
+
+    def remove(self, session_id: str, *, deleted_before: float | None = None) -> None:
+        """For good. Sessions that were forked from it keep what they shared; files that nobody has go.
+
+        With `deleted_before` (a time) only if it is still deleted, and was by then.
+        """
+        with self._db.writing():
+            row = self._row(session_id)
+            if deleted_before is not None and not 0 < row.deleted < deleted_before:
+                return  # somebody has brought it back meanwhile
+            left = self._removal.take_out(row)
+        self._reading = None
+        for heir in left.heirs:
+            self._catch_up(heir)
+        self._removal.clear_away(left)
+
+    # -- all of them -------------------------------------------------------------------------------
+
+    def sessions(
+        self, *, archived: bool = False, cwd: str | None = None, limit: int | None = None
+    ) -> tuple[SessionRecord, ...]:
+        """The sessions (or those put away), the one last active first."""
+        bound = -1 if limit is None else limit
+        rows = self._db.rows(statements.SESSIONS, archived=archived, cwd=cwd, limit=bound)
+        return tuple(Row(*row).record for row in rows)
+
+    def search(self, text: str, *, archived: bool = False, limit: int = 50) -> tuple[Hit, ...]:
+        """Where all of these words and "phrases" stand, the last word being the beginning of one; best first."""
+        if (query := read_query(text)) is None:
+            return ()
+        try:
+            hits = []
+            for match in self._texts.search(query, archived=archived, limit=limit):
+                block_id, snippet = self._texts.snippet(query, match)
+                if snippet:
+                    record = self.record(match.session_id)
+                    hits.append(Hit(session=record, kind=match.kind, snippet=snippet, block_id=block_id))
+            return tuple(hits)
+        except SearchDamaged:
+            self._begin_search_anew()
+            return ()
+
+    def find(self, text: str) -> str:
+        """The one session that is meant: its id, the beginning of it, or words that stand in no other.
+
+        A title in which the words stand is preferred. StoreError, which names the candidates, if several are meant.
+        """
+        if not text.strip():
+            raise self._several("Which session?", [record.id for record in self.sessions(limit=CANDIDATES)])
+        begin_so = [found for (found,) in self._db.rows(statements.IDS_LIKE, text)]
+        if text in begin_so:
+            return text
+        if len(begin_so) == 1:
+            return str(begin_so[0])
+        if begin_so:
+            raise self._several(f"{len(begin_so)} sessions with an id that begins with {text!r}.", begin_so)
+        hits = self.search(text)
+        titled = {hit.session.id for hit in hits if hit.kind == "title"}
+        ids = list(dict.fromkeys(hit.session.id for hit in hits if not titled or hit.session.id in titled))
+        if len(ids) == 1:
+            return ids[0]
+        if ids:
+            raise self._several(f"Several sessions match {text!r}.", ids)
+        raise StoreError(f"No session matches {text!r}.", hint="`oi-tui sessions` lists those there are.")
+
+    def prompts(self, limit: int, before: int | None = None) -> tuple[PastPrompt, ...]:
+        """Past prompts of all sessions, the newest first; `before` is the `place` of the last one that was seen."""
+        return self._texts.prompts(limit, before)
+
+    # -- facts -------------------------------------------------------------------------------------
+
+    def remember(self, key: str, value: str) -> None:
+        """Keep a small fact beyond the session (the model last chosen)."""
+        self._db.do(statements.REMEMBER, key, value)
+
+    def recall(self, key: str) -> str:
+        """The fact of this key, "" if there is none."""
+        row = self._db.row(statements.RECALL, key)
+        return "" if row is None else str(row[0])
+
+    # -- upkeep ------------------------------------------------------------------------------------
+
+    def behind(self) -> int:
+        """Sessions that a search does not look through yet: an older program wrote them."""
+        row = self._db.row(statements.COUNT_BEHIND)
+        return 0 if row is None else int(row[0])
+
+    def tidy(self, seconds: float) -> bool:
+        """Do for about so long what can wait: look through old sessions, remove those deleted long ago.
+
+        Returns whether something is left to do.
+        """
+        end, long_ago = time.monotonic() + seconds, time.time() - REGRET
+        while time.monotonic() < end:
+            if (row := self._db.row(statements.BEHIND)) is not None:
+                self._catch_up(row[0])
+            elif (row := self._db.row(statements.LONG_DELETED, long_ago)) is not None:
+                self.remove(row[0], deleted_before=long_ago)
+            else:
+                return False
+        return True
+
+    def close(self) -> None:
+        """Idempotent."""
+        self._db.close()
+
+    # -- within a step -----------------------------------------------------------------------------
+
+    def _row(self, session_id: str) -> Row:
+        row = self._db.row(statements.SESSION, session_id)
+        if row is None:
+            raise StoreError(f"There is no session {session_id}.", hint="`oi-tui sessions` lists those there are.")
+        return Row(*row)
+
+    def _append(self, session_id: str, events: list[AnyEvent], patience: float) -> None:
+        now = time.time()
+        reading, self._reading = self._reading, None  # whatever fails, it is read again
+        with self._db.writing(patience):
+            row = self._row(session_id)
+            if row.deleted:
+                self._db.do(statements.BRING_BACK, session_id)
+            if row.indexed < 0:
+                row = self._look_through(row)
+            (last,) = self._db.row(statements.LAST, session_id) or (0,)
+            rows: list[tuple[object, ...]] = []
+            for seq, event in enumerate(events, last + 1):
+                slim, blobs = self._put_away(session_id, event)
+                rows.append((session_id, seq, now, as_json(slim).decode(), blobs))
+            self._db.do_each(statements.APPEND, rows)
+            if row.indexed < 0:  # there is more of it than can be looked through now
+                self._db.do(statements.ACTIVE, now, session_id)
+                return
+            if reading is not None and reading[:2] == (session_id, last):
+                digest = reading[2]
+            else:
+                digest = self._half_open(row, last)
+            totals = row.totals
+            for seq, event in enumerate(events, last + 1):
+                digest.take(seq, now, event)
+                totals.take(event)
+            last += len(events)
+            indexed = last if digest.settled else row.indexed
+            self._keep(row._replace(active=now), digest, totals, indexed)
+        self._reading = (session_id, last, digest)
+
+    def _put_away(self, session_id: str, event: AnyEvent) -> tuple[AnyEvent, str | None]:
+        try:
+            slim, blobs = self._blobs.put_away(event)
+        except OSError as error:
+            raise StoreError(
+                f"A large output cannot be written in {self._blobs.folder}: {error.strerror}.",
+                hint="Is the disk full, or the folder read-only? What was written before is safe.",
+            ) from error
+        for blob in blobs.values():
+            self._db.do(statements.USE_BLOB, blob.digest, session_id)
+        return slim, as_json(blobs).decode() if blobs else None
+
+    def _half_open(self, row: Row, last: int) -> Digest:
+        """What another program, or this one before an error, left incomplete."""
+        digest = Digest()
+        for seq, at, event in self._db.rows(statements.EVENTS_BETWEEN, row.id, row.indexed, last):
+            digest.take(seq, at, _decoder.decode(event))
+        return digest
+
+    def _keep(self, row: Row, digest: Digest, totals: Totals, indexed: int) -> None:
+        """Write down what was read off the events."""
+        texts, merged, cleared = digest.taken()
+        if cleared:
+            self._texts.forget(row.id)
+        self._texts.put(row.id, texts)
+        self._merge(row.id, merged)
+        counted = (totals.model, totals.turns, totals.input_tokens, totals.output_tokens, totals.cost)
+        self._db.do(statements.DESCRIBE, row.active, *counted, indexed, row.id)
+
+    def _merge(self, session_id: str, merged: Sequence[Merged]) -> None:
+        """Fewer rows that say the same; what another session builds on stays as it is."""
+        if not merged:
+            return
+        shared = self._shares.shared_up_to(session_id)
+        for seqs, event in merged:
+            if seqs[0] <= shared:
+                continue
+            if event is not None:
+                self._db.do(statements.REWRITE, as_json(event).decode(), session_id, seqs[0])
+                seqs = seqs[1:]
+            self._db.do_each(statements.DROP, [(session_id, seq) for seq in seqs])
+
+    def _catch_up(self, session_id: str) -> None:
+        """One step through a session; one that cannot be read is left out of the search, not out of the list."""
+        with self._db.writing():
+            row = self._db.row(statements.SESSION, session_id)
+            if row is None or Row(*row).indexed >= 0:
+                return  # another process was faster
+            try:
+                self._look_through(Row(*row))
+            except msgspec.DecodeError:
+                self._db.do(statements.GIVE_UP, session_id)
+
+    def _look_through(self, row: Row) -> Row:
+        """The next part of a session whose texts and totals are not known yet."""
+        digest, settled = Digest(), 0
+        start = row.looked_at
+        if start is None:
+            self._texts.forget(row.id)
+            totals = Totals(turns=self._shares.turns(row))
+        else:
+            totals = row.totals
+        indexed = None
+        after = _BEFORE_ALL if start is None else start
+        for number, (seq, at, event) in enumerate(self._db.each(statements.EVENTS_AFTER, row.id, after), 1):
+            if number > STEP and digest.settled and settled > 0:
+                indexed = looked_up_to(settled)
+                break
+            decoded = _decoder.decode(event)
+            digest.take(seq, at, decoded)
+            totals.take(decoded)
+            if digest.settled:
+                settled = seq
+        self._keep(row, digest, totals, max(settled, start or 0, 0) if indexed is None else indexed)
+        return self._row(row.id)
+
+    def _begin_search_anew(self) -> None:
+        with self._db.writing():
+            self._texts.begin_anew()
+
+    def _describe(self, row: Row) -> None:
+        values = (row.title, row.titled, row.tags, row.archived, row.deleted)
+        self._db.do(statements.EDIT, *values, row.id)
+        self._put_title(row)
+
+    def _put_title(self, row: Row) -> None:
+        """Tags can be searched for where the title can."""
+        text = " ".join((row.title, *(f"#{tag}" for tag in row.tag_names)))
+        self._texts.put(row.id, [FoundText("title", "", 0, row.active, text)])
+
+    def _several(self, what: str, ids: Sequence[str]) -> StoreError:
+        shown = [self.record(session_id) for session_id in ids[:CANDIDATES]]
+        lines = [f"{record.id}  {record.title or '(no title)'}" for record in shown]
+        hint = "\n  ".join(("Say which one:", *lines)) if lines else "There are none yet."
+        return StoreError(what, hint=hint)

@@ -1,0 +1,148 @@
+"""Which model a session talks to: finding what there is, opening one, downloading the embedded one."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from oi_tui.app.engine.agent.loop import Session
+from oi_tui.app.engine.core.chat import Model
+from oi_tui.app.engine.core.errors import OiTuiError
+from oi_tui.app.engine.core.protocol import FetchEnded, FetchProgressed, ModelsFound
+from oi_tui.app.engine.core.verbs import UseModel
+from oi_tui.app.engine.log.store import Store
+from oi_tui.app.engine.session.outbox import Outbox
+
+PROGRESS_INTERVAL = 0.1
+"""Seconds between two words on how far a download is."""
+
+_log = logging.getLogger(__name__)
+
+
+class ModelSource(Protocol):
+    """Where models come from: names to models, what there is to choose from, downloads."""
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the model last opened runs on this machine, as a part of oi-tui."""
+        ...
+
+    async def open(self, name: str, api_base: str | None = None, api_key: str | None = None) -> Model:
+        """The model of this name, ready to be asked; ModelError or LocalModelError if there is none."""
+        ...
+
+    def known(self, name: str) -> bool:
+        """Whether a name remembered from another day can still be opened (its weights are here)."""
+        ...
+
+    async def found(self) -> ModelsFound:
+        """What there is to choose from."""
+        ...
+
+    async def fetch(self, model_id: str, progress: Callable[[FetchProgressed], None]) -> str:
+        """Download an embedded model; returns its name. LocalModelError if that fails; cancellable."""
+        ...
+
+    async def close(self) -> None:
+        """End what was started."""
+        ...
+
+
+class Chooser:
+    """Opens one model at a time for a session; the newest choice counts."""
+
+    def __init__(self, session: Session, models: ModelSource, store: Store | None, outbox: Outbox) -> None:
+        self._session = session
+        self._models = models
+        self._store = store
+        self._outbox = outbox
+        self._opening: asyncio.Task[str] | None = None
+        self._fetching: asyncio.Task[None] | None = None
+        self._finding: asyncio.Task[None] | None = None
+
+    def tasks(self) -> list[asyncio.Task[Any]]:
+        """What is under way, for whoever closes the session."""
+        return [task for task in (self._opening, self._fetching, self._finding) if task is not None]
+
+    async def opened(self) -> None:
+        """Wait until no model is being opened any more."""
+        while self._opening is not None and not self._opening.done():
+            await asyncio.wait([self._opening])
+
+    def use(self, verb: UseModel, *, remember: bool = True) -> asyncio.Task[str]:
+        """Open another model, and remember it for later sessions; one that is still being opened is given up."""
+        if self._opening is not None:
+            self._opening.cancel()
+        self._outbox.put(self._session.expect_model(verb.name, verb.api_base or ""))
+        self._opening = asyncio.create_task(self._open(verb, remember=remember))
+        return self._opening
+
+    def find(self) -> None:
+        """Look for what there is; answered with `ModelsFound`."""
+        if self._finding is None or self._finding.done():
+            self._finding = asyncio.create_task(self._find())
+
+    async def fetch(self, model_id: str) -> None:
+        """Begin a download, instead of one that may be under way."""
+        await self.cancel_fetch()
+        self._fetching = asyncio.create_task(self._fetch(model_id))
+
+    async def cancel_fetch(self) -> None:
+        """Stop the download; what has arrived is kept."""
+        if self._fetching is not None and not self._fetching.done():
+            self._fetching.cancel()
+            await asyncio.wait([self._fetching])
+
+    async def _open(self, verb: UseModel, *, remember: bool) -> str:
+        """Why it could not be opened, "" if it is in use now."""
+        try:
+            model = await self._models.open(verb.name, verb.api_base, verb.api_key)
+            if remember and self._store is not None:
+                self._store.remember("model", verb.name)
+                self._store.remember("api_base", verb.api_base or "")
+        except OiTuiError as error:
+            self._outbox.put(self._session.report(error))
+            return error.title
+        except Exception as error:
+            # Boundary: a defect in a library must leave a session that can be told another model.
+            _log.exception("opening a model failed")
+            title = f"The model {verb.name} could not be opened: {error!r}."
+            self._outbox.put(self._session.notice("error", title, hint="Choose another one with /model."))
+            return title
+        self._outbox.put(self._session.use_model(model))
+        return ""
+
+    async def _find(self) -> None:
+        try:
+            found = await self._models.found()
+        except Exception as error:
+            # Boundary: looking for models must not keep anybody from naming one.
+            _log.exception("looking for models failed")
+            found = ModelsFound(offers=(), why=f"Looking for models failed: {error!r}.")
+        self._outbox.put(found)
+
+    async def _fetch(self, model_id: str) -> None:
+        """Download, then use; whatever happens, exactly one `FetchEnded` says how it ended."""
+        ended = FetchEnded(model_id=model_id, ready=False)
+        try:
+            name = await self._models.fetch(model_id, self._progress())
+            self._outbox.put(FetchProgressed(model_id=model_id, done_bytes=1, total_bytes=1, stage="starting"))
+            problem = await self.use(UseModel(name=name))
+            ended = FetchEnded(model_id=model_id, ready=not problem, error=problem)
+        except OiTuiError as error:
+            ended = FetchEnded(model_id=model_id, ready=False, error=error.title, hint=error.hint)
+        finally:
+            self._outbox.put(ended)
+
+    def _progress(self) -> Callable[[FetchProgressed], None]:
+        told = 0.0
+
+        def progress(value: FetchProgressed) -> None:
+            nonlocal told
+            now = time.monotonic()
+            if now - told >= PROGRESS_INTERVAL:
+                told = now
+                self._outbox.put(value)
+
+        return progress

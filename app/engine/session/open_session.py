@@ -1,0 +1,337 @@
+"""A session while it is open: what it was asked to do, done one thing after the other.
+
+Jobs (prompts, the person's own code, restarts) wait for each other; decisions, answers and interrupts reach into the
+job that runs. Events go to the store and, a frame's worth at a time, to the front end.
+"""
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any, Protocol
+
+from oi_tui.app.engine.agent.execution import unwatched
+from oi_tui.app.engine.agent.loop import Session
+from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.chat import Model
+from oi_tui.app.engine.core.errors import OiTuiError, SettingsError, StoreError
+from oi_tui.app.engine.core.events import AnyEvent, KernelChanged, SessionOpened, TurnEnded
+from oi_tui.app.engine.core.protocol import Configure, SandboxFailed
+from oi_tui.app.engine.core.values import Language, Level
+from oi_tui.app.engine.core.verbs import Clear, Interrupt, Rebuild, Restart, Retry, Run, Submit, UseModel
+from oi_tui.app.engine.kernels.base import KernelSource
+from oi_tui.app.engine.log.audit_hook import Witness
+from oi_tui.app.engine.log.store import Recorder, Store
+from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.sandbox.availability import Availability
+from oi_tui.app.engine.secrets.redaction import Redactor
+from oi_tui.app.engine.session.inspector import Inspector
+from oi_tui.app.engine.session.model_switch import Chooser, ModelSource
+from oi_tui.app.engine.session.outbox import Outbox, Send
+from oi_tui.app.engine.session.titles import Titles
+from oi_tui.app.engine.text.excerpts import excerpts, named_files
+from oi_tui.app.engine.transcript.transcript import Transcript
+
+_log = logging.getLogger(__name__)
+
+Job = Submit | Run | Retry | Clear | Restart | Rebuild
+
+
+NO_FALLBACK = "Until then no code runs. To do without: /sandbox on the screen, or --sandbox danger-full-access."
+
+GONE = "(The kernels are fresh: variables and imports of the code above are gone unless you run it again.)"
+"""Told to the model with the first prompt after a session was resumed."""
+
+
+class ClosableKernels(KernelSource, Protocol):
+    """Kernels whose life ends with the session's."""
+
+    async def renew(self) -> None:
+        """End all of them; those that are asked for from now on are others."""
+        ...
+
+    async def close(self) -> None:
+        """End all of them for good."""
+        ...
+
+
+class Sitting:
+    """One session, from opening it to leaving it."""
+
+    def __init__(
+        self,
+        setup: Configure,
+        past: Transcript | None,
+        *,
+        kernels: ClosableKernels,
+        models: ModelSource,
+        store: Store | None,
+        send: Send,
+        broke: Callable[[BaseException | None], None],
+        policy: Policy | None = None,
+        redactor: Redactor | None = None,
+        witness: Witness | None = None,
+        forked_from: Session | None = None,
+    ) -> None:
+        """`past` is the fold of what was before, None in a new session; it goes on from here. `broke` is told when a
+        task ends that must not end."""
+        self._setup = setup
+        self._resumed = past is not None
+        self._kernels = kernels
+        self._models = models
+        self._store = store
+        self._send = send
+        self._broke = broke
+        self.session = Session(
+            kernels=kernels,
+            settings=setup.settings.loop,
+            transcript=past if past is not None else Transcript(),
+            can_ask=setup.can_ask,
+            policy=policy,
+            redactor=redactor,
+            ready=self._ready,
+            aside=self.emit,
+            admit=witness.admit if witness is not None else unwatched,
+            forked_from=forked_from,
+        )
+        self._witness = witness
+        self._outbox = Outbox(send, self._unrecorded)
+        self.chooser = Chooser(self.session, models, store, self._outbox)
+        self.inspector = Inspector(kernels, self._outbox.put)
+        self._titles: Titles | None = None
+        if store is not None and setup.settings.model.titles:
+            self._titles = Titles(self.session, store, redactor or Redactor(), self.emit, self._outbox.put)
+        self._used = False
+        """Whether anything was ever asked of it."""
+        self._jobs: deque[Job] = deque()
+        self._job_added = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    # -- from the beginning to the end -----------------------------------------------------------------
+
+    def begin(self, session_id: str, model: Model | UseModel | None, notes: tuple[str, ...] = ()) -> None:
+        """Say that it is open, and be ready for jobs. `notes` are said behind what was, for the person."""
+        if self._witness is not None:
+            self._witness.begin(session_id, self._note)
+        if self._store is not None:
+            self._outbox.record(Recorder(self._store, session_id))
+        opened = SessionOpened(
+            session_id=session_id,
+            created=time.time(),
+            cwd=self._setup.cwd,
+            model=model.name if model is not None else "",
+            approval=self.session.decisions.mode,
+            resumed=self._resumed,
+        )
+        self.emit(self.session.take(opened))
+        for note in notes:
+            self.emit(self.session.notice("info", note))
+        for kernel in self._kernels.started():
+            self.emit(KernelChanged(language=kernel.language, state=kernel.state, generation=kernel.generation))
+        self._tasks = [
+            self._watched(self._outbox.pump()),
+            self._watched(self._outbox.keep()),
+            self._watched(self._work()),
+        ]
+        if isinstance(model, UseModel):
+            self.chooser.use(model, remember=False)
+        elif model is not None:
+            self.emit(self.session.use_model(model))
+
+    async def end(self, why: str) -> None:
+        """Break off what runs and write everything down; whatever fails on the way is logged."""
+        titles = self._titles.tasks() if self._titles is not None else ()
+        tasks = (*self._tasks, *self.chooser.tasks(), *self.inspector.tasks(), *titles)
+        self._tasks = []
+        running = [task for task in tasks if task is not asyncio.current_task()]
+        for task in running:
+            task.cancel()
+        for result in await asyncio.gather(*running, return_exceptions=True):
+            if isinstance(result, Exception):
+                _log.error("a task ended with an error", exc_info=result)
+        if self.session.transcript.turn_open:
+            self.emit(self.session.take(TurnEnded(reason="interrupted", detail=why)))
+        if self._witness is not None:
+            await self._witness.end()
+        await self._outbox.finish()
+        self._drop_if_empty()
+
+    def _drop_if_empty(self) -> None:
+        """Nobody looks for a session in which nothing was said or run; a fork of another one is kept."""
+        session_id = self.session.transcript.session_id
+        if self._store is None or self._resumed or self._used or not session_id:
+            return
+        try:
+            if self._store.record(session_id).parent_id is None:
+                self._store.remove(session_id)
+        except StoreError as error:
+            _log.info("an empty session stays: %s", error)
+
+    @property
+    def ran_code(self) -> bool:
+        """Whether there is code whose variables somebody may count on."""
+        blocks = self.session.transcript.blocks
+        return any(isinstance(block, CodeBlock) and block.duration is not None for block in blocks)
+
+    def _watched(self, job: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """A task that must not end by itself; if it does, the front end is told that the engine is of no use."""
+        task = asyncio.create_task(job)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled():
+            self._broke(task.exception())
+
+    # -- jobs ------------------------------------------------------------------------------------------
+
+    def add(self, job: Job) -> None:
+        """Do this when everything before it is done."""
+        self._used = True
+        self._jobs.append(job)
+        self._job_added.set()
+
+    def interrupt(self, verb: Interrupt) -> None:
+        """Stop what runs; with `turn`, also what waits for its turn: prompts are given back."""
+        session = self.session
+        if verb.turn:
+            waiting = [job for job in self._jobs if isinstance(job, Submit)]
+            for job in waiting:
+                self._jobs.remove(job)
+                self.emit(session.notice("info", "Not sent, because you stopped the turn:", hint=job.text))
+            if waiting and not session.transcript.turn_open:
+                self.emit(session.take(TurnEnded(reason="interrupted", detail="Interrupted by you.")))
+        if (event := session.interrupt(turn=verb.turn)) is not None:
+            self.emit(event)
+
+    async def _work(self) -> None:
+        while True:
+            while not self._jobs:
+                self._job_added.clear()
+                await self._job_added.wait()
+            if self._titles is not None:
+                self._titles.busy()
+            job = self._jobs.popleft()
+            await self._do(job)
+            if self._titles is not None and isinstance(job, Submit) and not self._jobs and not self._models.embedded:
+                self._titles.rest()
+
+    async def _do(self, job: Job) -> None:
+        session = self.session
+        try:
+            match job:
+                case Submit():
+                    self._entitle(job.text)
+                    await self._follow(session.run(job.text, *await self._files(job)))
+                case Retry():
+                    await self._follow(session.go_on())
+                case Run():
+                    self._entitle(job.source)
+                    await self._follow(session.run_code(self._language(job.language), job.source))
+                case Restart():
+                    restarted = await self._restart(job.language)
+                    what = (
+                        f"Restarted: {', '.join(restarted)}. Variables are gone."
+                        if restarted
+                        else "No kernel runs yet."
+                    )
+                    self.emit(session.notice("info", what))
+                case Rebuild():
+                    await self._restart(None)
+                    await self._follow(session.rebuild(job.block_ids))
+                case Clear():
+                    await self._restart(None)
+                    self.emit(session.forget())
+        except OiTuiError as error:
+            self.emit(session.report(error))
+            self._end_broken(job)
+        except Exception as error:
+            # Boundary: a defect of ours ends this job, not the session. The person sees it in plain words.
+            _log.exception("a job failed")
+            self.emit(session.notice("error", f"Something went wrong inside oi-tui: {error!r}.", hint="See the log."))
+            self._end_broken(job)
+
+    def _end_broken(self, job: Job) -> None:
+        """A prompt is always answered with the end of a turn, also where it never began."""
+        if self.session.transcript.turn_open or isinstance(job, Submit | Retry):
+            self.emit(self.session.take(TurnEnded(reason="engine_lost", detail="The turn was broken off by an error.")))
+
+    async def _ready(self) -> None:
+        await self.chooser.opened()
+
+    async def _files(self, job: Submit) -> tuple[tuple[str, ...], str]:
+        """The files of a prompt and what the model is told of them.
+
+        A file that is only named, not given with `@`, is looked into for a model on this machine alone.
+        """
+        folder = Path(self._setup.cwd)
+        files = job.files
+        if self._models.embedded:
+            files = tuple(dict.fromkeys(files + await asyncio.to_thread(named_files, job.text, folder)))
+        context = await asyncio.to_thread(excerpts, files, folder)
+        if not self._kernels.started() and self.ran_code:
+            context = "\n\n".join(part for part in (context, GONE) if part)
+        return files, context
+
+    def _language(self, label: str) -> Language:
+        language = self._kernels.canonical(label)
+        if language is None:
+            raise SettingsError(f"There is no kernel for {label!r}.")
+        return language
+
+    async def _restart(self, language: Language | None) -> list[Language]:
+        """The languages whose kernels were restarted."""
+        restarted = []
+        for kernel in self._kernels.started():
+            if language is None or kernel.language == language:
+                self.emit(KernelChanged(language=kernel.language, state="restarting", generation=kernel.generation))
+                await kernel.restart()
+                self.emit(KernelChanged(language=kernel.language, state="idle", generation=kernel.generation))
+                restarted.append(kernel.language)
+        return restarted
+
+    def _entitle(self, text: str) -> None:
+        if self._store is None:
+            return
+        first = next((line.strip() for line in text.splitlines() if line.strip()), "")
+        try:
+            self._store.entitle(self.session.transcript.session_id, first[:80])
+        except OiTuiError as error:
+            self.emit(self.session.report(error, "warning"))
+
+    # -- the way out -----------------------------------------------------------------------------------
+
+    async def _follow(self, events: AsyncGenerator[AnyEvent, None]) -> None:
+        async with aclosing(events):
+            async for event in events:
+                self.emit(event)
+
+    def emit(self, event: AnyEvent) -> None:
+        """Send and write down what happened; it has been folded already."""
+        if self._witness is not None:
+            self._witness.take(event)
+        self._outbox.put(event)
+        if isinstance(event, KernelChanged):
+            self.inspector.follow(event)
+
+    def without_sandbox(self, found: Availability) -> None:
+        """There has to be one and can be none: said before somebody wants to run something."""
+        if not self._tasks:
+            return  # it is left already
+        hint = f"{found.fix}. {NO_FALLBACK}" if found.fix else NO_FALLBACK
+        self._note("error", found.why, hint.replace("\n", " "), "")
+        self._outbox.put(SandboxFailed())
+
+    def write_down(self) -> StoreError | None:
+        """Have on disk what has happened so far: somebody is going to read it there. What went wrong, if anything."""
+        return self._outbox.write()
+
+    def _note(self, level: Level, title: str, hint: str, details: str) -> None:
+        self.emit(self.session.notice(level, title, hint=hint, details=details))
+
+    def _unrecorded(self, error: StoreError) -> None:
+        """The store failed: the session goes on without being written, and says so."""
+        self.emit(self.session.report(error))

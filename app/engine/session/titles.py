@@ -1,0 +1,118 @@
+"""The title of a session, asked of its model once, when the first turn is over and nobody is doing anything."""
+
+import asyncio
+import logging
+import re
+from collections.abc import Callable
+from contextlib import aclosing
+
+from oi_tui.app.engine.agent.loop import Session
+from oi_tui.app.engine.core.blocks import Block, ProseBlock, UserBlock
+from oi_tui.app.engine.core.chat import AnswerUsage, ChatMessage, ChatRequest, Model, TextDelta
+from oi_tui.app.engine.core.errors import ModelError, StoreError
+from oi_tui.app.engine.core.events import AnyEvent, UsageReported
+from oi_tui.app.engine.core.protocol import Reply, SessionEdited
+from oi_tui.app.engine.log.store import Store
+from oi_tui.app.engine.secrets.redaction import Redactor
+from oi_tui.app.engine.text.safe import safe_text
+
+IDLE = 2.0
+"""Seconds of rest after which the model is asked."""
+
+ASK = "Give this conversation a title of two to six words, in the language of the user. Answer with the title alone."
+
+PROMPT, ANSWER, LONGEST = 1_000, 600, 80
+"""Characters of the prompt and the answer that the title is made from, and of the title."""
+
+_MARKS = re.compile(r"^[\s\"'“”«»*_#`]+|[\s\"'“”«»*_`.]+$")
+
+_log = logging.getLogger(__name__)
+
+
+class Titles:
+    """Asks once for a session; whatever the person does next comes first."""
+
+    def __init__(
+        self,
+        session: Session,
+        store: Store,
+        redactor: Redactor,
+        emit: Callable[[AnyEvent], None],
+        tell: Callable[[Reply], None],
+    ) -> None:
+        self._session = session
+        self._store = store
+        self._redactor = redactor
+        self._emit = emit
+        self._tell = tell
+        self._asking: asyncio.Task[None] | None = None
+
+    def rest(self) -> None:
+        """A job has ended and none waits: ask after a while, if this was the first turn and it came to its end."""
+        blocks = self._session.transcript.blocks
+        if self._asking is None and sum(isinstance(block, UserBlock) for block in blocks) == 1:
+            self._asking = asyncio.create_task(self._ask_later())
+
+    def busy(self) -> None:
+        """Something is to be done: it is not the moment."""
+        if self._asking is not None and not self._asking.done():
+            self._asking.cancel()
+            self._asking = None
+
+    def tasks(self) -> list[asyncio.Task[None]]:
+        """What is under way, for whoever closes the session."""
+        return [self._asking] if self._asking is not None else []
+
+    async def _ask_later(self) -> None:
+        await asyncio.sleep(IDLE)
+        model = self._session.model
+        if model is None or self._session.budget.exceeded(self._session.transcript.usage) is not None:
+            return
+        session_id = self._session.transcript.session_id
+        try:
+            title = cleaned(await self._answer(model))
+            if title:
+                self._store.entitle(session_id, title, by="model")
+                self._tell(SessionEdited(session=self._store.record(session_id)))
+        except (ModelError, StoreError) as error:
+            _log.info("the session keeps the title of its prompt: %s", error)
+
+    async def _answer(self, model: Model) -> str:
+        text = ""
+        async with aclosing(model.stream(self._request())) as deltas:
+            async for delta in deltas:
+                match delta:
+                    case TextDelta():
+                        text += delta.text
+                    case AnswerUsage():
+                        used = UsageReported(
+                            input_tokens=delta.input_tokens,
+                            output_tokens=delta.output_tokens,
+                            cost=delta.cost,
+                            estimated=delta.estimated,
+                            aside=True,
+                        )
+                        self._emit(self._session.take(used))
+                    case _:
+                        pass
+                if len(text) > ANSWER:
+                    break
+        return text
+
+    def _request(self) -> ChatRequest:
+        blocks = self._session.transcript.blocks
+        parts = (self._beginning(blocks, UserBlock, PROMPT), self._beginning(blocks, ProseBlock, ANSWER))
+        text = "\n\n".join(filter(None, parts))
+        return ChatRequest(messages=(ChatMessage(role="system", text=ASK), ChatMessage(role="user", text=text)))
+
+    def _beginning(self, blocks: list[Block], kind: type[UserBlock] | type[ProseBlock], length: int) -> str:
+        """Of the first block of this kind; cut only after secrets are out, or half of one would be left."""
+        whole = next((block.text for block in blocks if isinstance(block, kind)), "")
+        return self._redactor.redact(safe_text(whole)).text[:length]
+
+
+def cleaned(answer: str) -> str:
+    """The title in an answer: its first line without quotes and marks; "" where it is no title but a text."""
+    lines = [line for line in safe_text(answer).splitlines() if line.strip()]
+    title = _MARKS.sub("", lines[0]).removeprefix("Title:").strip() if lines else ""
+    return title if len(title) <= LONGEST and not answer.lstrip().startswith("```") else ""

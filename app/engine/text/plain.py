@@ -1,0 +1,61 @@
+"""A transcript as plain text: what stays in the terminal, if it is asked for, when the screen is gone."""
+
+from collections.abc import Iterable, Iterator
+
+from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.outputs import StreamOutput
+from oi_tui.app.engine.text.markdown import run_end
+from oi_tui.app.engine.text.mime import overwritten, plain_text, without_escapes
+from oi_tui.app.engine.text.safe import safe_text, visible_text
+
+
+def plain_transcript(blocks: Iterable[Block]) -> str:
+    """All of it, safe to print: an empty line between blocks, a newline at the end; "" if there is nothing."""
+    said = ["\n".join(lines) for block in blocks if (lines := list(_lines(block)))]
+    return "\n\n".join(said) + "\n" if said else ""
+
+
+def _lines(block: Block) -> Iterator[str]:
+    match block:
+        case UserBlock():
+            yield from (f"> {line}".rstrip() for line in _split(block.text))
+            yield from (f"> [{_named(name)}]" for name in block.files)
+        case ProseBlock():
+            yield from _split(block.text)
+        case CodeBlock():
+            yield f"{_line(block.language)}:"
+            yield from (f"    {line}".rstrip() for line in _source(block.source))
+            yield from _ran(block)
+        case NoticeBlock():
+            yield from _split(f"{block.level.capitalize()}: {block.title}")
+            yield from _split(block.hint)
+
+
+def _ran(block: CodeBlock) -> Iterator[str]:
+    for output in block.outputs:
+        yield from _split(plain_text(output))
+        if isinstance(output, StreamOutput) and output.tail is not None:
+            if output.tail.left_out_characters:
+                yield f"[… {output.tail.left_out_characters:,} characters left out …]"
+            yield from _split(overwritten(without_escapes(output.tail.text)))
+    if end := run_end(block):
+        yield f"[{_line(end)}]"
+
+
+def _split(text: str) -> list[str]:
+    text = safe_text(without_escapes(text)).strip("\n")
+    return text.split("\n") if text.strip() else []
+
+
+def _source(source: str) -> list[str]:
+    """Code is shown as it ran: what hides in it is written out."""
+    text = visible_text(source, emoji=True).text.strip("\n")
+    return text.split("\n") if text.strip() else []
+
+
+def _named(name: str) -> str:
+    return "picture" if name.startswith("data:") else _line(name)
+
+
+def _line(text: str) -> str:
+    return " ".join(safe_text(text).split())

@@ -1,0 +1,63 @@
+"""What came out of a run now beside what is on record: the same, or the lines that differ."""
+
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+
+from oi_tui.app.engine.core.encoding import digest
+from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput
+from oi_tui.app.engine.text.mime import overwritten, plain_text, without_escapes
+
+LINES = 2_000
+"""Lines of each side that are looked at one by one; of longer outputs it is only told whether they differ."""
+
+SHOWN = 60
+"""Lines of a difference that are told."""
+
+_ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
+"""Where an object lies in memory: another place in each process."""
+
+
+def difference(recorded: Sequence[Output], now: Sequence[Output]) -> str:
+    """Lines of a unified diff, "" where both say the same.
+
+    Each stream is one text, however it came in pieces; of pictures and other binary forms it is told that they differ.
+    """
+    before, after = _lines(recorded), _lines(now)
+    if before == after:
+        return ""
+    if max(len(before), len(after)) > LINES:
+        return f"{len(before):,} lines then, {len(after):,} lines now; they differ."
+    lines = list(difflib.unified_diff(before, after, "then", "now", lineterm="", n=1))
+    left_out = len(lines) - SHOWN
+    return "\n".join([*lines[:SHOWN], *([f"… {left_out:,} more lines"] if left_out > 0 else [])])
+
+
+def _lines(outputs: Sequence[Output]) -> list[str]:
+    texts = {"stdout": "", "stderr": ""}
+    others: list[str] = []
+    for output in outputs:
+        match output:
+            case StreamOutput(name=name, text=text, tail=tail):
+                texts[name] += text
+                if tail is not None:
+                    texts[name] += f"\n… {tail.left_out_characters:,} characters …\n{tail.text}"
+            case _:
+                others += _forms(output)
+    streams = [line for text in texts.values() for line in _plain(text).splitlines()]
+    return [*streams, *others]
+
+
+def _forms(output: RichOutput | ErrorOutput) -> Iterator[str]:
+    """A result or an error as lines; an error without its traceback, which names places and not what happened."""
+    if isinstance(output, ErrorOutput):
+        yield f"{output.name}: {_plain(output.value)}"
+        return
+    yield from _plain(plain_text(output)).splitlines()
+    for mime, content in sorted(output.data.items()):
+        if mime.startswith(("image/", "application/pdf")):
+            yield f"{mime} {digest(str(content))[:8]}"
+
+
+def _plain(text: str) -> str:
+    return _ADDRESS.sub("0x…", overwritten(without_escapes(text)))

@@ -1,0 +1,73 @@
+"""What a file keeps of a block beside what its own form carries, so that the block comes back as it was.
+
+A cell or a message carries the text, the source, the outputs; the outline is the rest of the block, but for what is
+true of one machine only: paths to the whole of a long output, names of secrets, repeated runs, what the model was told
+of the files of a prompt. `unfolding.py` would not believe an imported file that says something of the kind. What the
+program said of itself comes back as what the file says (`attributed`).
+"""
+
+from typing import Any
+
+import msgspec
+
+from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.usage import Usage
+from oi_tui.app.engine.core.values import Value
+
+FROM_FILE = "From the file: "
+"""Stands before words that look like the program's own and are a stranger's."""
+
+
+class SessionOutline(Value, frozen=True, kw_only=True):
+    """What a file says of the session as a whole. Model and times are told, never taken over."""
+
+    id: str = ""
+    title: str = ""
+    cwd: str = ""
+    model: str = ""
+    usage: Usage = Usage()
+
+
+def outline(block: Block, *, carries_text: bool = True) -> dict[str, Any]:
+    """The block as plain values, without what its form carries and without what is true of this machine only."""
+    match block:
+        case CodeBlock():
+            block = msgspec.structs.replace(block, whole=None, active_line=None, rerun="", withheld=())
+            if carries_text:
+                block = msgspec.structs.replace(block, source="", outputs=())
+        case ProseBlock() if carries_text:
+            block = msgspec.structs.replace(block, text="")
+        case UserBlock():
+            block = msgspec.structs.replace(block, withheld=(), context="")
+            if carries_text:
+                block = msgspec.structs.replace(block, text="", files=())
+        case _:
+            pass
+    values: dict[str, Any] = msgspec.to_builtins(block)
+    return values
+
+
+def block_of(values: dict[str, Any]) -> Block:
+    """The block of an outline; msgspec.ValidationError if it is none."""
+    block: Block = msgspec.convert(values, Block)
+    return block
+
+
+def notice_of(values: dict[str, Any]) -> NoticeBlock:
+    """The notice of an outline; msgspec.ValidationError if it is none, or another block."""
+    return msgspec.convert(values, NoticeBlock)
+
+
+def attributed(block: Block) -> Block:
+    """A block that was read from a file, saying nothing in the name of the program."""
+    match block:
+        case CodeBlock() if block.allowance:
+            return msgspec.structs.replace(block, allowance=_marked(block.allowance))
+        case NoticeBlock():
+            return msgspec.structs.replace(block, title=_marked(block.title))
+        case _:
+            return block
+
+
+def _marked(words: str) -> str:
+    return words if words.startswith(FROM_FILE) else FROM_FILE + words

@@ -1,0 +1,393 @@
+"""The fold: events in, blocks out. Live, resumed and replayed sessions go through the same lines.
+
+`Transcript.apply` changes the transcript and says which block changed, so that a view need not compare.
+Nothing here waits, reads a clock or touches a file: the same events always give an equal transcript.
+Text of a stream is joined when somebody looks: a piece costs its own length, however much is there.
+"""
+
+from typing import TypeVar, assert_never
+
+import msgspec
+
+from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.endings import Cause, Ending
+from oi_tui.app.engine.core.events import (
+    ActiveLineChanged,
+    AnyEvent,
+    CodeFinished,
+    CodeGrew,
+    CodeStarted,
+    ConversationCleared,
+    DecisionMade,
+    DecisionRequested,
+    ExecutionFinished,
+    ExecutionStarted,
+    InputAnswered,
+    InputRequested,
+    KernelChanged,
+    NoticeAdded,
+    OutputAdded,
+    OutputDropped,
+    OutputKept,
+    OutputsCleared,
+    OutputTailMoved,
+    OutputUpdated,
+    ProseFinished,
+    ProseGrew,
+    ProseStarted,
+    RerunFinished,
+    RerunStarted,
+    RetryScheduled,
+    SecretsWithheld,
+    SessionOpened,
+    SettingsChanged,
+    StepStarted,
+    TurnEnded,
+    TurnStarted,
+    UsageReported,
+)
+from oi_tui.app.engine.core.outputs import Output, RichOutput, StreamOutput, joined
+from oi_tui.app.engine.core.usage import Usage
+from oi_tui.app.engine.core.values import ApprovalMode
+from oi_tui.app.engine.transcript.closing import cause_of, settled
+
+Known = TypeVar("Known", ProseBlock, CodeBlock)
+
+
+class _Stray(Exception):
+    """An event that belongs to a block that is not there, or is of another kind."""
+
+
+class Transcript:
+    """The blocks of a session and its running totals."""
+
+    def __init__(self) -> None:
+        self._blocks: list[Block] = []
+        self._growing: dict[str, dict[int, list[str]]] = {}
+        """By block and number of the output: pieces that are still to be joined to it."""
+        self.usage = Usage()
+        self.model = ""
+        self.context_window: int | None = None
+        self.api_base = ""
+        self.approval: ApprovalMode = "ask"
+        self.max_cost, self.max_tokens = 0.0, 0
+        self.session_id = ""
+        self.cwd = ""
+        self.turn_open = False
+        self.step = 0
+        self.pending_decision: DecisionRequested | None = None
+        self.pending_input: InputRequested | None = None
+        self._index: dict[str, int] = {}
+        self._displays: dict[str, set[int]] = {}
+        self.foreign: set[str] = set()
+        """Ids of code blocks that ran elsewhere and came here in a file: nobody here ever let them run."""
+        self._approved: set[str] = set()
+        """Ids of code blocks that may run and are not over."""
+        self.strays = 0
+        """Events that changed nothing, because their block is not there."""
+        self._settled = 0
+        """So many of the first blocks have not changed since all were settled: a session is resumed many times."""
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Transcript):
+            return NotImplemented
+        return (self.blocks, self.usage, self.model, self.approval, self.turn_open) == (
+            other.blocks,
+            other.usage,
+            other.model,
+            other.approval,
+            other.turn_open,
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # mutable, compared by content
+
+    @property
+    def blocks(self) -> list[Block]:
+        """What there is, in order; not to be changed."""
+        for block_id in tuple(self._growing):
+            self._join(block_id)
+        return self._blocks
+
+    def block(self, block_id: str) -> Block:
+        """The block of this id; KeyError if there is none."""
+        self._join(block_id)
+        return self._blocks[self._index[block_id]]
+
+    def has(self, block_id: str) -> bool:
+        """Whether there is a block of this id."""
+        return block_id in self._index
+
+    def position(self, block_id: str) -> int:
+        """Index in `blocks`; KeyError if there is none."""
+        return self._index[block_id]
+
+    def apply(self, event: AnyEvent) -> tuple[int, ...]:
+        """Fold one event in; returns the indices of the blocks that are new or changed.
+
+        What belongs to a block that is not there changes nothing: two programs may have written one log.
+        """
+        try:
+            return self._fold(event)
+        except _Stray:
+            self.strays += 1
+            return ()
+
+    def _fold(self, event: AnyEvent) -> tuple[int, ...]:
+        match event:
+            case SessionOpened():
+                self.session_id, self.cwd = event.session_id, event.cwd
+                self.model, self.approval = event.model, event.approval
+                return self.close("program") if event.resumed else ()
+            case TurnStarted():
+                self.turn_open = True
+                return self._add(
+                    UserBlock(id=event.block_id, text=event.text, files=event.files, context=event.context)
+                )
+            case TurnEnded():
+                busy = self.pending_decision is not None or bool(self._approved)
+                return self._settle(cause_of(event, busy=busy))
+            case StepStarted():
+                self.step += 1
+                return ()
+            case UsageReported():
+                self.usage = self.usage.plus(event)
+                return ()
+            case ProseStarted():
+                return self._add(ProseBlock(id=event.block_id, step=self.step))
+            case ProseGrew():
+                prose = self._prose(event.block_id)
+                return self._set(msgspec.structs.replace(prose, text=prose.text + event.text))
+            case ProseFinished():
+                prose = self._prose(event.block_id)
+                state = "complete" if event.complete else "cut"
+                return self._set(msgspec.structs.replace(prose, state=state))
+            case CodeStarted():
+                return self._add(
+                    CodeBlock(
+                        id=event.block_id,
+                        language=event.language,
+                        step=self.step if event.author == "assistant" else 0,
+                        author=event.author,
+                        call_id=event.call_id,
+                    )
+                )
+            case CodeGrew():
+                code = self._code(event.block_id)
+                return self._set(msgspec.structs.replace(code, source=code.source + event.text))
+            case CodeFinished():
+                return self._set(
+                    msgspec.structs.replace(
+                        self._code(event.block_id),
+                        language=event.language,
+                        source=event.source,
+                        state="proposed" if event.complete else "cut",
+                    )
+                )
+            case DecisionRequested():
+                waiting = msgspec.structs.replace(self._code(event.block_id), state="waiting")
+                self.pending_decision = event
+                return self._set(waiting)
+            case DecisionMade():
+                self.pending_decision = None
+                return self._decide(event)
+            case ExecutionStarted():
+                if event.generation == 0:
+                    self.foreign.add(event.block_id)
+                return self._set(msgspec.structs.replace(self._code(event.block_id), state="running"))
+            case ActiveLineChanged():
+                return self._set(msgspec.structs.replace(self._code(event.block_id), active_line=event.line))
+            case OutputAdded():
+                return self._add_output(event)
+            case OutputUpdated():
+                return self._update_display(event)
+            case OutputsCleared():
+                return self._set(msgspec.structs.replace(self._code(event.block_id), outputs=(), whole=None))
+            case OutputTailMoved():
+                return self._move_tail(event)
+            case OutputKept():
+                return self._set(msgspec.structs.replace(self._code(event.block_id), whole=event.whole))
+            case OutputDropped():
+                code = self._code(event.block_id)
+                return self._set(msgspec.structs.replace(code, dropped=code.dropped + event.characters))
+            case InputRequested():
+                asking = msgspec.structs.replace(self._code(event.block_id), asked=True)
+                self.pending_input = event
+                return self._set(asking)
+            case InputAnswered():
+                self.pending_input = None
+                return ()
+            case ExecutionFinished():
+                self.pending_input = None
+                self._approved.discard(event.block_id)
+                return self._set(
+                    msgspec.structs.replace(
+                        self._code(event.block_id),
+                        state=event.status,
+                        duration=event.duration,
+                        exit_code=event.exit_code,
+                        ending=event.ending,
+                        active_line=None,
+                    )
+                )
+            case SecretsWithheld():
+                return self._withhold(event)
+            case RerunStarted():
+                return self._set(msgspec.structs.replace(self._code(event.block_id), rerun="running"))
+            case RerunFinished():
+                self.pending_input = None
+                return self._set(msgspec.structs.replace(self._code(event.block_id), rerun=event.outcome))
+            case SettingsChanged():
+                self.model, self.approval = event.model, event.approval
+                self.context_window, self.api_base = event.context_window, event.api_base
+                self.max_cost, self.max_tokens = event.max_cost, event.max_tokens
+                return ()
+            case NoticeAdded():
+                return self._add(
+                    NoticeBlock(
+                        id=event.block_id,
+                        level=event.level,
+                        title=event.title,
+                        hint=event.hint,
+                        details=event.details,
+                    )
+                )
+            case ConversationCleared():
+                self._blocks, self._index, self._displays, self._growing = [], {}, {}, {}
+                self.foreign.clear()
+                self._approved.clear()
+                self.step = self._settled = 0
+                self.usage = msgspec.structs.replace(self.usage, last_input_tokens=0)  # what was spent was spent
+                self.pending_decision = self.pending_input = None
+                return ()
+            case RetryScheduled() | KernelChanged():
+                return ()
+            case _:
+                assert_never(event)
+
+    # -- one block ---------------------------------------------------------------------------------
+
+    def _add(self, block: Block) -> tuple[int, ...]:
+        self._join(block.id)  # of another one with this id
+        self._index[block.id] = len(self._blocks)
+        self._blocks.append(block)
+        return (len(self._blocks) - 1,)
+
+    def _set(self, block: Block) -> tuple[int, ...]:
+        index = self._index[block.id]
+        self._blocks[index] = block
+        self._settled = min(self._settled, index)
+        return (index,)
+
+    def _prose(self, block_id: str) -> ProseBlock:
+        return self._known(block_id, ProseBlock)
+
+    def _code(self, block_id: str) -> CodeBlock:
+        return self._known(block_id, CodeBlock)
+
+    def _known(self, block_id: str, kind: type[Known]) -> Known:
+        block = self.block(block_id) if block_id in self._index else None
+        if not isinstance(block, kind):
+            raise _Stray
+        return block
+
+    def _withhold(self, event: SecretsWithheld) -> tuple[int, ...]:
+        block = self.block(event.block_id) if event.block_id in self._index else None
+        if not isinstance(block, CodeBlock | UserBlock):
+            return ()
+        return self._set(msgspec.structs.replace(block, withheld=event.names))
+
+    # -- rules that take more than a line ------------------------------------------------------------
+
+    def _decide(self, event: DecisionMade) -> tuple[int, ...]:
+        code = self._code(event.block_id)
+        if event.verdict in ("skip", "stop"):
+            ending = event.ending
+            if (event.verdict, event.decider, event.reason) == ("stop", "person", ""):
+                ending = Ending(stage="undecided", cause="person")
+            return self._set(msgspec.structs.replace(code, state="refused", refusal=event.reason, ending=ending))
+        self._approved.add(event.block_id)
+        if event.source != code.source:
+            original = code.source if code.original is None else code.original
+            code = msgspec.structs.replace(code, source=event.source, original=original)
+        return self._set(msgspec.structs.replace(code, state="proposed", allowance=event.reason))
+
+    def _add_output(self, event: OutputAdded) -> tuple[int, ...]:
+        index, output = self._index.get(event.block_id, -1), event.output
+        code = self._blocks[index] if index >= 0 else None  # its text is not joined now
+        if not isinstance(code, CodeBlock):
+            raise _Stray
+        if isinstance(output, StreamOutput) and (place := joined(code.outputs, output.name)) is not None:
+            self._growing.setdefault(event.block_id, {}).setdefault(place, []).append(output.text)
+            return (index,)
+        if isinstance(output, RichOutput) and output.display_id is not None:
+            self._displays.setdefault(output.display_id, set()).add(index)
+        return self._set(msgspec.structs.replace(code, outputs=(*code.outputs, output)))
+
+    def _join(self, block_id: str) -> None:
+        """Put the pieces of text that came since somebody looked behind what was there."""
+        growing = self._growing.pop(block_id, None)
+        if growing is None:
+            return
+        code = self._code(block_id)
+        outputs = list(code.outputs)
+        for place, pieces in growing.items():
+            stream = outputs[place]
+            assert isinstance(stream, StreamOutput), stream
+            outputs[place] = msgspec.structs.replace(stream, text="".join((stream.text, *pieces)))
+        self._set(msgspec.structs.replace(code, outputs=tuple(outputs)))
+
+    def _move_tail(self, event: OutputTailMoved) -> tuple[int, ...]:
+        code = self._code(event.block_id)
+        streams = [
+            (output.tail is not None, place)
+            for place, output in enumerate(code.outputs)
+            if isinstance(output, StreamOutput) and output.name == event.name
+        ]
+        if not streams:
+            stream = StreamOutput(name=event.name, text="", tail=event.tail)
+            return self._set(msgspec.structs.replace(code, outputs=(*code.outputs, stream)))
+        _, place = max(streams)  # the one that has a tail, else the last one
+        outputs = list(code.outputs)
+        outputs[place] = msgspec.structs.replace(outputs[place], tail=event.tail)
+        return self._set(msgspec.structs.replace(code, outputs=tuple(outputs)))
+
+    def _update_display(self, event: OutputUpdated) -> tuple[int, ...]:
+        changed: list[int] = []
+        for index in sorted(self._displays.get(event.display_id, ())):
+            block = self._blocks[index]
+            assert isinstance(block, CodeBlock)
+            outputs = tuple(_replaced(old, event) for old in block.outputs)
+            self._blocks[index] = msgspec.structs.replace(block, outputs=outputs)
+            changed.append(index)
+        return tuple(changed)
+
+    def close(self, cause: Cause) -> tuple[int, ...]:
+        """Nothing goes on that is half open anywhere: as when the session is opened again."""
+        return self._settle(cause, everywhere=True)
+
+    def _settle(self, cause: Cause, *, everywhere: bool = False) -> tuple[int, ...]:
+        """Nothing is left half open when a turn ends, nor (`everywhere`) in a session that is opened again."""
+        self.turn_open = False
+        self.pending_decision = self.pending_input = None
+        changed: list[int] = []
+        blocks = self.blocks
+        for index in range(len(blocks) - 1, self._settled - 1, -1):
+            block = blocks[index]
+            if isinstance(block, UserBlock) and not everywhere:
+                break
+            closed = settled(block, cause, self._approved)
+            if everywhere and isinstance(closed, CodeBlock) and closed.rerun:
+                closed = msgspec.structs.replace(closed, rerun="")  # the kernel is another one now
+            if closed is not block:
+                blocks[index] = closed
+                changed.append(index)
+        self._approved.clear()
+        if everywhere:
+            self._settled = len(blocks)
+        return tuple(reversed(changed))
+
+
+def _replaced(old: Output, event: OutputUpdated) -> Output:
+    if isinstance(old, RichOutput) and old.display_id == event.display_id:
+        return event.output
+    return old

@@ -1,0 +1,85 @@
+"""The files that rules stand in: the administrator's, the person's own, and a folder's. One that cannot be relied on
+stops the start.
+
+No rule of it is skipped and none is guessed: whoever wrote `deny` must be able to rely on it.
+"""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.core.settings import Settings
+from oi_tui.app.engine.files.owned_file import read_owned
+from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.modes import demanded
+from oi_tui.app.engine.policy.rule_text import parse_rules, parse_short
+from oi_tui.app.engine.policy.rules import Base, Origin, Rule
+from oi_tui.app.engine.trust.project import PROJECT, RULES, digest_of
+
+ADMIN = Path("/etc/oi-tui/permissions.toml")
+HINT = "Nothing is run until its rules can be relied on."
+
+
+def load_policy(
+    settings: Settings,
+    *,
+    folder: Path,
+    cwd: Path,
+    admin: Path = ADMIN,
+    trusted: bool = False,
+    seen: str | None = None,
+    own: Iterable[Path] = (),
+) -> Policy:
+    """Rules of the administrator, of the file in `folder`, of the settings and of the folder that is worked in, as one
+    policy; SettingsError if one of them cannot be kept.
+
+    `trusted` is the folder that is worked in, with the rules that the person has `seen`; `own` is what else must not
+    be changed unasked.
+    """
+    section, sandbox = settings.policy, settings.sandbox
+    return Policy(
+        mode=demanded(section),
+        sandboxed=sandbox.mode != "danger-full-access",
+        offline=sandbox.network == "none",
+        rules=(
+            *read_rules(admin, "admin", owner=0),
+            *read_rules(folder / RULES, "user", owner=os.getuid()),
+            *parse_short(section.deny, "deny", "settings, policy.deny"),
+            *parse_short(section.ask, "ask", "settings, policy.ask"),
+            *parse_short(section.allow, "allow", "settings, policy.allow"),
+            *project_rules(cwd, trusted=trusted, seen=seen),
+        ),
+        base=Base(cwd=str(cwd), home=str(Path.home())),
+        own=tuple(
+            dict.fromkeys(
+                (str(folder), os.path.realpath(folder), str(admin.parent), str(cwd / PROJECT), *map(str, own))
+            )
+        ),
+    )
+
+
+def read_rules(path: Path, origin: Origin, *, owner: int) -> tuple[Rule, ...]:
+    """The rules of this file, none if there is no such file.
+
+    It must be a plain file of `owner` (or of root) that nobody else can write.
+    """
+    text = read_owned(path, "rules file", HINT, owner=owner)
+    return parse_rules(text, str(path), origin) if text is not None else ()
+
+
+def project_rules(cwd: Path, *, trusted: bool, seen: str | None = None) -> tuple[Rule, ...]:
+    """The rules that stand in the folder that is worked in.
+
+    Of one that is not trusted, those that allow do not count; the others are kept whoever wrote them, for they can
+    only make it stricter. The same holds of a trusted one whose rules are not those that were `seen`, by their digest;
+    None takes them as they are, for somebody to look at.
+    """
+    folder = cwd / PROJECT
+    if folder.is_symlink():
+        raise SettingsError(f"{folder} is a link.", hint=HINT)
+    owner = os.getuid() if trusted else None
+    text = read_owned(folder / RULES, "rules file", HINT, owner=owner, private_group=True)
+    rules = parse_rules(text, str(folder / RULES), "project") if text is not None else ()
+    allows = trusted and seen in (None, digest_of(text))
+    return rules if allows else tuple(rule for rule in rules if rule.verdict != "allow")

@@ -1,0 +1,381 @@
+"""The one road between the engine and the screen: replies in, values for the view; verbs out, in order.
+
+The bridge folds events into the transcript and tells the view which blocks changed, once for each batch however
+many events it holds. It knows no widgets. When the engine is lost it says so, keeps what is there, and waits
+until the person wants a new one.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol, assert_never
+
+from oi_tui.app.engine.core.blocks import Block, NoticeBlock
+from oi_tui.app.engine.core.errors import OiTuiError
+from oi_tui.app.engine.core.events import (
+    AnyEvent,
+    ConversationCleared,
+    DecisionRequested,
+    ExecutionFinished,
+    ExecutionStarted,
+    InputRequested,
+    KernelChanged,
+    KernelState,
+    NoticeAdded,
+    RerunFinished,
+    RerunStarted,
+    SessionOpened,
+    TurnEnded,
+    TurnStarted,
+)
+from oi_tui.app.engine.core.protocol import (
+    Batch,
+    DraftKept,
+    Failed,
+    FetchEnded,
+    FetchProgressed,
+    Hello,
+    ModelsFound,
+    PromptsFound,
+    Reply,
+    SandboxFailed,
+    SessionEdited,
+    SessionExported,
+    SessionSeen,
+    SessionsFound,
+    VariableSeen,
+    VariablesFound,
+)
+from oi_tui.app.engine.core.settings import Settings
+from oi_tui.app.engine.core.values import Level
+from oi_tui.app.engine.core.verbs import AnyVerb, FindModels, Fork, Inspect, KeepDraft, Open, Submit
+from oi_tui.app.engine.transcript.replay import extend
+from oi_tui.app.engine.transcript.transcript import Transcript
+from oi_tui.app.frontend.client import Connect, EngineClient, EngineLost
+from oi_tui.app.frontend.status import activity, standing
+from oi_tui.widgets.status import STARTING, Status
+
+_DEFAULTS = Settings()
+
+Answer = ModelsFound | FetchProgressed | FetchEnded | VariablesFound | VariableSeen | PromptsFound | DraftKept
+AboutSessions = SessionsFound | SessionSeen | SessionEdited | SessionExported | Failed
+"""`Failed` may be about something else: it does not say what was asked."""
+
+
+class View(Protocol):
+    """What the bridge needs of a screen."""
+
+    def reset(self, blocks: Sequence[Block]) -> None:
+        """Show these blocks and nothing else."""
+        ...
+
+    def put(self, index: int, block: Block) -> None:
+        """Show this block at this place."""
+        ...
+
+    def show_status(self, status: Status, queued: int) -> None:
+        """Show what goes on, and how many prompts wait."""
+        ...
+
+    def ask(self, decision: DecisionRequested | None, question: InputRequested | None) -> None:
+        """Have these and no other questions open."""
+        ...
+
+    def show(self, reply: Answer) -> None:
+        """An answer that is not part of the session: about models, downloads, variables."""
+        ...
+
+    def show_sessions(self, reply: AboutSessions) -> None:
+        """Something about the list of sessions."""
+        ...
+
+
+class Bridge:
+    """Owns the connection and the transcript of one screen."""
+
+    def __init__(
+        self,
+        connect: Connect,
+        view: View,
+        *,
+        session_id: str | None = None,
+        settings: Settings = _DEFAULTS,
+        recorded: bool = False,
+    ) -> None:
+        """`recorded`: what it speaks to plays a recording."""
+        self.transcript = Transcript()
+        self._past = self.transcript
+        """What is told of a session that is being opened."""
+        self.stopped = False
+        """Whether there is no engine, and none is being started."""
+        self._connect = connect
+        self._view = view
+        self._session_id = session_id
+        self._recorded = recorded
+        self._settings = settings
+        self._client: EngineClient | None = None
+        self._verbs: asyncio.Queue[AnyVerb] = asyncio.Queue()
+        self._again = asyncio.Event()
+        self._closing = False
+        self._renewing = False
+        self._running: set[str] = set()
+        self._kernels: dict[str, KernelState] = {}
+        self._sandbox_fails = False
+        self._activity = STARTING
+        self._queued = 0
+        self._notices = 0
+        self._first_prompt: Submit | None = None
+        self._asked_for_model = False
+        self._inspecting = False
+        self._then: Callable[[], None] | None = None
+        self._switched = 0.0
+        """When another session was asked for (Unix time): what is told of it may hold older openings."""
+
+    # -- what the screen calls -----------------------------------------------------------------------------
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything would be broken off by leaving now."""
+        return not self.stopped and (self.transcript.turn_open or bool(self._running))
+
+    def send(self, verb: AnyVerb) -> None:
+        """Ask the engine for something; verbs arrive in the order in which they were sent."""
+        if self.stopped:
+            self._notice("warning", "The engine is not running.", "Press f5 to start it again.")
+            return
+        if isinstance(verb, Submit):
+            self._queued = self._queued + 1 if self.transcript.turn_open else 0
+            self._show_status()
+        self._verbs.put_nowait(verb)
+
+    def switch(self, verb: Open | Fork, then: Callable[[], None] | None = None) -> None:
+        """Leave this session for another one, which breaks off what runs; `then` is called when that is open."""
+        self._switched = time.time()
+        self.send(verb)
+        self._then = None if self.stopped else then
+
+    def inspect(self, on: bool) -> None:
+        """Have the variables told from now on, or no more; the next engine is told as well."""
+        self._inspecting = on
+        if not self.stopped:
+            self._verbs.put_nowait(Inspect(on=on))
+
+    def submit_first(self, prompt: Submit) -> None:
+        """Send this prompt as soon as there is a session with a model."""
+        self._first_prompt = prompt
+
+    def heed(self, settings: Settings) -> None:
+        """Others hold from the next engine on."""
+        self._settings = settings
+        self._show_status()
+
+    def restart(self) -> None:
+        """Start the engine again, on the same session, if there is none."""
+        if self.stopped:
+            self._again.set()
+
+    async def renew(self) -> None:
+        """Another engine on the same session, in the place of the one there is."""
+        self._renewing = self._client is not None
+        if self._client is not None:
+            await self._client.close()
+        self.restart()
+
+    async def close(self) -> None:
+        """Let the engine save and end."""
+        self._closing = True
+        if self._client is not None:
+            while not self._verbs.empty():  # what nobody else would tell: the draft
+                if isinstance(verb := self._verbs.get_nowait(), KeepDraft):
+                    with contextlib.suppress(EngineLost):
+                        await self._client.send(verb)
+            await self._client.close()
+        self._again.set()
+
+    async def run(self, complete: asyncio.Event) -> None:
+        """Carry replies and verbs until closed; after a loss, from the next `restart` on.
+
+        The engine may start before the view is `complete`; nothing but the state of things is shown before.
+        """
+        while not self._closing:
+            lost: tuple[str, str] | None = None
+            try:
+                await self._converse(complete)
+            except EngineLost as error:
+                lost = "The engine stopped.", str(error)
+            except OiTuiError as error:
+                lost = error.title, error.hint
+            await complete.wait()
+            if lost is not None:
+                self._lose(*lost)
+            if not self._closing and not self._renewing:
+                self._lose("The engine ended.", "")
+                await self._again.wait()
+            self._again.clear()
+            self._renewing = False
+
+    # -- one connection --------------------------------------------------------------------------------------
+
+    async def _converse(self, complete: asyncio.Event) -> None:
+        self.stopped, self._activity, self._sandbox_fails = False, STARTING, False
+        self._show_status()
+        client = await self._connect()
+        self._client = client
+        sender: asyncio.Task[None] | None = None
+        try:
+            await client.send(Open(session_id=self._session_id, anew=self._is_new))
+            if self._inspecting:
+                await client.send(Inspect(on=True))
+            sender = asyncio.create_task(self._send_all(client))
+            await complete.wait()
+            async for reply in client.replies():
+                self._route(reply)
+                await asyncio.sleep(0)  # lines that are already here must not keep the keyboard waiting
+        finally:
+            if sender is not None:
+                sender.cancel()
+                await asyncio.wait([sender])
+            self._client = None
+            await client.close()
+
+    @property
+    def _is_new(self) -> bool:
+        """Whether nothing but notices is in the session that is open, or was until the engine went."""
+        return bool(self.transcript.session_id) and all(
+            isinstance(block, NoticeBlock) for block in self.transcript.blocks
+        )
+
+    async def _send_all(self, client: EngineClient) -> None:
+        while True:
+            verb = await self._verbs.get()
+            try:
+                await client.send(verb)
+            except EngineLost:
+                return  # the side that reads says so
+
+    def _lose(self, title: str, detail: str) -> None:
+        if self.stopped or self._closing:
+            return
+        self.stopped, self._queued, self._then = True, 0, None
+        self._verbs = asyncio.Queue()  # the next engine is not asked what this one was
+        self._kernels.clear()
+        self._running.clear()
+        if self.transcript.turn_open:
+            self._apply([TurnEnded(reason="engine_lost")])
+        self._activity = "engine stopped"
+        hint = "Press f5 to start it again; the conversation is kept."
+        self._notice("error", title, hint, detail)
+
+    # -- replies ---------------------------------------------------------------------------------------------
+
+    def _route(self, reply: Reply) -> None:
+        match reply:
+            case Batch(replay=True):
+                self._replay(reply)
+            case Batch():
+                self._apply(reply.events)
+            case Failed():
+                self._then = None
+                self._notice("error", reply.title, reply.hint, reply.details)
+                self._view.show_sessions(reply)
+            case ModelsFound() | FetchProgressed() | FetchEnded() | VariablesFound() | VariableSeen():
+                self._view.show(reply)
+            case PromptsFound() | DraftKept():
+                self._view.show(reply)
+            case SessionsFound() | SessionSeen() | SessionEdited() | SessionExported():
+                self._view.show_sessions(reply)
+            case SandboxFailed():
+                self._sandbox_fails = True
+                self._show_status()
+            case Hello():
+                pass
+            case _:
+                assert_never(reply)
+
+    def _replay(self, batch: Batch) -> None:
+        """What was: shown when all of it is there. What follows it says how things stand now."""
+        if not batch.further:
+            self._past = Transcript()
+        extend(self._past, batch.events)
+        if not batch.more:
+            self.transcript, self._queued = self._past, 0
+            self._rest()
+            self._view.reset(self.transcript.blocks)
+            self._apply([])
+
+    def _apply(self, events: Sequence[AnyEvent]) -> None:
+        transcript, anew = self.transcript, False
+        changed: dict[int, None] = {}
+        for event in events:
+            if isinstance(event, ConversationCleared):
+                anew = True
+            changed.update(dict.fromkeys(transcript.apply(event)))
+            self._follow(event)
+        if anew:
+            self._view.reset(transcript.blocks)
+        else:
+            for index in changed:
+                self._view.put(index, transcript.blocks[index])
+        self._view.ask(transcript.pending_decision, transcript.pending_input)
+        self._show_status()
+        self._open_with_model()
+        opened = (event.created for event in events if isinstance(event, SessionOpened))
+        if self._then is not None and any(created >= self._switched for created in opened):
+            then, self._then = self._then, None
+            then()
+
+    def _follow(self, event: AnyEvent) -> None:
+        """What the status line knows beyond the transcript."""
+        self._activity = activity(event, self._activity, turn_open=self.transcript.turn_open)
+        match event:
+            case SessionOpened():
+                self._session_id = event.session_id
+                self._rest()
+            case TurnStarted():
+                self._queued = max(0, self._queued - 1)
+            case ExecutionStarted() | RerunStarted():
+                self._running.add(event.block_id)
+            case ExecutionFinished() | RerunFinished():
+                self._running.discard(event.block_id)
+            case TurnEnded():
+                self._running.clear()
+            case KernelChanged():
+                self._kernels[event.language] = event.state
+                self._sandbox_fails &= event.state not in ("idle", "busy")  # none starts that is not enclosed
+            case ConversationCleared():
+                self._running.clear()
+                self._kernels.clear()
+            case _:
+                pass
+
+    def _rest(self) -> None:
+        """Nothing runs in an engine that has just opened a session, whatever ran when it was left."""
+        self._activity = ""
+        self._running.clear()
+        self._kernels.clear()
+
+    def _open_with_model(self) -> None:
+        """A session without a model begins with the choice of one; a first prompt waits for it."""
+        if not self.transcript.session_id or self.stopped:
+            return
+        if not self.transcript.model:
+            if not self._asked_for_model:
+                self._asked_for_model = True
+                self.send(FindModels())
+            return
+        if self._first_prompt is not None:
+            prompt, self._first_prompt = self._first_prompt, None
+            self.send(prompt)
+
+    def _notice(self, level: Level, title: str, hint: str = "", details: str = "") -> None:
+        self._notices += 1
+        block_id = f"screen-{self._notices}"
+        self._apply([NoticeAdded(block_id=block_id, level=level, title=title, hint=hint, details=details)])
+
+    def _show_status(self) -> None:
+        fails, recorded = self._sandbox_fails, self._recorded
+        status = standing(
+            self.transcript, self._settings, self._kernels, self._activity, fails=fails, recorded=recorded
+        )
+        self._view.show_status(status, self._queued)

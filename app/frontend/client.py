@@ -1,0 +1,219 @@
+"""A front end's end of the wire: the engine as something to send verbs to and read replies from.
+
+`ProcessClient` is the real one: the engine in a process of its own, over a private socket pair.
+`LocalClient` runs the same engine in this process, for headless use and tests.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import sys
+from asyncio.subprocess import Process
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from pathlib import Path
+from typing import Protocol
+
+from oi_tui.app.engine.core.errors import OiTuiError
+from oi_tui.app.engine.core.protocol import (
+    VERSION,
+    Configure,
+    Hello,
+    ProtocolError,
+    Reply,
+    decode_reply,
+    encode,
+    fatal,
+)
+from oi_tui.app.engine.core.verbs import AnyVerb, Close
+
+LINE_LIMIT = 256 * 1024 * 1024
+"""Bytes of the longest line: the replay of a long session with pictures is one."""
+
+CLOSE_TIMEOUT = 8.0
+"""Seconds that the engine has to save and end before it is killed."""
+
+ENGINE = (sys.executable, "-P", "-m", "oi_tui.app.cli", "engine")
+"""What starts an engine. -P: a module in the folder where the person works must not shadow one of ours."""
+
+
+class EngineLost(Exception):
+    """The engine is gone; the message says how it ended."""
+
+
+class EngineClient(Protocol):
+    """One running engine. `Connect` makes a new one, also after one was lost."""
+
+    async def send(self, verb: AnyVerb) -> None:
+        """Ask for something; EngineLost if nobody is there any more."""
+        ...
+
+    def replies(self) -> AsyncGenerator[Reply, None]:
+        """Everything the engine says, in order; ends after `close`, raises EngineLost if the engine ended by itself."""
+        ...
+
+    async def close(self) -> None:
+        """Let the engine save and end; bounded, idempotent."""
+        ...
+
+
+Connect = Callable[[], Awaitable[EngineClient]]
+"""Starts an engine and speaks to it; raises OiTuiError (or EngineLost) where that fails."""
+
+
+class ProcessClient:
+    """The engine as a child process. Make it with `start`."""
+
+    def __init__(self, process: Process, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, log: Path) -> None:
+        self._process = process
+        self._reader = reader
+        self._writer = writer
+        self._log = log
+        self._closing = False
+
+    @classmethod
+    async def start(cls, setup: Configure, *, log: Path, command: tuple[str, ...] = ()) -> "ProcessClient":
+        """Start an engine; its own words on stdout and stderr go to the file `log`, never to the terminal.
+
+        OiTuiError if it cannot be started.
+        """
+        try:
+            ours, process = await cls._spawn(log, command or ENGINE)
+        except OSError as error:  # no process left, or a log that cannot be written
+            raise OiTuiError("The engine could not be started.", hint=f"{error}.") from error
+        reader, writer = await asyncio.open_connection(sock=ours, limit=LINE_LIMIT)
+        writer.write(encode(Hello(version=VERSION, program="oi-tui")) + encode(setup))
+        return cls(process, reader, writer, log)
+
+    @staticmethod
+    async def _spawn(log: Path, command: tuple[str, ...]) -> tuple[socket.socket, Process]:
+        """Our end of the connection, and the process that has the other."""
+        ours, theirs = socket.socketpair()
+        with contextlib.ExitStack() as on_failure, theirs:
+            on_failure.enter_context(ours)
+            descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            try:
+                process = await asyncio.create_subprocess_exec(
+                    *command,
+                    "--fd",
+                    str(theirs.fileno()),
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=descriptor,
+                    stderr=descriptor,
+                    pass_fds=[theirs.fileno()],
+                    # Ctrl+C and Ctrl+Z in the terminal are keys of the front end, not signals for the engine.
+                    start_new_session=True,
+                )
+            finally:
+                os.close(descriptor)
+            on_failure.pop_all()
+        return ours, process
+
+    @property
+    def pid(self) -> int:
+        """Of the engine."""
+        return self._process.pid
+
+    async def send(self, verb: AnyVerb) -> None:
+        """See EngineClient."""
+        if self._writer.is_closing():
+            raise EngineLost(await self._obituary())
+        try:
+            self._writer.write(encode(verb))
+            await self._writer.drain()
+        except ConnectionError as error:
+            raise EngineLost(await self._obituary()) from error
+
+    async def replies(self) -> AsyncGenerator[Reply, None]:
+        """See EngineClient."""
+        while True:
+            try:
+                line = await self._reader.readline()
+            except (ConnectionError, ValueError) as error:
+                raise EngineLost(f"The connection to the engine broke: {error}.") from error
+            if not line:
+                break
+            try:
+                reply = decode_reply(line)
+            except ProtocolError as error:
+                raise EngineLost("The engine does not speak this protocol.") from error
+            if isinstance(reply, Hello):
+                if reply.version != VERSION:
+                    raise EngineLost(f"The engine speaks version {reply.version} of the protocol, not {VERSION}.")
+                continue
+            yield reply
+        if not self._closing:
+            raise EngineLost(await self._obituary())
+
+    async def close(self) -> None:
+        """See EngineClient."""
+        if self._closing:
+            return
+        self._closing = True
+        with contextlib.suppress(ConnectionError):
+            self._writer.write(encode(Close()))
+            await self._writer.drain()
+        try:
+            async with asyncio.timeout(CLOSE_TIMEOUT):
+                await self._process.wait()
+        except TimeoutError:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+            await self._process.wait()
+        self._writer.close()
+        with contextlib.suppress(ConnectionError):
+            await self._writer.wait_closed()
+
+    async def _obituary(self) -> str:
+        """How the engine ended, in plain words."""
+        self._writer.close()
+        try:
+            async with asyncio.timeout(2):
+                status = await self._process.wait()
+        except TimeoutError:
+            return "The engine closed the connection."
+        name = next((known.name for known in signal.Signals if known == -status), f"signal {-status}")
+        how = f"was ended by {name}" if status < 0 else f"ended with status {status}"
+        return f"The engine {how}. Its log is {self._log}."
+
+
+class Handler(Protocol):
+    """What `LocalClient` needs of an engine (`app.engine.service.Engine`)."""
+
+    async def handle(self, verb: AnyVerb) -> None:
+        """Follow one verb."""
+        ...
+
+    async def close(self) -> None:
+        """Save and end."""
+        ...
+
+
+class LocalClient:
+    """The engine in this process, behind the same interface."""
+
+    def __init__(self, make: Callable[[Callable[[Reply], Awaitable[None]]], Handler]) -> None:
+        """`make` gets the function that the engine sends its replies with."""
+        self._replies: asyncio.Queue[Reply | None] = asyncio.Queue()
+        self._engine = make(self._replies.put)
+        self._closed = False
+
+    async def send(self, verb: AnyVerb) -> None:
+        """See EngineClient."""
+        try:
+            await self._engine.handle(verb)
+        except OiTuiError as error:
+            await self._replies.put(fatal(error))
+
+    async def replies(self) -> AsyncGenerator[Reply, None]:
+        """See EngineClient."""
+        while (reply := await self._replies.get()) is not None:
+            yield reply
+
+    async def close(self) -> None:
+        """See EngineClient."""
+        if not self._closed:
+            self._closed = True
+            await self._engine.close()
+            await self._replies.put(None)

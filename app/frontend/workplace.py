@@ -1,0 +1,142 @@
+"""The folder that code works in: what the person decided about it, and what an engine is configured with because of it.
+
+not decided     a sandbox as the settings say; the folder's rules can forbid, and nothing of it allows
+only looked at  a read-only sandbox without network, and code is asked about, whatever flags say
+trusted         its rules and settings count; no sandbox only if that was chosen, for it or by settings and flags
+trusted, but    what it brings along is not what was looked at then: it is asked about again, and before that none of
+  changed       its rules allows anything
+"""
+
+import os
+from collections.abc import Set
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from oi_tui.app.engine.core.protocol import Configure
+from oi_tui.app.engine.core.settings import Settings
+from oi_tui.app.engine.core.values import SandboxMode
+from oi_tui.app.engine.files import paths
+from oi_tui.app.engine.trust.folders import NAME, Decision, Folders
+from oi_tui.app.engine.trust.project import (
+    Seen,
+    brings_something,
+    distrusting,
+    heeding,
+    read_wishes,
+    see,
+    stricter_sandbox,
+)
+
+Choice = Literal["trust", "look", "open"]
+"""Trust it; only look; trust it and do without a sandbox."""
+
+
+class Workplace:
+    """One folder, as it was started in."""
+
+    def __init__(self, setup: Configure, *, said: Set[str], folders: Folders) -> None:
+        """`said` are the settings that are no defaults; SettingsError if the folder's own cannot be relied on."""
+        self._given = setup
+        self._folders = folders
+        self.folder = Path(setup.cwd)
+        self.mode_said = "sandbox.mode" in said
+        """Whether settings or flags say what sandbox there is: it is not asked about then."""
+        self.decision: Decision | None = folders.find(self.folder)
+        self._changed = self._what_changed()
+        self.setup: Configure = self._settled()
+        """What the next engine is configured with."""
+
+    @property
+    def settings(self) -> Settings:
+        """As they hold here."""
+        return self.setup.settings
+
+    @property
+    def asked(self) -> Settings:
+        """As flags and files ask for them, whatever was decided about the folder."""
+        return self._given.settings
+
+    @property
+    def is_home(self) -> bool:
+        """Whether it is the person's home folder."""
+        return self.folder.resolve() == Path.home().resolve()
+
+    @property
+    def is_above_home(self) -> bool:
+        """Whether the person's home folder is in it, or is it."""
+        return Path.home().resolve().is_relative_to(self.folder.resolve())
+
+    @property
+    def undecided(self) -> bool:
+        """Whether there is something to ask the person."""
+        if self.decision is None:
+            return not self.mode_said or brings_something(self.folder)
+        return bool(self._changed)
+
+    @property
+    def change(self) -> str:
+        """What came of a folder that is trusted, in a sentence; "" if it is as it was."""
+        if self.decision is None or not self._changed:
+            return ""
+        what = " and ".join(self._changed)
+        if any(getattr(self.decision, name) for name in self._changed):
+            return f"The {what} of this folder changed since you trusted it."
+        return f"The {what} of this folder were not there, or not noted, when you trusted it."
+
+    @property
+    def is_remembered(self) -> bool:
+        """Whether what is decided now will hold the next time."""
+        return self._folders.can_remember(self.folder)
+
+    def choose(self, choice: Choice, seen: Seen | None = None) -> None:
+        """Decide, keep it where it can be kept, and have the next engine configured accordingly; OiTuiError if the
+        decision cannot be written, or the folder cannot be relied on. `seen` is what the folder brought when that was
+        shown, None what it brings now."""
+        seen = seen if seen is not None else see(self.folder)
+        if choice != "look":
+            read_wishes(self.folder)  # before anything is written down: it must not be trusted if this fails
+        sandbox: SandboxMode | Literal[""] = "danger-full-access" if choice == "open" else ""
+        self.decision = self._folders.decide(self.folder, trusted=choice != "look", sandbox=sandbox, seen=seen)
+        self._changed = self._what_changed()
+        self.setup = self._settled()
+
+    def _what_changed(self) -> tuple[str, ...]:
+        return self.decision.changed(self.folder) if self.decision is not None else ()
+
+    def _settled(self) -> Configure:
+        given, decision = self._given.settings, self.decision
+        replace = msgspec.structs.replace
+        if decision is None:
+            return replace(self._given, trusted=False)
+        if not decision.trusted:
+            return replace(self._given, settings=distrusting(given), trusted=False)
+        mode = given.sandbox.mode
+        if decision.sandbox:
+            mode = stricter_sandbox(mode, decision.sandbox) if self.mode_said else decision.sandbox
+        settings = replace(given, sandbox=replace(given.sandbox, mode=mode))
+        settings = heeding(settings, read_wishes(self.folder))
+        return replace(self._given, settings=settings, trusted=not self._changed, rules=decision.rules)
+
+    def remarks(self) -> list[str]:
+        """What somebody who was not asked has to know: one line each, for a front end without a screen."""
+        decision, where = self.decision, self.folder
+        mode = self.settings.sandbox.mode
+        said: list[str] = []
+        if self.is_above_home and mode == "workspace-write":
+            said.append(f"{where} holds your home folder: code could change nearly everything of yours.")
+        if decision is None and brings_something(where):
+            said.append(f"{where} is not trusted: of its own rules those count that forbid. “oi-tui trust” trusts it.")
+        elif decision is not None and not decision.trusted:
+            said.append(f"{where} is only looked at: nothing is written, and nothing runs unasked. See “oi-tui trust”.")
+        if self.change:
+            said.append(f"{self.change} Of its own rules those count that forbid, until you look: “oi-tui trust”.")
+        if decision is not None and mode == decision.sandbox == "danger-full-access" and not self.mode_said:
+            said.append("No sandbox, as was chosen for this folder: code can do all that you can.")
+        return said
+
+
+def known_folders() -> Folders:
+    """What this person decided; OiTuiError in plain words if our folder cannot be used."""
+    return Folders(paths.private_dir(paths.data_dir()) / NAME, owner=os.getuid())

@@ -1,0 +1,306 @@
+"""The second front end: one task without a screen.
+
+The final answer goes to stdout, what happens on the way to stderr; with `json` every line of stdout is a
+chunk of the message language (LMC). The engine is the same one that the screen uses.
+"""
+
+import asyncio
+import json
+import signal
+from contextlib import aclosing
+from typing import Protocol, TextIO
+
+from oi_tui.app.engine.core.blocks import CodeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.errors import LocalModelError
+from oi_tui.app.engine.core.events import (
+    AnyEvent,
+    DecisionRequested,
+    InputAnswered,
+    InputRequested,
+    SessionOpened,
+    SettingsChanged,
+    StopReason,
+    TurnEnded,
+)
+from oi_tui.app.engine.core.protocol import (
+    Batch,
+    Failed,
+    FetchEnded,
+    FetchProgressed,
+    Hello,
+    ModelOffer,
+    ModelsFound,
+    Reply,
+)
+from oi_tui.app.engine.core.verbs import Answer, Decide, FetchModel, FindModels, Interrupt, Open, Submit, UseModel
+from oi_tui.app.engine.formats.lmc import LmcWriter
+from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.transcript.transcript import Transcript
+from oi_tui.app.frontend.client import EngineClient, EngineLost
+from oi_tui.app.headless.text_log import Narration, code_in_full
+
+EXIT_CODES: dict[StopReason, int] = {
+    "done": 0,
+    "model_error": 3,
+    "kernel_error": 4,
+    "engine_lost": 1,
+    "refused": 7,
+    "stopped": 7,
+    "step_cap": 8,
+    "budget": 8,
+    "repeated": 8,
+    "interrupted": 130,
+}
+"""What the process ends with. 2 is a wrong flag or settings file, 5 the session store, 6 the embedded model."""
+
+
+EMBEDDED = "local/"
+"""Names of embedded models begin so."""
+
+
+class Asker(Protocol):
+    """Somebody at a terminal. `None` from `line` means that nobody is there any more."""
+
+    async def line(self, question: str, *, password: bool = False) -> str | None:
+        """One line, typed after the question was shown; cancellable."""
+        ...
+
+
+class Headless:
+    """Does one task and tells what happens."""
+
+    def __init__(
+        self,
+        client: EngineClient,
+        *,
+        out: TextIO,
+        err: TextIO,
+        asker: Asker | None = None,
+        as_json: bool = False,
+        accept_download: bool = False,
+    ) -> None:
+        self._client = client
+        self._out = out
+        self._err = err
+        self._narration = Narration(err)
+        self._say = self._narration.say
+        self._asker = asker
+        self._writer = LmcWriter() if as_json else None
+        self._accept_download = accept_download
+        self._transcript = Transcript()
+        self._task = ""
+        self._interrupts = 0
+        self._ended_by: signal.Signals | None = None
+        self._model = ""
+        """The name of the model that was asked for."""
+        self._model_open = False
+        self._code = 1
+        self._asking: asyncio.Task[None] | None = None
+        self._interrupting: asyncio.Task[None] | None = None
+
+    async def run(self, task: str, *, session_id: str | None = None) -> int:
+        """The exit code."""
+        self._task = task
+        own = asyncio.current_task()
+        assert own is not None
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self._on_interrupt, own)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self._end_by, number, own)
+        try:
+            await self._client.send(Open(session_id=session_id))
+            async with aclosing(self._client.replies()) as replies:
+                async for reply in replies:
+                    if await self._reply(reply):
+                        break
+        except EngineLost as error:
+            self._say(f"✗ {error}\n")
+            self._code = 1
+        except asyncio.CancelledError:
+            if self._ended_by is None:
+                raise
+            # Asked to end by a signal: the session is saved by the engine's close, which our caller awaits.
+            self._code = 128 + self._ended_by
+        finally:
+            await self._stop_asking()
+            if self._interrupting is not None:
+                await asyncio.wait([self._interrupting])
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                loop.remove_signal_handler(number)
+        return self._code
+
+    def _on_interrupt(self, own: asyncio.Task[int]) -> None:
+        """The first stops the turn, if there is one; the engine then says that it ended."""
+        self._interrupts += 1
+        if self._interrupts > 1 or not self._transcript.turn_open:
+            self._end_by(signal.SIGINT, own)
+            return
+        self._say("\n⊘ stopping… (Ctrl+C again ends at once)\n")
+        self._interrupting = asyncio.create_task(self._client.send(Interrupt(turn=True)))
+
+    def _end_by(self, number: signal.Signals, own: asyncio.Task[int]) -> None:
+        self._ended_by = self._ended_by or number
+        own.cancel()
+
+    # -- replies -------------------------------------------------------------------------------------
+
+    async def _reply(self, reply: Reply) -> bool:
+        """Take one reply; True when the task is over."""
+        match reply:
+            case Batch():
+                for event in reply.events:
+                    self._transcript.apply(event)
+                    if not reply.replay and await self._event(event):
+                        return True
+            case ModelsFound():
+                return await self._choose(reply)
+            case FetchProgressed():
+                self._narration.progress(reply)
+            case FetchEnded(ready=True):
+                self._say("\n")
+                await self._client.send(Submit(text=self._task))
+            case FetchEnded():
+                self._say(f"\n✗ {reply.error or 'The download was cancelled.'} {reply.hint}\n")
+                self._code = 6
+                return True
+            case Failed():
+                self._say(f"✗ {reply.title} {reply.hint}\n")
+                self._code = reply.exit_code
+                return reply.fatal
+            case Hello():
+                pass
+        return False
+
+    async def _event(self, event: AnyEvent) -> bool:
+        if self._writer is not None:
+            for chunk in self._writer.chunks(event):
+                self._out.write(json.dumps(chunk) + "\n")  # ASCII: nothing that a terminal obeys
+            self._out.flush()
+        self._narration.tell(event)
+        match event:
+            case SessionOpened(model=""):
+                await self._client.send(FindModels())
+            case SessionOpened():
+                self._model = event.model
+                await self._client.send(Submit(text=self._task))
+            case SettingsChanged():
+                self._model_open = event.context_window is not None  # every embedded model that is open has one
+            case DecisionRequested():
+                await self._stop_asking()
+                self._asking = asyncio.create_task(self._ask_decision(event))
+            case InputRequested():
+                await self._stop_asking()
+                self._asking = asyncio.create_task(self._ask_input(event))
+            case InputAnswered(cancelled=True):
+                await self._stop_asking()
+            case TurnEnded():
+                self._finish(event)
+                return True
+            case _:
+                pass
+        return False
+
+    def _finish(self, event: TurnEnded) -> None:
+        self._code = EXIT_CODES[event.reason]
+        if event.reason == "model_error" and self._model.startswith(EMBEDDED) and not self._model_open:
+            self._code = LocalModelError.exit_code
+        if event.reason != "done":
+            self._say(f"⊘ {event.detail or event.reason}\n")
+        if event.reason == "done" and not self._told_already() and (answer := self.final_answer()):
+            self._out.write(answer.rstrip("\n") + "\n")
+            self._out.flush()
+
+    def _told_already(self) -> bool:
+        """As chunks, or on the one terminal that is both stdout and stderr."""
+        return self._writer is not None or (self._out.isatty() and self._err.isatty())
+
+    def final_answer(self) -> str:
+        """The prose of the last step, and of those before it that held nothing else (see `loop.complete`)."""
+        blocks = self._transcript.blocks
+        others = [number for number, block in enumerate(blocks) if isinstance(block, CodeBlock | UserBlock)]
+        last = others[-1] if others else -1
+        prose = [
+            block.text
+            for number, block in enumerate(blocks)
+            if isinstance(block, ProseBlock) and (number > last or block.step == self._transcript.step)
+        ]
+        return safe_text("\n\n".join(text.strip() for text in prose))
+
+    # -- the model -------------------------------------------------------------------------------------
+
+    async def _choose(self, found: ModelsFound) -> bool:
+        """Without a name: the first that is ready; else the recommended embedded one, if downloading was allowed."""
+        ready = next((offer for offer in found.offers if not offer.download_bytes), None)
+        if ready is not None:
+            self._say(f"Model: {ready.title} ({ready.id})\n")
+            self._model = ready.id
+            await self._client.send(UseModel(name=ready.id, api_base=ready.api_base))
+            await self._client.send(Submit(text=self._task))
+            return False
+        best = next((offer for offer in found.offers if offer.recommended), None)
+        if best is not None and self._accept_download:
+            self._say(f"{found.why}\n{best.title} · {best.detail}\n")
+            await self._client.send(FetchModel(model_id=best.id))
+            return False
+        self._say(_no_model(best, found.why))
+        self._code = 6
+        return True
+
+    # -- questions -------------------------------------------------------------------------------------
+
+    async def _stop_asking(self) -> None:
+        """There is one terminal, and a question that nobody waits for must not take the answer to the next."""
+        if self._asking is not None:
+            self._asking.cancel()
+            await asyncio.wait([self._asking])
+
+    async def _ask_decision(self, request: DecisionRequested) -> None:
+        """Ask until there is an answer that is one; an empty line never approves."""
+        assert self._asker is not None, "an engine that cannot ask does not"
+        why = f" ({safe_text(' · '.join(said))})" if (said := [*request.labels, *filter(None, [request.why])]) else ""
+        prompt = f"Run this?{why} [y] run  [n] no  [r REASON] no, because…  [a] always this code  [s] stop: "
+        question = code_in_full(request.language, request.source) + prompt
+        while (line := await self._asker.line(question)) is not None:
+            verb = parse_decision(request.request_id, line)
+            if verb is not None:
+                await self._client.send(verb)
+                return
+            question = prompt
+        await self._client.send(Decide(request_id=request.request_id, verdict="stop"))
+
+    async def _ask_input(self, request: InputRequested) -> None:
+        assert self._asker is not None, "an engine that cannot ask does not"
+        line = await self._asker.line(f"[running code asks] {safe_text(request.prompt)}", password=request.password)
+        if line is None:
+            await self._client.send(Interrupt())
+        else:
+            await self._client.send(Answer(request_id=request.request_id, text=line))
+
+
+def parse_decision(request_id: str, line: str) -> Decide | None:
+    """The decision that a typed line means, None if it means none."""
+    word, _, rest = line.strip().partition(" ")
+    match word.lower():
+        case "y" | "yes":
+            return Decide(request_id=request_id, verdict="run")
+        case "a" | "always":
+            return Decide(request_id=request_id, verdict="always")
+        case "n" | "no":
+            return Decide(request_id=request_id, verdict="skip")
+        case "r" if rest.strip():
+            return Decide(request_id=request_id, verdict="skip", reason=rest.strip())
+        case "s" | "stop":
+            return Decide(request_id=request_id, verdict="stop")
+        case _:
+            return None
+
+
+def _no_model(best: ModelOffer | None, why: str) -> str:
+    lines = ["✗ No model: no key and no local server was found."]
+    if best is not None:
+        lines.append(f"  {best.title} · {best.detail}")
+        lines.append("  To download and use it: --accept-download (or OI_TUI_ACCEPT_DOWNLOAD=1).")
+    elif why:
+        lines.append(f"  {why}")
+    lines.append("  Or name a model: -m NAME, with --api-base URL for your own server.")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,136 @@
+"""What a task without a screen tells on stderr while it runs: the events as lines of text."""
+
+from typing import Literal, TextIO
+
+from oi_tui.app.engine.core.events import (
+    AnyEvent,
+    CodeFinished,
+    DecisionMade,
+    ExecutionFinished,
+    KernelChanged,
+    NoticeAdded,
+    OutputAdded,
+    OutputsCleared,
+    OutputTailMoved,
+    ProseFinished,
+    ProseGrew,
+    RetryScheduled,
+)
+from oi_tui.app.engine.core.outputs import StreamName, StreamOutput, Tail
+from oi_tui.app.engine.core.protocol import FetchProgressed
+from oi_tui.app.engine.core.values import Language
+from oi_tui.app.engine.text.mime import overwritten, plain_text
+from oi_tui.app.engine.text.safe import SafeStream, safe_text, visible_text
+
+_SYMBOLS = {"info": "i", "warning": "!", "error": "✗"}
+
+
+class Narration:
+    """Tells one session; everything foreign is cleaned on the way."""
+
+    def __init__(self, err: TextIO) -> None:
+        self._err = err
+        self._at_line_start = True
+        self._growing: dict[StreamName | Literal["prose"], SafeStream] = {}
+        """What comes in pieces that may be cut anywhere, also within something that a terminal obeys."""
+        self._languages: dict[str, Language] = {}
+        """Of the code blocks, by id."""
+        self._tails: dict[StreamName, Tail] = {}
+        """Newest ends of long outputs, told when the run is over."""
+
+    def say(self, text: str) -> None:
+        """These words."""
+        self._write(safe_text(text))
+
+    def tell(self, event: AnyEvent) -> None:
+        """What a person wants to know of this event.
+
+        Code is told when it is decided about: where a person decides it stands in the question.
+        """
+        match event:
+            case ProseGrew():
+                self._grow("prose", event.text)
+            case ProseFinished():
+                self._finish_growing()
+                self._new_line()
+            case CodeFinished():
+                self._languages[event.block_id] = event.language
+                self._new_line()
+            case DecisionMade():
+                self._decided(event)
+            case OutputAdded(output=StreamOutput(name=name, text=text)):
+                self._grow(name, overwritten(text))
+            case OutputAdded():
+                self.say(plain_text(event.output))
+            case OutputTailMoved():
+                self._tails[event.name] = event.tail
+            case OutputsCleared():
+                self._tails.clear()
+            case ExecutionFinished():
+                self._finish_growing()
+                self._tell_tails()
+                self._new_line()
+                self.say(_ended(event))
+            case KernelChanged(state="starting"):
+                self.say(f"● starting {event.language}…\n")
+            case RetryScheduled():
+                self.say(f"● {event.why}; trying again in {event.delay:.0f} s\n")
+            case NoticeAdded():
+                self._new_line()
+                self.say(f"{_SYMBOLS[event.level]} {event.title} {event.hint}\n")
+            case _:
+                pass
+
+    def progress(self, progress: FetchProgressed) -> None:
+        """How far a download is; to a terminal only, on one line."""
+        if self._err.isatty():
+            share = progress.done_bytes / max(1, progress.total_bytes)
+            self._err.write(f"\r\x1b[K{progress.stage} {share:4.0%} of {progress.total_bytes / 1e6:,.0f} MB")
+            self._err.flush()
+
+    def _write(self, text: str) -> None:
+        if text:
+            self._err.write(text)
+            self._err.flush()
+            self._at_line_start = text.endswith("\n")
+
+    def _grow(self, name: StreamName | Literal["prose"], text: str) -> None:
+        self._write(self._growing.setdefault(name, SafeStream()).feed(text))
+
+    def _finish_growing(self) -> None:
+        for stream in self._growing.values():
+            self._write(stream.finish())
+        self._growing.clear()
+
+    def _decided(self, event: DecisionMade) -> None:
+        if event.request_id is None or not self._err.isatty():  # else it has just been read in the question
+            self._new_line()
+            self.say(code_in_full(self._languages[event.block_id], event.source))
+        if event.verdict in ("skip", "stop"):
+            self.say(f"⊘ not run{': ' if event.reason else ''}{event.reason}\n")
+        elif event.decider == "rule":
+            self.say(f"● {event.reason}\n")
+
+    def _tell_tails(self) -> None:
+        for name, tail in sorted(self._tails.items(), reverse=True):
+            if tail.left_out_characters:
+                self._new_line()
+                self.say(f"… {tail.left_out_characters:,} characters left out\n")
+            self.say(plain_text(StreamOutput(name=name, text=tail.text)))
+        self._tails.clear()
+
+    def _new_line(self) -> None:
+        if not self._at_line_start:
+            self.say("\n")
+
+
+def code_in_full(language: Language, source: str) -> str:
+    """Code to read before it runs: nothing in it is hidden."""
+    shown, hidden = visible_text(source)
+    warning = f"! {hidden:,} hidden character{'' if hidden == 1 else 's'}, written as <U+…>\n" if hidden else ""
+    return f"── {language} ──\n{shown.rstrip()}\n──\n{warning}"
+
+
+def _ended(event: ExecutionFinished) -> str:
+    code = f" · exit code {event.exit_code}" if event.exit_code else ""
+    return f"{'✓' if event.status == 'ok' else '✗'} {event.status} · {event.duration:.1f} s{code}\n"
