@@ -4,6 +4,7 @@
 # make bench              measure; writes tests/benchmarks/RESULTS.md
 # make pictures           redraw screenshots/
 # make gallery [THEME=... IMAGES=kitty|sixel|half|none]   every kind of block, to look at
+# make house              the house in figures: lines, rooms, arrows, names
 # make clean              remove .venv and what tools left
 
 PYTHON ?= python3
@@ -15,7 +16,7 @@ COMPILE := $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 export TASK
 export OI_TUI_SANDBOX := $(or $(SANDBOX),$(OI_TUI_SANDBOX))
 
-.PHONY: run test check bench pictures gallery clean
+.PHONY: run test check bench pictures gallery house clean
 
 run: $(VENV)/.run
 	@if [ -z "$$TASK" ] && [ -t 0 ] && [ -t 1 ]; then \
@@ -50,6 +51,9 @@ pictures: $(VENV)/.dev
 
 gallery: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python screenshots/gallery.py --theme $(or $(THEME),harbour) --images $(or $(IMAGES),half)
+
+house:
+	@PYTHONPATH=tests $(PYTHON) -m support.house
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("oi-tui needs Python 3.11 or newer: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'

@@ -11,15 +11,15 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from functools import cache
 from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-ROOMS = ("app", "widgets", "themes", "plugins")
+from support.house import PACKAGES as ROOMS
+from support.house import ROOT, classes, functions, module_of, name_of, sources, tree_of
+
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 MODULE_LINES, CLASS_METHODS, FUNCTION_LINES = 400, 30, 70
@@ -58,37 +58,6 @@ AFTER_THE_FIRST_FRAME = {
     "app/screens/chat.py": {"oi_tui.app.screens.parts", "oi_tui.app.screens.setup"},
 }
 """Modules that import one of ours inside a function: what it brings with it would double the way to the first frame."""
-
-
-def sources() -> list[Path]:
-    return sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
-
-
-def name_of(path: Path) -> str:
-    """`app/engine/core/blocks.py` as a string: what tables and messages say."""
-    return path.relative_to(ROOT).as_posix()
-
-
-def module_of(path: Path) -> str:
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    return ".".join(("oi_tui", *parts)).removesuffix(".__init__")
-
-
-@cache
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"), name_of(path))
-
-
-def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
-
-
-def classes(tree: ast.AST) -> Iterator[ast.ClassDef]:
-    return (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
-
-
-def lines(node: ast.stmt) -> int:
-    return (node.end_lineno or node.lineno) - node.lineno + 1
 
 
 def loaded_by(module: str) -> set[str]:
@@ -220,6 +189,10 @@ def over_budget() -> Iterator[tuple[str, str]]:
         for function in functions(tree):
             if lines(function) > FUNCTION_LINES:
                 yield f"{name_of(path)}::{function.name}", f"{lines(function)} lines"
+
+
+def lines(node: ast.stmt) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1
 
 
 def test_nothing_grows_past_its_budget() -> None:
