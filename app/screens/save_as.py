@@ -2,8 +2,6 @@
 
 import errno
 import os
-import secrets
-import shutil
 import stat
 from pathlib import Path
 from typing import ClassVar
@@ -14,6 +12,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from oi_tui.app.engine.files.whole_file import write_whole
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.widgets.field import Field
@@ -167,24 +166,7 @@ def save(path: Path, data: bytes | Path) -> None:
     """
     try:
         target = path.resolve()
-        kept = _mode_of(target)
-        beside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}")
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-        try:
-            with open(handle, "wb") as file:
-                if isinstance(data, Path):
-                    with data.open("rb") as source:
-                        shutil.copyfileobj(source, file, 1 << 20)
-                else:
-                    file.write(data)
-                if kept is not None:
-                    os.fchmod(file.fileno(), kept)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(beside, target)
-        except BaseException:
-            beside.unlink(missing_ok=True)
-            raise
+        write_whole(target, data, over=True, mode=_mode_of(target))
     except (OSError, ValueError, RuntimeError) as error:
         raise SaveFailed(f"{path.name} was not saved: {_reason(error)}.") from error
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
+from oi_tui.app.engine.files.whole_file import write_whole
 
 LARGEST = 1_000_000
 """Bytes of such a file."""
@@ -89,18 +90,7 @@ def locked(path: Path) -> Iterator[None]:
 
 def replace_owned(path: Path, text: str) -> None:
     """Put a private file in the place of what is there, as a whole or not at all; OiTuiError if that fails."""
-    import tempfile  # it brings modules that a first frame has no use for
-
     try:
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+        write_whole(path, text.encode(), over=True)
     except OSError as error:
-        raise OiTuiError(f"{path} cannot be written: {error.strerror}.") from error
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except OSError as error:
-        os.unlink(temporary)
         raise OiTuiError(f"{path} cannot be written: {error.strerror}.") from error

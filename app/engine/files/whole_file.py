@@ -2,16 +2,31 @@
 
 import os
 import secrets
+import shutil
 from pathlib import Path
 
+PRIVATE = 0o600
 
-def write_whole(path: Path, data: bytes, *, over: bool = False) -> None:
-    """Write a private file; in place of another only with `over`. OSError if that fails (FileExistsError)."""
+
+def write_whole(path: Path, data: bytes | Path, *, over: bool = False, mode: int | None = PRIVATE) -> None:
+    """Write a file beside `path`, sync it, and give it the name; in place of another file only with `over`.
+
+    `data` may be another file, which is copied. Without a `mode` the permissions are those that the umask leaves.
+    OSError if it fails (FileExistsError); nothing is left behind then.
+    """
     beside = path.with_name(f".{secrets.token_hex(8)}.part")
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(
+        beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666 if mode is None else PRIVATE
+    )
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
+            if isinstance(data, Path):
+                with data.open("rb") as source:
+                    shutil.copyfileobj(source, file, 1 << 20)
+            else:
+                file.write(data)
+            if mode not in (None, PRIVATE):
+                os.fchmod(file.fileno(), mode)
             file.flush()
             os.fsync(file.fileno())
         if not over:
@@ -28,5 +43,5 @@ def _take_name(beside: Path, path: Path) -> None:
     except FileExistsError:
         raise
     except OSError:  # a file system without links: an empty file keeps the name until the whole one takes its place
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE))
         beside.replace(path)
