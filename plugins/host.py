@@ -1,49 +1,37 @@
-"""Finds what third parties have installed for us: entry points, loaded when they are first needed.
+"""Finds what third parties have installed for us and imports it: entry points of the group `oi_tui`.
 
-A plugin that cannot be loaded is reported once in the log and is as if it were not there.
+A plugin that cannot be imported is named in the log and is as if it were not there.
 """
 
 import logging
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cache
 
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+from oi_tui.app.engine.hooks import NAME, EngineHooks, Hooks, ScreenHooks
 
 _log = logging.getLogger(__name__)
 
 
-class Plugin:
-    """Something that an installed package offers under a name."""
-
-    def __init__(self, point: "EntryPoint") -> None:
-        self._point = point
-
-    @property
-    def name(self) -> str:
-        """What it is registered for."""
-        return self._point.name
-
-    @property
-    def maker(self) -> str:
-        """Whose it is: the name of the package."""
-        return self._point.dist.name if self._point.dist is not None else self._point.module
-
-    @cached_property
-    def loaded(self) -> object | None:
-        """The object itself; None if it cannot be had."""
-        try:
-            loaded: object = self._point.load()
-        except Exception:
-            # The boundary to somebody else's code: whatever its import raises, we go on without it.
-            _log.warning("the plugin %s of %s cannot be loaded", self._point.value, self.maker, exc_info=True)
-            return None
-        return loaded
-
-
-def plugins(group: str) -> list[Plugin]:
-    """All plugins of a group, in the order of their packages' names; nothing of them is imported yet."""
+def plugins() -> list[tuple[str, object]]:
+    """Package name and module (or object) of each plugin, in the order of the names."""
     from importlib.metadata import entry_points  # deferred: 15 ms that the first frame need not wait for
 
-    found = [Plugin(point) for point in entry_points(group=group)]
-    return sorted(found, key=lambda plugin: (plugin.maker.lower(), plugin.name))
+    found: list[tuple[str, object]] = []
+    for point in entry_points(group=NAME):
+        package = point.dist.name if point.dist is not None else point.module
+        try:
+            found.append((f"{package}:{point.name}", point.load()))
+        except Exception:
+            # The boundary to somebody else's code: whatever its import raises, we go on without it.
+            _log.warning("the plugin %s of %s cannot be loaded", point.value, package, exc_info=True)
+    return sorted(found, key=lambda pair: pair[0].lower())
+
+
+def engine_hooks() -> Hooks:
+    """The plugins of the engine's process."""
+    return Hooks(EngineHooks, plugins())
+
+
+@cache
+def screen_hooks() -> Hooks:
+    """The plugins of the screen's process, looked for once."""
+    return Hooks(ScreenHooks, plugins())

@@ -9,6 +9,7 @@ import pytest
 
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.plugins.host import screen_hooks
 from oi_tui.widgets.timeline.cells import Cell
 from oi_tui.widgets.timeline.outputs import registry
 from oi_tui.widgets.timeline.pieces import Canvas, Display
@@ -82,6 +83,7 @@ def test_a_form_of_the_wrong_shape_gives_way_to_the_next(drawn: Rows, data: dict
 
 PLUGIN = """
 from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.hooks import hookimpl
 
 def translate(output):
     return RichOutput(data={"text/markdown": "**" + output.data["application/x-tale"] + "**"})
@@ -113,18 +115,18 @@ class Own(FailsLater):
 
 def endless(output):
     return output
+
+@hookimpl
+def register_renderers():
+    here = {"tale": translate, "declined": decline, "fails": fail, "later": FailsLater, "wide": TooWide, "own": Own}
+    references = {"endless": "oi_tui_tale:endless", "absent": "oi_tui_no_such_module:render"}
+    return {f"application/x-{name}": renderer for name, renderer in (here | references).items()}
 """
 
 POINTS = """
-[oi_tui.renderers]
-application/x-tale = oi_tui_tale:translate
-application/x-declined = oi_tui_tale:decline
-application/x-fails = oi_tui_tale:fail
-application/x-later = oi_tui_tale:FailsLater
-application/x-wide = oi_tui_tale:TooWide
-application/x-own = oi_tui_tale:Own
-application/x-endless = oi_tui_tale:endless
-application/x-absent = oi_tui_no_such_module:render
+[oi_tui]
+tale = oi_tui_tale
+broken = oi_tui_no_such_module
 """
 
 
@@ -137,9 +139,11 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (info / "entry_points.txt").write_text(POINTS)
     (tmp_path / "oi_tui_tale.py").write_text(PLUGIN)
     monkeypatch.syspath_prepend(tmp_path)
-    registry.found.cache_clear()
+    registry.registered.cache_clear()
+    screen_hooks.cache_clear()
     yield
-    registry.found.cache_clear()
+    registry.registered.cache_clear()
+    screen_hooks.cache_clear()
     sys.modules.pop("oi_tui_tale", None)
 
 
@@ -151,10 +155,10 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("application/x-own", ["   drawn by a plugin"]),
         ("application/x-declined", [" │ text"]),
         ("application/x-endless", [" │ text"]),
-        ("application/x-absent", [" │ text"]),
-        ("application/x-fails", [" │ text", " │ oi-tui-tale could not draw this"]),
-        ("application/x-later", [" │ text", " │ oi-tui-tale could not draw this"]),
-        ("application/x-wide", [" │ text", " │ oi-tui-tale could not draw this"]),
+        ("application/x-absent", [" │ text", " │ oi-tui-tale:tale could not draw this"]),
+        ("application/x-fails", [" │ text", " │ oi-tui-tale:tale could not draw this"]),
+        ("application/x-later", [" │ text", " │ oi-tui-tale:tale could not draw this"]),
+        ("application/x-wide", [" │ text", " │ oi-tui-tale:tale could not draw this"]),
     ],
 )
 def test_a_plugin_draws_its_type_and_what_fails_in_it_is_said(drawn: Rows, mime: str, rows: list[str]) -> None:
@@ -163,20 +167,11 @@ def test_a_plugin_draws_its_type_and_what_fails_in_it_is_said(drawn: Rows, mime:
 
 @pytest.mark.usefixtures("plugin")
 def test_a_plugin_that_cannot_be_imported_is_reported_once(drawn: Rows, caplog: pytest.LogCaptureFixture) -> None:
-    output = RichOutput(data={"application/x-absent": "1", "text/plain": "text"})
     for _ in range(3):
-        drawn(output)
+        drawn(RichOutput(data={"text/plain": "text"}))
 
     reported = [record.getMessage() for record in caplog.records]
-    assert reported == ["the plugin oi_tui_no_such_module:render of oi-tui-tale cannot be loaded"]
-
-
-@pytest.mark.usefixtures("plugin")
-def test_a_plugin_is_imported_when_its_type_is_drawn_and_not_before(drawn: Rows) -> None:
-    drawn(RichOutput(data={"text/plain": "text"}))
-    assert "oi_tui_tale" not in sys.modules
-    drawn(RichOutput(data={"application/x-tale": "once"}))
-    assert "oi_tui_tale" in sys.modules
+    assert reported == ["the plugin oi_tui_no_such_module of oi-tui-tale cannot be loaded"]
 
 
 # Tables

@@ -5,19 +5,16 @@ is drawn in its place (the easy way: turn what nobody knows into `text/markdown`
 where this one is not in a form that it can draw. It is imported when the first result of its type is drawn. One that
 raises is reported in the log, the next one takes its place, and a dim row says so.
 
-A package adds one through an entry point of the group `oi_tui.renderers`, whose name is the mime type:
+A plugin adds one with the hook `register_renderers` (`app/engine/hooks.py`; plugins/examples/ has a whole one):
 
-    # pyproject.toml
-    [project.entry-points."oi_tui.renderers"]
-    "application/vnd.vegalite.v5+json" = "oi_tui_vega:render"
-
-    # oi_tui_vega.py
-    from oi_tui.app.engine.core.outputs import RichOutput
+    @hookimpl
+    def register_renderers():
+        return {"application/vnd.vegalite.v5+json": render}
 
     def render(output: RichOutput) -> RichOutput | None:
         """A Vega-Lite chart as a picture."""
         spec = output.data["application/vnd.vegalite.v5+json"]
-        return RichOutput(data={"image/png": base64.b64encode(drawn(spec)).decode()})
+        return RichOutput(data={"image/png": base64.b64encode(png_of(spec)).decode()})
 
 Whatever text it makes rows of comes from a kernel: it has to go through `safe_text` first.
 '''
@@ -30,13 +27,11 @@ from typing import Any, NamedTuple, Protocol
 
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.text.rich_text import says_something
-from oi_tui.plugins.host import Plugin, plugins
+from oi_tui.plugins.host import screen_hooks
 from oi_tui.widgets.timeline.console import note
 from oi_tui.widgets.timeline.outputs.careful import Careful
 from oi_tui.widgets.timeline.outputs.plain import PlainText
 from oi_tui.widgets.timeline.pieces import Canvas, Display, Piece
-
-GROUP = "oi_tui.renderers"
 
 _log = logging.getLogger(__name__)
 
@@ -99,9 +94,9 @@ class Choice(NamedTuple):
 
 def choices(output: RichOutput) -> Iterator[Choice]:
     """The renderers of the types that a result has, best first."""
-    for plugin in found():
-        if plugin.name in output.data:
-            yield Choice(plugin.maker, plugin.name, partial(_loaded, plugin), False)
+    for plugin, mime, renderer in registered():
+        if mime in output.data:
+            yield Choice(plugin, mime, partial(_imported, renderer), False)
     for pattern, reference in _BUILT_IN:
         if pattern == "text/plain" and not says_something(output.data.get(pattern)):
             continue
@@ -171,8 +166,7 @@ class Drawing:
         return PlainText(self._output)
 
     def _made(self, choice: Choice) -> OutputContent | None:
-        renderer = choice.load()
-        made = renderer(self._output) if renderer is not None else None
+        made = choice.load()(self._output)
         if isinstance(made, RichOutput):
             if self._replaced == _REPLACED:
                 return None
@@ -186,11 +180,16 @@ class Drawing:
         self._failed.append(name)
 
 
-def _loaded(plugin: Plugin) -> object | None:
-    return plugin.loaded
+def _imported(renderer: Renderer | str) -> Renderer:
+    imported: Renderer = resolve_name(renderer) if isinstance(renderer, str) else renderer
+    return imported
 
 
 @cache
-def found() -> tuple[Plugin, ...]:
-    """Looked for once, when the first rich result is drawn."""
-    return tuple(plugins(GROUP))
+def registered() -> tuple[tuple[str, str, Renderer | str], ...]:
+    """Plugin, mime type and renderer of each that plugins add; asked once, when the first rich result is drawn."""
+    return tuple(
+        (plugin, mime, renderer)
+        for plugin, renderers in screen_hooks().results("register_renderers")
+        for mime, renderer in renderers.items()
+    )
