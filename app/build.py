@@ -11,17 +11,17 @@ from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.files import paths
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.local.weights import Weights
-from oi_tui.app.engine.log.audit_hook import make_witness
+from oi_tui.app.engine.log.audit_hook import make_audit_hook
 from oi_tui.app.engine.log.recording.form import VERSION, Header, Tape
 from oi_tui.app.engine.log.store import Store
-from oi_tui.app.engine.models.source import Models
+from oi_tui.app.engine.models.model_source import Models
 from oi_tui.app.engine.sandbox.availability import look
-from oi_tui.app.engine.sandbox.choice import chosen_profile
+from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
 from oi_tui.app.engine.secrets.redaction import Redactor, secrets_in
 from oi_tui.app.engine.session.engine import Engine
 from oi_tui.app.engine.session.outbox import Send
 from oi_tui.app.engine.session.recorder import TappedEngine, TappedKernels, TappedModels, tapped_send
-from oi_tui.app.engine.trust.folders import NAME as FOLDERS
+from oi_tui.app.engine.trust.folder_decisions import FOLDERS_FILE as FOLDERS
 from oi_tui.app.engine.trust.rule_files import load_policy
 from oi_tui.app.frontend.client import LocalClient
 
@@ -55,7 +55,7 @@ def make_engine(
     models = Models(settings.model, environ=environ, weights=Weights())
     profile = chosen_profile(settings.sandbox, Path(setup.cwd), hidden=paths.own_dirs())
     redactor = redactor_of(setup, environ)
-    witness = make_witness(
+    witness = make_audit_hook(
         profile,
         policy,
         cwd=setup.cwd,
@@ -70,7 +70,7 @@ def make_engine(
         spill_dir=paths.private_dir(paths.data_dir() / "outputs"),
         preload=lambda: preloads(settings.kernel, models),
         sandbox=profile,
-        on_refusal=witness.refused,
+        on_refusal=witness.note_refusal,
     )
     return Engine(
         setup,
@@ -93,7 +93,7 @@ def preloads(settings: KernelSection, models: Models) -> bool:
         case "off":
             return False
         case "auto":
-            return models.embedded
+            return models.is_embedded
 
 
 def local_client(setup: Configure, record: Path | None = None) -> LocalClient:

@@ -32,7 +32,7 @@ from oi_tui.app.terminal.tty_prompt import TerminalAsker
 if TYPE_CHECKING:
     from oi_tui.app.engine.log.store import Store
 
-EXIT_CODES = """\
+EXIT_CODES_HELP = """\
 Exit codes: 0 done; 1 error; 2 wrong flag or settings; 3 the model failed; 4 the kernel failed or there is no
 sandbox; 5 the session could not be read or written; 6 no embedded model; 7 refused or stopped; 8 step cap, budget
 or repetition; 130 interrupted."""
@@ -77,11 +77,11 @@ class Program(click.Group):
                 skip = word in valued
             else:
                 if word not in self.commands:
-                    self._mistyped(word, args[index + 1 :])
+                    self._reject_typo(word, args[index + 1 :])
                 return index if word in self.commands else None
         return None
 
-    def _mistyped(self, word: str, others: list[str]) -> None:
+    def _reject_typo(self, word: str, others: list[str]) -> None:
         """A command with a slip in it is not sent to a model; a prompt of one such word goes behind `--`."""
         slip = word in SLIPS_OF_RUN
         for name in ["run"] if slip else difflib.get_close_matches(word, self.commands, n=1, cutoff=0.8):
@@ -93,7 +93,7 @@ class Program(click.Group):
                 raise click.UsageError(f"There is no command {word!r}: {name}? To ask a model that: oi-tui -- {word} …")
 
 
-@click.group(cls=Program, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Program, epilog=EXIT_CODES_HELP, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="oi-tui", prog_name="oi-tui")
 def program() -> None:
     """The terminal home of a code-running language model.
@@ -184,7 +184,7 @@ def _session_id(go_on: bool, resume: str | None, cwd: str) -> str | None:
 
     store = Store(private_dir(data_dir()) / "sessions.db")
     try:
-        session_id = _last(store, cwd) if resume is None else _found(store, resume)
+        session_id = _last(store, cwd) if resume is None else _find_session(store, resume)
         Claims.beside(store.path).require_free(session_id)
         return session_id
     finally:
@@ -198,7 +198,7 @@ def _last(store: "Store", cwd: str) -> str:
     return here[0]
 
 
-def _found(store: "Store", text: str) -> str:
+def _find_session(store: "Store", text: str) -> str:
     try:
         return store.find(text)
     except StoreError:
@@ -231,7 +231,7 @@ def run(
 
     close_to_others()  # the engine is in this process: code without a sandbox could read our keys from its environment
     text = " ".join(task)
-    data = _piped()
+    data = _read_piped()
     if not text and data is None:
         raise SettingsError("There is nothing to do.", hint='Say what: oi-tui run "TASK".')
     accept = accept_download or os.environ.get("OI_TUI_ACCEPT_DOWNLOAD", "").lower() in TRUE
@@ -256,7 +256,7 @@ def run(
     sys.exit(asyncio.run(whole()))
 
 
-def _piped() -> bytes | None:
+def _read_piped() -> bytes | None:
     """What was piped or redirected into us, None if nothing was."""
     try:
         mode = os.fstat(0).st_mode
@@ -272,9 +272,9 @@ def _require_sandbox(setup: Configure) -> None:
     sandbox = setup.settings.sandbox
     if sandbox.mode == "danger-full-access" or setup.settings.loop.approve == "never":
         return
-    from oi_tui.app.engine.trust.check import trial
+    from oi_tui.app.engine.trust.folder_check import try_sandbox
 
-    found = trial(Path(setup.cwd), sandbox, sandbox.mode)
+    found = try_sandbox(Path(setup.cwd), sandbox, sandbox.mode)
     if not found.works:
         without = "To run code with all your rights instead: --sandbox danger-full-access."
         fix = found.fix.replace("\n", " ")

@@ -12,7 +12,7 @@ import msgspec
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.files.paths import config_dir
-from oi_tui.app.engine.files.settings_file import Loaded, load_layers
+from oi_tui.app.engine.files.settings_file import LoadedSettings, load_layers
 from oi_tui.app.frontend.workplace import Workplace, known_folders
 
 
@@ -37,7 +37,7 @@ class Flags(NamedTuple):
     cwd: Path | None = None
     profile: str | None = None
 
-    def settings(self) -> Loaded:
+    def settings(self) -> LoadedSettings:
         """These flags over environment and files; SettingsError if something is wrong."""
         if self.yes and self.approve in ("ask", "never"):
             raise SettingsError(f"--yes and --approve {self.approve} contradict each other.")
@@ -50,7 +50,11 @@ class Flags(NamedTuple):
             "max_tokens": self.max_tokens,
             "complete": self.complete or None,
         }
-        given = {"model": _given(model), "loop": _given(loop), "sandbox": _given({"mode": self.sandbox})}
+        given = {
+            "model": _without_none(model),
+            "loop": _without_none(loop),
+            "sandbox": _without_none({"mode": self.sandbox}),
+        }
         loaded = load_layers(config_dir(), environ=os.environ, flags=given, profile=self.profile)
         if loaded.settings.model.api_base and not loaded.settings.model.name:
             raise SettingsError("--api-base needs a model.", hint="Name it with -m NAME.")
@@ -74,7 +78,7 @@ class Flags(NamedTuple):
         return Workplace(setup, said=said, folders=known_folders())
 
 
-def _given(values: dict[str, Any]) -> dict[str, Any]:
+def _without_none(values: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}
 
 

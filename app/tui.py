@@ -21,19 +21,19 @@ from textual.geometry import Offset
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
-from oi_tui.app.commands.registry import COMMANDS, Command, Typed, bindings
+from oi_tui.app.commands.registry import COMMANDS, Command, SlashLine, bindings
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.verbs import Submit
 from oi_tui.app.engine.files.paths import log_dir, private_dir
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.frontend.client import Connect, EngineClient
-from oi_tui.app.frontend.workplace import Choice, Workplace
+from oi_tui.app.frontend.workplace import FolderChoice, Workplace
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.chat import ChatScreen
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.terminal.guarded_driver import GuardedDriver
-from oi_tui.app.terminal.probe import Known, Window, graphics, window_size
+from oi_tui.app.terminal.probe import TerminalFacts, Window, graphics, window_size
 from oi_tui.app.terminal.probing_driver import ProbingDriver, TerminalKnown
 from oi_tui.app.terminal.typing_order import TypingOrder
 from oi_tui.themes.loader import ThemeError, choose_palette, load_palette, textual_theme, theme_names
@@ -69,7 +69,7 @@ class OiTui(TypingOrder):
         is connected to plays a recording."""
         super().__init__(driver_class=ProbingDriver if settings.screen.images == "auto" else GuardedDriver)
         self._images = settings.screen.images
-        self._known = Known()
+        self._known = TerminalFacts()
         palette, self._complaint = choose_palette(settings.screen.theme)
         for name in theme_names():
             self.register_theme(textual_theme(load_palette(name)))
@@ -99,18 +99,18 @@ class OiTui(TypingOrder):
     async def _start_engine(self) -> EngineClient:
         """What was decided about the folder is asked for first: nothing of it is read, and nothing runs, before."""
         place = self._workplace
-        if place is not None and place.undecided and await self._ask_about_folder(place) is None:
+        if place is not None and place.is_undecided and await self._ask_about_folder(place) is None:
             await self._leave()
             raise OiTuiError("Nothing was decided about the folder.")
         return await self._connect()
 
-    async def _ask_about_folder(self, place: Workplace, *, again: bool = False) -> Choice | None:
+    async def _ask_about_folder(self, place: Workplace, *, again: bool = False) -> FolderChoice | None:
         """What the person chose; the next engine is configured with it."""
         await asyncio.to_thread(import_module, "oi_tui.app.screens.folder")  # meanwhile keys are not kept waiting
         from oi_tui.app.screens.folder import FolderScreen
 
         chosen = await self.push_screen_wait(FolderScreen(place, again=again, clock=self._clock))
-        self.chat.bridge.heed(place.settings)
+        self.chat.bridge.use_settings(place.settings)
         return chosen
 
     async def action_sandbox(self) -> None:
@@ -180,7 +180,9 @@ class OiTui(TypingOrder):
         """The palette: every command that needs no argument."""
         for command in COMMANDS:
             if command.slash and not command.argument.isupper():
-                yield SystemCommand(command.title, command.help, lambda command=command: self._obey(command))
+                yield SystemCommand(
+                    command.title, command.help, lambda command=command: self._run_slash_command(command)
+                )
 
     async def action_quit(self) -> None:
         """Leave; ask first when that would break something off."""
@@ -195,7 +197,7 @@ class OiTui(TypingOrder):
             yes="leave",
             no="stay",
         )
-        self.push_screen(question, self._left)
+        self.push_screen(question, self._finish_leaving)
 
     def action_help(self) -> None:
         """Keys and commands."""
@@ -248,10 +250,10 @@ class OiTui(TypingOrder):
         again = f"\n  To go on with the session: oi-tui --resume {session}" if kept else ""
         self.panic(Text(f"✗ Something went wrong inside oi-tui; what, is in {log}.{again}"))
 
-    def _obey(self, command: Command) -> None:
-        self.call_later(self.chat.obey, Typed(name=command.slash))
+    def _run_slash_command(self, command: Command) -> None:
+        self.call_later(self.chat.run_command, SlashLine(name=command.slash))
 
-    async def _left(self, yes: bool | None) -> None:
+    async def _finish_leaving(self, yes: bool | None) -> None:
         if yes:
             await self._leave()
 

@@ -10,7 +10,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 
 from oi_tui.themes.loader import load_palette, textual_theme, theme_names
-from oi_tui.widgets.timeline.pieces import Graphics
+from oi_tui.widgets.timeline.row_pieces import Graphics
 from oi_tui.widgets.timeline.view import Timeline
 from support.gallery import PAGES
 

@@ -16,7 +16,7 @@ from oi_tui.app.engine.core.protocol import Configure, ModelOffer, ModelsFound
 from oi_tui.app.engine.core.settings import KernelSection, LoopSection, ModelSection, ScreenSection, Settings
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.log.store import Store
-from oi_tui.app.engine.sandbox.choice import chosen_profile
+from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
 from oi_tui.app.engine.session.engine import Engine
 from oi_tui.app.engine.testing import FakeModel, FakeModels
 from oi_tui.app.frontend.client import EngineClient, LocalClient

@@ -55,7 +55,7 @@ for (nor hold) the engine's."""
 
 AFTER_THE_FIRST_FRAME = {
     "app/tui.py": {"oi_tui.app.screens.folder", "oi_tui.app.screens.help"},
-    "app/screens/chat.py": {"oi_tui.app.screens.parts", "oi_tui.app.screens.setup"},
+    "app/screens/chat.py": {"oi_tui.app.screens.chat_parts", "oi_tui.app.screens.setup"},
 }
 """Modules that import one of ours inside a function: what it brings with it would double the way to the first frame."""
 

@@ -20,7 +20,7 @@ DRAWN = ("widgets/timeline/", "widgets/viewer/")
 MAKERS = {"Static", "Label", "Button", "Option", "Selection", "Content", "Text", "notify", "styled"}
 """Take text first."""
 
-CLEANERS = {"safe_text", "one_line", "clean", "spoken"}
+CLEANERS = {"safe_text", "single_line", "list_text", "row_text", "clean_text", "spoken"}
 NUMBERS = {"len", "round", "sum", "min", "max"}
 SHAPES = {"truncate", "join", "strip", "rstrip", "removeprefix", "removesuffix", "capitalize", "expandtabs", "split"}
 """Methods that make safe text of safe text."""
@@ -98,7 +98,7 @@ REVIEWED: dict[str, tuple[str, ...]] = {
     # words of ours and a count
     "app/screens/run_again.py": ("hidden_note(…)",),
     # counts and words of ours; labels and languages go through `safe_text` where they are put in
-    "widgets/approval_face.py": (
+    "widgets/approval_view.py": (
         "f\" {_counted(hidden, 'hidden character')} \"",
         "f\"↓ {_counted(self.below, 'more line')}{unseen}\"",
         "hidden_note(…)",
@@ -113,7 +113,7 @@ REVIEWED: dict[str, tuple[str, ...]] = {
         "words",
     ),
     # through `one_line` or `safe_text` where they are made; sizes and marks are ours
-    "widgets/inspector_face.py": (
+    "widgets/inspector_view.py": (
         "('  ' + ' '.join(parts), '$dim')",
         "(' ' + ' · '.join(filter(None, known)), '$dim')",
         "(entry.mark, f'bold {colour}')",
@@ -129,7 +129,7 @@ REVIEWED: dict[str, tuple[str, ...]] = {
     # counts and words of ours
     "widgets/search_bar.py": ("label",),
     # through `one_line` where they are made; signs and ages are ours
-    "widgets/sessions/face.py": (
+    "widgets/sessions/row_view.py": (
         "(age, '$dim')",
         "(branch, '$faint')",
         "(f'{hit.kind} ', '$dim italic')",

@@ -19,12 +19,12 @@ from textual.widgets import Input, Static
 from oi_tui.app.engine.core.events import DecisionRequested, Verdict
 from oi_tui.app.engine.text.safe import visible_text
 from oi_tui.themes.palette import Palette
-from oi_tui.widgets.approval_face import ApprovalFace, Stage, changed_lines
-from oi_tui.widgets.arming import LOOK, Arming
+from oi_tui.widgets.approval_view import ApprovalStage, ApprovalView, changed_lines
+from oi_tui.widgets.arming import LOOK_INTERVAL, Arming
 from oi_tui.widgets.editor import SourceEditor
 from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import KeyRow
-from oi_tui.widgets.source import SourceView
+from oi_tui.widgets.source_view import SourceView
 
 _LETTERS = frozenset("yeanrsvjk? ")
 """What means something here; any other letter is a part of something else."""
@@ -94,7 +94,7 @@ class ApprovalPanel(Widget, can_focus=True):
         self.asked_id = ""
         """Id of the last question that was put: none is put twice."""
         self.source = ""
-        self.stage: Stage = "question"
+        self.stage: ApprovalStage = "question"
         self.armed = False
         """Whether the keys were last shown as ready."""
         self._why = False
@@ -112,8 +112,8 @@ class ApprovalPanel(Widget, can_focus=True):
 
     def on_mount(self) -> None:
         """While it is shown, look now and then whether the question is armed."""
-        self._looking = self.set_interval(LOOK, self.show_arming, pause=True)
-        self.watch(self.app, "app_focus", self._focus_changed, init=False)
+        self._looking = self.set_interval(LOOK_INTERVAL, self.show_arming, pause=True)
+        self.watch(self.app, "app_focus", self._note_app_focus, init=False)
 
     # -- what the screen calls ---------------------------------------------------------------------------
 
@@ -134,7 +134,7 @@ class ApprovalPanel(Widget, can_focus=True):
 
     def focus_stage(self) -> None:
         """Give the keys to what is going on: the question, the editor, or the reason."""
-        widgets: dict[Stage, Widget] = {
+        widgets: dict[ApprovalStage, Widget] = {
             "question": self,
             "editing": self.query_one(SourceEditor),
             "reason": self.query_one(Input),
@@ -195,9 +195,9 @@ class ApprovalPanel(Widget, can_focus=True):
         if self.stage != "question" or event.key in _SCROLL_KEYS:
             return
         self.arming.look()
-        if self.arming.armed and event.is_printable and event.character not in _LETTERS:
+        if self.arming.is_armed and event.is_printable and event.character not in _LETTERS:
             self.arming.show()  # somebody is writing a sentence: its next letter must not decide
-        if not self.arming.armed and event.key != "escape":
+        if not self.arming.is_armed and event.key != "escape":
             event.stop()
             event.prevent_default()
 
@@ -276,14 +276,14 @@ class ApprovalPanel(Widget, can_focus=True):
 
     def _may_answer(self) -> bool:
         self.arming.look()
-        return self.request is not None and self.stage == "question" and self.arming.armed
+        return self.request is not None and self.stage == "question" and self.arming.is_armed
 
     def _answer(self, verdict: Verdict, reason: str = "") -> None:
         request, self.request = self.request, None
         if request is not None:
             self.post_message(self.Decided(request.request_id, verdict, self.source, reason))
 
-    def _focus_changed(self, focused: bool) -> None:
+    def _note_app_focus(self, focused: bool) -> None:
         """The click that brings the window back is not an answer."""
         if focused:
             self.arming.show()
@@ -292,11 +292,11 @@ class ApprovalPanel(Widget, can_focus=True):
     def show_arming(self) -> None:
         """Bring the keys up to date."""
         self.arming.look()
-        if self.request is not None and self.armed != self.arming.armed:
-            self.armed = self.arming.armed
+        if self.request is not None and self.armed != self.arming.is_armed:
+            self.armed = self.arming.is_armed
             self._refresh()
 
-    def _enter(self, stage: Stage) -> None:
+    def _enter(self, stage: ApprovalStage) -> None:
         self.stage = stage
         self.query_one(SourceView).display = stage != "editing"
         self.query_one(SourceEditor).display = stage == "editing"
@@ -325,7 +325,7 @@ class ApprovalPanel(Widget, can_focus=True):
         if self.request is None:
             return
         view = self.query_one(SourceView)
-        face = ApprovalFace(
+        face = ApprovalView(
             request=self.request,
             source=self.source,
             stage=self.stage,

@@ -12,10 +12,10 @@ from typing import Protocol, runtime_checkable
 Clock = Callable[[], float]
 """Seconds, monotonic."""
 
-LOOK = 0.1
+LOOK_INTERVAL = 0.1
 """Seconds after which a question that is up should be looked at again."""
 
-GAP = 0.2
+TYPING_GAP = 0.2
 """Seconds without a look that are too many while the question is being armed: it may not have been on the screen."""
 
 ABSENCE = 0.5
@@ -48,12 +48,12 @@ class Arming:
         self._armed_from = max(self._looked + self._delay, self._last_key + self._pause)
 
     def look(self, *, begun: bool = False) -> None:
-        """The question is on the screen; to be called every `LOOK` seconds, and before a key is obeyed.
+        """The question is on the screen; to be called every `LOOK_INTERVAL` seconds, and before a key is obeyed.
 
         A look that comes late shows it anew, unless the answer was `begun`: then it has been read.
         """
         before, self._looked = self._looked, self._clock()
-        allowed = ABSENCE if before >= self._armed_from else GAP
+        allowed = ABSENCE if before >= self._armed_from else TYPING_GAP
         if self._looked - before > allowed and not begun:
             self.show()
 
@@ -65,6 +65,6 @@ class Arming:
         self._last_key = now
 
     @property
-    def armed(self) -> bool:
+    def is_armed(self) -> bool:
         """Whether keys count now; once armed it stays so until shown again."""
         return self._clock() >= self._armed_from

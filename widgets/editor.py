@@ -57,7 +57,7 @@ class SourceEditor(TextArea):
         self._begun: Editable = editable_text("")
 
     @property
-    def hidden(self) -> int:
+    def hidden_count(self) -> int:
         """How many characters of the source that was begun with are written out as `<U+202E>`."""
         return self._begun.hidden
 

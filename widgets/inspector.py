@@ -17,16 +17,16 @@ from textual.widgets.option_list import Option
 from oi_tui.app.engine.core.protocol import VariableSeen, VariablesFound
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.field import Field
-from oi_tui.widgets.inspector_face import (
-    Entry,
-    entries,
-    matches,
+from oi_tui.widgets.inspector_view import (
+    VariableEntry,
+    entry_matches,
+    explain_no_detail,
+    explain_no_variables,
+    inspector_title,
     name_width,
     row_line,
     summary,
-    title,
-    why_unseen,
-    why_untold,
+    variable_entries,
 )
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
 
@@ -90,7 +90,7 @@ class Inspector(Vertical):
         """The last listing that told something."""
         self._last: VariablesFound | None = None
         """The last one at all."""
-        self._rows: list[Entry] = []
+        self._rows: list[VariableEntry] = []
         """Those that the filter leaves."""
         self._highlighted = ""
         """Name under the cursor; it stays there when the list changes."""
@@ -134,11 +134,11 @@ class Inspector(Vertical):
                 self._close_peek()
         self._refresh()
 
-    def show_seen(self, seen: VariableSeen) -> None:
+    def show_detail(self, seen: VariableSeen) -> None:
         """What a longer look found, if it is still wanted."""
         if seen.name != self._peeked:
             return
-        words = why_unseen(seen.telling, seen.text, seen.language)
+        words = explain_no_detail(seen.telling, seen.text, seen.language)
         text = words or "\n".join(safe_text(line).expandtabs(4) for line in seen.text.split("\n"))
         peek = self.query_one("#inspector-peek", ScrollableContainer)
         peek.set_class(bool(words), "-words")
@@ -222,7 +222,7 @@ class Inspector(Vertical):
 
     def _look_closer(self) -> None:
         entry = self._entry()
-        if entry is None or entry.gone:
+        if entry is None or entry.is_gone:
             return
         if entry.variable.name != self._peeked:
             self._peeked = entry.variable.name
@@ -230,7 +230,7 @@ class Inspector(Vertical):
             self._show_peek()
         self.post_message(self.PeekRequested(self._peeked))
 
-    def _entry(self) -> Entry | None:
+    def _entry(self) -> VariableEntry | None:
         """The row under the cursor."""
         return next((row for row in self._rows if row.variable.name == self._highlighted), None)
 
@@ -259,8 +259,8 @@ class Inspector(Vertical):
         """Everything but the longer look, from what was told and what is typed."""
         wanted = self.query_one(Input).value.strip()
         found = self._found
-        everything = entries(found) if found is not None else []
-        self._rows = [row for row in everything if matches(row, wanted)]
+        everything = variable_entries(found) if found is not None else []
+        self._rows = [row for row in everything if entry_matches(row, wanted)]
         self._show_title()
         self._show_empty(wanted, bool(everything))
         width = self._width
@@ -285,11 +285,11 @@ class Inspector(Vertical):
     def _show_title(self) -> None:
         last, found = self._last, self._found
         current = last is None or last.telling == "told"
-        self.query_one("#inspector-title", Static).update(title(found, current=current))
+        self.query_one("#inspector-title", Static).update(inspector_title(found, current=current))
         note = self.query_one("#inspector-note", Static)
         words = "The newest are listed; there are more." if found is not None and found.cut else ""
         if found is not None and last is not None and not current:
-            words = why_untold(last.telling, last.language)
+            words = explain_no_variables(last.telling, last.language)
         note.display = bool(words)
         note.update(words)
 
@@ -298,7 +298,7 @@ class Inspector(Vertical):
         if any_rows:
             words = f"No name or type contains “{safe_text(wanted)}”."
         else:
-            words = why_untold(last.telling, last.language) if last is not None else "Nothing is known yet."
+            words = explain_no_variables(last.telling, last.language) if last is not None else "Nothing is known yet."
         empty = self.query_one("#inspector-empty", Static)
         empty.display = not self._rows
         empty.update(words)

@@ -47,10 +47,10 @@ class KeyRow(Widget, can_focus=False):
 
     def rows(self, width: int) -> list[list[tuple[KeyLabel, str]]]:
         """Labels with their wording, row by row; short words where that spares a row."""
-        long_rows = _laid_out([(label, label.label) for label in self.labels], width)
+        long_rows = _lay_out([(label, label.label) for label in self.labels], width)
         if len(long_rows) == 1:
             return long_rows
-        return _laid_out([(label, label.short) for label in self.labels], width)
+        return _lay_out([(label, label.short) for label in self.labels], width)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """One row for each line of labels."""
@@ -84,7 +84,7 @@ class KeyRow(Widget, can_focus=False):
             left = right + _GAP
 
 
-def _laid_out(items: list[tuple[KeyLabel, str]], width: int) -> list[list[tuple[KeyLabel, str]]]:
+def _lay_out(items: list[tuple[KeyLabel, str]], width: int) -> list[list[tuple[KeyLabel, str]]]:
     rows: list[list[tuple[KeyLabel, str]]] = [[]]
     used = 0
     for item, wording in items:

@@ -10,7 +10,7 @@ from textual.widgets import Input, Static
 
 from oi_tui.app.engine.core.events import InputRequested
 from oi_tui.app.engine.text.safe import safe_text
-from oi_tui.widgets.arming import LOOK, Arming
+from oi_tui.widgets.arming import LOOK_INTERVAL, Arming
 from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
 
@@ -25,14 +25,14 @@ class AnswerInput(Field):
     def on_key(self, event: Key) -> None:
         """Only Escape counts from the first moment."""
         self._arming.look(begun=bool(self.value))
-        if not self._arming.armed and event.key != "escape":
+        if not self._arming.is_armed and event.key != "escape":
             event.stop()
             event.prevent_default()
 
     def on_paste(self, event: Paste) -> None:
         """A paste may have been under way as well."""
         self._arming.look(begun=bool(self.value))
-        if not self._arming.armed:
+        if not self._arming.is_armed:
             event.stop()
             event.prevent_default()
 
@@ -98,7 +98,7 @@ class QuestionPanel(Widget):
     def on_mount(self) -> None:
         """While it is shown, look now and then whether the question is armed."""
         self._show_keys()
-        self._looking = self.set_interval(LOOK, self.show_arming, pause=True)
+        self._looking = self.set_interval(LOOK_INTERVAL, self.show_arming, pause=True)
 
     def on_show(self) -> None:
         """It is seen."""
@@ -129,7 +129,7 @@ class QuestionPanel(Widget):
         """Bring the keys up to date."""
         if self.request is not None:
             self._arming.look(begun=bool(self.query_one(Input).value))
-            self.armed = self._arming.armed
+            self.armed = self._arming.is_armed
 
     def _show_keys(self) -> None:
         self.query_one(KeyRow).labels = (

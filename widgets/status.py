@@ -9,8 +9,8 @@ from textual.widget import Widget
 
 from oi_tui.app.engine.core.events import KernelState
 from oi_tui.app.engine.core.usage import Usage
-from oi_tui.app.engine.core.values import ApprovalMode, Mode
-from oi_tui.app.engine.policy.modes import OF_APPROVAL, stricter
+from oi_tui.app.engine.core.values import ApprovalMode, PermissionMode
+from oi_tui.app.engine.policy.modes import OF_APPROVAL, strictest
 from oi_tui.app.engine.text.safe import safe_text
 
 STARTING = "starting"
@@ -22,7 +22,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
 
     model: str = ""
     approval: ApprovalMode = "ask"
-    floor: Mode = "bypassPermissions"
+    floor: PermissionMode = "bypassPermissions"
     """The mode that holds where it is stricter than `approval`."""
     sandbox: str = ""
     """What holds code back, in two words."""
@@ -48,7 +48,7 @@ _SYMBOLS: dict[KernelState, str] = {
     "restarting": "◌",
     "dead": "✗",
 }
-_MODES: dict[Mode, str] = {
+_MODES: dict[PermissionMode, str] = {
     "plan": "never runs",
     "dontAsk": "runs by rules only",
     "default": "asks first",
@@ -63,7 +63,7 @@ _NAME = 1
 code back."""
 
 
-class Part(NamedTuple):
+class StatusPart(NamedTuple):
     """A piece of the line; the smaller its `rank`, the longer it stays on a narrow terminal."""
 
     text: str
@@ -83,69 +83,69 @@ class StatusBar(Widget, can_focus=False):
 
     def render(self) -> Content:
         """The parts that fit, some left, some right."""
-        return laid_out(parts(self.status), self.content_size.width)
+        return fit_parts(status_parts(self.status), self.content_size.width)
 
 
-def parts(status: Status) -> list[Part]:
+def status_parts(status: Status) -> list[StatusPart]:
     """Everything that could be shown, in reading order."""
-    mode = stricter(status.floor, OF_APPROVAL[status.approval])
+    mode = strictest(status.floor, OF_APPROVAL[status.approval])
     unasked = mode == "bypassPermissions"
     found = []
     if status.model or status.activity != STARTING:  # whether there is one is not known yet
-        found.append(Part(safe_text(status.model) or "no model", _NAME, style="$text"))
+        found.append(StatusPart(safe_text(status.model) or "no model", _NAME, style="$text"))
     if status.recorded:
-        found.append(Part("recording, nothing runs", 0, style="$accent"))
+        found.append(StatusPart("recording, nothing runs", 0, style="$accent"))
     else:
-        found.append(Part(_MODES[mode], 0, style="$warning" if unasked else "$dim"))
+        found.append(StatusPart(_MODES[mode], 0, style="$warning" if unasked else "$dim"))
     if status.sandbox and not status.recorded:
-        found.append(Part(safe_text(status.sandbox), 0, style="$warning" if status.exposed else "$dim"))
+        found.append(StatusPart(safe_text(status.sandbox), 0, style="$warning" if status.exposed else "$dim"))
     if status.activity:
-        found.append(Part(status.activity, 0, style="$accent"))
+        found.append(StatusPart(status.activity, 0, style="$accent"))
     usage = status.usage
     if status.context_window and usage.last_input_tokens:
         share = min(100, round(100 * usage.last_input_tokens / status.context_window))
-        found.append(Part(f"ctx {share}%", 4, right=True))
+        found.append(StatusPart(f"ctx {share}%", 4, right=True))
     if usage.input_tokens or usage.output_tokens:
         about = "~" if usage.estimated else ""
-        found.append(Part(f"{about}↑{_count(usage.input_tokens)} ↓{_count(usage.output_tokens)}", 5, right=True))
+        found.append(StatusPart(f"{about}↑{_count(usage.input_tokens)} ↓{_count(usage.output_tokens)}", 5, right=True))
         if status.max_cost:
             spent = f"{_money(usage.priced)} of {_money(status.max_cost)}"
-            found.append(Part(spent, 3, right=True))
+            found.append(StatusPart(spent, 3, right=True))
         else:
-            found.append(Part(_money(usage.cost), 6, right=True))
+            found.append(StatusPart(_money(usage.cost), 6, right=True))
     for language, state in status.kernels:
         style = "$error" if state == "dead" else "$accent" if state == "busy" else "$dim"
         rank = 4 if state in ("idle", "cold") else 2
-        found.append(Part(f"{safe_text(language)} {_SYMBOLS[state]} {state}", rank, right=True, style=style))
+        found.append(StatusPart(f"{safe_text(language)} {_SYMBOLS[state]} {state}", rank, right=True, style=style))
     return found
 
 
-def laid_out(found: list[Part], width: int) -> Content:
+def fit_parts(found: list[StatusPart], width: int) -> Content:
     """The most important parts that fit into `width`; the model's name is cut before it is left out."""
     shown = list(found)
     while _width(shown) > width and (least := max(shown, key=lambda part: part.rank)).rank > _NAME:
         shown.remove(least)
     if (over := _width(shown) - width) > 0:
         shown = [_cut(part, over) if part.rank == _NAME else part for part in shown]
-    left = _joined([part for part in shown if not part.right])
-    right = _joined([part for part in shown if part.right])
+    left = _join([part for part in shown if not part.right])
+    right = _join([part for part in shown if part.right])
     if left.cell_length + right.cell_length + bool(right) > width:
         return Content(" ").join([left, right]).truncate(width, ellipsis=True)
     return Content.assemble(left, " " * (width - left.cell_length - right.cell_length), right)
 
 
-def _cut(part: Part, cells: int) -> Part:
+def _cut(part: StatusPart, cells: int) -> StatusPart:
     """The part, shorter by about so many cells."""
     return part._replace(text=part.text[: max(4, len(part.text) - cells - 1)] + "…")
 
 
-def _joined(shown: list[Part]) -> Content:
+def _join(shown: list[StatusPart]) -> Content:
     return Content.assemble(
         *(item for part in shown for item in ((_SEPARATOR, "$faint"), Content.styled(part.text, part.style)))
     )[len(_SEPARATOR) :]
 
 
-def _width(shown: list[Part]) -> int:
+def _width(shown: list[StatusPart]) -> int:
     texts = [Content(part.text).cell_length for part in shown]
     return sum(texts) + len(_SEPARATOR) * (len(texts) - 1)
 

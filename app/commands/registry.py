@@ -174,14 +174,14 @@ def slash_command(name: str) -> Command | None:
     return begun[0] if len(begun) == 1 else None
 
 
-class Typed(Value, frozen=True, kw_only=True):
+class SlashLine(Value, frozen=True, kw_only=True):
     """A line beginning with `/`."""
 
     name: str
     argument: str = ""
 
 
-def meaning(text: str, folder: Path) -> AnyVerb | Typed:
+def interpret(text: str, folder: Path) -> AnyVerb | SlashLine:
     """What a text from the composer asks for: a prompt, the person's own code, or a slash command.
 
     Code begins with its sign, without a space before it: that is how a paste is told from what was typed. A text
@@ -196,7 +196,7 @@ def meaning(text: str, folder: Path) -> AnyVerb | Typed:
             return Run(language="python", source=source.strip("\n ") if "\n" not in source else source.strip("\n"))
     if re.fullmatch(r"/[a-z]*(?: [^\n]*)?", stripped):
         name, _, argument = stripped[1:].partition(" ")
-        return Typed(name=name, argument=argument.strip())
+        return SlashLine(name=name, argument=argument.strip())
     return Submit(text=text, files=mentioned_files(text, folder))
 
 

@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 import pluggy
 
 from oi_tui.app.engine.core.blocks import CodeBlock
-from oi_tui.app.engine.core.chat import ChatRequest
+from oi_tui.app.engine.core.chat_model import ChatRequest
 from oi_tui.app.engine.core.events import AnyEvent
 
 NAME = "oi_tui"

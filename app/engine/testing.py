@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
-from oi_tui.app.engine.core.chat import AnswerEnded, AnswerUsage, ChatRequest, Delta, Model, TextDelta
+from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, ChatRequest, Delta, Model, TextDelta
 from oi_tui.app.engine.core.errors import KernelError, ModelError, OiTuiError
 from oi_tui.app.engine.core.events import KernelState
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
@@ -25,16 +25,18 @@ from oi_tui.app.engine.kernels.base import (
     RunEvent,
     RunFinished,
 )
-from oi_tui.app.engine.kernels.inspection import Listing, Row, Seen
+from oi_tui.app.engine.kernels.inspection import Listing, VariableDetail, VariableRow
 
-Answer = str | Sequence[Delta | ModelError | asyncio.Event]
+ScriptedAnswer = str | Sequence[Delta | ModelError | asyncio.Event]
 """A scripted answer: text (cut into pieces of `chunk` characters), or deltas, errors to raise, events to wait for."""
 
 
 class FakeModel:
     """Answers from a script, one answer a request; records every request. The last answer repeats."""
 
-    def __init__(self, *answers: Answer, name: str = "fake/model", chunk: int = 5, takes_images: bool = False) -> None:
+    def __init__(
+        self, *answers: ScriptedAnswer, name: str = "fake/model", chunk: int = 5, takes_images: bool = False
+    ) -> None:
         self.answers = list(answers)
         self.requests: list[ChatRequest] = []
         self.name = name
@@ -45,7 +47,7 @@ class FakeModel:
         """How often an answer was broken off before its end."""
         self._asked = asyncio.Condition()
 
-    async def asked(self, count: int) -> None:
+    async def wait_for_requests(self, count: int) -> None:
         """Wait until there were so many requests."""
         async with self._asked:
             await self._asked.wait_for(lambda: len(self.requests) >= count)
@@ -72,7 +74,7 @@ class FakeModel:
         finally:
             self.closed += not ended
 
-    def _items(self, answer: Answer) -> Sequence[Delta | ModelError | asyncio.Event]:
+    def _items(self, answer: ScriptedAnswer) -> Sequence[Delta | ModelError | asyncio.Event]:
         if not isinstance(answer, str):
             return answer
         pieces = [TextDelta(text=answer[i : i + self.chunk]) for i in range(0, len(answer), self.chunk)]
@@ -80,7 +82,7 @@ class FakeModel:
         return [*pieces, usage, AnswerEnded()]
 
 
-Item = TypeVar("Item")
+ScriptItem = TypeVar("ScriptItem")
 
 Script = Mapping[str, Sequence[RunEvent]] | Callable[[str], Sequence[RunEvent]]
 
@@ -158,7 +160,7 @@ class FakeKernel:
     def _events(self, source: str) -> Sequence[RunEvent]:
         if callable(self.script):
             return self.script(source)
-        default = (printed(source), RunFinished(status="ok"))
+        default = (stdout_output(source), RunFinished(status="ok"))
         return self.script.get(source, default)
 
     async def answer(self, text: str) -> None:
@@ -180,17 +182,17 @@ class FakeKernel:
     def variables(self, known: tuple[str, ...], *, again: bool) -> Awaitable[Listing | None]:
         """What it holds at this moment."""
         self.asked.append("* again" if again else "*")
-        rows = tuple(Row(name=name, type="str", peek=value, mark=value) for name, value in self.holds.items())
+        rows = tuple(VariableRow(name=name, type="str", peek=value, mark=value) for name, value in self.holds.items())
         gone = tuple(name for name in known if name not in self.holds)
         return self._answer(Listing(variables=rows, gone=gone))
 
-    def peek(self, name: str) -> Awaitable[Seen | None]:
+    def peek(self, name: str) -> Awaitable[VariableDetail | None]:
         """The value."""
         self.asked.append(name)
-        return self._answer(Seen(text=self.holds.get(name)))
+        return self._answer(VariableDetail(text=self.holds.get(name)))
 
-    def _answer(self, answer: Item) -> Awaitable[Item | None]:
-        coming: asyncio.Future[Item | None] = asyncio.get_running_loop().create_future()
+    def _answer(self, answer: ScriptItem) -> Awaitable[ScriptItem | None]:
+        coming: asyncio.Future[ScriptItem | None] = asyncio.get_running_loop().create_future()
         coming.set_result(answer if self.tells and self.state == "idle" else None)
         return coming
 
@@ -229,7 +231,7 @@ class FakeKernels:
             raise KernelError(f"There is no kernel named {language}.")
         return self.by_language[language]
 
-    def started(self) -> tuple[Kernel, ...]:
+    def started_kernels(self) -> tuple[Kernel, ...]:
         """Those that have been started."""
         return tuple(kernel for kernel in self.by_language.values() if kernel.generation)
 
@@ -245,7 +247,7 @@ class FakeKernels:
             await kernel.close()
 
 
-def printed(text: str) -> OutputArrived:
+def stdout_output(text: str) -> OutputArrived:
     """Text on stdout."""
     return OutputArrived(output=StreamOutput(name="stdout", text=text))
 
@@ -263,7 +265,7 @@ class FakeModels:
         self.fails = fails
         self.opened: list[tuple[str, str | None, str | None]] = []
         self.closed = False
-        self.embedded = False
+        self.is_embedded = False
         self.opening: asyncio.Event | None = None
         """Give it an event to hold up every opening until it is set."""
         self.fetching = asyncio.Event()
@@ -279,11 +281,11 @@ class FakeModels:
         self.model.name = name
         return self.model
 
-    def known(self, name: str) -> bool:
+    def can_open(self, name: str) -> bool:
         """All but "gone"."""
         return name != "gone"
 
-    async def found(self) -> ModelsFound:
+    async def find_models(self) -> ModelsFound:
         """One key, one download."""
         key = ModelOffer(id="fake/key", kind="key", title="A key")
         download = ModelOffer(id="tiny", kind="embedded", title="Tiny", download_bytes=100, recommended=True)

@@ -50,15 +50,15 @@ from oi_tui.app.engine.core.protocol import (
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.values import Level
 from oi_tui.app.engine.core.verbs import AnyVerb, FindModels, Fork, Inspect, KeepDraft, Open, Submit
-from oi_tui.app.engine.transcript.replay import extend
+from oi_tui.app.engine.transcript.event_log import extend
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.client import Connect, EngineClient, EngineLost
-from oi_tui.app.frontend.status import activity, standing
+from oi_tui.app.frontend.session_status import activity, current_status
 from oi_tui.widgets.status import STARTING, Status
 
 _DEFAULTS = Settings()
 
-Answer = ModelsFound | FetchProgressed | FetchEnded | VariablesFound | VariableSeen | PromptsFound | DraftKept
+ViewReply = ModelsFound | FetchProgressed | FetchEnded | VariablesFound | VariableSeen | PromptsFound | DraftKept
 AboutSessions = SessionsFound | SessionSeen | SessionEdited | SessionExported | Failed
 """`Failed` may be about something else: it does not say what was asked."""
 
@@ -82,7 +82,7 @@ class View(Protocol):
         """Have these and no other questions open."""
         ...
 
-    def show(self, reply: Answer) -> None:
+    def show(self, reply: ViewReply) -> None:
         """An answer that is not part of the session: about models, downloads, variables."""
         ...
 
@@ -165,7 +165,7 @@ class Bridge:
         """Send this prompt as soon as there is a session with a model."""
         self._first_prompt = prompt
 
-    def heed(self, settings: Settings) -> None:
+    def use_settings(self, settings: Settings) -> None:
         """Others hold from the next engine on."""
         self._settings = settings
         self._show_status()
@@ -375,7 +375,7 @@ class Bridge:
 
     def _show_status(self) -> None:
         fails, recorded = self._sandbox_fails, self._recorded
-        status = standing(
+        status = current_status(
             self.transcript, self._settings, self._kernels, self._activity, fails=fails, recorded=recorded
         )
         self._view.show_status(status, self._queued)

@@ -17,14 +17,14 @@ from typing import Protocol
 
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.protocol import (
-    VERSION,
+    PROTOCOL_VERSION,
     Configure,
     Hello,
     ProtocolError,
     Reply,
     decode_reply,
-    encode,
-    fatal,
+    encode_message,
+    fatal_reply,
 )
 from oi_tui.app.engine.core.verbs import AnyVerb, Close
 
@@ -83,7 +83,7 @@ class ProcessClient:
         except OSError as error:  # no process left, or a log that cannot be written
             raise OiTuiError("The engine could not be started.", hint=f"{error}.") from error
         reader, writer = await asyncio.open_connection(sock=ours, limit=LINE_LIMIT)
-        writer.write(encode(Hello(version=VERSION, program="oi-tui")) + encode(setup))
+        writer.write(encode_message(Hello(version=PROTOCOL_VERSION, program="oi-tui")) + encode_message(setup))
         return cls(process, reader, writer, log)
 
     @staticmethod
@@ -120,7 +120,7 @@ class ProcessClient:
         if self._writer.is_closing():
             raise EngineLost(await self._obituary())
         try:
-            self._writer.write(encode(verb))
+            self._writer.write(encode_message(verb))
             await self._writer.drain()
         except ConnectionError as error:
             raise EngineLost(await self._obituary()) from error
@@ -139,8 +139,10 @@ class ProcessClient:
             except ProtocolError as error:
                 raise EngineLost("The engine does not speak this protocol.") from error
             if isinstance(reply, Hello):
-                if reply.version != VERSION:
-                    raise EngineLost(f"The engine speaks version {reply.version} of the protocol, not {VERSION}.")
+                if reply.version != PROTOCOL_VERSION:
+                    raise EngineLost(
+                        f"The engine speaks version {reply.version} of the protocol, not {PROTOCOL_VERSION}."
+                    )
                 continue
             yield reply
         if not self._closing:
@@ -152,7 +154,7 @@ class ProcessClient:
             return
         self._closing = True
         with contextlib.suppress(ConnectionError):
-            self._writer.write(encode(Close()))
+            self._writer.write(encode_message(Close()))
             await self._writer.drain()
         try:
             async with asyncio.timeout(CLOSE_TIMEOUT):
@@ -178,7 +180,7 @@ class ProcessClient:
         return f"The engine {how}. Its log is {self._log}."
 
 
-class Handler(Protocol):
+class VerbHandler(Protocol):
     """What `LocalClient` needs of an engine (`app.engine.service.Engine`)."""
 
     async def handle(self, verb: AnyVerb) -> None:
@@ -193,7 +195,7 @@ class Handler(Protocol):
 class LocalClient:
     """The engine in this process, behind the same interface."""
 
-    def __init__(self, make: Callable[[Callable[[Reply], Awaitable[None]]], Handler]) -> None:
+    def __init__(self, make: Callable[[Callable[[Reply], Awaitable[None]]], VerbHandler]) -> None:
         """`make` gets the function that the engine sends its replies with."""
         self._replies: asyncio.Queue[Reply | None] = asyncio.Queue()
         self._engine = make(self._replies.put)
@@ -204,7 +206,7 @@ class LocalClient:
         try:
             await self._engine.handle(verb)
         except OiTuiError as error:
-            await self._replies.put(fatal(error))
+            await self._replies.put(fatal_reply(error))
 
     async def replies(self) -> AsyncGenerator[Reply, None]:
         """See EngineClient."""

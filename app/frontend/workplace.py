@@ -18,34 +18,34 @@ from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.values import SandboxMode
 from oi_tui.app.engine.files import paths
-from oi_tui.app.engine.trust.folders import NAME, Decision, Folders
-from oi_tui.app.engine.trust.project import (
-    Seen,
-    brings_something,
-    distrusting,
-    heeding,
-    read_wishes,
-    see,
+from oi_tui.app.engine.trust.folder_decisions import FOLDERS_FILE, FolderDecision, FolderDecisions
+from oi_tui.app.engine.trust.folder_settings import (
+    FolderDigests,
+    apply_folder_settings,
+    folder_digests,
+    has_folder_content,
+    read_folder_settings,
     stricter_sandbox,
+    untrusted_settings,
 )
 
-Choice = Literal["trust", "look", "open"]
+FolderChoice = Literal["trust", "look", "open"]
 """Trust it; only look; trust it and do without a sandbox."""
 
 
 class Workplace:
     """One folder, as it was started in."""
 
-    def __init__(self, setup: Configure, *, said: Set[str], folders: Folders) -> None:
+    def __init__(self, setup: Configure, *, said: Set[str], folders: FolderDecisions) -> None:
         """`said` are the settings that are no defaults; SettingsError if the folder's own cannot be relied on."""
         self._given = setup
         self._folders = folders
         self.folder = Path(setup.cwd)
         self.mode_said = "sandbox.mode" in said
         """Whether settings or flags say what sandbox there is: it is not asked about then."""
-        self.decision: Decision | None = folders.find(self.folder)
-        self._changed = self._what_changed()
-        self.setup: Configure = self._settled()
+        self.decision: FolderDecision | None = folders.find(self.folder)
+        self._changed = self._changed_files()
+        self.setup: Configure = self._effective_setup()
         """What the next engine is configured with."""
 
     @property
@@ -54,7 +54,7 @@ class Workplace:
         return self.setup.settings
 
     @property
-    def asked(self) -> Settings:
+    def requested_settings(self) -> Settings:
         """As flags and files ask for them, whatever was decided about the folder."""
         return self._given.settings
 
@@ -69,10 +69,10 @@ class Workplace:
         return Path.home().resolve().is_relative_to(self.folder.resolve())
 
     @property
-    def undecided(self) -> bool:
+    def is_undecided(self) -> bool:
         """Whether there is something to ask the person."""
         if self.decision is None:
-            return not self.mode_said or brings_something(self.folder)
+            return not self.mode_said or has_folder_content(self.folder)
         return bool(self._changed)
 
     @property
@@ -90,33 +90,33 @@ class Workplace:
         """Whether what is decided now will hold the next time."""
         return self._folders.can_remember(self.folder)
 
-    def choose(self, choice: Choice, seen: Seen | None = None) -> None:
+    def choose(self, choice: FolderChoice, seen: FolderDigests | None = None) -> None:
         """Decide, keep it where it can be kept, and have the next engine configured accordingly; OiTuiError if the
         decision cannot be written, or the folder cannot be relied on. `seen` is what the folder brought when that was
         shown, None what it brings now."""
-        seen = seen if seen is not None else see(self.folder)
+        seen = seen if seen is not None else folder_digests(self.folder)
         if choice != "look":
-            read_wishes(self.folder)  # before anything is written down: it must not be trusted if this fails
+            read_folder_settings(self.folder)  # before anything is written down: it must not be trusted if this fails
         sandbox: SandboxMode | Literal[""] = "danger-full-access" if choice == "open" else ""
         self.decision = self._folders.decide(self.folder, trusted=choice != "look", sandbox=sandbox, seen=seen)
-        self._changed = self._what_changed()
-        self.setup = self._settled()
+        self._changed = self._changed_files()
+        self.setup = self._effective_setup()
 
-    def _what_changed(self) -> tuple[str, ...]:
-        return self.decision.changed(self.folder) if self.decision is not None else ()
+    def _changed_files(self) -> tuple[str, ...]:
+        return self.decision.changed_files(self.folder) if self.decision is not None else ()
 
-    def _settled(self) -> Configure:
+    def _effective_setup(self) -> Configure:
         given, decision = self._given.settings, self.decision
         replace = msgspec.structs.replace
         if decision is None:
             return replace(self._given, trusted=False)
         if not decision.trusted:
-            return replace(self._given, settings=distrusting(given), trusted=False)
+            return replace(self._given, settings=untrusted_settings(given), trusted=False)
         mode = given.sandbox.mode
         if decision.sandbox:
             mode = stricter_sandbox(mode, decision.sandbox) if self.mode_said else decision.sandbox
         settings = replace(given, sandbox=replace(given.sandbox, mode=mode))
-        settings = heeding(settings, read_wishes(self.folder))
+        settings = apply_folder_settings(settings, read_folder_settings(self.folder))
         return replace(self._given, settings=settings, trusted=not self._changed, rules=decision.rules)
 
     def remarks(self) -> list[str]:
@@ -126,7 +126,7 @@ class Workplace:
         said: list[str] = []
         if self.is_above_home and mode == "workspace-write":
             said.append(f"{where} holds your home folder: code could change nearly everything of yours.")
-        if decision is None and brings_something(where):
+        if decision is None and has_folder_content(where):
             said.append(f"{where} is not trusted: of its own rules those count that forbid. “oi-tui trust” trusts it.")
         elif decision is not None and not decision.trusted:
             said.append(f"{where} is only looked at: nothing is written, and nothing runs unasked. See “oi-tui trust”.")
@@ -137,6 +137,6 @@ class Workplace:
         return said
 
 
-def known_folders() -> Folders:
+def known_folders() -> FolderDecisions:
     """What this person decided; OiTuiError in plain words if our folder cannot be used."""
-    return Folders(paths.private_dir(paths.data_dir()) / NAME, owner=os.getuid())
+    return FolderDecisions(paths.private_dir(paths.data_dir()) / FOLDERS_FILE, owner=os.getuid())

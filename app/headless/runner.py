@@ -37,7 +37,7 @@ from oi_tui.app.engine.formats.lmc import LmcWriter
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.client import EngineClient, EngineLost
-from oi_tui.app.headless.text_log import Narration, code_in_full
+from oi_tui.app.headless.text_log import TextLog, code_in_full
 
 EXIT_CODES: dict[StopReason, int] = {
     "done": 0,
@@ -82,7 +82,7 @@ class Headless:
         self._client = client
         self._out = out
         self._err = err
-        self._narration = Narration(err)
+        self._narration = TextLog(err)
         self._say = self._narration.say
         self._asker = asker
         self._writer = LmcWriter() if as_json else None
@@ -206,11 +206,11 @@ class Headless:
             self._code = LocalModelError.exit_code
         if event.reason != "done":
             self._say(f"⊘ {event.detail or event.reason}\n")
-        if event.reason == "done" and not self._told_already() and (answer := self.final_answer()):
+        if event.reason == "done" and not self._is_already_shown() and (answer := self.final_answer()):
             self._out.write(answer.rstrip("\n") + "\n")
             self._out.flush()
 
-    def _told_already(self) -> bool:
+    def _is_already_shown(self) -> bool:
         """As chunks, or on the one terminal that is both stdout and stderr."""
         return self._writer is not None or (self._out.isatty() and self._err.isatty())
 

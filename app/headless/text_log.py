@@ -19,13 +19,13 @@ from oi_tui.app.engine.core.events import (
 from oi_tui.app.engine.core.outputs import StreamName, StreamOutput, Tail
 from oi_tui.app.engine.core.protocol import FetchProgressed
 from oi_tui.app.engine.core.values import Language
-from oi_tui.app.engine.text.mime import overwritten, plain_text
+from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text
 from oi_tui.app.engine.text.safe import SafeStream, safe_text, visible_text
 
 _SYMBOLS = {"info": "i", "warning": "!", "error": "✗"}
 
 
-class Narration:
+class TextLog:
     """Tells one session; everything foreign is cleaned on the way."""
 
     def __init__(self, err: TextIO) -> None:
@@ -57,9 +57,9 @@ class Narration:
                 self._languages[event.block_id] = event.language
                 self._new_line()
             case DecisionMade():
-                self._decided(event)
+                self._tell_decision(event)
             case OutputAdded(output=StreamOutput(name=name, text=text)):
-                self._grow(name, overwritten(text))
+                self._grow(name, apply_carriage_returns(text))
             case OutputAdded():
                 self.say(plain_text(event.output))
             case OutputTailMoved():
@@ -70,7 +70,7 @@ class Narration:
                 self._finish_growing()
                 self._tell_tails()
                 self._new_line()
-                self.say(_ended(event))
+                self.say(_end_line(event))
             case KernelChanged(state="starting"):
                 self.say(f"● starting {event.language}…\n")
             case RetryScheduled():
@@ -102,7 +102,7 @@ class Narration:
             self._write(stream.finish())
         self._growing.clear()
 
-    def _decided(self, event: DecisionMade) -> None:
+    def _tell_decision(self, event: DecisionMade) -> None:
         if event.request_id is None or not self._err.isatty():  # else it has just been read in the question
             self._new_line()
             self.say(code_in_full(self._languages[event.block_id], event.source))
@@ -131,6 +131,6 @@ def code_in_full(language: Language, source: str) -> str:
     return f"── {language} ──\n{shown.rstrip()}\n──\n{warning}"
 
 
-def _ended(event: ExecutionFinished) -> str:
+def _end_line(event: ExecutionFinished) -> str:
     code = f" · exit code {event.exit_code}" if event.exit_code else ""
     return f"{'✓' if event.status == 'ok' else '✗'} {event.status} · {event.duration:.1f} s{code}\n"

@@ -15,13 +15,13 @@ from oi_tui.app.engine.core.verbs import Rebuild, Run
 from oi_tui.app.engine.text.markdown import as_markdown
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.frontend.bridge import Bridge
+from oi_tui.app.screens.block_views import BlockView, PictureFile, block_views
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.branching import Branching
 from oi_tui.app.screens.browser_ask import BrowserAskScreen, NoBrowser, can_open, open_in_browser, open_page
 from oi_tui.app.screens.choose import ChooseScreen
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.external_editor import EditorFailed, suffix_of, view_in_editor, view_in_pager
-from oi_tui.app.screens.forms import Form, Picture, forms_of
 from oi_tui.app.screens.picture_screen import PictureScreen
 from oi_tui.app.screens.rebuild import RebuildScreen
 from oi_tui.app.screens.run_again import RunAgainScreen
@@ -32,10 +32,10 @@ from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import Clock
 from oi_tui.widgets.composer import PromptArea
 from oi_tui.widgets.timeline.graphics import HALF_BLOCKS
-from oi_tui.widgets.timeline.logical import hidden_in, logical_text, output_text
+from oi_tui.widgets.timeline.logical import count_hidden, logical_text, output_text
 from oi_tui.widgets.timeline.outputs.browser import needs_scripts, page_of, write_page
-from oi_tui.widgets.timeline.view import Timeline, Wish
-from oi_tui.widgets.viewer.lines import CannotRead
+from oi_tui.widgets.timeline.view import BlockAction, Timeline
+from oi_tui.widgets.viewer.line_index import CannotRead
 
 _STILL = "It was written by the code that ran. The page can load nothing and run nothing."
 _PROGRAMS = "It was written by the code that ran, and it needs its own programs. They can load nothing from anywhere."
@@ -55,17 +55,17 @@ class BlockActions:
         self.graphics = HALF_BLOCKS
         """How it shows pictures."""
 
-    async def do(self, wish: Wish, block: Block) -> None:
+    async def do(self, wish: BlockAction, block: Block) -> None:
         """Do it, or say why it cannot be done."""
         if not self._is_in_front:
             return  # a key that was pressed twice, before what it brings up was there
         match wish:
             case "copy":
-                await self.copy(logical_text(block), hidden=hidden_in(block))
+                await self.copy(logical_text(block), hidden=count_hidden(block))
             case "copy_output":
                 await self.copy(output_text(block))
             case "copy_markdown":
-                await self.copy(as_markdown(block), hidden=hidden_in(block))
+                await self.copy(as_markdown(block), hidden=count_hidden(block))
             case "reuse":
                 self._reuse(block)
             case "rerun":
@@ -91,7 +91,7 @@ class BlockActions:
         trouble = await copy(self._place.app, text)
         lines = text.count("\n") + 1
         told = what or f"Copied {lines:,} {'line' if lines == 1 else 'lines'}."
-        self._tell(told + _written_out(hidden), warning=hidden > 0)
+        self._tell(told + _hidden_note(hidden), warning=hidden > 0)
         if trouble:
             self._tell(f"The desktop's clipboard: {trouble}", warning=True)
 
@@ -102,7 +102,7 @@ class BlockActions:
             return
         match await app.push_screen_wait(BrowserAskScreen(href, can_open=can_open())):
             case "open":
-                await self._told(open_in_browser(href))
+                await self._report_no_browser(open_in_browser(href))
             case "copy":
                 await self.copy(href, "Link copied.")
             case None:
@@ -110,19 +110,19 @@ class BlockActions:
 
     # -- looking and keeping -------------------------------------------------------------------------------------
 
-    async def _chosen(self, block: Block, title: str) -> Form | None:
+    async def _choose_view(self, block: Block, title: str) -> BlockView | None:
         """The form that is meant; the person is asked where there are several beside the source."""
-        forms = forms_of(block)
+        forms = block_views(block)
         if len(forms) <= 2:
             return forms[0]
         number = await self._place.app.push_screen_wait(ChooseScreen(title, [form.title for form in forms]))
         return None if number is None else forms[number]
 
     async def _view(self, block: Block) -> None:
-        form = await self._chosen(block, "View")
+        form = await self._choose_view(block, "View")
         if form is None:
             return
-        if isinstance(form.content, Picture):
+        if isinstance(form.content, PictureFile):
             self._show_picture(form.content)
             return
         assert self.palette is not None
@@ -134,13 +134,13 @@ class BlockActions:
         self._place.app.push_screen(screen)
 
     def _zoom(self, block: Block) -> None:
-        pictures = [form.content for form in forms_of(block) if isinstance(form.content, Picture)]
+        pictures = [form.content for form in block_views(block) if isinstance(form.content, PictureFile)]
         if pictures:
             self._show_picture(pictures[0])
         else:
             self._tell("There is no picture in this block.")
 
-    def _show_picture(self, picture: Picture) -> None:
+    def _show_picture(self, picture: PictureFile) -> None:
         assert self.palette is not None
         screen = PictureScreen(
             picture.data, picture.mime, self.graphics, self.palette, source=picture.source, folder=self._folder
@@ -148,7 +148,7 @@ class BlockActions:
         self._place.app.push_screen(screen)
 
     async def _save(self, block: Block) -> None:
-        form = await self._chosen(block, "Save")
+        form = await self._choose_view(block, "Save")
         if form is None:
             return
         path = await self._place.app.push_screen_wait(SaveAsScreen(form.name, self._folder, what=form.title))
@@ -161,7 +161,7 @@ class BlockActions:
         else:
             self._tell(f"Saved {safe_text(path.name)}.")
 
-    def _elsewhere(self, wish: Wish, block: Block) -> None:
+    def _elsewhere(self, wish: BlockAction, block: Block) -> None:
         """In the person's own program, which has the terminal for as long."""
         text, suffix = as_markdown(block), ".md"
         if isinstance(block, CodeBlock) and not block.outputs:
@@ -195,9 +195,9 @@ class BlockActions:
                 page = page_of(output, scripts=scripts)
                 assert page is not None
                 path = await asyncio.to_thread(write_page, page)
-                await self._told(open_page(path))
+                await self._report_no_browser(open_page(path))
 
-    async def _told(self, opening: Awaitable[None]) -> None:
+    async def _report_no_browser(self, opening: Awaitable[None]) -> None:
         try:
             await opening
         except NoBrowser as error:
@@ -252,8 +252,8 @@ class BlockActions:
         area = self._place.screen.query_one(PromptArea)
         area.add(logical_text(block))
         self._place.screen.query_one(Bottom).focus_shown()
-        if hidden := hidden_in(block):
-            self._tell(f"It is in the prompt.{_written_out(hidden)}", warning=True)
+        if hidden := count_hidden(block):
+            self._tell(f"It is in the prompt.{_hidden_note(hidden)}", warning=True)
 
     def _tell(self, text: str, *, warning: bool = False) -> None:
         self._place.app.clear_notifications()  # one at a time: they lie over the text
@@ -262,7 +262,7 @@ class BlockActions:
         )
 
 
-def _written_out(hidden: int) -> str:
+def _hidden_note(hidden: int) -> str:
     """What is said of code that is no longer byte for byte what runs."""
     if not hidden:
         return ""

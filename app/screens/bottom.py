@@ -81,7 +81,7 @@ class Bottom(Vertical):
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """A draft is not lost; an editor of code in the question is none."""
         if self._recall is not None and isinstance(event.text_area, PromptArea):
-            self._recall.typed()
+            self._recall.schedule_save()
 
     def keep_draft(self) -> None:
         """What is typed and not sent is to be there again next time."""

@@ -13,7 +13,7 @@ from oi_tui.app.screens.choose import ChooseScreen
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.widgets.composer import PromptArea, as_prompt
 
-Branch = Literal["fork", "rewind", "again"]
+BranchKind = Literal["fork", "rewind", "again"]
 """After a block; before a prompt, which is written anew; before a prompt, which is asked again."""
 
 _OURS = "screen-"
@@ -53,7 +53,7 @@ class Branching:
         self._place = place
         self._bridge = bridge
 
-    async def do(self, branch: Branch, block: Block) -> None:
+    async def do(self, branch: BranchKind, block: Block) -> None:
         """Do it, or say why it cannot be done."""
         blocks = self._bridge.transcript.blocks
         if branch == "fork":

@@ -24,7 +24,7 @@ from textual.widgets import Static
 from oi_tui.app.engine.text.safe import visible_text
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
 
-Answer = Literal["open", "copy"]
+LinkChoice = Literal["open", "copy"]
 
 _TEXT_BROWSERS = frozenset({"lynx", "w3m", "links", "elinks", "www-browser"})
 """They want the terminal, which is ours."""
@@ -34,7 +34,7 @@ class NoBrowser(Exception):
     """A link could not be opened; the text says why."""
 
 
-class Link(NamedTuple):
+class LinkDetails(NamedTuple):
     """A link as a person should see it."""
 
     shown: str
@@ -47,7 +47,7 @@ class Link(NamedTuple):
     """Why it is not opened, "" if it may be."""
 
 
-def judged(href: str) -> Link:
+def judge_link(href: str) -> LinkDetails:
     """What a person should know of a link."""
     shown, hidden = visible_text(href.replace("\n", "<U+000A>").replace("\t", "<U+0009>"))
     hints: list[str] = []
@@ -57,11 +57,11 @@ def judged(href: str) -> Link:
         host = written.encode("idna").decode("ascii") if written else ""
         odd_port = parts.port not in (None, 80, 443)
     except ValueError:
-        return Link(shown, "", (), "This is not a web address.")
+        return LinkDetails(shown, "", (), "This is not a web address.")
     if parts.scheme not in ("http", "https") or not host:
-        return Link(shown, "", (), "Only links to http and https are opened.")
+        return LinkDetails(shown, "", (), "Only links to http and https are opened.")
     if not href.isprintable() or " " in href or "\\" in href:
-        return Link(shown, host, (), "It holds characters that no web address has.")
+        return LinkDetails(shown, host, (), "It holds characters that no web address has.")
     if host != written.lower():
         hints.append(f"The name has letters that are not ASCII; it is looked up as {host}.")
     elif any(label.startswith("xn--") for label in host.split(".")):
@@ -72,7 +72,7 @@ def judged(href: str) -> Link:
         hints.append("What stands before the @ is a user name and not where it leads.")
     if odd_port:
         hints.append(f"It leads to the port {parts.port}.")
-    return Link(shown, host, tuple(hints))
+    return LinkDetails(shown, host, tuple(hints))
 
 
 def can_open(environ: Mapping[str, str] = os.environ) -> bool:
@@ -85,8 +85,8 @@ def can_open(environ: Mapping[str, str] = os.environ) -> bool:
 
 
 async def open_in_browser(url: str) -> None:
-    """Open a link that `judged` has not refused and the person has said yes to; `NoBrowser` where that fails."""
-    if link_refusal := judged(url).refusal:
+    """Open a link that `judge_link` has not refused and the person has said yes to; `NoBrowser` where that fails."""
+    if link_refusal := judge_link(url).refusal:
         raise NoBrowser(link_refusal)
     await asyncio.to_thread(_open, url)
 
@@ -122,7 +122,7 @@ def _unicode(host: str) -> str:
         return host
 
 
-class BrowserAskScreen(ModalScreen[Answer | None]):
+class BrowserAskScreen(ModalScreen[LinkChoice | None]):
     """Dismissed with what to do with the link, None for nothing."""
 
     CSS_PATH = "browser_ask.tcss"
@@ -134,7 +134,7 @@ class BrowserAskScreen(ModalScreen[Answer | None]):
 
     def __init__(self, href: str, *, can_open: bool) -> None:
         super().__init__()
-        self._link = judged(href)
+        self._link = judge_link(href)
         self._opens = can_open and not self._link.refusal
 
     def compose(self) -> ComposeResult:

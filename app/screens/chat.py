@@ -17,14 +17,14 @@ from textual.containers import Horizontal
 from textual.events import Resize
 from textual.screen import Screen
 
-from oi_tui.app.commands.registry import Typed, WrongArgument, bindings, meaning, slash_command
+from oi_tui.app.commands.registry import SlashLine, WrongArgument, bindings, interpret, slash_command
 from oi_tui.app.engine.core.blocks import Block, UserBlock
 from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
 from oi_tui.app.engine.core.protocol import DraftKept, ModelsFound, PromptsFound, VariableSeen, VariablesFound
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.verbs import Interrupt
 from oi_tui.app.engine.text.safe import safe_text
-from oi_tui.app.frontend.bridge import AboutSessions, Answer, Bridge
+from oi_tui.app.frontend.bridge import AboutSessions, Bridge, ViewReply
 from oi_tui.app.frontend.client import Connect
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.external_editor import EditorFailed, edit_text
@@ -36,7 +36,7 @@ from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.welcome import Welcome
 
 if TYPE_CHECKING:  # these take their time to load, and the first frame does without them
-    from oi_tui.app.screens.parts import Parts
+    from oi_tui.app.screens.chat_parts import Parts
     from oi_tui.app.screens.setup import SetupScreen
 
 WIDE = 100
@@ -92,8 +92,8 @@ class ChatScreen(Screen[None]):
         """What the first frame does without, while the engine that has something to show starts."""
         self.run_worker(self.bridge.run(self.complete), name="engine", exclusive=True)
         # With it come the timeline and the panels; meanwhile, keys are not kept waiting.
-        await asyncio.to_thread(import_module, "oi_tui.app.screens.parts")
-        from oi_tui.app.screens.parts import Parts
+        await asyncio.to_thread(import_module, "oi_tui.app.screens.chat_parts")
+        from oi_tui.app.screens.chat_parts import Parts
 
         parts = Parts.make(
             self.bridge,
@@ -187,7 +187,7 @@ class ChatScreen(Screen[None]):
         """Bring up what waits for the person, or the composer."""
         self.query_one(Bottom).ask(decision, question)
 
-    def show(self, reply: Answer) -> None:
+    def show(self, reply: ViewReply) -> None:
         """An answer that is not part of the session: about models, downloads, variables."""
         match reply:
             case VariablesFound() | VariableSeen():
@@ -213,15 +213,15 @@ class ChatScreen(Screen[None]):
     async def on_prompt_area_submitted(self, event: PromptArea.Submitted) -> None:
         """A prompt, the person's own code, or a command."""
         event.stop()
-        asked = meaning(event.text, Path(self.bridge.transcript.cwd or "."))
-        if isinstance(asked, Typed):
-            await self.obey(asked)
+        asked = interpret(event.text, Path(self.bridge.transcript.cwd or "."))
+        if isinstance(asked, SlashLine):
+            await self.run_command(asked)
             return
         if self._parts is not None:
             self._parts.timeline.scroll_to_end()
         self.bridge.send(asked)
 
-    async def obey(self, typed: Typed) -> None:
+    async def run_command(self, typed: SlashLine) -> None:
         """Do what a slash command says."""
         row = slash_command(typed.name)
         if row is None:

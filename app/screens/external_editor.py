@@ -90,7 +90,7 @@ def _words(what: str, command: str, hint: str) -> list[str]:
 
 
 def _run(app: App[object], what: str, command: list[str], path: Path) -> None:
-    with nullcontext() if app.is_headless else _given_up(app, what):
+    with nullcontext() if app.is_headless else _suspend(app, what):
         try:
             finished = subprocess.run([*command, str(path)], check=False)
         except (OSError, ValueError) as error:
@@ -121,7 +121,7 @@ def _draft(text: str, name: str, mode: int = 0o600) -> Iterator[Path]:
 
 
 @contextmanager
-def _given_up(app: App[object], what: str) -> Iterator[None]:
+def _suspend(app: App[object], what: str) -> Iterator[None]:
     try:
         with app.suspend():
             yield

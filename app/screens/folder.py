@@ -25,13 +25,21 @@ from textual.widgets.option_list import Option
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.settings import SandboxSection
 from oi_tui.app.engine.text.safe import safe_text
-from oi_tui.app.engine.trust.check import Survey, survey
-from oi_tui.app.frontend.workplace import Choice, Workplace
-from oi_tui.app.screens.folder_words import Offer, findings, introduction, offer_line, offers, title, trial
-from oi_tui.widgets.arming import LOOK, Arming, Clock
+from oi_tui.app.engine.trust.folder_check import FolderCheck, check_folder
+from oi_tui.app.frontend.workplace import FolderChoice, Workplace
+from oi_tui.app.screens.folder_words import (
+    Offer,
+    findings,
+    folder_offers,
+    folder_title,
+    introduction,
+    offer_line,
+    sandbox_trial,
+)
+from oi_tui.widgets.arming import LOOK_INTERVAL, Arming, Clock
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
 
-Look = Callable[[Path, SandboxSection], Survey]
+FolderChecker = Callable[[Path, SandboxSection], FolderCheck]
 
 
 class Choices(OptionList):
@@ -62,7 +70,7 @@ LOW = 16
 """Rows of a screen below which nothing is left free between the parts."""
 
 
-class FolderScreen(Screen[Choice | None]):
+class FolderScreen(Screen[FolderChoice | None]):
     """Dismissed with what was chosen, which is decided by then, or None: nothing was."""
 
     CSS_PATH = "folder.tcss"
@@ -76,7 +84,12 @@ class FolderScreen(Screen[Choice | None]):
     ]
 
     def __init__(
-        self, place: Workplace, *, again: bool = False, look: Look = survey, clock: Clock = time.monotonic
+        self,
+        place: Workplace,
+        *,
+        again: bool = False,
+        look: FolderChecker = check_folder,
+        clock: Clock = time.monotonic,
     ) -> None:
         """`again`: something holds already, and may be changed."""
         super().__init__()
@@ -84,7 +97,7 @@ class FolderScreen(Screen[Choice | None]):
         self._again = again
         self._look = look
         self._arming = Arming(clock)
-        self._found: Survey | None = None
+        self._found: FolderCheck | None = None
         self._offers: list[Offer] = []
         self._read_to = 0.0
         """The furthest row of what was found that has been on the screen."""
@@ -92,7 +105,7 @@ class FolderScreen(Screen[Choice | None]):
     def compose(self) -> ComposeResult:
         """From what it is about to what can be done."""
         with Vertical(id="folder-page"):
-            yield Static(title(self._place, again=self._again), id="folder-title", markup=False)
+            yield Static(folder_title(self._place, again=self._again), id="folder-title", markup=False)
             with VerticalScroll(id="folder-found", can_focus=False):
                 yield Static(introduction(self._place, again=self._again), id="folder-intro", markup=False)
                 yield Static(id="folder-trial", markup=False)
@@ -107,7 +120,7 @@ class FolderScreen(Screen[Choice | None]):
         self.show_arming()
         self.query_one(Choices).focus()
         self.run_worker(self._find_out(), exclusive=True)
-        self.set_interval(LOOK, self.show_arming)
+        self.set_interval(LOOK_INTERVAL, self.show_arming)
 
     def note_key(self, age: float) -> None:
         """The app tells of every key: a question that just came is not answered by what was meant for another."""
@@ -115,17 +128,17 @@ class FolderScreen(Screen[Choice | None]):
 
     async def _find_out(self) -> None:
         """In a thread: it reads files and starts a process."""
-        self._found = await asyncio.to_thread(self._look, self._place.folder, self._place.asked.sandbox)
+        self._found = await asyncio.to_thread(self._look, self._place.folder, self._place.requested_settings.sandbox)
         self._arming.show()
         self._show()
         self.call_after_refresh(self._arming.show)  # it is seen only then
 
     def _show(self) -> None:
         found = self._found
-        self.query_one("#folder-trial", Static).update(trial(self._place, found))
+        self.query_one("#folder-trial", Static).update(sandbox_trial(self._place, found))
         self.query_one("#folder-findings", Static).update(findings(found.brought if found is not None else None))
         choices, before = self.query_one(Choices), self._offers
-        self._offers = offers(self._place, found, again=self._again)
+        self._offers = folder_offers(self._place, found, again=self._again)
         marked = choices.highlighted if self._offers == before else None
         choices.clear_options()
         choices.add_options(
@@ -160,7 +173,7 @@ class FolderScreen(Screen[Choice | None]):
         """Whether Enter counts yet."""
         self._arming.look()
         self.query_one(KeyRow).labels = (
-            KeyLabel("enter", "choose", "choose", self._found is not None and self._arming.armed),
+            KeyLabel("enter", "choose", "choose", self._found is not None and self._arming.is_armed),
             KeyLabel("↑↓", "move", "move"),
             *((KeyLabel("pgdn", "more of what was found", "more"),) if self._has_more() else ()),
             KeyLabel("esc", "back" if self._again else "quit", "back" if self._again else "quit"),
@@ -171,7 +184,7 @@ class FolderScreen(Screen[Choice | None]):
         shown.update(safe_text(f"✗ {text}"))
         shown.add_class("-shown")
 
-    def _unread(self) -> bool:
+    def _has_unread(self) -> bool:
         """Whether something that would count has not been on the screen yet."""
         found = self.query_one("#folder-found")
         self._read_to = max(self._read_to, found.scroll_y)
@@ -192,10 +205,10 @@ class FolderScreen(Screen[Choice | None]):
         """A choice was made; it is written down before anything begins."""
         event.stop()
         self._arming.look()
-        if not self._arming.armed:
+        if not self._arming.is_armed:
             return
         choice, found = self._offers[event.option_index].id, self._found
-        if choice == "trust" and self._unread():
+        if choice == "trust" and self._has_unread():
             self._complain("Read to the end first what would count: page down.")
             return
         if choice is not None and found is not None:
@@ -230,4 +243,4 @@ class FolderScreen(Screen[Choice | None]):
         """What was found may be longer than its room."""
         found = self.query_one("#folder-found", VerticalScroll)
         found.scroll_to(y=found.scroll_y + pages * max(1, found.size.height - 1), animate=False)
-        self.call_after_refresh(self._unread)
+        self.call_after_refresh(self._has_unread)

@@ -8,9 +8,9 @@ from textual.content import Content
 from oi_tui.app.engine.core.settings import SandboxSection
 from oi_tui.app.engine.sandbox.availability import Availability
 from oi_tui.app.engine.text.safe import visible_text
-from oi_tui.app.engine.trust.check import Brought, Survey
-from oi_tui.app.engine.trust.project import stricter_sandbox
-from oi_tui.app.frontend.workplace import Choice, Workplace
+from oi_tui.app.engine.trust.folder_check import FolderCheck, FolderContent
+from oi_tui.app.engine.trust.folder_settings import stricter_sandbox
+from oi_tui.app.frontend.workplace import FolderChoice, Workplace
 
 LABEL = 20
 """Columns of a choice's name."""
@@ -21,7 +21,7 @@ INDENT = "  "
 class Offer(NamedTuple):
     """One line of what can be chosen."""
 
-    id: Choice | None
+    id: FolderChoice | None
     """None leaves everything as it is."""
     name: str
     meaning: str
@@ -29,7 +29,7 @@ class Offer(NamedTuple):
     grave: bool = False
 
 
-def title(place: Workplace, *, again: bool) -> str:
+def folder_title(place: Workplace, *, again: bool) -> str:
     """The question."""
     where = _short(place.folder)
     return f"What holds in {where}" if again else f"Work in {where}?"
@@ -43,10 +43,10 @@ def _short(folder: Path) -> str:
 
 def introduction(place: Workplace, *, again: bool) -> Content:
     """What code could do, in one paragraph, and what is unusual about the folder."""
-    sandbox = place.settings.sandbox if again else place.asked.sandbox
+    sandbox = place.settings.sandbox if again else place.requested_settings.sandbox
     lines = [_what_code_could_do(sandbox, said=place.mode_said and not again)]
     if again:
-        lines[0] = f"{_decided(place)} {lines[0]}"
+        lines[0] = f"{_decision_text(place)} {lines[0]}"
     if place.change:
         lines.append(f"{place.change} Look at what counts now before you trust it again.")
     if place.is_above_home:
@@ -62,7 +62,7 @@ def introduction(place: Workplace, *, again: bool) -> Content:
     )
 
 
-def _decided(place: Workplace) -> str:
+def _decision_text(place: Workplace) -> str:
     if place.decision is None:
         return "Nothing was decided about this folder."
     return "You trust this folder." if place.decision.trusted else "This folder is only looked at."
@@ -83,7 +83,7 @@ def _what_code_could_do(sandbox: SandboxSection, *, said: bool) -> str:
     return f"Code that you approve is to run in a sandbox: {writes}{more}, and {reaches}. {lost}{who}"
 
 
-def trial(place: Workplace, found: Survey | None) -> Content:
+def sandbox_trial(place: Workplace, found: FolderCheck | None) -> Content:
     """Whether the sandbox works."""
     if found is None:
         return Content.styled("… the sandbox is being tried", "$dim")
@@ -100,7 +100,7 @@ def _fault(found: Availability) -> Content:
     return Content.assemble(("✗ ", "$error"), visible_text(found.why).text, (fix, "$text"))
 
 
-def findings(brought: Brought | None) -> Content:
+def findings(brought: FolderContent | None) -> Content:
     """What the folder would bring, the rules that allow first and word for word."""
     if brought is None:
         return Content.styled("… looking at what the folder brings along", "$dim")
@@ -110,7 +110,7 @@ def findings(brought: Brought | None) -> Content:
         lines.append(Content.styled(f"{INDENT}Nothing of the folder can count as long as that is so.", "$dim"))
     allowed = [rule for rule in brought.rules if rule.verdict == "allow"]
     stricter = [rule for rule in brought.rules if rule.verdict != "allow"]
-    wishes = list(brought.wishes.said())
+    wishes = list(brought.wishes.items())
     if allowed or stricter or wishes:
         lines.append(Content("If you trust it, this counts here:"))
     lines += [_line("runs without a question", rule.text, style="$warning") for rule in allowed]
@@ -124,22 +124,22 @@ def findings(brought: Brought | None) -> Content:
     return Content("\n").join(lines)
 
 
-def _brings(brought: Brought) -> bool:
-    return bool(brought.rules) or any(True for _ in brought.wishes.said())
+def _brings(brought: FolderContent) -> bool:
+    return bool(brought.rules) or any(True for _ in brought.wishes.items())
 
 
 def _line(what: str, text: str, style: str = "$text") -> Content:
     return Content.assemble((f"{INDENT}{what:25}", "$dim"), (visible_text(text).text, style))
 
 
-def offers(place: Workplace, found: Survey | None, *, again: bool) -> list[Offer]:
+def folder_offers(place: Workplace, found: FolderCheck | None, *, again: bool) -> list[Offer]:
     """What can be chosen now; the way out is the last."""
     known = found is not None
     usable = found is not None and not found.brought.wrong
     works = found is not None and found.writing.works
     looks = found is None or found.reading.works
     counts = "; its own rules count" if found is not None and _brings(found.brought) else ""
-    mode = place.asked.sandbox.mode
+    mode = place.requested_settings.sandbox.mode
     open_already = place.mode_said and mode == "danger-full-access"
     trusted = {
         "read-only": f"code writes nothing{counts}",

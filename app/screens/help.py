@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from oi_tui.app.screens.key_help import Section, sections
+from oi_tui.app.screens.key_help import HelpSection, help_sections
 
 _KEYS = 28
 _ROOMY = 64
@@ -26,7 +26,7 @@ class HelpScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """One section under the other."""
         with VerticalScroll(id="help-page"):
-            for section in sections():
+            for section in help_sections():
                 yield Static(section.title, classes="help-title", markup=False)
                 yield SectionTable(section)
         yield Static("↑ ↓ scroll   esc back", id="help-keys", markup=False)
@@ -35,7 +35,7 @@ class HelpScreen(ModalScreen[None]):
 class SectionTable(Static):
     """Keys, commands and meanings in columns; under each other where it is narrow."""
 
-    def __init__(self, section: Section) -> None:
+    def __init__(self, section: HelpSection) -> None:
         super().__init__(markup=False)
         self._section = section
 

@@ -11,13 +11,13 @@ from oi_tui.widgets.composer import PromptArea
 from oi_tui.widgets.editor import SourceEditor
 from oi_tui.widgets.inspector import Inspector
 from oi_tui.widgets.sessions.panel import Panel
-from oi_tui.widgets.sessions.rows import SessionRows
+from oi_tui.widgets.sessions.session_rows import SessionRows
 from oi_tui.widgets.timeline.picture_view import PictureView
 from oi_tui.widgets.timeline.view import Timeline
 from oi_tui.widgets.viewer.pane import TextPane
 
 
-class Row(NamedTuple):
+class HelpRow(NamedTuple):
     """One line of the help."""
 
     keys: str
@@ -25,46 +25,46 @@ class Row(NamedTuple):
     help: str
 
 
-class Section(NamedTuple):
+class HelpSection(NamedTuple):
     """Rows that work in the same place."""
 
     title: str
-    rows: tuple[Row, ...]
+    rows: tuple[HelpRow, ...]
 
 
-def sections() -> tuple[Section, ...]:
+def help_sections() -> tuple[HelpSection, ...]:
     """All keys and commands, by where they work."""
     everywhere = tuple(
-        Row(_spelled(row.key), f"/{row.slash} {row.argument}".strip() if row.slash else "", row.help)
+        HelpRow(_spell_keys(row.key), f"/{row.slash} {row.argument}".strip() if row.slash else "", row.help)
         for row in COMMANDS
     )
     return (
-        Section("Everywhere", everywhere),
-        Section(
+        HelpSection("Everywhere", everywhere),
+        HelpSection(
             "The prompt",
             (
                 *_rows(PromptArea.BINDINGS),
-                Row("", "!COMMAND", "Run a shell command yourself"),
-                Row("", "%CODE", "Run Python yourself; %python works too"),
-                Row("", "@PATH", "Give a file with the prompt"),
+                HelpRow("", "!COMMAND", "Run a shell command yourself"),
+                HelpRow("", "%CODE", "Run Python yourself; %python works too"),
+                HelpRow("", "@PATH", "Give a file with the prompt"),
             ),
         ),
-        Section("When code wants to run", _rows(ApprovalPanel.BINDINGS)),
-        Section("Editing that code", _rows(SourceEditor.BINDINGS)),
-        Section(
-            "The timeline", (*_rows(Timeline.BINDINGS), Row("ctrl+c", "", "Copy what was selected with the mouse"))
+        HelpSection("When code wants to run", _rows(ApprovalPanel.BINDINGS)),
+        HelpSection("Editing that code", _rows(SourceEditor.BINDINGS)),
+        HelpSection(
+            "The timeline", (*_rows(Timeline.BINDINGS), HelpRow("ctrl+c", "", "Copy what was selected with the mouse"))
         ),
-        Section("The variables", _rows(Inspector.BINDINGS)),
-        Section("The sessions", _rows([*Panel.BINDINGS, *SessionRows.BINDINGS])),
-        Section("A block on the whole screen", _rows([*ViewerScreen.BINDINGS, *TextPane.BINDINGS])),
-        Section("A picture on the whole screen", _rows(PictureView.BINDINGS)),
+        HelpSection("The variables", _rows(Inspector.BINDINGS)),
+        HelpSection("The sessions", _rows([*Panel.BINDINGS, *SessionRows.BINDINGS])),
+        HelpSection("A block on the whole screen", _rows([*ViewerScreen.BINDINGS, *TextPane.BINDINGS])),
+        HelpSection("A picture on the whole screen", _rows(PictureView.BINDINGS)),
     )
 
 
 def markdown_table() -> str:
     """The sections as Markdown, for the README."""
     lines: list[str] = []
-    for section in sections():
+    for section in help_sections():
         lines += [f"**{section.title}**", "", "| key | command | what it does |", "|---|---|---|"]
         lines += [f"| {_code(row.keys)} | {_code(row.slash)} | {row.help} |" for row in section.rows]
         lines.append("")
@@ -76,13 +76,13 @@ def _code(text: str) -> str:
     return f"`{escaped}`" if text else ""
 
 
-def _rows(items: list[BindingType]) -> tuple[Row, ...]:
+def _rows(items: list[BindingType]) -> tuple[HelpRow, ...]:
     return tuple(
-        Row(item.key_display or _spelled(item.key), "", item.description)
+        HelpRow(item.key_display or _spell_keys(item.key), "", item.description)
         for item in items
         if isinstance(item, Binding) and item.description
     )
 
 
-def _spelled(keys: str) -> str:
+def _spell_keys(keys: str) -> str:
     return ", ".join(keys.split(","))

@@ -13,7 +13,7 @@ from oi_tui.themes.palette import Palette
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
 from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.picture_view import PictureView
-from oi_tui.widgets.timeline.pixels import Source
+from oi_tui.widgets.timeline.pixels import PictureSource
 
 _KEYS = (
     KeyLabel("+", "closer", "+"),
@@ -22,7 +22,7 @@ _KEYS = (
     KeyLabel("s", "save", "save"),
     KeyLabel("esc", "back", "back"),
 )
-ENDINGS = {
+PICTURE_SUFFIXES = {
     "image/png": ".png",
     "image/jpeg": ".jpg",
     "image/gif": ".gif",
@@ -48,7 +48,7 @@ class PictureScreen(Screen[None]):
         graphics: Graphics,
         palette: Palette,
         *,
-        source: Source | None = None,
+        source: PictureSource | None = None,
         title: str = "figure",
         name: str = "",
         folder: Path | None = None,
@@ -57,9 +57,9 @@ class PictureScreen(Screen[None]):
         super().__init__()
         self._data = data
         self._title = title
-        self._file_name = name or f"figure{ENDINGS.get(mime, '')}"
+        self._file_name = name or f"figure{PICTURE_SUFFIXES.get(mime, '')}"
         self._folder = folder or Path.cwd()
-        self._source = source or Source(data)
+        self._source = source or PictureSource(data)
         # Who wants no pictures in the timeline still asked for this one.
         self._graphics = graphics if graphics.protocol != "none" else graphics._replace(protocol="half")
         self._palette = palette
@@ -101,11 +101,11 @@ class PictureScreen(Screen[None]):
     def action_save(self) -> None:
         """Ask where, then write it there."""
 
-        def chosen(path: Path | None) -> None:
+        def save_to(path: Path | None) -> None:
             if path is not None:
                 self.run_worker(lambda: self._save(path), name="save", group="save", thread=True)
 
-        self.app.push_screen(SaveAsScreen(self._file_name, self._folder, what=self._title), chosen)
+        self.app.push_screen(SaveAsScreen(self._file_name, self._folder, what=self._title), save_to)
 
     def _save(self, path: Path) -> None:
         try:

@@ -15,9 +15,9 @@ from textual.widgets.option_list import Option
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.text.safe import safe_text, visible_text
 from oi_tui.themes.palette import Palette
-from oi_tui.widgets.arming import LOOK, Arming, Clock
+from oi_tui.widgets.arming import LOOK_INTERVAL, Arming, Clock
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
-from oi_tui.widgets.source import SourceView
+from oi_tui.widgets.source_view import SourceView
 
 LEAD = (
     "In fresh kernels, in this order, up to the first that fails. What comes out is compared with what is on record; "
@@ -67,7 +67,7 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
         self._arming.show()
         self.call_after_refresh(self._arming.show)  # it is seen only then
         self.show_arming()
-        self.set_interval(LOOK, self.show_arming)
+        self.set_interval(LOOK_INTERVAL, self.show_arming)
 
     def note_key(self, age: float) -> None:
         """The app tells of every key."""
@@ -123,7 +123,7 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
     def _takes_keys(self) -> bool:
         """Whether a key that was just pressed counts."""
         self._arming.look()
-        return self._arming.armed
+        return self._arming.is_armed
 
     def _toggle(self, number: int) -> None:
         self._chosen ^= {number}
@@ -138,7 +138,7 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
     def show_arming(self) -> None:
         """How many are chosen, and whether keys count yet."""
         self._arming.look()
-        count, armed = len(self._chosen), self._arming.armed
+        count, armed = len(self._chosen), self._arming.is_armed
         self.query_one(KeyRow).labels = (
             KeyLabel("enter", f"run {count}" if count else "nothing chosen", f"run {count}", armed and count > 0),
             KeyLabel("space", "choose", "choose", armed),

@@ -24,7 +24,7 @@ class Recall:
         self._timer: Timer | None = None
         self._kept = ""
 
-    def typed(self) -> None:
+    def schedule_save(self) -> None:
         """The text changed: it is written down when the person pauses."""
         if self._timer is not None:
             self._timer.stop()

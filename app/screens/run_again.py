@@ -38,8 +38,8 @@ class RunAgainScreen(ModalScreen[str | None]):
         editor.set_palette(self._palette)
         editor.begin(self._source, self._language)
         note = self.query_one("#again-hidden", Static)
-        note.display = editor.hidden > 0
-        note.update(hidden_note(editor.hidden))
+        note.display = editor.hidden_count > 0
+        note.update(hidden_note(editor.hidden_count))
 
     def on_source_editor_finished(self, event: SourceEditor.Finished) -> None:
         """Run it, unless nothing is left or the person gave up."""

@@ -66,7 +66,7 @@ class SaveAsScreen(ModalScreen[Path | None]):
         """Go with the path if it can be written; ask where there is a file already."""
         event.stop()
         try:
-            path = written_path(event.value, self._folder)
+            path = resolve_path(event.value, self._folder)
         except SaveFailed as failed:
             self._say(str(failed), wrong=True)
             return
@@ -77,12 +77,12 @@ class SaveAsScreen(ModalScreen[Path | None]):
             self._say("There is a file of this name already.", wrong=True)
             return
 
-        def answered(yes: bool | None) -> None:
+        def save_if_agreed(yes: bool | None) -> None:
             if yes:
                 self.dismiss(path)
 
         question = ConfirmScreen("Replace this file?", safe_text(str(path)), yes="replace it", no="keep it")
-        self.app.push_screen(question, answered)
+        self.app.push_screen(question, save_if_agreed)
 
     def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
         """A click on a label is that key; Enter is pressed, not clicked."""
@@ -97,7 +97,7 @@ class SaveAsScreen(ModalScreen[Path | None]):
     def action_complete(self) -> None:
         """As much of the name as all files have in common that begin like it."""
         field = self.query_one(Input)
-        typed, names = completed(field.value, self._folder)
+        typed, names = complete_path(field.value, self._folder)
         with self.prevent(Input.Changed):
             field.value = typed
         field.cursor_position = len(typed)
@@ -113,7 +113,7 @@ class SaveAsScreen(ModalScreen[Path | None]):
         line.update(safe_text(text))
 
 
-def written_path(typed: str, folder: Path) -> Path:
+def resolve_path(typed: str, folder: Path) -> Path:
     """The path that was meant, relative ones in `folder`; `SaveFailed` where nothing can be written."""
     if not typed.strip():
         raise SaveFailed("Type a file name.")
@@ -138,7 +138,7 @@ def written_path(typed: str, folder: Path) -> Path:
     return path
 
 
-def completed(typed: str, folder: Path) -> tuple[str, list[str]]:
+def complete_path(typed: str, folder: Path) -> tuple[str, list[str]]:
     """The text with what all fitting names have in common, and those names; folders end with a slash.
 
     Names with characters that cannot be seen are not offered, hidden files only after a dot.

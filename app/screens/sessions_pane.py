@@ -17,10 +17,10 @@ from oi_tui.app.screens.choose import ChooseScreen
 from oi_tui.app.screens.line_ask import LineAskScreen
 from oi_tui.app.screens.save_as import SaveAsScreen
 from oi_tui.app.screens.timeline_pane import TimelinePane
-from oi_tui.widgets.sessions.face import one_line
 from oi_tui.widgets.sessions.panel import Panel
 from oi_tui.widgets.sessions.preview import Preview
-from oi_tui.widgets.sessions.rows import SessionRows
+from oi_tui.widgets.sessions.row_view import list_text
+from oi_tui.widgets.sessions.session_rows import SessionRows
 
 LOOKING = "-look"
 """Class of the screen while a session is looked at in place of the timeline."""
@@ -36,7 +36,7 @@ _EDITABLE = ("title", "tags", "archived", "deleted")
 _IS_OPEN = "This session is open. Open another one first."
 
 
-class Change(NamedTuple):
+class SessionChange(NamedTuple):
     """A change that was asked for: how to undo it, and what to say when it is done."""
 
     edit: EditSession
@@ -52,9 +52,9 @@ class SessionsPanel(Panel):
         self._bridge = bridge
         self._preview = preview
         self._pane = pane
-        self._changes: list[Change] = []
+        self._changes: list[SessionChange] = []
         """In the order in which they were asked for, until the engine says that it is so."""
-        self._undo: list[Change] = []
+        self._undo: list[SessionChange] = []
         self.display = False
 
     # -- what the screen calls ---------------------------------------------------------------------------
@@ -66,7 +66,7 @@ class SessionsPanel(Panel):
             return
         self.display = True
         self.follow()
-        self._bridge.send(FindSessions(archived=self.archived))
+        self._bridge.send(FindSessions(archived=self.shows_archive))
         self.begin()
 
     def close(self) -> None:
@@ -89,13 +89,13 @@ class SessionsPanel(Panel):
             case SessionSeen():
                 self._preview.show(reply)
             case SessionEdited():
-                self._edited(reply.session)
+                self._apply_edit(reply.session)
             case SessionExported():
                 self._tell(f"Written: {reply.path}")
             case Failed():
-                self._failed(reply)
+                self._show_failure(reply)
 
-    def _failed(self, reply: Failed) -> None:
+    def _show_failure(self, reply: Failed) -> None:
         """It stands in the timeline; here as well, if it may be about what was asked here."""
         if self.display and (self._changes or self.waiting):
             del self._changes[:1]  # the engine answers in order
@@ -170,15 +170,15 @@ class SessionsPanel(Panel):
         """Of another session, after it was opened: what is shared is known then."""
         if record.id == self._bridge.transcript.session_id:
             if place := last_place(self._bridge.transcript.blocks, block_id):
-                await self._leave_for(Fork(block_id=place), self._forked)
+                await self._leave_for(Fork(block_id=place), self._arrive_in_fork)
             else:
                 self.say("There is nothing to fork yet.")
         else:
-            await self._leave_for(Open(session_id=record.id), lambda: self._fork_opened(block_id))
+            await self._leave_for(Open(session_id=record.id), lambda: self._fork_from_opened(block_id))
 
-    def _fork_opened(self, block_id: str) -> None:
+    def _fork_from_opened(self, block_id: str) -> None:
         if place := last_place(self._bridge.transcript.blocks, block_id):
-            self._bridge.switch(Fork(block_id=place), self._forked)
+            self._bridge.switch(Fork(block_id=place), self._arrive_in_fork)
         else:
             self._arrive()
 
@@ -186,7 +186,7 @@ class SessionsPanel(Panel):
         if await may_leave(self, self._bridge):
             self._bridge.switch(verb, then)
 
-    def _forked(self) -> None:
+    def _arrive_in_fork(self) -> None:
         self._arrive()
 
     def _arrive(self, block_id: str = "", needle: str = "") -> None:
@@ -197,10 +197,10 @@ class SessionsPanel(Panel):
         if self.screen.has_class("-narrow"):
             self._vanish()
         else:
-            self._bridge.send(FindSessions(archived=self.archived))
+            self._bridge.send(FindSessions(archived=self.shows_archive))
         self.screen.query_one(Bottom).focus_shown()
         if block_id:
-            self._pane.show_found(block_id, needle)
+            self._pane.show_match(block_id, needle)
 
     def _vanish(self) -> None:
         self._look_no_more()
@@ -241,7 +241,7 @@ class SessionsPanel(Panel):
             self._edit(edit, EditSession(session_id=record.id, tags=record.tags), "Tags changed")
 
     async def _put_away(self, wish: str, record: SessionRecord) -> None:
-        name = f"“{one_line(record.title)[:40]}”"
+        name = f"“{list_text(record.title)[:40]}”"
         if wish == "export":
             await self._export(record)
         elif wish == "archive":
@@ -270,7 +270,7 @@ class SessionsPanel(Panel):
             undo = self._as_it_will_be(undo)
             if undo == edit:
                 return  # it is under way
-        self._changes.append(Change(edit, undo, done))
+        self._changes.append(SessionChange(edit, undo, done))
         self._bridge.send(edit)
 
     def _as_it_will_be(self, undo: EditSession) -> EditSession:
@@ -281,7 +281,7 @@ class SessionsPanel(Panel):
                 undo = replace(undo, **{name: value for name, value in values.items() if value is not None})
         return undo
 
-    def _edited(self, record: SessionRecord) -> None:
+    def _apply_edit(self, record: SessionRecord) -> None:
         self.put(record)
         change = next((change for change in self._changes if change.edit.session_id == record.id), None)
         if change is None:
@@ -311,5 +311,5 @@ class SessionsPanel(Panel):
 
 def file_name(title: str) -> str:
     """A name for a file of what has this title."""
-    words = "".join(character if character.isalnum() else " " for character in one_line(title)).split()
+    words = "".join(character if character.isalnum() else " " for character in list_text(title)).split()
     return "-".join(words)[:60].strip("-").lower() or "session"

@@ -21,12 +21,12 @@ from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
 
-Stage = Literal["choice", "consent", "download", "form"]
+SetupStage = Literal["choice", "consent", "download", "form"]
 
 _INTRO = "oi-tui runs code that a language model writes, on this machine, after you approve it."
 _SLOW, _FAST = 2_000_000, 12_000_000
 """Bytes per second of an ordinary line, for the estimate."""
-_KEYS: dict[Stage, tuple[KeyLabel, ...]] = {
+_KEYS: dict[SetupStage, tuple[KeyLabel, ...]] = {
     "choice": (KeyLabel("enter", "choose", "choose"), KeyLabel("esc", "without a model", "back")),
     "consent": (KeyLabel("y", "download and use", "download"), KeyLabel("esc", "back", "back")),
     "download": (KeyLabel("esc", "cancel; what has arrived is kept", "cancel"),),
@@ -48,7 +48,7 @@ class SetupScreen(Screen[None]):
         self._found = found
         self._send = send
         self._first = first
-        self._stage: Stage = "choice"
+        self._stage: SetupStage = "choice"
         self._offer: ModelOffer | None = None
 
     def compose(self) -> ComposeResult:
@@ -176,7 +176,7 @@ class SetupScreen(Screen[None]):
             mark = ("▸ ", "bold $accent") if index == highlighted else ("  ", "")
             offers.replace_option_prompt_at_index(index, Content.assemble(mark, line))
 
-    def _enter(self, stage: Stage) -> None:
+    def _enter(self, stage: SetupStage) -> None:
         self._stage = stage
         self.query_one(OptionList).display = stage == "choice"
         self.query_one("#setup-form").display = stage == "form"
@@ -193,7 +193,7 @@ class SetupScreen(Screen[None]):
             case "consent" | "download":
                 self.set_focus(None)
 
-    def _words(self, stage: Stage) -> tuple[str, str]:
+    def _words(self, stage: SetupStage) -> tuple[str, str]:
         if stage == "choice":
             note = "Nothing is sent anywhere until you choose."
             return "Which model?", "\n".join(part for part in (safe_text(self._found.why), note) if part)

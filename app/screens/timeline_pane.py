@@ -53,7 +53,7 @@ class TimelinePane(Vertical):
         self.search.display = False
         self.timeline.reset(blocks)
 
-    def show_found(self, block_id: str, needle: str) -> None:
+    def show_match(self, block_id: str, needle: str) -> None:
         """Go to what another search found, and mark it; n and N go on from there."""
         self.search.display = bool(needle)
         self.search.fill(needle)

@@ -24,10 +24,10 @@ from oi_tui.app.terminal.clipboard import copy
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
 from oi_tui.widgets.search_bar import SearchBar
-from oi_tui.widgets.timeline.outputs.table import Table
+from oi_tui.widgets.timeline.outputs.table_data import TableData
 from oi_tui.widgets.timeline.search import Search
-from oi_tui.widgets.viewer.json_tree import JsonTree, written
-from oi_tui.widgets.viewer.lines import Lines, Step
+from oi_tui.widgets.viewer.json_tree import JsonTree, to_json
+from oi_tui.widgets.viewer.line_index import LineIndex, Step
 from oi_tui.widgets.viewer.pane import TextPane
 from oi_tui.widgets.viewer.table_pane import TablePane, as_csv
 
@@ -50,7 +50,7 @@ class TableContent(NamedTuple):
     """A table, as far as it is known."""
 
     title: str
-    table: Table
+    table: TableData
 
 
 class JsonContent(NamedTuple):
@@ -60,17 +60,17 @@ class JsonContent(NamedTuple):
     value: Any
 
 
-Content = TextContent | TableContent | JsonContent
+ViewerContent = TextContent | TableContent | JsonContent
 
 
-class Body(Protocol):
+class ViewerBody(Protocol):
     """What the screen asks of what it shows."""
 
     @property
     def position(self) -> str:
         """Where one is, in words."""
 
-    def copied(self) -> tuple[str, str] | None:
+    def text_to_copy(self) -> tuple[str, str] | None:
         """What to copy where nothing is selected, and what it is."""
 
     def find(self, search: Search, step: int) -> Iterator[Step]:
@@ -95,7 +95,7 @@ class ViewerScreen(Screen[None]):
         Binding("e", "edit", "Look at a copy in $EDITOR", show=False),
     ]
 
-    def __init__(self, content: Content, palette: Palette, folder: Path, *, editor: str = "") -> None:
+    def __init__(self, content: ViewerContent, palette: Palette, folder: Path, *, editor: str = "") -> None:
         """Shows `content`; `CannotRead` where that is a file that cannot be read. Files are saved in `folder`."""
         super().__init__()
         self._content = content
@@ -106,7 +106,7 @@ class ViewerScreen(Screen[None]):
         self._body: TextPane | TablePane | JsonTree
         match content:
             case TextContent(text=source):
-                lines = Lines.open(source) if isinstance(source, Path) else Lines.of(source)
+                lines = LineIndex.open(source) if isinstance(source, Path) else LineIndex.of(source)
                 self._body = TextPane(lines, palette, id="viewer-body")
             case TableContent():
                 self._body = TablePane(content.table, palette, id="viewer-body")
@@ -125,7 +125,7 @@ class ViewerScreen(Screen[None]):
     def on_mount(self) -> None:
         """The keys go to what is shown."""
         self.query_one(KeyRow).labels = self._labels()
-        self._shown.focus()
+        self._body_widget.focus()
 
     def on_unmount(self) -> None:
         """The file is given back."""
@@ -139,14 +139,14 @@ class ViewerScreen(Screen[None]):
         event.stop()
         self._stop_seeking()
         self._search = Search(event.needle) if event.needle else None
-        self._asked.mark(self._search)
+        self._viewer_body.mark(self._search)
 
     def on_search_bar_accepted(self, event: SearchBar.Accepted) -> None:
         """Go to the first match."""
         event.stop()
         if self._search is None:
             self._search = Search(event.needle)
-        self._shown.focus()
+        self._body_widget.focus()
         self.action_find(1)
 
     def on_search_bar_left(self, event: SearchBar.Left) -> None:
@@ -156,10 +156,10 @@ class ViewerScreen(Screen[None]):
 
     async def _seek(self, search: Search, step: int) -> None:
         bar = self.query_one(SearchBar)
-        for at in self._asked.find(search, step):
+        for at in self._viewer_body.find(search, step):
             if at.line is not None:
                 bar.matches = ""
-                self._asked.mark(search, at.line)
+                self._viewer_body.mark(search, at.line)
                 self._tell_place()
                 return
             bar.matches = f"searching … {at.share:.0%}"
@@ -184,8 +184,8 @@ class ViewerScreen(Screen[None]):
         if self.has_class("-searching"):
             self.remove_class("-searching")
             self._search = None
-            self._asked.mark(None)
-            self._shown.focus()
+            self._viewer_body.mark(None)
+            self._body_widget.focus()
             return
         self.action_back()
 
@@ -210,7 +210,7 @@ class ViewerScreen(Screen[None]):
         """What is selected, else what the cursor is on."""
         if selected := self.get_selected_text():
             await self._copy(selected, "what is selected")
-        elif (copied := self._asked.copied()) is not None:
+        elif (copied := self._viewer_body.text_to_copy()) is not None:
             await self._copy(*copied)
         else:
             self._say("That is too much for the clipboard. Select a part with the mouse, or save it.", warning=True)
@@ -218,11 +218,11 @@ class ViewerScreen(Screen[None]):
     def action_save(self) -> None:
         """Ask where, then write it there."""
 
-        def chosen(path: Path | None) -> None:
+        def save_to(path: Path | None) -> None:
             if path is not None:
                 self.run_worker(self._save(path), name="save", group="save")
 
-        self.app.push_screen(SaveAsScreen(_file_name(self._content), self._folder), chosen)
+        self.app.push_screen(SaveAsScreen(_file_name(self._content), self._folder), save_to)
 
     def action_edit(self) -> None:
         """A copy in the person's own editor."""
@@ -266,21 +266,21 @@ class ViewerScreen(Screen[None]):
         self._tell_place()
 
     @property
-    def _asked(self) -> Body:
+    def _viewer_body(self) -> ViewerBody:
         return self._body
 
     @property
-    def _shown(self) -> Widget:
+    def _body_widget(self) -> Widget:
         return self._body
 
     def _tell_place(self) -> None:
         trouble = self._body.lines.trouble if isinstance(self._body, TextPane) else ""
-        self.query_one("#viewer-place", Static).update(trouble or self._asked.position)
+        self.query_one("#viewer-place", Static).update(trouble or self._viewer_body.position)
 
     def _title(self) -> str:
         match self._content:
             case TextContent() if isinstance(self._body, TextPane):
-                size = size_in_words(self._body.lines.size)
+                size = describe_size(self._body.lines.size)
             case TableContent(table=table):
                 size = f"{_count(table.total_rows, 'row')} × {_count(table.total_columns, 'column')}"
             case _:
@@ -301,7 +301,7 @@ class ViewerScreen(Screen[None]):
 
     async def _save(self, path: Path) -> None:
         try:
-            await asyncio.to_thread(save, path, _saved(self._content))
+            await asyncio.to_thread(save, path, _bytes_to_save(self._content))
         except SaveFailed as failed:
             self._say(str(failed), warning=True)
             return
@@ -318,7 +318,7 @@ class ViewerScreen(Screen[None]):
         self.notify(safe_text(text), severity="warning" if warning else "information", timeout=4, markup=False)
 
 
-def size_in_words(count: int) -> str:
+def describe_size(count: int) -> str:
     """Bytes in as many digits as matter: `734 bytes`, `12 kB`, `1.3 GB`."""
     if count < 1_000:
         return _count(count, "byte")
@@ -327,14 +327,14 @@ def size_in_words(count: int) -> str:
     return f"{count / size:.1f} {unit}" if count < 9.95 * size else f"{count / size:,.0f} {unit}"
 
 
-def _saved(content: Content) -> bytes | Path:
+def _bytes_to_save(content: ViewerContent) -> bytes | Path:
     """What is saved."""
     if isinstance(content, TextContent) and content.exact is not None:
         return content.exact.encode("utf-8", errors="replace")
     return _data(content)
 
 
-def _data(content: Content) -> bytes | Path:
+def _data(content: ViewerContent) -> bytes | Path:
     """The file as it is, or all of it in the usual form."""
     match content:
         case TextContent(text=Path() as path):
@@ -344,11 +344,11 @@ def _data(content: Content) -> bytes | Path:
         case TableContent(table=table):
             words = as_csv(table)
         case JsonContent(value=value):
-            words = written(value) + "\n"
+            words = to_json(value) + "\n"
     return words.encode("utf-8", errors="replace")
 
 
-def _suffix(content: Content) -> str:
+def _suffix(content: ViewerContent) -> str:
     match content:
         case TextContent(suffix=suffix):
             return suffix
@@ -358,7 +358,7 @@ def _suffix(content: Content) -> str:
             return ".json"
 
 
-def _file_name(content: Content) -> str:
+def _file_name(content: ViewerContent) -> str:
     """The name that is proposed for a file."""
     if isinstance(content, TextContent) and isinstance(content.text, Path):
         return safe_text(content.text.name)

@@ -27,11 +27,11 @@ def audit_show(session: str | None, as_json: bool) -> None:
     from oi_tui.app.engine.log.audit.log import session_of
     from oi_tui.app.engine.log.audit.records import RunBegan, decode
 
-    path = _chosen(session)
+    path = _choose_log(session)
     lines = [line for line in _read(path).split(b"\n") if line]
     if as_json:
         for number, line in enumerate(lines, 1):
-            print(json.dumps(_parsed(line, number)))  # ASCII: nothing that a terminal obeys
+            print(json.dumps(_parse(line, number)))  # ASCII: nothing that a terminal obeys
         return
     click.echo(safe_text(f"Session {session_of(path)} · {path}"))
     sources = _first_lines(session_of(path))
@@ -68,14 +68,14 @@ def audit_verify(session: str | None, everything: bool) -> None:
             raise _unclear(session, len(meant))
         verdicts = (*meant, verdicts[-1])
     elif len(verdicts) == 1 and not verdicts[0].lines:
-        _chosen(None)  # says that there is none
+        _choose_log(None)  # says that there is none
     for verdict in verdicts:
         for line in verdict_in_words(verdict):
             click.echo(safe_text(line))
     sys.exit(0 if all(verdict.intact for verdict in verdicts) else 1)
 
 
-def _chosen(session: str | None) -> Path:
+def _choose_log(session: str | None) -> Path:
     """The log that is meant; AuditError if it is none, or several."""
     from oi_tui.app.engine.files.paths import audit_dir
     from oi_tui.app.engine.log.audit.log import logs, session_of
@@ -103,7 +103,7 @@ def _read(path: Path) -> bytes:
         raise AuditError(f"The audit log {path} cannot be read: {error.strerror}.") from error
 
 
-def _parsed(line: bytes, number: int) -> object:
+def _parse(line: bytes, number: int) -> object:
     try:
         return json.loads(line)
     except ValueError:

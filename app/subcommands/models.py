@@ -18,17 +18,17 @@ def models() -> None:
 @models.command("list")
 def models_list() -> None:
     """What there is, what is here, how large."""
-    from oi_tui.app.engine.local import choice, inventory
-    from oi_tui.app.engine.local.catalogue import in_words
-    from oi_tui.app.engine.local.service import is_available
+    from oi_tui.app.engine.local import inventory, model_choice
+    from oi_tui.app.engine.local.catalogue import size_label
+    from oi_tui.app.engine.local.model_server import is_available
     from oi_tui.app.engine.local.weights import Weights
 
-    machine = choice.measure()
-    for entry in inventory.entries(Weights(), machine):
+    machine = model_choice.measure_machine()
+    for entry in inventory.model_entries(Weights(), machine):
         mark = "▸" if entry.recommended else " "
-        size = in_words(entry.model.size)
+        size = size_label(entry.model.size)
         click.echo(f"{mark} {entry.model.id:22} {entry.state:10} {size:>8}  {entry.model.licence}")
-    click.echo(inventory.why(machine, available=is_available()), err=True)
+    click.echo(inventory.explain_choice(machine, available=is_available()), err=True)
 
 
 @models.command("fetch")
@@ -36,11 +36,11 @@ def models_list() -> None:
 def models_fetch(model_id: str | None) -> None:
     """Download a model (default: the one chosen for this machine)."""
     from oi_tui.app.engine.core.protocol import FetchProgressed
-    from oi_tui.app.engine.local import catalogue, choice
+    from oi_tui.app.engine.local import catalogue, model_choice
     from oi_tui.app.engine.local.fetch import fetch
     from oi_tui.app.engine.local.weights import Weights
 
-    best = choice.choose(choice.measure()).model
+    best = model_choice.choose_model(model_choice.measure_machine()).model
     model = catalogue.find(model_id) if model_id else best
     if model is None:
         raise SettingsError("No embedded model fits this machine.", hint="Name one: see `oi-tui models list`.")
@@ -62,7 +62,7 @@ def models_remove(model_id: str) -> None:
     from oi_tui.app.engine.local.weights import Weights
 
     freed = Weights().remove(catalogue.find(model_id))
-    click.echo(f"{catalogue.in_words(freed)} freed." if freed else f"{model_id} was not here.")
+    click.echo(f"{catalogue.size_label(freed)} freed." if freed else f"{model_id} was not here.")
 
 
 @models.command("add")

@@ -10,7 +10,7 @@ import click
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.text.safe import safe_text, visible_text
 from oi_tui.app.flags import Flags, common
-from oi_tui.app.terminal.tty_prompt import confirmed
+from oi_tui.app.terminal.tty_prompt import confirm
 
 
 @click.command()
@@ -38,14 +38,14 @@ def replay(flags: Flags, file: Path, speed: float, instant: bool, verify: bool) 
         for block in verification.blocks:  # read before it is agreed to
             click.echo(f"── {visible_text(block.language).text}\n{visible_text(block.source).text}")
         what = f"{count} {'piece' if count == 1 else 'pieces'} of code of {file} in {place.folder}"
-        if not flags.yes and not (sys.stdin.isatty() and confirmed(safe_text(f"Run {what}?"), err=True)):
+        if not flags.yes and not (sys.stdin.isatty() and confirm(safe_text(f"Run {what}?"), err=True)):
             raise SettingsError("Nothing was run.", hint="To run it without a question: --yes.")
         sys.exit(asyncio.run(verification.run(click.echo)))
     if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM", "dumb") in ("dumb", "unknown"):
         raise SettingsError("Playing needs a terminal.", hint="--verify does without.")
     # The app's world.
     from oi_tui.app.frontend.client import EngineClient
-    from oi_tui.app.subcommands.playback import ReplayClient
+    from oi_tui.app.subcommands.replay_client import ReplayClient
     from oi_tui.app.tui import OiTui
 
     async def connect() -> EngineClient:

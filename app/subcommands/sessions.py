@@ -16,10 +16,10 @@ from oi_tui.app.engine.core.errors import SettingsError, StoreError
 from oi_tui.app.engine.files.whole_file import write_whole
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.flags import words
-from oi_tui.app.terminal.tty_prompt import confirmed
+from oi_tui.app.terminal.tty_prompt import confirm
 
 if TYPE_CHECKING:
-    from oi_tui.app.engine.core.session_records import Hit, SessionRecord
+    from oi_tui.app.engine.core.session_records import SearchHit, SessionRecord
     from oi_tui.app.engine.log.store import Store
 
 SUFFIXES = {".ipynb": "ipynb", ".md": "md", ".html": "html", ".htm": "html", ".json": "lmc"}
@@ -54,7 +54,7 @@ def sessions(context: click.Context, as_json: bool) -> None:
 @as_json_option
 def sessions_list(archived: bool = False, here: bool = False, limit: int | None = None, as_json: bool = False) -> None:
     """The sessions in which something happened, the one last used first."""
-    with opened() as store:
+    with open_sessions() as store:
         found = store.sessions(archived=archived, cwd=os.getcwd() if here else None)
     records = [record for record in found if record.title or record.turns][:limit]
     if as_json:
@@ -73,7 +73,7 @@ def sessions_list(archived: bool = False, here: bool = False, limit: int | None 
 @as_json_option
 def sessions_search(text: tuple[str, ...], archived: bool, limit: int, as_json: bool) -> None:
     """Where all these words and "phrases" stand, the last word being the beginning of one."""
-    with opened() as store:
+    with open_sessions() as store:
         _catch_up(store)
         hits = store.search(" ".join(text), archived=archived, limit=limit)
         if store.behind():  # the index was damaged, and begins anew
@@ -96,10 +96,10 @@ def sessions_show(session: str, as_json: bool) -> None:
     import msgspec
 
     from oi_tui.app.engine.formats.export import plain_transcript
-    from oi_tui.app.engine.transcript.replay import fold
+    from oi_tui.app.engine.transcript.event_log import fold_events
 
-    with opened() as store:
-        transcript = fold(store.load(_found(store, session)))
+    with open_sessions() as store:
+        transcript = fold_events(store.load(_find_session(store, session)))
     if as_json:
         _print_json(msgspec.to_builtins(transcript.blocks))
         return
@@ -124,8 +124,8 @@ def sessions_export(
         raise SettingsError("In which format?", hint="Say --format ipynb, md, html or lmc.")
     if output is None and (as_json or sys.stdout.isatty()):
         raise SettingsError("Where to?", hint="Name a file with --output FILE.")
-    with opened() as store:
-        session_id = _found(store, session)
+    with open_sessions() as store:
+        session_id = _find_session(store, session)
         data = export_session(
             store.load(session_id), chosen, images=not no_images, title=store.record(session_id).title
         )
@@ -157,7 +157,7 @@ def sessions_import(file: Path, as_json: bool) -> None:
     imported = import_session(data, file.name)
     cwd, now, session_id = imported.cwd or os.getcwd(), time.time(), new_id()
     begun = SessionOpened(session_id=session_id, created=now, cwd=cwd, model="", approval="ask")
-    with opened() as store:
+    with open_sessions() as store:
         store.create(session_id, now, cwd)
         events = [begun, *imported.events]
         try:
@@ -181,15 +181,15 @@ def sessions_import(file: Path, as_json: bool) -> None:
 @as_json_option
 def sessions_rm(session_ids: tuple[str, ...], yes: bool, as_json: bool) -> None:
     """Remove sessions for good. Asks first on a terminal. Words do not do for an ID here."""
-    with opened() as store:
-        found = [store.record(_found(store, session_id, by_id=True)) for session_id in session_ids]
+    with open_sessions() as store:
+        found = [store.record(_find_session(store, session_id, by_id=True)) for session_id in session_ids]
         records = list({record.id: record for record in found}.values())
         if not yes and sys.stdin.isatty() and sys.stdout.isatty():
             for record in records:
                 click.echo(safe_text(f"{record.id}  {record.title or '(no title)'}"))
-            if not confirmed("Remove for good?"):
+            if not confirm("Remove for good?"):
                 raise click.Abort
-        with _claimed(store, records):
+        with _claim(store, records):
             for record in records:
                 store.remove(record.id)
     if as_json:
@@ -199,7 +199,7 @@ def sessions_rm(session_ids: tuple[str, ...], yes: bool, as_json: bool) -> None:
 
 
 @contextmanager
-def opened() -> "Iterator[Store]":
+def open_sessions() -> "Iterator[Store]":
     """The sessions of this person."""
     from oi_tui.app.build import open_store
 
@@ -211,20 +211,20 @@ def opened() -> "Iterator[Store]":
 
 
 @contextmanager
-def _claimed(store: "Store", records: "Sequence[SessionRecord]") -> "Iterator[None]":
+def _claim(store: "Store", records: "Sequence[SessionRecord]") -> "Iterator[None]":
     """Nobody has one of them open meanwhile; StoreError if somebody does."""
-    from oi_tui.app.engine.log.store import PATIENCE, Claims
+    from oi_tui.app.engine.log.store import CLAIM_PATIENCE, Claims
 
     claims = Claims.beside(store.path)
     try:
         for record in records:
-            claims.take(record.id, PATIENCE)
+            claims.take(record.id, CLAIM_PATIENCE)
         yield
     finally:
         claims.keep_only(None)
 
 
-def _found(store: "Store", text: str, *, by_id: bool = False) -> str:
+def _find_session(store: "Store", text: str, *, by_id: bool = False) -> str:
     found = store.find(text)
     if by_id and not found.startswith(text):
         raise StoreError(f"There is no session {text}.", hint=f"Did you mean {found}? Name it by its id.")
@@ -255,7 +255,7 @@ def _as_object(record: "SessionRecord") -> dict[str, Any]:
     return msgspec.structs.asdict(record)  # with what is empty, too
 
 
-def _hit_as_object(hit: "Hit") -> dict[str, Any]:
+def _hit_as_object(hit: "SearchHit") -> dict[str, Any]:
     import msgspec
 
     parts = [msgspec.structs.asdict(piece) for piece in hit.snippet]
@@ -282,11 +282,11 @@ def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, wide: in
             widths[column] = max(min(widths[column], share), 0)
             room -= widths[column]
     for number, row in enumerate(clean):
-        cells = [_fitted(cell, width) for cell, width in zip(row, widths, strict=True)]
+        cells = [_fit_cell(cell, width) for cell, width in zip(row, widths, strict=True)]
         click.secho("  ".join(cells).rstrip(), dim=number == 0)
 
 
-def _fitted(cell: str, width: int) -> str:
+def _fit_cell(cell: str, width: int) -> str:
     """So many columns wide; of a path the end is kept."""
     from rich.cells import cell_len, set_cell_size
 
@@ -299,7 +299,7 @@ def _fitted(cell: str, width: int) -> str:
     return set_cell_size(set_cell_size(cell, width - 1).rstrip() + "…", width)
 
 
-def _line(hit: "Hit") -> str:
+def _line(hit: "SearchHit") -> str:
     return "".join(piece.text for piece in hit.snippet)
 
 

@@ -6,7 +6,7 @@ import click
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.text.safe import visible_text
-from oi_tui.app.engine.trust.project import read_wishes, see
+from oi_tui.app.engine.trust.folder_settings import folder_digests, read_folder_settings
 from oi_tui.app.frontend.workplace import known_folders
 
 
@@ -27,7 +27,9 @@ def trust(folder: Path | None, look: bool, without_sandbox: bool, forget: bool, 
             sandbox = {"": "", "danger-full-access": ", without a sandbox"}.get(
                 decision.sandbox, f", {decision.sandbox}"
             )
-            changed = f", its {' and '.join(news)} changed since" if (news := decision.changed(Path(name))) else ""
+            changed = (
+                f", its {' and '.join(news)} changed since" if (news := decision.changed_files(Path(name))) else ""
+            )
             click.echo(f"{visible_text(name).text}  {what}{sandbox}{changed}  {visible_text(decision.decided).text}")
         return
     place = (folder or Path.cwd()).resolve()
@@ -38,7 +40,7 @@ def trust(folder: Path | None, look: bool, without_sandbox: bool, forget: bool, 
         return
     if not folders.can_remember(place):
         raise SettingsError(f"{where} cannot be trusted as a whole: it holds your home folder.")
-    seen = see(place)  # before it is shown, for it may change at any time
+    seen = folder_digests(place)  # before it is shown, for it may change at any time
     if not look:
         _show_what_counts(place)
     folders.decide(place, trusted=not look, sandbox="danger-full-access" if without_sandbox else "", seen=seen)
@@ -52,5 +54,5 @@ def _show_what_counts(place: Path) -> None:
 
     for rule in project_rules(place, trusted=True):
         click.echo(f"  {rule.verdict}  {visible_text(rule.text).text}")
-    for name, value in read_wishes(place).said():
+    for name, value in read_folder_settings(place).items():
         click.echo(f"  {name} = {value}")

@@ -22,7 +22,7 @@ from oi_tui.app.engine.log.recording.form import Recording
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.session.replaying import events_of
 from oi_tui.app.engine.text.safe import safe_text, visible_text
-from oi_tui.app.engine.transcript.replay import fold
+from oi_tui.app.engine.transcript.event_log import fold_events
 from oi_tui.app.frontend.client import LocalClient
 
 Say = Callable[[str], None]
@@ -37,7 +37,7 @@ class Verification:
     def __init__(self, recording: Recording, setup: Configure) -> None:
         self._setup = setup
         self._events = [_as_foreign(event) for event in events_of(recording) if not isinstance(event, SessionOpened)]
-        transcript = fold(self._events)
+        transcript = fold_events(self._events)
         self.blocks = [
             block for block in transcript.blocks if isinstance(block, CodeBlock) and block.duration is not None
         ]

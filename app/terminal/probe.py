@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from oi_tui.widgets.timeline.graphics import HALF_BLOCKS, Graphics, Protocol
 
-Choice = Literal["auto", "kitty", "sixel", "half", "off"]
+GraphicsChoice = Literal["auto", "kitty", "sixel", "half", "off"]
 """The setting `screen.images`."""
 
 _NAME = "\x1b[>0q"
@@ -53,7 +53,7 @@ class Window(NamedTuple):
     """Pixels; many terminals, and all connections that do not pass it on, leave it 0."""
 
 
-class Known(NamedTuple):
+class TerminalFacts(NamedTuple):
     """What a terminal said of itself."""
 
     name: str = ""
@@ -83,7 +83,7 @@ class Answers:
     """Picks the answers out of what is read from the terminal; the rest are keys."""
 
     def __init__(self) -> None:
-        self.known = Known()
+        self.known = TerminalFacts()
         self.complete = False
         """Whether the last question was answered."""
         self._held = ""
@@ -133,7 +133,7 @@ def window_size(descriptor: int) -> Window:
     return Window(columns, rows, width, height)
 
 
-def graphics(choice: Choice, known: Known, window: Window, environ: Mapping[str, str]) -> Graphics:
+def graphics(choice: GraphicsChoice, known: TerminalFacts, window: Window, environ: Mapping[str, str]) -> Graphics:
     """The best way to show pictures, or the chosen one, with what the terminal told of itself."""
     return Graphics(
         _best(known, environ) if choice == "auto" else "none" if choice == "off" else choice,
@@ -143,7 +143,7 @@ def graphics(choice: Choice, known: Known, window: Window, environ: Mapping[str,
     )
 
 
-def cell_size(known: Known, window: Window) -> tuple[int, int] | None:
+def cell_size(known: TerminalFacts, window: Window) -> tuple[int, int] | None:
     """Width and height of a cell in pixels, None where nobody knows.
 
     The system is asked first: what it says follows every change of the window and its font.
@@ -155,7 +155,7 @@ def cell_size(known: Known, window: Window) -> tuple[int, int] | None:
     return next((size for size in sizes if all(2 <= pixels <= 200 for pixels in size)), None)
 
 
-def _best(known: Known, environ: Mapping[str, str]) -> Protocol:
+def _best(known: TerminalFacts, environ: Mapping[str, str]) -> Protocol:
     if known.kitty and _has_placeholders(known.name) and _counts_to_256(environ):
         return "kitty"
     return "sixel" if known.sixel else "half"
@@ -174,7 +174,7 @@ def _counts_to_256(environ: Mapping[str, str]) -> bool:
     return environ.get("TERM", "").rpartition("-")[2] in ("256color", "kitty", "direct")
 
 
-def _with_sixel(known: Known, numbers: list[int]) -> Known:
+def _with_sixel(known: TerminalFacts, numbers: list[int]) -> TerminalFacts:
     """The answer to what a sixel picture may be: item, status (0: well), values."""
     match numbers:
         case [1, 0, colours, *_]:

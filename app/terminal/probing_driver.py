@@ -7,13 +7,13 @@ from textual.app import App
 from textual.message import Message
 
 from oi_tui.app.terminal.guarded_driver import GuardedDriver
-from oi_tui.app.terminal.probe import Answers, Known, questions
+from oi_tui.app.terminal.probe import Answers, TerminalFacts, questions
 
 
 class TerminalKnown(Message):
     """The terminal answered."""
 
-    def __init__(self, known: Known) -> None:
+    def __init__(self, known: TerminalFacts) -> None:
         super().__init__()
         self.known = known
 

@@ -21,7 +21,7 @@ _LOCAL_MODES = 3
 """Where `termios.tcgetattr` has the flags of echo and line editing."""
 
 
-def confirmed(question: str, *, err: bool = False) -> bool:
+def confirm(question: str, *, err: bool = False) -> bool:
     """Whether the person at standard input, a terminal, says yes to what was shown; `err`: asked on stderr."""
     termios.tcflush(sys.stdin, termios.TCIFLUSH)
     return click.confirm(question, err=err)
@@ -48,7 +48,7 @@ class TerminalAsker:
             with self._blind() if password else contextlib.nullcontext():
                 termios.tcflush(self._input, termios.TCIFLUSH)
                 self._write(question)
-                line = await self._typed()
+                line = await self._read_line()
             if password:
                 self._write("\n")
         except (OSError, termios.error):  # the terminal is gone
@@ -65,7 +65,7 @@ class TerminalAsker:
         while data:
             data = data[os.write(self._output, data) :]
 
-    async def _typed(self) -> str | None:
+    async def _read_line(self) -> str | None:
         line = b""
         while not line.endswith(b"\n"):
             piece = await self._piece()

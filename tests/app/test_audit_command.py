@@ -15,7 +15,6 @@ from oi_tui.app.engine.log.audit.fold import source_digest
 from oi_tui.app.engine.log.audit.log import AuditLog
 from oi_tui.app.engine.log.audit.records import (
     AnyRecord,
-    Body,
     ConversationWasCleared,
     DecisionWasMade,
     FilesWereLeft,
@@ -24,6 +23,7 @@ from oi_tui.app.engine.log.audit.records import (
     KernelBegan,
     KernelWasStopped,
     LinesWereLost,
+    LogBody,
     NetworkWasRefused,
     NoticeWasGiven,
     RefusalsWereCounted,
@@ -125,7 +125,7 @@ def folder(clean_env: dict[str, str]) -> Path:
     state = Path(clean_env["XDG_STATE_HOME"]) / "oi-tui" / "audit"
     for session, records in (("aa11", (DECIDED, BEGAN)), ("bb22", (SessionLeft(),))):
         log = AuditLog(state, session)
-        log.add([Body(at=1_700_000_000.0, session=session, record=record) for record in records])
+        log.add([LogBody(at=1_700_000_000.0, session=session, record=record) for record in records])
         log.seal()
         log.close()
     older = time.time() - 100

@@ -11,7 +11,7 @@ from oi_tui.app.engine.core.events import (
     ProseGrew,
 )
 from oi_tui.app.engine.core.outputs import StreamOutput, Tail
-from oi_tui.app.headless.text_log import Narration
+from oi_tui.app.headless.text_log import TextLog
 
 FINISHED = ExecutionFinished(block_id="c", status="ok", duration=1.0)
 
@@ -22,7 +22,7 @@ def moved(text: str, characters: int) -> OutputTailMoved:
 
 def test_L14_the_end_of_a_long_output_is_told_when_the_run_is_over() -> None:
     told = StringIO()
-    narration = Narration(told)
+    narration = TextLog(told)
     narration.tell(OutputAdded(block_id="c", output=StreamOutput(name="stdout", text="first\n")))
     for event in (moved("earlier", 5), moved("\x1b[31mlast\x1b[0m\n", 5_000), FINISHED, FINISHED):
         narration.tell(event)
@@ -31,7 +31,7 @@ def test_L14_the_end_of_a_long_output_is_told_when_the_run_is_over() -> None:
 
 def test_an_end_that_was_cleared_is_not_told() -> None:
     told = StringIO()
-    narration = Narration(told)
+    narration = TextLog(told)
     for event in (moved("gone", 5), OutputsCleared(block_id="c"), FINISHED):
         narration.tell(event)
     assert told.getvalue() == "✓ ok · 1.0 s\n"
@@ -39,7 +39,7 @@ def test_an_end_that_was_cleared_is_not_told() -> None:
 
 def test_T2_what_comes_in_pieces_is_told_as_if_it_had_come_whole() -> None:
     told = StringIO()
-    narration = Narration(told)
+    narration = TextLog(told)
     for piece in ("red \x1b[3", "1mapple\x1b]0;ti", "tle\x07 and 👩", "\u200d💻 end\x1b]52;c;", "never closed"):
         narration.tell(ProseGrew(block_id="p", text=piece))
     narration.tell(ProseFinished(block_id="p"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.terminal.probe import Answers, Known, Window, cell_size, graphics, questions
+from oi_tui.app.terminal.probe import Answers, TerminalFacts, Window, cell_size, graphics, questions
 from oi_tui.widgets.timeline.graphics import Graphics
 from support.terminal import Terminal, clean_env
 
@@ -79,7 +79,7 @@ def test_the_best_that_the_terminal_can_show_is_chosen(answer: str, protocol: st
 def test_what_the_terminal_told_of_itself_is_used() -> None:
     answers = Answers()
     answers.feed(XTERM)
-    assert answers.known == Known("XTerm(379)", False, True, 256, (900, 646), (9, 19), (900, 646))
+    assert answers.known == TerminalFacts("XTerm(379)", False, True, 256, (900, 646), (9, 19), (900, 646))
     assert graphics("auto", answers.known, Window(), MODERN) == Graphics("sixel", (9, 19), 256, (900, 646))
 
 
@@ -87,7 +87,7 @@ def test_what_the_terminal_told_of_itself_is_used() -> None:
     ("setting", "protocol"), [("kitty", "kitty"), ("sixel", "sixel"), ("half", "half"), ("off", "none")]
 )
 def test_a_setting_is_obeyed(setting, protocol: str) -> None:
-    assert graphics(setting, Known(), Window(), MODERN).protocol == protocol
+    assert graphics(setting, TerminalFacts(), Window(), MODERN).protocol == protocol
 
 
 def test_V7_with_16_colours_kitty_gets_no_placeholders() -> None:
@@ -123,10 +123,10 @@ def test_what_is_not_understood_is_no_answer() -> None:
 
 
 def test_the_size_of_a_cell_is_that_of_the_window_now() -> None:
-    assert cell_size(Known(cell=(9, 18)), Window(100, 50, 1200, 1200)) == (12, 24)
-    assert cell_size(Known(cell=(9, 18)), Window(100, 50)) == (9, 18)
-    assert cell_size(Known(window=(1000, 1000)), Window(100, 50)) == (10, 20)
-    assert cell_size(Known(), Window(100, 50)) is None
+    assert cell_size(TerminalFacts(cell=(9, 18)), Window(100, 50, 1200, 1200)) == (12, 24)
+    assert cell_size(TerminalFacts(cell=(9, 18)), Window(100, 50)) == (9, 18)
+    assert cell_size(TerminalFacts(window=(1000, 1000)), Window(100, 50)) == (10, 20)
+    assert cell_size(TerminalFacts(), Window(100, 50)) is None
 
 
 def test_no_question_goes_where_it_would_do_harm() -> None:

@@ -18,7 +18,7 @@ from oi_tui.app.engine.core.blocks import UserBlock
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError, StoreError
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.log.store import Store
-from oi_tui.app.engine.transcript.replay import fold
+from oi_tui.app.engine.transcript.event_log import fold_events
 from support.sessions import code, printed, prose, turn
 from support.terminal import Terminal
 
@@ -110,7 +110,7 @@ def test_what_is_exported_can_be_imported_again(run: Run, home: Path, tmp_path: 
         (imported,) = objects(run("import", str(path), "--json"))
         assert imported["title"] == "Reading data"
         with closing(Store(home / "sessions.db")) as store:
-            blocks = fold(store.load(imported["id"])).blocks
+            blocks = fold_events(store.load(imported["id"])).blocks
             assert [type(block).__name__ for block in blocks] == ["UserBlock", "ProseBlock", "CodeBlock"]
             assert store.record(imported["id"]).turns == 1
     assert len(objects(run("search", "6 7", "--json"))) == 3
@@ -148,7 +148,7 @@ def test_a_long_session_is_imported_in_steps_between_which_others_may_write(
     path.write_text(json.dumps([{"role": "user", "type": "message", "content": text} for text in texts]))
     (imported,) = objects(run("import", str(path), "--json"))
     with closing(Store(home / "sessions.db")) as store:
-        blocks = fold(store.load(imported["id"])).blocks
+        blocks = fold_events(store.load(imported["id"])).blocks
         assert [block.text for block in blocks if isinstance(block, UserBlock)] == texts
     with closing(sqlite3.connect(home / "sessions.db")) as db:
         (steps,) = db.execute("SELECT count(DISTINCT at) FROM events WHERE session_id = ?", [imported["id"]]).fetchone()

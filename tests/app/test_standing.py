@@ -17,7 +17,7 @@ from oi_tui.app.engine.core.events import (
     TurnStarted,
 )
 from oi_tui.app.engine.transcript.transcript import Transcript
-from oi_tui.app.frontend.status import activity
+from oi_tui.app.frontend.session_status import activity
 
 RUN: list[tuple[AnyEvent, str]] = [
     (TurnStarted(block_id="u", text="go"), "thinking"),

@@ -11,8 +11,8 @@ import pytest
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import LoopSection, SandboxSection, Settings
-from oi_tui.app.engine.trust.folders import Folders
-from oi_tui.app.engine.trust.project import see
+from oi_tui.app.engine.trust.folder_decisions import FolderDecisions
+from oi_tui.app.engine.trust.folder_settings import folder_digests
 from oi_tui.app.frontend.workplace import Workplace
 
 Place = Callable[..., Workplace]
@@ -32,7 +32,7 @@ def place(tmp_path: Path, folder: Path) -> Place:
     def started(mode: str = "", *, approve: str = "ask", where: Path = folder) -> Workplace:
         sandbox = SandboxSection(mode=mode) if mode else SandboxSection()  # type: ignore[arg-type]  # given as literals
         settings = Settings(loop=LoopSection(approve=approve), sandbox=sandbox)  # type: ignore[arg-type]  # the same
-        folders = Folders(tmp_path / "folders.toml", owner=os.getuid(), home=tmp_path / "home")
+        folders = FolderDecisions(tmp_path / "folders.toml", owner=os.getuid(), home=tmp_path / "home")
         said = {"sandbox.mode"} if mode else set()
         return Workplace(Configure(settings=settings, cwd=str(where)), said=said, folders=folders)
 
@@ -41,11 +41,11 @@ def place(tmp_path: Path, folder: Path) -> Place:
 
 def test_a_folder_is_asked_about_once_and_what_was_chosen_holds_the_next_time(place: Place) -> None:
     first = place()
-    assert first.undecided
+    assert first.is_undecided
     assert (first.settings.sandbox.mode, first.setup.trusted) == ("workspace-write", False)
     first.choose("trust")
     for now in (first, place()):
-        assert not now.undecided
+        assert not now.is_undecided
         assert (now.settings.sandbox.mode, now.setup.trusted) == ("workspace-write", True)
 
 
@@ -58,10 +58,10 @@ def test_U9_what_stands_in_a_folder_below_a_trusted_one_counts_only_once_it_was_
     assert place(where=below).setup.trusted
     (below / ".oi" / "permissions.toml").write_text('allow = ["Shell(curl *)"]')
     now = place(where=below)
-    assert (now.undecided, now.setup.trusted, now.settings.sandbox.mode) == (True, False, "workspace-write")
+    assert (now.is_undecided, now.setup.trusted, now.settings.sandbox.mode) == (True, False, "workspace-write")
     assert "is not trusted" in now.remarks()[0]
     now.choose("trust")
-    assert not place(where=below).undecided
+    assert not place(where=below).is_undecided
 
 
 def test_U9_a_folder_whose_rules_changed_since_it_was_trusted_is_asked_about_again(place: Place, folder: Path) -> None:
@@ -69,19 +69,19 @@ def test_U9_a_folder_whose_rules_changed_since_it_was_trusted_is_asked_about_aga
     rules.write_text('allow = ["Shell(git log *)"]')
     place().choose("open")
     known = place()
-    assert (known.undecided, known.setup.trusted, known.change) == (False, True, "")
+    assert (known.is_undecided, known.setup.trusted, known.change) == (False, True, "")
     rules.write_text('allow = ["Shell(curl *)"]')
     now = place()
-    assert (now.undecided, now.setup.trusted) == (True, False)
+    assert (now.is_undecided, now.setup.trusted) == (True, False)
     assert now.change == "The rules of this folder changed since you trusted it."
     assert now.settings.sandbox.mode == "danger-full-access"  # that was chosen by the person, not by the folder
     assert now.remarks() == [
         f"{now.change} Of its own rules those count that forbid, until you look: “oi-tui trust”.",
         "No sandbox, as was chosen for this folder: code can do all that you can.",
     ]
-    assert place("workspace-write").undecided
+    assert place("workspace-write").is_undecided
     now.choose("trust")
-    assert (now.undecided, now.setup.trusted, now.remarks()) == (False, True, [])
+    assert (now.is_undecided, now.setup.trusted, now.remarks()) == (False, True, [])
     assert place().setup == now.setup
 
 
@@ -91,19 +91,19 @@ def test_U9_what_comes_into_a_trusted_folder_that_brought_nothing_is_asked_about
     config.write_text("[loop]\nmax_steps = 3\n")
     config.chmod(0o644)
     now = place()
-    assert now.undecided
+    assert now.is_undecided
     assert now.change == "The settings of this folder were not there, or not noted, when you trusted it."
     assert now.settings.loop.max_steps == 3  # it can only be stricter
     now.choose("look")
-    assert not place().undecided
+    assert not place().is_undecided
 
 
 def test_U9_what_came_while_the_question_was_on_the_screen_is_not_trusted(place: Place, folder: Path) -> None:
     now = place()
-    seen = see(folder)
+    seen = folder_digests(folder)
     (folder / ".oi" / "permissions.toml").write_text('allow = ["Shell(curl *)"]')
     now.choose("trust", seen)
-    assert (now.setup.trusted, place().undecided) == (False, True)
+    assert (now.setup.trusted, place().is_undecided) == (False, True)
 
 
 def test_doing_without_a_sandbox_is_remembered_for_this_folder_alone(place: Place, tmp_path: Path) -> None:
@@ -130,10 +130,10 @@ def test_where_code_only_looks_no_flag_loosens_that(place: Place) -> None:
 
 
 def test_nothing_is_asked_where_the_sandbox_is_said_and_the_folder_brings_nothing(place: Place, folder: Path) -> None:
-    assert not place("danger-full-access").undecided
+    assert not place("danger-full-access").is_undecided
     assert place("danger-full-access").remarks() == []
     (folder / ".oi" / "permissions.toml").write_text("deny = ['Shell(rm *)']")
-    assert place("danger-full-access").undecided
+    assert place("danger-full-access").is_undecided
     assert "is not trusted" in place("danger-full-access").remarks()[0]
 
 
@@ -155,9 +155,9 @@ def test_U9_a_folder_that_asks_for_more_than_it_may_cannot_be_trusted(place: Pla
     for choice in ("trust", "open"):
         with pytest.raises(SettingsError, match=r"loop\.approve"):
             place().choose(choice)
-    assert place().undecided
+    assert place().is_undecided
     place().choose("look")
-    assert not place().undecided
+    assert not place().is_undecided
 
 
 def test_U9_a_folder_that_asks_for_more_later_stops_the_start(place: Place, folder: Path) -> None:
@@ -174,7 +174,7 @@ def test_what_holds_all_folders_is_decided_for_this_time(place: Place, tmp_path:
     assert not now.is_remembered
     now.choose("open")
     assert now.settings.sandbox.mode == "danger-full-access"
-    assert place(where=tmp_path).undecided
+    assert place(where=tmp_path).is_undecided
 
 
 def test_S3_a_task_in_the_home_folder_is_warned_about(

@@ -11,7 +11,7 @@ from oi_tui.app.engine.core.events import DecisionMade, ExecutionFinished, Execu
 from oi_tui.app.engine.log.audit.auditor import Auditor
 from oi_tui.app.engine.log.audit.records import Surroundings
 from oi_tui.app.engine.log.audit.verify import verify_folder
-from oi_tui.app.engine.trust.change_scan import Watch
+from oi_tui.app.engine.trust.change_scan import FolderScanner
 
 RUNS = 50 * ROUNDS
 FILES, FOLDERS = 20_000, 400
@@ -47,7 +47,7 @@ def looked(folder: Path) -> list[float]:
         path = folder / f"{number % FOLDERS}" / f"{number}.py"
         path.parent.mkdir(exist_ok=True)
         path.touch()
-    watch = Watch([folder])
+    watch = FolderScanner([folder])
     watch.look(time.time())
     seconds = []
     for _ in range(ROUNDS):

@@ -30,8 +30,8 @@ from oi_tui.app.engine.core.events import (
 )
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.core.settings import KernelSection
-from oi_tui.app.engine.kernels.cap import OutputCap
-from oi_tui.app.engine.kernels.run import TAIL_INTERVAL
+from oi_tui.app.engine.kernels.output_cap import OutputCap
+from oi_tui.app.engine.kernels.output_stream import TAIL_INTERVAL
 from oi_tui.widgets.timeline.view import Timeline
 
 LINES = 1_000_000

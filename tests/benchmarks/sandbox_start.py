@@ -11,8 +11,8 @@ from figures import ROUNDS, Budget, judge, middle, table
 
 from oi_tui.app.engine.core.settings import KernelSection, SandboxSection
 from oi_tui.app.engine.kernels.pool import Kernels
-from oi_tui.app.engine.sandbox.choice import chosen_profile
 from oi_tui.app.engine.sandbox.profile import Profile
+from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
 from support.terminal import clean_env
 
 BUDGET = 0.2

@@ -19,7 +19,7 @@ from figures import Budget, judge, share, spread, table
 
 from oi_tui.app.engine.core.events import AnyEvent
 from oi_tui.app.engine.log.store import Store
-from oi_tui.app.engine.transcript.replay import fold
+from oi_tui.app.engine.transcript.event_log import fold_events
 from support.sessions import code, printed, prose, turn
 
 SESSIONS, TURNS = 10_000, 10
@@ -142,7 +142,7 @@ def measure(store: Store, words: Words, built: float, size: int) -> None:
     everything = timed(lambda: store.sessions(), times=3)
     loaded = timed(lambda: store.load("long"), times=5)
     events = store.load("long")
-    folded = timed(lambda: fold(events), times=5)
+    folded = timed(lambda: fold_events(events), times=5)
     name = f"{SESSIONS // 2:012x}"
     appended = timed(lambda: store.append(name, one_turn(words, "more")), times=200)
     messages, took = SESSIONS * TURNS * 5, f"built in {built:.0f} s" if built else "built before"

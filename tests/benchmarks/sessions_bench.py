@@ -13,7 +13,7 @@ from stage import Stage, staged
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
-from oi_tui.app.engine.core.protocol import SessionsFound, decode_reply, encode
+from oi_tui.app.engine.core.protocol import SessionsFound, decode_reply, encode_message
 from oi_tui.app.engine.core.session_records import SessionRecord
 from oi_tui.widgets.sessions.panel import Panel
 
@@ -56,7 +56,7 @@ async def timed(stage: Stage, act: Callable[[], object]) -> tuple[float, float]:
 
 async def ours() -> dict[str, float]:
     """The panel."""
-    line = encode(found())
+    line = encode_message(found())
     panel = Panel(clock=lambda: NOW, home="/home/somebody")
     async with staged(panel) as stage:
         seen: dict[str, float] = {}

@@ -13,7 +13,7 @@ from textual.app import App
 from oi_tui.app.screens.viewer import TextContent, ViewerScreen
 from oi_tui.themes.loader import load_palette, textual_theme
 from oi_tui.widgets.timeline.search import Search
-from oi_tui.widgets.viewer.lines import Step
+from oi_tui.widgets.viewer.line_index import Step
 from oi_tui.widgets.viewer.pane import TextPane
 
 SIZE = 200_000_000

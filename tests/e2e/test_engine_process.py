@@ -22,7 +22,16 @@ from oi_tui.app.engine.core.events import (
     SessionOpened,
     TurnEnded,
 )
-from oi_tui.app.engine.core.protocol import VERSION, Batch, Configure, Failed, Hello, Reply, decode_reply, encode
+from oi_tui.app.engine.core.protocol import (
+    PROTOCOL_VERSION,
+    Batch,
+    Configure,
+    Failed,
+    Hello,
+    Reply,
+    decode_reply,
+    encode_message,
+)
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.verbs import Decide, Interrupt, Open, Submit
 from oi_tui.app.engine.log.store import Store
@@ -243,7 +252,7 @@ async def test_L3_stopping_stops_the_cell_and_not_only_the_stream(
 
 
 async def test_another_version_is_refused_in_plain_words(setup: Configure, tmp_path: Path) -> None:
-    replies = await _talk([Hello(version=VERSION + 1)])
+    replies = await _talk([Hello(version=PROTOCOL_VERSION + 1)])
     assert isinstance(replies[0], Hello)
     assert isinstance(replies[1], Failed)
     assert replies[1].fatal
@@ -251,7 +260,7 @@ async def test_another_version_is_refused_in_plain_words(setup: Configure, tmp_p
 
 async def test_lines_that_are_no_protocol_are_refused_or_skipped(setup: Configure, tmp_path: Path) -> None:
     replies = await _talk(
-        [Hello(version=VERSION), setup, b'{"type":"Nonsense"}\n', b"\xff\xfe\n", Open()], SessionOpened
+        [Hello(version=PROTOCOL_VERSION), setup, b'{"type":"Nonsense"}\n', b"\xff\xfe\n", Open()], SessionOpened
     )
     failed = [reply for reply in replies if isinstance(reply, Failed)]
     assert [reply.fatal for reply in failed] == [False, False]
@@ -266,7 +275,7 @@ async def _talk(lines: list[object], until: type[AnyEvent] | None = None) -> lis
         )
     reader, writer = await asyncio.open_connection(sock=ours)
     for line in lines:
-        writer.write(line if isinstance(line, bytes) else encode(line))
+        writer.write(line if isinstance(line, bytes) else encode_message(line))
     replies: list[Reply] = []
     async with asyncio.timeout(60):
         while line := await reader.readline():

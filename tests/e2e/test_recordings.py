@@ -11,7 +11,7 @@ import pytest
 
 from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock
 from oi_tui.app.engine.log.recording.form import read_recording
-from oi_tui.app.engine.session.replaying import events_of, resimulated
+from oi_tui.app.engine.session.replaying import events_of, rerun_events
 from oi_tui.app.engine.transcript.transcript import Transcript
 from support.openai_server import OpenAIServer
 from support.terminal import Terminal
@@ -142,7 +142,7 @@ async def done_again(path: Path) -> tuple[list[Block], list[Block]]:
     then, now = Transcript(), Transcript()
     for event in events_of(recording):
         then.apply(event)
-    for event in await resimulated(recording):
+    for event in await rerun_events(recording):
         now.apply(event)
     return comparable(then.blocks), comparable(now.blocks)
 

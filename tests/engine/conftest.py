@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from oi_tui.app.engine.core.chat import ChatMessage, ChatRequest, Delta
+from oi_tui.app.engine.core.chat_model import ChatMessage, ChatRequest, Delta
 from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.models.model import LiteLLMModel, close_connections
 from support.openai_server import OpenAIServer

@@ -16,7 +16,7 @@ from oi_tui.app.engine.core.events import (
     RerunStarted,
 )
 from oi_tui.app.engine.trust.autorun_files import is_place, runs_later
-from oi_tui.app.engine.trust.change_scan import Aftermath, Left, Watch, in_words
+from oi_tui.app.engine.trust.change_scan import ChangeScan, FolderScanner, ScanResult, describe_scan
 
 LATER = (
     *("conftest.py", "pkg/conftest.py", "sitecustomize.py", "usercustomize.py", "evil.pth", "Makefile", "setup.py"),
@@ -39,9 +39,9 @@ def put(folder: Path, name: str, text: str = "x", mode: int = 0o644) -> Path:
     return path
 
 
-def after(folder: Path, run: Callable[[], object], watch: Watch | None = None) -> Left:
+def after(folder: Path, run: Callable[[], object], watch: FolderScanner | None = None) -> ScanResult:
     """What is found after `run`, which begins when everything there is older than it."""
-    watch = watch or Watch([folder])
+    watch = watch or FolderScanner([folder])
     settled()
     watch.look(time.time())
     since = time.time()
@@ -58,7 +58,7 @@ def settled() -> None:
 
 @pytest.mark.parametrize("name", LATER)
 def test_a_file_that_runs_later_is_found_new_and_changed(tmp_path: Path, name: str) -> None:
-    assert after(tmp_path, lambda: put(tmp_path, name)) == Left(1, (name,), entries(tmp_path))
+    assert after(tmp_path, lambda: put(tmp_path, name)) == ScanResult(1, (name,), entries(tmp_path))
     assert after(tmp_path, lambda: (tmp_path / name).write_text("changed")).later == (name,)
     assert after(tmp_path, lambda: None).later == ()
 
@@ -102,7 +102,7 @@ def test_a_folder_that_gets_a_name_of_weight_is_found(tmp_path: Path) -> None:
 
 
 def test_what_the_person_made_between_two_runs_is_not_the_runs_doing(tmp_path: Path) -> None:
-    watch = Watch([tmp_path])
+    watch = FolderScanner([tmp_path])
     watch.look(time.time())
     put(tmp_path, "sub/Makefile")
     settled()
@@ -114,7 +114,7 @@ def test_what_the_person_made_between_two_runs_is_not_the_runs_doing(tmp_path: P
 def test_what_was_told_of_a_file_is_told_again_only_if_it_changed_since(tmp_path: Path) -> None:
     home, work = tmp_path / "home", tmp_path / "work"
     work.mkdir()
-    watch = Watch([work], home)
+    watch = FolderScanner([work], home)
     since = time.time()  # of all runs here: as if all of them were within one tick of a coarse clock
     put(work, "Makefile")
     put(work, "data.csv")
@@ -134,7 +134,7 @@ def test_what_was_told_of_a_file_is_told_again_only_if_it_changed_since(tmp_path
 
 
 def test_what_was_seen_and_told_to_nobody_is_told_the_next_time(tmp_path: Path) -> None:
-    watch = Watch([tmp_path])
+    watch = FolderScanner([tmp_path])
     since = time.time()
     put(tmp_path, "Makefile")
     assert watch.look(since, told=False).later == ("Makefile",)
@@ -143,9 +143,9 @@ def test_what_was_seen_and_told_to_nobody_is_told_the_next_time(tmp_path: Path) 
 
 
 async def test_runs_within_one_tick_are_each_told_of_what_they_left_alone(tmp_path: Path) -> None:
-    told: list[Left] = []
+    told: list[ScanResult] = []
     begun = time.time()
-    watched = Aftermath(Watch([tmp_path]), lambda block_id, left: told.append(left), clock=lambda: begun)
+    watched = ChangeScan(FolderScanner([tmp_path]), lambda block_id, left: told.append(left), clock=lambda: begun)
     for name in ("Makefile", "data.csv", "conftest.py"):
         watched.follow(ExecutionStarted(block_id=name, generation=1))
         put(tmp_path, name)
@@ -188,7 +188,7 @@ def test_of_a_home_that_can_be_written_only_the_places_that_matter_are_looked_at
         put(home, ".config/autostart/new.desktop")
         put(work, "Makefile")
 
-    found = after(work, run, Watch([work], home))
+    found = after(work, run, FolderScanner([work], home))
     assert found.later == ("Makefile", "~/.bashrc", "~/.config/autostart/new.desktop")
 
 
@@ -196,14 +196,14 @@ def test_more_folders_that_can_be_written_are_named_in_full(tmp_path: Path) -> N
     work, other = tmp_path / "work", tmp_path / "other"
     work.mkdir()
     other.mkdir()
-    found = after(work, lambda: put(other, "Makefile"), Watch([work, other]))
+    found = after(work, lambda: put(other, "Makefile"), FolderScanner([work, other]))
     assert found.later == (f"{other}/Makefile",)
 
 
 def test_a_walk_has_bounds_and_says_so_and_the_nearest_is_seen_first(tmp_path: Path) -> None:
     for number in range(40):
         put(tmp_path, f"a{number}/b/c.txt")
-    found = after(tmp_path, lambda: put(tmp_path, "Makefile"), Watch([tmp_path], entries=60))
+    found = after(tmp_path, lambda: put(tmp_path, "Makefile"), FolderScanner([tmp_path], entries=60))
     assert (found.later, found.entries) == (("Makefile",), 60)
     assert found.cut == "only 60 files were looked at"
 
@@ -217,7 +217,7 @@ def test_too_deep_a_tree_is_said(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_gone_or_a_pipe_disturbs_nothing(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "package.json")
-    assert after(tmp_path, lambda: None, Watch([tmp_path, tmp_path / "gone"])).entries == 1
+    assert after(tmp_path, lambda: None, FolderScanner([tmp_path, tmp_path / "gone"])).entries == 1
 
 
 def test_every_place_is_one_wherever_it_is() -> None:
@@ -231,20 +231,20 @@ def test_every_place_is_one_wherever_it_is() -> None:
 
 
 def test_what_is_told_is_one_line_in_which_nothing_hides() -> None:
-    title, details = in_words(Left(1, ("Makefile",)), sandboxed=True)
+    title, details = describe_scan(ScanResult(1, ("Makefile",)), sandboxed=True)
     assert (title, details) == ("This run left a file that runs later, outside the sandbox: Makefile.", "")
     names = tuple(f"n{number}.pth" for number in range(9))
-    title, details = in_words(Left(9, names), sandboxed=False)
+    title, details = describe_scan(ScanResult(9, names), sandboxed=False)
     assert title == "This run left 9 files that run later: n0.pth, n1.pth, n2.pth, n3.pth, n4.pth, n5.pth and 3 more."
     assert details.splitlines() == list(names)
-    title, _ = in_words(Left(1, ("a\nb\u202e\x1b[2J\udcff.pth",)), sandboxed=True)
+    title, _ = describe_scan(ScanResult(1, ("a\nb\u202e\x1b[2J\udcff.pth",)), sandboxed=True)
     assert "a<U+000A>b<U+202E><U+001B>[2J\\udcff.pth" in title
-    assert len(in_words(Left(1, ("x" * 4000 + ".pth",)), sandboxed=True)[0]) < 250
+    assert len(describe_scan(ScanResult(1, ("x" * 4000 + ".pth",)), sandboxed=True)[0]) < 250
 
 
 async def test_it_looks_once_before_the_first_run_and_after_every_run(tmp_path: Path) -> None:
-    told: list[tuple[str, Left]] = []
-    watched = Aftermath(Watch([tmp_path]), lambda block_id, left: told.append((block_id, left)))
+    told: list[tuple[str, ScanResult]] = []
+    watched = ChangeScan(FolderScanner([tmp_path]), lambda block_id, left: told.append((block_id, left)))
     put(tmp_path, "innocent/hooks/pre-commit")
     settled()
     watched.follow(KernelChanged(language="python", state="starting"))
@@ -265,6 +265,6 @@ async def test_it_looks_once_before_the_first_run_and_after_every_run(tmp_path: 
 
 
 def test_folders_of_our_own_are_not_looked_at(tmp_path: Path) -> None:
-    watch = Watch([tmp_path], own=[tmp_path / "state"])
+    watch = FolderScanner([tmp_path], own=[tmp_path / "state"])
     found = after(tmp_path, lambda: put(tmp_path, "state/oi-tui/Makefile"), watch)
     assert (found.changed, found.later) == (0, ())

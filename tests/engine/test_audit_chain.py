@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from oi_tui.app.engine.core.errors import AuditError
-from oi_tui.app.engine.log.audit.chain import PIECE, ChainFile, Link, State, chained, digest, origin
+from oi_tui.app.engine.log.audit.chain import PIECE, ChainFile, ChainLink, ChainState, chained, digest, origin
 
 FIRST = origin("test")
 
@@ -20,10 +20,10 @@ def body(text: str) -> bytes:
     return b'{"said":"%s"}' % text.encode()
 
 
-def add(file: ChainFile, *texts: str) -> State:
-    states: list[State] = []
+def add(file: ChainFile, *texts: str) -> ChainState:
+    states: list[ChainState] = []
 
-    def compose(state: State) -> list[bytes]:
+    def compose(state: ChainState) -> list[bytes]:
         states.append(state)
         return [body(text) for text in texts]
 
@@ -38,7 +38,7 @@ def is_a_chain(data: bytes) -> bool:
         whole = line.startswith(b'{"seq":') and line.endswith(b"}")
         if whole and not line.startswith(b'{"seq":%d,"prev":"%s"' % (before.seq + 1, before.sha256.encode())):
             return False
-        before = Link(before.seq + 1, digest(line))
+        before = ChainLink(before.seq + 1, digest(line))
     return True
 
 
@@ -58,8 +58,8 @@ def test_each_line_names_the_one_before_and_only_its_owner_can_read_the_file(tmp
     add(file, "three")
     file.close()
     one = chained(body("one"), FIRST)
-    two = chained(body("two"), Link(1, digest(one)))
-    three = chained(body("three"), Link(2, digest(two)))
+    two = chained(body("two"), ChainLink(1, digest(one)))
+    three = chained(body("three"), ChainLink(2, digest(two)))
     assert file.path.read_bytes() == b"\n".join((one, two, three, b""))
     assert file.path.stat().st_mode & 0o777 == 0o600
     assert file.path.parent.stat().st_mode & 0o777 == 0o700
@@ -93,7 +93,7 @@ def test_to_go_on_with_a_file_its_end_is_read_and_no_more(tmp_path: Path, lines:
     add(first, *(f"{number:0300}" for number in range(lines)))
     read = Counted()
     again = ChainFile(tmp_path / "log", FIRST, read=read)
-    assert again.look() == first.look() == Link(lines, digest(first.path.read_bytes().split(b"\n")[-2]))
+    assert again.look() == first.look() == ChainLink(lines, digest(first.path.read_bytes().split(b"\n")[-2]))
     assert read.bytes <= PIECE
     assert add(again, "more").last.seq == lines
     assert read.bytes <= PIECE  # what it wrote itself it knows
@@ -122,7 +122,7 @@ def test_a_file_in_which_no_line_says_its_place_is_counted(tmp_path: Path) -> No
     path.write_bytes(b"not\nours\n" * PIECE)
     path.chmod(0o600)
     file = ChainFile(path, FIRST)
-    assert file.look() == Link(2 * PIECE, digest(b"ours"))
+    assert file.look() == ChainLink(2 * PIECE, digest(b"ours"))
     file.close()
 
 

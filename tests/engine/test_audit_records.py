@@ -33,12 +33,12 @@ from oi_tui.app.engine.log.audit.log import HEADS
 from oi_tui.app.engine.log.audit.records import (
     AnyRecord,
     DecisionWasMade,
-    Entry,
     FilesWereLeft,
     InputWasAnswered,
     InputWasAsked,
     KernelBegan,
     KernelWasStopped,
+    LogEntry,
     NetworkWasRefused,
     NoticeWasGiven,
     RefusalsWereCounted,
@@ -52,11 +52,11 @@ from oi_tui.app.engine.log.audit.records import (
     decode,
 )
 from oi_tui.app.engine.log.audit.verify import verify_folder
-from oi_tui.app.engine.log.audit_hook import Witness
+from oi_tui.app.engine.log.audit_hook import AuditHook
 from oi_tui.app.engine.sandbox.hosts import Refusal
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel
-from oi_tui.app.engine.trust.change_scan import Watch
+from oi_tui.app.engine.trust.change_scan import FolderScanner
 from support.front import engine
 
 WHERE = Surroundings(cwd="/work", sandbox="workspace-write", network="none", proof="self-test passed")
@@ -68,10 +68,10 @@ def digest(source: str) -> str:
     return hashlib.sha256(source.encode()).hexdigest()
 
 
-def witness(folder: Path, redactor: Redactor | None = None) -> Witness:
+def witness(folder: Path, redactor: Redactor | None = None) -> AuditHook:
     ticks = itertools.count(1000)
     auditor = Auditor(folder / "audit", WHERE, redactor=redactor, clock=lambda: float(next(ticks)))
-    return Witness(auditor, Watch([folder / "workspace"]), sandboxed=True)
+    return AuditHook(auditor, FolderScanner([folder / "workspace"]), sandboxed=True)
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def here(tmp_path: Path) -> Iterator[Path]:
     assert all(verdict.intact for verdict in verify_folder(tmp_path / "audit"))
 
 
-def entries(folder: Path) -> list[Entry]:
+def entries(folder: Path) -> list[LogEntry]:
     logs = [path for path in (folder / "audit").glob("*.jsonl") if path.name != HEADS]
     found = [decode(line) for path in sorted(logs) for line in path.read_bytes().splitlines()]
     assert None not in found
@@ -299,8 +299,8 @@ async def test_what_the_sandbox_refused_is_written_down_at_once_and_counted_when
     seen.admit(started, block)
     seen.take(started)
     for _ in range(1000):
-        seen.refused(Refusal("example.org:443", "not on the list"))
-        seen.refused(Refusal(f"{SECRET}.evil.example:443", "not on the list"))
+        seen.note_refusal(Refusal("example.org:443", "not on the list"))
+        seen.note_refusal(Refusal(f"{SECRET}.evil.example:443", "not on the list"))
     withheld = "[secret withheld: TOKEN].evil.example:443"
     assert records(here, NetworkWasRefused) == [
         NetworkWasRefused(block_id="b", host=host, why="not on the list") for host in ("example.org:443", withheld)
@@ -329,14 +329,14 @@ async def test_what_a_run_left_behind_and_is_refused_is_told_when_the_next_run_b
         seen.admit(started, block)
         seen.take(started)
         seen.take(ExecutionFinished(block_id=block_id, status="ok", duration=0.1))
-        seen.refused(Refusal("example.org:443", "not on the list"))
+        seen.note_refusal(Refusal("example.org:443", "not on the list"))
     async with asyncio.timeout(5):
         _, title, _, _ = await said.get()
     assert title == "The sandbox refused the network to what a run left behind: example.org."
     await seen.end()
     counted = [RefusalsWereCounted(block_id=name, count=1, hosts=(("example.org:443", 1),), late=True) for name in "ab"]
     assert records(here, RefusalsWereCounted) == counted
-    seen.refused(Refusal("example.org:443", "not on the list"))  # of a kernel that is being ended
+    seen.note_refusal(Refusal("example.org:443", "not on the list"))  # of a kernel that is being ended
     assert len(records(here, NetworkWasRefused)) == 2
 
 

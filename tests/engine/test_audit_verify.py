@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 from oi_tui.app.engine.log.audit.chain import ChainFile, origin
 from oi_tui.app.engine.log.audit.log import HEADS, HEADS_NAME, AuditLog
-from oi_tui.app.engine.log.audit.records import Body, NoticeWasGiven, SessionBegan, Surroundings
-from oi_tui.app.engine.log.audit.verify import Finding, Lines, verify_folder, verify_session
+from oi_tui.app.engine.log.audit.records import LogBody, NoticeWasGiven, SessionBegan, Surroundings
+from oi_tui.app.engine.log.audit.verify import Finding, LogLines, verify_folder, verify_session
 
 NAME = "session"
 LINES = 12
 
 
-def notices(count: int) -> list[Body]:
+def notices(count: int) -> list[LogBody]:
     titles = [f"notice {number} – “ä”" for number in range(count)]
-    return [Body(at=1.5, session=NAME, record=NoticeWasGiven(level="info", title=title)) for title in titles]
+    return [LogBody(at=1.5, session=NAME, record=NoticeWasGiven(level="info", title=title)) for title in titles]
 
 
 def written(folder: Path, *, seal: bool = True) -> AuditLog:
@@ -34,17 +34,17 @@ def written(folder: Path, *, seal: bool = True) -> AuditLog:
 
 
 @pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, Lines]:
+def original(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, LogLines]:
     """A log, all of it sealed, and the heads."""
     folder = tmp_path_factory.mktemp("audit")
-    return written(folder).path.read_bytes(), Lines((folder / HEADS).read_bytes())
+    return written(folder).path.read_bytes(), LogLines((folder / HEADS).read_bytes())
 
 
-def findings(data: bytes, heads: Lines) -> tuple[Finding, ...]:
+def findings(data: bytes, heads: LogLines) -> tuple[Finding, ...]:
     return verify_session(NAME, data, heads).findings
 
 
-def kinds(data: bytes, heads: Lines) -> list[tuple[int, str]]:
+def kinds(data: bytes, heads: LogLines) -> list[tuple[int, str]]:
     return [(finding.line, finding.kind) for finding in findings(data, heads)]
 
 
@@ -52,7 +52,7 @@ def joined(lines: Sequence[bytes]) -> bytes:
     return b"".join(line + b"\n" for line in lines)
 
 
-def test_what_nobody_touched_is_intact(original: tuple[bytes, Lines]) -> None:
+def test_what_nobody_touched_is_intact(original: tuple[bytes, LogLines]) -> None:
     data, heads = original
     verdict = verify_session(NAME, data, heads)
     assert (verdict.findings, verdict.lines, verdict.unsealed) == ((), LINES, 0)
@@ -61,7 +61,7 @@ def test_what_nobody_touched_is_intact(original: tuple[bytes, Lines]) -> None:
 @given(data=st.data())
 @settings(max_examples=400, deadline=None)
 def test_any_byte_that_is_changed_put_in_or_taken_out_is_found(
-    original: tuple[bytes, Lines], data: st.DataObject
+    original: tuple[bytes, LogLines], data: st.DataObject
 ) -> None:
     log, heads = original
     place = data.draw(st.integers(0, len(log) - 1))
@@ -75,7 +75,7 @@ def test_any_byte_that_is_changed_put_in_or_taken_out_is_found(
 @given(data=st.data())
 @settings(max_examples=400, deadline=None)
 def test_any_lines_that_are_taken_out_moved_or_repeated_are_found(
-    original: tuple[bytes, Lines], data: st.DataObject
+    original: tuple[bytes, LogLines], data: st.DataObject
 ) -> None:
     log, heads = original
     lines = log.splitlines()
@@ -86,13 +86,13 @@ def test_any_lines_that_are_taken_out_moved_or_repeated_are_found(
 
 @given(length=st.integers(0, 100_000))
 @settings(max_examples=300, deadline=None)
-def test_any_end_that_is_cut_off_is_found(original: tuple[bytes, Lines], length: int) -> None:
+def test_any_end_that_is_cut_off_is_found(original: tuple[bytes, LogLines], length: int) -> None:
     log, heads = original
     length %= len(log)
     assert not verify_session(NAME, log[:length], heads).intact
 
 
-def test_what_was_done_is_said_with_its_line(original: tuple[bytes, Lines]) -> None:
+def test_what_was_done_is_said_with_its_line(original: tuple[bytes, LogLines]) -> None:
     log, heads = original
     lines = log.splitlines()
     assert kinds(log.replace(b"notice 4", b"notice X"), heads) == [(5, "edited")]
@@ -106,16 +106,16 @@ def test_what_was_done_is_said_with_its_line(original: tuple[bytes, Lines]) -> N
     assert (4, "reordered") in kinds(joined([*lines[:3], lines[2], *lines[3:]]), heads)
 
 
-def test_the_log_of_another_session_is_not_taken_for_this_one(original: tuple[bytes, Lines]) -> None:
+def test_the_log_of_another_session_is_not_taken_for_this_one(original: tuple[bytes, LogLines]) -> None:
     log, _ = original
-    verdict = verify_session("other", log, Lines(b""))
+    verdict = verify_session("other", log, LogLines(b""))
     assert [(finding.line, finding.kind) for finding in verdict.findings] == [(1, "edited")]
 
 
 def test_a_write_that_was_interrupted_is_said_and_is_no_forgery(tmp_path: Path) -> None:
     path = written(tmp_path, seal=False).path
     path.write_bytes(path.read_bytes()[:-20])
-    heads = Lines(b"")
+    heads = LogLines(b"")
     torn = verify_session(NAME, path.read_bytes(), heads)
     assert [(f.line, f.kind, f.innocent) for f in torn.findings] == [(LINES, "interrupted write", True)]
     assert torn.intact
@@ -123,7 +123,7 @@ def test_a_write_that_was_interrupted_is_said_and_is_no_forgery(tmp_path: Path) 
     again.add(notices(1))
     again.seal()
     again.close()
-    verdict = verify_session(NAME, path.read_bytes(), Lines((tmp_path / HEADS).read_bytes()))
+    verdict = verify_session(NAME, path.read_bytes(), LogLines((tmp_path / HEADS).read_bytes()))
     assert [(f.line, f.kind) for f in verdict.findings] == [(LINES, "interrupted write")]
     assert (verdict.intact, verdict.lines) == (True, LINES + 2)
 
@@ -135,7 +135,7 @@ def test_a_line_that_was_known_to_be_whole_cannot_have_been_an_interrupted_write
     again.add(notices(1))
     again.seal()
     again.close()
-    verdict = verify_session(NAME, path.read_bytes(), Lines((tmp_path / HEADS).read_bytes()))
+    verdict = verify_session(NAME, path.read_bytes(), LogLines((tmp_path / HEADS).read_bytes()))
     assert [(f.line, f.kind) for f in verdict.findings] == [(LINES, "cut off")]
 
 
@@ -145,7 +145,7 @@ def test_lines_behind_the_last_head_are_counted_as_not_sealed(tmp_path: Path) ->
     log.seal()
     log.add(notices(3))
     log.close()
-    verdict = verify_session(NAME, log.path.read_bytes(), Lines((tmp_path / HEADS).read_bytes()))
+    verdict = verify_session(NAME, log.path.read_bytes(), LogLines((tmp_path / HEADS).read_bytes()))
     assert (verdict.intact, verdict.unsealed) == (True, 3)
 
 
@@ -157,7 +157,7 @@ def test_an_end_that_was_cut_off_and_written_anew_is_found(tmp_path: Path) -> No
     again.add(notices(5))
     again.seal()
     again.close()
-    verdict = verify_session(NAME, path.read_bytes(), Lines((tmp_path / HEADS).read_bytes()))
+    verdict = verify_session(NAME, path.read_bytes(), LogLines((tmp_path / HEADS).read_bytes()))
     assert [(f.line, f.kind) for f in verdict.findings] == [(LINES, "edited")]
 
 
@@ -167,14 +167,14 @@ def test_lines_that_vanish_while_the_log_is_open_are_a_finding(tmp_path: Path) -
     log.path.write_bytes(joined(log.path.read_bytes().splitlines()[:2]))
     log.add(notices(1))
     log.close()
-    assert kinds(log.path.read_bytes(), Lines(b"")) == [(3, "lost")]
+    assert kinds(log.path.read_bytes(), LogLines(b"")) == [(3, "lost")]
 
 
-def began(log: AuditLog) -> Body:
+def began(log: AuditLog) -> LogBody:
     head = log.newest_head()
     where = Surroundings(cwd="/", sandbox="danger-full-access")
     record = SessionBegan(surroundings=where, model="m", approval="ask", heads_seq=head.seq, heads_sha256=head.sha256)
-    return Body(at=1.0, session="later", record=record)
+    return LogBody(at=1.0, session="later", record=record)
 
 
 def test_opening_a_log_does_not_read_all_heads_there_ever_were(tmp_path: Path) -> None:
@@ -213,16 +213,16 @@ def test_heads_that_were_cut_off_are_found_by_the_log_of_a_later_session(tmp_pat
 
 def test_a_session_that_begins_while_the_logs_are_read_is_no_forgery(tmp_path: Path) -> None:
     written(tmp_path)
-    before = Lines((tmp_path / HEADS).read_bytes())
+    before = LogLines((tmp_path / HEADS).read_bytes())
     meanwhile = AuditLog(tmp_path, "meanwhile")
-    meanwhile.add([Body(at=1.0, session="meanwhile", record=NoticeWasGiven(level="info", title="x"))])
+    meanwhile.add([LogBody(at=1.0, session="meanwhile", record=NoticeWasGiven(level="info", title="x"))])
     meanwhile.seal()
     meanwhile.close()
     later = AuditLog(tmp_path, "later")
     later.add([began(later)])
     later.close()
     log = later.path.read_bytes()
-    assert verify_session("later", log, before, Lines((tmp_path / HEADS).read_bytes())).intact
+    assert verify_session("later", log, before, LogLines((tmp_path / HEADS).read_bytes())).intact
     assert not verify_session("later", log, before).intact
 
 

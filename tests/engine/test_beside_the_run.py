@@ -18,7 +18,7 @@ from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.verbs import Open, Run
 from oi_tui.app.engine.kernels.base import InputWanted, InterruptMeans, RunFinished, SignsChanged
-from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, printed
+from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, stdout_output
 from support.front import engine
 
 LATE = StreamOutput(name="stdout", text="late\n")
@@ -49,7 +49,7 @@ async def test_k18_late_output_is_added_to_its_block_and_told() -> None:
     await ran(session, "1")
     (afterwards,) = kernel.afterwards
     assert afterwards is not None
-    afterwards(printed("late\n"))
+    afterwards(stdout_output("late\n"))
     assert told == [OutputAdded(block_id=code(session).id, output=LATE)]
     assert code(session).state == "ok"
     assert code(session).outputs == (StreamOutput(name="stdout", text="1late\n"),)
@@ -62,7 +62,7 @@ async def test_k18_late_output_of_a_block_that_is_gone_is_dropped() -> None:
     session.forget()
     (afterwards,) = kernel.afterwards
     assert afterwards is not None
-    afterwards(printed("late\n"))
+    afterwards(stdout_output("late\n"))
     assert told == []
 
 
@@ -80,7 +80,7 @@ async def test_k18_late_output_reaches_the_front_end_and_is_there_when_the_sessi
         await front.until_event(ExecutionFinished)
         afterwards = kernel.afterwards[0]
         assert afterwards is not None
-        afterwards(printed("late\n"))
+        afterwards(stdout_output("late\n"))
         await front.until_event(OutputAdded)
         blocks = front.transcript.blocks
     async with engine(tmp_path, FakeModel([])) as front:

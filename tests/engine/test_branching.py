@@ -8,8 +8,8 @@ from oi_tui.app.engine.core.events import AnyEvent, OutputAdded
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.testing import FakeKernels, FakeModel
-from oi_tui.app.engine.transcript.fork_point import cut
-from oi_tui.app.engine.transcript.replay import fold
+from oi_tui.app.engine.transcript.event_log import fold_events
+from oi_tui.app.engine.transcript.fork_point import events_until
 
 TWO = "First.\n\n```python\na = 1\n```\n\nThen.\n\n```python\nb = 2\n```\n\nThat is it."
 
@@ -28,23 +28,23 @@ async def a_session() -> list[AnyEvent]:
 
 async def test_before_a_prompt_there_is_what_stood_above_it_and_no_open_turn() -> None:
     events = await a_session()
-    whole = fold(events)
+    whole = fold_events(events)
     (first, second) = [block for block in whole.blocks if isinstance(block, UserBlock)]
-    count = cut(events, second.id, "before")
+    count = events_until(events, second.id, "before")
     assert count is not None
-    part = fold(events[:count])
+    part = fold_events(events[:count])
     assert part.blocks == whole.blocks[: whole.position(second.id)]
     assert not part.turn_open
-    assert cut(events, first.id, "before") == 0
+    assert events_until(events, first.id, "before") == 0
 
 
 async def test_after_code_it_has_run_and_what_ran_later_has_not() -> None:
     events = await a_session()
-    whole = fold(events)
+    whole = fold_events(events)
     first, second = [block for block in whole.blocks if isinstance(block, CodeBlock)]
-    count = cut(events, first.id, "after")
+    count = events_until(events, first.id, "after")
     assert count is not None
-    part = fold(events[:count])
+    part = fold_events(events[:count])
     assert part.block(first.id) == first
     later = part.block(second.id)
     assert isinstance(later, CodeBlock)
@@ -53,19 +53,19 @@ async def test_after_code_it_has_run_and_what_ran_later_has_not() -> None:
 
 async def test_output_that_came_after_its_run_is_left_behind() -> None:
     events = await a_session()
-    code = next(block for block in fold(events).blocks if isinstance(block, CodeBlock))
+    code = next(block for block in fold_events(events).blocks if isinstance(block, CodeBlock))
     late = OutputAdded(block_id=code.id, output=StreamOutput(name="stdout", text="late"))
-    assert cut([*events, late], code.id, "after") == cut(events, code.id, "after")
+    assert events_until([*events, late], code.id, "after") == events_until(events, code.id, "after")
 
 
 async def test_after_prose_it_is_complete() -> None:
     events = await a_session()
-    last = fold(events).blocks[-1]
+    last = fold_events(events).blocks[-1]
     assert isinstance(last, ProseBlock)
-    count = cut(events, last.id, "after")
+    count = events_until(events, last.id, "after")
     assert count is not None
-    assert fold(events[:count]).block(last.id) == last
+    assert fold_events(events[:count]).block(last.id) == last
 
 
 async def test_there_is_no_cut_at_a_block_that_does_not_exist() -> None:
-    assert cut(await a_session(), "nowhere", "after") is None
+    assert events_until(await a_session(), "nowhere", "after") is None

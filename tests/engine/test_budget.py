@@ -8,9 +8,9 @@ import pytest
 
 from oi_tui.app.engine.agent import completion
 from oi_tui.app.engine.agent.budget import Budget, dollars
-from oi_tui.app.engine.agent.loop import Events, Session
+from oi_tui.app.engine.agent.loop import Session, SessionEvents
 from oi_tui.app.engine.core.blocks import NoticeBlock
-from oi_tui.app.engine.core.chat import AnswerEnded, AnswerUsage, Delta, TextDelta
+from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, Delta, TextDelta
 from oi_tui.app.engine.core.events import AnyEvent, SettingsChanged, TurnEnded
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.usage import Usage
@@ -36,7 +36,7 @@ def make(model: FakeModel, transcript: Transcript | None = None, **settings: obj
     return Session(kernels=FakeKernels(), settings=section, model=model, transcript=transcript)
 
 
-async def play(events: Events, react: Callable[[AnyEvent], None] = lambda event: None) -> list[AnyEvent]:
+async def play(events: SessionEvents, react: Callable[[AnyEvent], None] = lambda event: None) -> list[AnyEvent]:
     seen: list[AnyEvent] = []
     async with asyncio.timeout(10), aclosing(events):
         async for event in events:
@@ -136,12 +136,12 @@ async def test_l11_without_a_budget_nothing_is_counted_against_it() -> None:
 def test_a_budget_says_what_it_is_and_off_is_off() -> None:
     budget = Budget(1.0, 1000)
     usage = Usage(input_tokens=2000, priced=2.0, cost=2.0, estimated=True)
-    assert budget.in_words(usage) == (
+    assert budget.describe(usage) == (
         "The budget of this session is $1.00 and 1,000 tokens; about $2.00 and 2,000 tokens are spent."
     )
-    assert budget.exceeded(usage) is not None
+    assert budget.check_limits(usage) is not None
     budget.change(0.0, 0)
-    assert budget.exceeded(usage) is None
+    assert budget.check_limits(usage) is None
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.core.chat import ToolDelta
+from oi_tui.app.engine.core.chat_model import ToolDelta
 from oi_tui.app.engine.parsing.objects import NotAnObject, Object, ObjectReader
 from oi_tui.app.engine.parsing.parser import AnswerParser, CodeClosed, CodeOpened, CodeText, Piece, ProseText
 

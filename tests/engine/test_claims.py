@@ -16,7 +16,7 @@ from oi_tui.app.engine.core.protocol import Failed, SessionEdited
 from oi_tui.app.engine.core.verbs import EditSession, Fork, Interrupt, Open, Submit
 from oi_tui.app.engine.log.store import Claims, SessionOpenElsewhere, Store
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel
-from oi_tui.app.engine.transcript.replay import fold
+from oi_tui.app.engine.transcript.event_log import fold_events
 from support.front import Front, engine
 from support.terminal import Terminal
 
@@ -150,7 +150,7 @@ async def test_the_commands_refuse_it_too_and_its_log_is_untouched(
         assert "This session is open in another oi-tui." in screen.screen
         with closing(Store(data / "sessions.db")) as store:
             assert store.count(taken) == before
-            assert fold(store.load(taken)).turn_open
+            assert fold_events(store.load(taken)).turn_open
         shown = begun(clean_env, "sessions", "show", taken)  # looking does no harm
         assert shown.communicate(timeout=60)[1] == b""
 

@@ -18,7 +18,7 @@ from oi_tui.app.engine.core.events import (
 from oi_tui.app.engine.formats.export import export_session, import_session
 from oi_tui.app.engine.text.markdown import run_end
 from oi_tui.app.engine.text.mime import report
-from oi_tui.app.engine.transcript.replay import fold
+from oi_tui.app.engine.transcript.event_log import fold_events
 from support.exports import OPENED, blocks_of, code, prompt, transcript_of
 
 AGAIN = SessionOpened(session_id="s1", created=2.0, cwd="/", model="", approval="ask", resumed=True)
@@ -71,8 +71,8 @@ def test_the_engine_that_is_lost_and_the_log_that_is_read_again_say_the_same(
     live = transcript_of(events)
     live.apply(TurnEnded(reason="engine_lost"))  # by the screen: the engine could not
     live.apply(AGAIN)
-    assert live == fold([*events, *KILLED]) == fold([*events, AGAIN])
-    assert live == fold([*events, *KILLED, AGAIN])  # what was settled stays as it is
+    assert live == fold_events([*events, *KILLED]) == fold_events([*events, AGAIN])
+    assert live == fold_events([*events, *KILLED, AGAIN])  # what was settled stays as it is
 
 
 @pytest.mark.parametrize(("events", "words"), OPEN)

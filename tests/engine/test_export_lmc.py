@@ -10,8 +10,8 @@ from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
 from oi_tui.app.engine.formats.export import export_session, import_session
-from oi_tui.app.engine.formats.lmc import messages
-from oi_tui.app.engine.transcript.outline import attributed
+from oi_tui.app.engine.formats.lmc import static_messages
+from oi_tui.app.engine.transcript.outline import attribute_to_file
 from support.exports import FEW, OPENED, PNG, blocks_of, sessions, settled, tour, transcript_of
 
 ASKED = {"role": "user", "type": "message", "content": "Plot it."}
@@ -29,7 +29,7 @@ def blocks_of_file(content: Any) -> list:
 def test_a_session_is_its_messages_and_what_stands_beside_them():
     content = json.loads(export_session(tour(), "lmc", title="Numbers"))
     assert (content["format"], content["version"]) == ("oi-tui/lmc", 1)
-    assert content["messages"] == messages(transcript_of(tour()))
+    assert content["messages"] == static_messages(transcript_of(tour()))
     assert content["session"]["title"] == "Numbers"
     assert [notice["after"] for notice in content["session"]["notices"]] == [12]
 
@@ -46,7 +46,7 @@ def test_a_session_comes_back_but_for_what_the_language_has_no_words_for():
             type(block)(**{name: getattr(block, name) for name in block.__struct_fields__} | bare)
             for block in (there[number], back[number])
         )
-    assert back == list(map(attributed, there))
+    assert back == list(map(attribute_to_file, there))
     assert transcript_of(imported.events).usage == transcript_of(events).usage
 
 

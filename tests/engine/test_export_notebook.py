@@ -8,7 +8,7 @@ from hypothesis import given
 from oi_tui.app.engine.core.endings import Ending
 from oi_tui.app.engine.core.events import ExecutionStarted, InputAnswered, InputRequested, StepStarted
 from oi_tui.app.engine.formats.export import export_session, import_session
-from oi_tui.app.engine.transcript.outline import attributed
+from oi_tui.app.engine.transcript.outline import attribute_to_file
 from support.exports import (
     FEW,
     OPENED,
@@ -123,7 +123,7 @@ def test_a_session_comes_back_from_its_notebook_as_it_was():
     imported = import_session(export_session(events, "ipynb", title="Numbers"), "x.ipynb")
     assert (imported.title, imported.cwd, imported.format) == ("Numbers", "/home/me/data", "ipynb")
     there, back = transcript_of(events), transcript_of(imported.events)
-    assert back.blocks == list(map(attributed, there.blocks))
+    assert back.blocks == list(map(attribute_to_file, there.blocks))
     assert back.usage == there.usage
     assert not back.turn_open
 
@@ -139,7 +139,7 @@ def test_any_session_comes_back_from_its_notebook(events):
     data = export_session(events, "ipynb")
     nbformat.validate(json.loads(data))
     imported = import_session(data, "x.ipynb")
-    assert blocks_of(imported.events) == list(map(attributed, settled(events)))
+    assert blocks_of(imported.events) == list(map(attribute_to_file, settled(events)))
     assert transcript_of(imported.events).usage == transcript_of(events).usage
     again = export_session([OPENED, *imported.events], "ipynb")
     assert export_session([OPENED, *import_session(again, "x.ipynb").events], "ipynb") == again

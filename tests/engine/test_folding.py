@@ -9,7 +9,7 @@ import pytest
 from oi_tui.app.engine.core.events import AnyEvent, SessionOpened
 from oi_tui.app.engine.log.recording.form import read_recording
 from oi_tui.app.engine.session.replaying import events_of
-from oi_tui.app.engine.transcript.replay import ends_in_turn, fold
+from oi_tui.app.engine.transcript.event_log import ends_in_turn, fold_events
 from oi_tui.app.engine.transcript.transcript import Transcript
 from support.sessions import code, printed, prose, turn
 
@@ -36,7 +36,7 @@ def settling(transcript: Transcript) -> int:
 
     def watch(frame: FrameType, happening: str, _: object) -> None:
         nonlocal looked
-        looked += happening == "call" and frame.f_code.co_name == "settled"
+        looked += happening == "call" and frame.f_code.co_name == "settle_block"
 
     sys.setprofile(watch)
     try:
@@ -51,7 +51,7 @@ def test_what_was_settled_when_a_session_was_opened_is_not_looked_at_when_it_is_
     for number in range(200):
         parts = prose(f"p{number}", "a"), code(f"c{number}", "1", printed("1"))
         events += turn(f"t{number}", f"question {number}", *parts)
-    transcript = fold(events)
+    transcript = fold_events(events)
     assert settling(transcript) == 600
     assert settling(transcript) == 0
     for event in turn("t", "one more", prose("p", "a"), code("c", "2", printed("2"))[:-1])[:-1]:

@@ -89,7 +89,7 @@ async def test_the_kernels_and_the_model_go_on_and_a_notice_says_so(tmp_path: Pa
         await front.turn("add")
         code = next(block for block in front.transcript.blocks if isinstance(block, CodeBlock))
         await fork(front, code.id, "after")
-        assert kernels.started()[0].generation == 1
+        assert kernels.started_kernels()[0].generation == 1
         assert front.transcript.model == "fake/other"
         notice = front.transcript.blocks[-1]
         assert isinstance(notice, NoticeBlock)

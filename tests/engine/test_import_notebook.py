@@ -23,7 +23,7 @@ from oi_tui.app.engine.core.events import (
 )
 from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamOutput
 from oi_tui.app.engine.formats.export import export_session, import_session
-from oi_tui.app.engine.formats.export.json_reading import DEEPEST, MOST_BYTES, MOST_VALUES
+from oi_tui.app.engine.formats.export.json_reading import DEEPEST_JSON, MOST_BYTES, MOST_JSON_VALUES
 from support.exports import FEW, OPENED, PNG, blocks_of, sessions, tour
 
 
@@ -139,9 +139,9 @@ def test_what_is_wrong_is_said_and_where(content, words):
         (b"\x89PNG", "byte 0"),
         (b'{"cells": [}', "line 1, column 12"),
         (b"[" * 100_000, "too deep"),
-        (b"[" * (DEEPEST + 2) + b"]" * (DEEPEST + 2), "too deep"),
+        (b"[" * (DEEPEST_JSON + 2) + b"]" * (DEEPEST_JSON + 2), "too deep"),
         (b" " * (MOST_BYTES + 1), "too large"),
-        (b"[" + b"[]," * (MOST_VALUES // 2) + b"[]]", "more than 10,000,000 values"),
+        (b"[" + b"[]," * (MOST_JSON_VALUES // 2) + b"[]]", "more than 10,000,000 values"),
     ],
     ids=["empty", "picture", "broken", "open", "deep", "large", "many"],
 )

@@ -11,9 +11,9 @@ from oi_tui.app.engine.core.protocol import Batch, Configure, Reply, VariableSee
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.verbs import AnyVerb, Clear, Inspect, Interrupt, Open, Peek, Restart, Run, Submit
 from oi_tui.app.engine.kernels.base import RunEvent, RunFinished
-from oi_tui.app.engine.kernels.inspection import Listing, Row, listing, names_in, seen
+from oi_tui.app.engine.kernels.inspection import Listing, VariableRow, names_in, read_detail, read_listing
 from oi_tui.app.engine.session.engine import Engine
-from oi_tui.app.engine.session.inspector import difference
+from oi_tui.app.engine.session.variable_inspector import run_difference
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels
 from oi_tui.app.frontend.client import LocalClient
 
@@ -244,20 +244,20 @@ async def test_one_variable_is_looked_at_longer() -> None:
         assert (await front.seen()).telling == "silent"
 
 
-def rows(**marks: str) -> tuple[Row, ...]:
-    return tuple(Row(name=name, type="int", mark=mark) for name, mark in marks.items())
+def rows(**marks: str) -> tuple[VariableRow, ...]:
+    return tuple(VariableRow(name=name, type="int", mark=mark) for name, mark in marks.items())
 
 
 def test_what_a_cut_listing_did_not_hold_is_only_new_if_the_kernel_says_so() -> None:
     before = Listing(variables=rows(a="1"), cut=True)
     now = Listing(variables=rows(a="1", b="1", c="1"), new=("c",))
-    assert difference(before, now).added == ("c",)
-    assert difference(Listing(variables=rows(a="1")), now).added == ("b", "c")
+    assert run_difference(before, now).added == ("c",)
+    assert run_difference(Listing(variables=rows(a="1")), now).added == ("b", "c")
 
 
 def test_what_is_not_listed_any_more_is_only_removed_if_the_kernel_says_so() -> None:
     before = Listing(variables=rows(a="1", b="1"))
-    assert difference(before, Listing(variables=(), cut=True, gone=("b",))).removed == ("b",)
+    assert run_difference(before, Listing(variables=(), cut=True, gone=("b",))).removed == ("b",)
 
 
 # -- answers of a kernel that says what it likes
@@ -287,29 +287,29 @@ ROW = {"name": "x", "type": "int"}
     ],
 )
 async def test_a_listing_that_is_none_is_not_believed(content: object) -> None:
-    assert await listing(said(content)) is None  # type: ignore[arg-type]  # what a kernel may send
+    assert await read_listing(said(content)) is None  # type: ignore[arg-type]  # what a kernel may send
 
 
 async def test_names_that_are_none_or_come_twice_and_broken_text_do_no_harm() -> None:
     content = {"variables": [ROW, {**ROW, "peek": "\ud800"}, {**ROW, "name": "a b"}, {**ROW, "name": "\ud800"}]}
-    found = await listing(said(content))  # type: ignore[arg-type]  # what a kernel may send
+    found = await read_listing(said(content))  # type: ignore[arg-type]  # what a kernel may send
     assert found is not None
     assert [row.variable.peek for row in found.variables] == ["\ufffd"]
 
 
 async def test_an_answer_that_does_not_come_is_waited_for_no_longer_than_its_bound() -> None:
     loop = asyncio.get_running_loop()
-    assert await listing(loop.create_future(), within=0.01) is None
-    assert await seen(loop.create_future(), within=0.01) is None
+    assert await read_listing(loop.create_future(), within=0.01) is None
+    assert await read_detail(loop.create_future(), within=0.01) is None
 
 
 async def test_a_longer_look_is_cut_however_long_it_is() -> None:
-    lines = await seen(said({"text": "x\n" * 10_000}))  # type: ignore[arg-type]  # what a kernel may send
-    text = await seen(said({"text": "x" * 100_000}))  # type: ignore[arg-type]  # what a kernel may send
+    lines = await read_detail(said({"text": "x\n" * 10_000}))  # type: ignore[arg-type]  # what a kernel may send
+    text = await read_detail(said({"text": "x" * 100_000}))  # type: ignore[arg-type]  # what a kernel may send
     assert lines is not None
     assert text is not None
     assert (len((lines.text or "").split("\n")), len(text.text or "")) == (40, 4_000)
-    assert await seen(said({"text": 1})) is None  # type: ignore[arg-type]  # what a kernel may send
+    assert await read_detail(said({"text": 1})) is None  # type: ignore[arg-type]  # what a kernel may send
 
 
 def test_the_names_in_a_source_are_its_words_in_order_without_keywords() -> None:

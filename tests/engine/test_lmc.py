@@ -31,7 +31,7 @@ from oi_tui.app.engine.core.events import (
     TurnStarted,
 )
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput
-from oi_tui.app.engine.formats.lmc import LmcWriter, events_from_messages, fold_chunks, messages
+from oi_tui.app.engine.formats.lmc import LmcWriter, events_from_messages, fold_chunks, static_messages
 from oi_tui.app.engine.transcript.transcript import Transcript
 
 Message = dict[str, Any]
@@ -195,7 +195,7 @@ SCENES: dict[str, list[AnyEvent]] = {
 @pytest.mark.parametrize("name", SCENES)
 def test_folding_the_chunks_gives_the_static_messages(name: str) -> None:
     events = [ASK, *SCENES[name], END]
-    assert fold_chunks(chunks_of(events)) == messages(transcript_of(events))
+    assert fold_chunks(chunks_of(events)) == static_messages(transcript_of(events))
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -217,13 +217,13 @@ def test_runs_of_chunks_are_closed_and_do_not_overlap(name: str) -> None:
 
 @pytest.mark.parametrize("name", SCENES)
 def test_the_messages_of_a_session_survive_import(name: str) -> None:
-    static = messages(transcript_of([ASK, *SCENES[name], END]))
-    assert messages(transcript_of(events_from_messages(static))) == static
+    static = static_messages(transcript_of([ASK, *SCENES[name], END]))
+    assert static_messages(transcript_of(events_from_messages(static))) == static
 
 
 def test_what_a_session_was_is_there_in_its_messages() -> None:
     events = [ASK, *SCENES["two_blocks_then_two_runs"], *SCENES["error"], *SCENES["frame"]]
-    assert messages(transcript_of(events)) == [
+    assert static_messages(transcript_of(events)) == [
         {"role": "user", "type": "message", "content": "Add."},
         {"role": "assistant", "type": "code", "format": "python", "content": "1"},
         {**TEXT, "content": "one"},
@@ -257,7 +257,7 @@ STATIC = [
 
 
 def test_the_example_of_the_language_survives_import() -> None:
-    assert messages(transcript_of(events_from_messages(STATIC))) == STATIC
+    assert static_messages(transcript_of(events_from_messages(STATIC))) == STATIC
 
 
 def test_a_saved_conversation_of_open_interpreter_is_a_timeline() -> None:
@@ -388,7 +388,7 @@ CONVERSATIONS = st.lists((ASKED | FILES | DOCUMENTS | SAID).map(lambda message: 
 @given(CONVERSATIONS)
 def test_every_kind_of_message_survives_the_way_to_events_and_back(conversation: list[Message]) -> None:
     events = events_from_messages(conversation)
-    assert messages(transcript_of(events)) == conversation
+    assert static_messages(transcript_of(events)) == conversation
     assert fold_chunks(chunks_of(events)) == conversation
 
 
@@ -438,6 +438,6 @@ def sessions(draw: st.DrawFn) -> list[AnyEvent]:
 
 @given(sessions())
 def test_folding_the_chunks_of_any_session_gives_its_messages(events: list[AnyEvent]) -> None:
-    static = messages(transcript_of(events))
+    static = static_messages(transcript_of(events))
     assert fold_chunks(chunks_of(events)) == static
-    assert messages(transcript_of(events_from_messages(static))) == static
+    assert static_messages(transcript_of(events_from_messages(static))) == static

@@ -30,7 +30,7 @@ from oi_tui.app.engine.core.outputs import (
     Tail,
     WholeOutput,
 )
-from oi_tui.app.engine.formats.lmc import LmcWriter, fold_chunks, messages
+from oi_tui.app.engine.formats.lmc import LmcWriter, fold_chunks, static_messages
 from oi_tui.app.engine.log.store import Recorder, Store
 from oi_tui.app.engine.text.mime import report
 from oi_tui.app.engine.transcript.coalesce import coalesce
@@ -260,6 +260,6 @@ def test_the_end_of_a_long_stream_is_a_part_of_its_message() -> None:
     events = [*OPENING, added("head\n"), moved("1\n", characters=3), moved("end\n", characters=7), FINISHED]
     writer = LmcWriter()
     chunks = [chunk for event in events for chunk in writer.chunks(event)]
-    (_, console) = messages(fold(events[2:]))
+    (_, console) = static_messages(fold(events[2:]))
     assert console["content"] == "head\n[7 characters are not shown]\nend\n"
     assert fold_chunks(chunks)[-1]["content"] == console["content"]

@@ -9,7 +9,7 @@ from markdown_it import MarkdownIt
 
 from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
-from oi_tui.app.engine.text.markdown import as_markdown, fenced, transcript_markdown
+from oi_tui.app.engine.text.markdown import as_markdown, fenced_block, transcript_markdown
 from oi_tui.app.engine.text.safe import visible_text
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(24)
@@ -50,7 +50,7 @@ def test_code_is_a_fence_with_the_word_that_highlighters_know():
 
 
 def test_a_fence_is_longer_than_any_run_of_backticks_inside():
-    assert fenced("a ```` b") == "`````\na ```` b\n`````"
+    assert fenced_block("a ```` b") == "`````\na ```` b\n`````"
 
 
 def test_printed_text_is_what_a_terminal_leaves_without_colours():

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from oi_tui.app.engine.core.chat import (
+from oi_tui.app.engine.core.chat_model import (
     AnswerEnded,
     AnswerUsage,
     ChatMessage,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from oi_tui.app.engine.core.chat import Delta, Retrying, TextDelta
+from oi_tui.app.engine.core.chat_model import Delta, Retrying, TextDelta
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.models.model import LiteLLMModel
 from support.openai_server import OpenAIServer, Turn

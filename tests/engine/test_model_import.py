@@ -47,7 +47,7 @@ print(json.dumps({
 
 FIRST_ANSWER = """
 import asyncio, sys
-from oi_tui.app.engine.core.chat import ChatMessage, ChatRequest
+from oi_tui.app.engine.core.chat_model import ChatMessage, ChatRequest
 from oi_tui.app.engine.models.model import LiteLLMModel, close_connections
 from oi_tui.app.engine.core.settings import ModelSection
 

@@ -44,7 +44,7 @@ class FailingKernels(FakeKernels):
     def started(self) -> tuple[Kernel, ...]:
         if self.defect:
             raise RuntimeError("a defect")
-        return super().started()
+        return super().started_kernels()
 
 
 async def last_failure(front: Front) -> Failed:

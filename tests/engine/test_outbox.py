@@ -13,8 +13,8 @@ from oi_tui.app.engine.core.events import AnyEvent
 from oi_tui.app.engine.core.protocol import Failed, Reply
 from oi_tui.app.engine.log.store import Recorder, Store, StoreBusy
 from oi_tui.app.engine.log.store.recorder import ATTEMPTS
-from oi_tui.app.engine.session.outbox import REPLAYED, Outbox, replayed
-from oi_tui.app.engine.transcript.replay import fold
+from oi_tui.app.engine.session.outbox import REPLAYED, Outbox, replay_batches
+from oi_tui.app.engine.transcript.event_log import fold_events
 from support.sessions import prose, turn
 
 FIRST, SECOND, THIRD = (turn(name, f"prompt {name}", prose(f"p{name}", "a", "b")) for name in ("u", "v", "w"))
@@ -93,7 +93,7 @@ def test_a_locked_file_is_tried_again_however_often_it_was(store: Store, out: Ou
         out.put(event)
     out.write()
     assert out.told == []
-    assert fold(store.load("one")) == fold([*FIRST, *SECOND])
+    assert fold_events(store.load("one")) == fold_events([*FIRST, *SECOND])
 
 
 async def test_what_happens_while_the_file_is_locked_is_written_when_it_is_free_again(store: Store, path: Path) -> None:
@@ -109,7 +109,7 @@ async def test_what_happens_while_the_file_is_locked_is_written_when_it_is_free_
                 out.put(event)
         assert await log.attempts.get()
     await ended(keeping)
-    assert fold(store.load("one")) == fold([*FIRST, *SECOND])
+    assert fold_events(store.load("one")) == fold_events([*FIRST, *SECOND])
     assert out.told == []
 
 
@@ -142,7 +142,7 @@ async def test_at_the_end_it_is_waited_for_a_locked_file(store: Store, path: Pat
             finishing = asyncio.create_task(out.finish())
             assert not await log.attempts.get()
         await finishing
-    assert fold(store.load("one")) == fold(THIRD)
+    assert fold_events(store.load("one")) == fold_events(THIRD)
     assert out.replies == []
 
 
@@ -169,7 +169,7 @@ def test_a_locked_file_has_an_error_of_its_own(store: Store, path: Path) -> None
 @pytest.mark.parametrize("count", [0, 1, REPLAYED, REPLAYED + 1, 3 * REPLAYED])
 def test_a_stored_session_is_told_in_parts_and_the_last_one_says_so(count: int) -> None:
     events = (FIRST * (count // len(FIRST) + 1))[:count]
-    parts = list(replayed(events))
+    parts = list(replay_batches(events))
     assert [event for part in parts for event in part.events] == events
     assert [part.further for part in parts] == [False] + [True] * (len(parts) - 1)
     assert [part.more for part in parts] == [True] * (len(parts) - 1) + [False]

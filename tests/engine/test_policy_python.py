@@ -8,17 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from IPython.core.inputtransformer2 import TransformerManager
 
-from oi_tui.app.engine.policy.decide import Decision, Policy, Request, decide
-from oi_tui.app.engine.policy.magics import split
+from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, PolicyRequest, decide
+from oi_tui.app.engine.policy.magics import split_magics
 from oi_tui.app.engine.policy.python import read_python
-from oi_tui.app.engine.policy.reading import LONGEST
+from oi_tui.app.engine.policy.reading import LONGEST_SOURCE
 from oi_tui.app.engine.policy.risks import labels
 from oi_tui.app.engine.policy.rules import short_form
 
 
-def decided(source: str, *deny: str, approval="auto", **more) -> Decision:
+def decided(source: str, *deny: str, approval="auto", **more) -> PolicyDecision:
     rules = tuple(short_form(text, "deny") for text in deny)
-    return decide(Request("python", source), Policy(rules=rules, **more), approval)
+    return decide(PolicyRequest("python", source), Policy(rules=rules, **more), approval)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_what_only_looks_like_a_command_is_none(source: str) -> None:
 
 def test_magics_are_taken_out_without_moving_a_line() -> None:
     source = "a = 1\n!ls \\\n  -la\nif a:\n    b = %pwd\n    x?\nc = '''\n!no\n'''\n"
-    apart = split(source)
+    apart = split_magics(source)
     assert [(magic.sign, magic.line) for magic in apart.magics] == [("!", 2), ("%", 5), ("?", 6)]
     assert [node.lineno for node in ast.parse(apart.python).body] == [1, 2, 4, 7]
 
@@ -149,7 +149,7 @@ def test_U5_the_parts_of_an_emoji_hide_nothing() -> None:
 
 
 def test_U14_what_is_too_long_or_too_deep_is_not_read_and_does_not_raise() -> None:
-    assert read_python("x = 1\n" * (LONGEST // 6 + 1)).unseen
+    assert read_python("x = 1\n" * (LONGEST_SOURCE // 6 + 1)).has_unseen
     for source in (
         "(" * 90_000,
         "-" * 90_000 + "1",

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.settings import PolicySection, SandboxSection, Settings
 from oi_tui.app.engine.files.settings_file import load_settings
-from oi_tui.app.engine.policy.decide import Policy, Request, decide
-from oi_tui.app.engine.policy.modes import MODES, OF_APPROVAL, demanded, stricter
+from oi_tui.app.engine.policy.decide import Policy, PolicyRequest, decide
+from oi_tui.app.engine.policy.modes import MODES, OF_APPROVAL, requested_mode, strictest
 from oi_tui.app.engine.policy.rule_text import parse_rules
 from oi_tui.app.engine.policy.rules import TOOLS
 from oi_tui.app.engine.trust.rule_files import load_policy, read_rules
@@ -44,7 +44,7 @@ def test_a_rules_file_is_read_and_each_rule_knows_its_line() -> None:
         ("allow", "Shell(git status|diff|log *) (permissions.toml, line 4)"),
         ("allow", "Python (permissions.toml, line 12)"),
     ]
-    found = decide(Request("shell", "git diff"), Policy(rules=rules), "ask")
+    found = decide(PolicyRequest("shell", "git diff"), Policy(rules=rules), "ask")
     assert found.verdict == "allow"
     assert found.by == "the rule Shell(git status|diff|log *) (permissions.toml, line 4): only looks"
 
@@ -153,8 +153,10 @@ def test_the_administrators_the_persons_and_the_settings_rules_become_one_policy
         ("user", "deny"),
         ("settings", "allow"),
     ]
-    assert decide(Request("shell", "git push"), policy).by == "the rule Shell(git push *) (permissions.toml, line 1)"
-    assert decide(Request("shell", "git status"), policy).by == "the rule Shell(git *) (settings, policy.allow)"
+    assert (
+        decide(PolicyRequest("shell", "git push"), policy).by == "the rule Shell(git push *) (permissions.toml, line 1)"
+    )
+    assert decide(PolicyRequest("shell", "git status"), policy).by == "the rule Shell(git *) (settings, policy.allow)"
     with pytest.raises(SettingsError, match=r"policy\.deny: 'Shel' is no tool"):
         load_policy(Settings(policy=PolicySection(deny=("Shel(x)",))), folder=tmp_path, cwd=tmp_path, admin=admin)
 
@@ -166,9 +168,9 @@ def test_our_own_settings_are_asked_about_in_every_mode(tmp_path: Path) -> None:
         ("shell", "cd a; ls ../config; cat config"),
         ("python", "open('./config/settings.toml', 'w')"),
     ):
-        found = decide(Request(language, source), policy, "auto")
+        found = decide(PolicyRequest(language, source), policy, "auto")
         assert (found.verdict, found.ground) == ("ask", "guard")
-    assert decide(Request("shell", "echo x >> config.toml"), policy, "auto").verdict == "allow"
+    assert decide(PolicyRequest("shell", "echo x >> config.toml"), policy, "auto").verdict == "allow"
 
 
 # -- modes --------------------------------------------------------------------------------------------
@@ -178,14 +180,14 @@ def test_our_own_settings_are_asked_about_in_every_mode(tmp_path: Path) -> None:
 def test_L17_auto_run_together_with_a_safe_mode_is_as_strict_as_the_safe_mode(safe_mode: str) -> None:
     section = PolicySection(auto_run=True, safe_mode=safe_mode)
     policy = load_policy(Settings(policy=section), folder=Path("/nowhere"), cwd=Path("/work"), admin=Path("/nowhere/x"))
-    assert decide(Request("python", "eval(x)"), policy, "auto").verdict == "ask"
+    assert decide(PolicyRequest("python", "eval(x)"), policy, "auto").verdict == "ask"
 
 
 @given(st.sampled_from(MODES), st.sampled_from(["off", "ask", "auto"]), st.sampled_from([None, True, False]))
 def test_L17_no_setting_makes_another_one_milder(mode, safe_mode, auto_run) -> None:
-    both = demanded(PolicySection(mode=mode, safe_mode=safe_mode, auto_run=auto_run))
+    both = requested_mode(PolicySection(mode=mode, safe_mode=safe_mode, auto_run=auto_run))
     for section in (PolicySection(mode=mode), PolicySection(safe_mode=safe_mode), PolicySection(auto_run=auto_run)):
-        assert stricter(both, demanded(section)) == both
+        assert strictest(both, requested_mode(section)) == both
 
 
 def test_every_mode_and_every_tool_of_a_rule_stands_in_the_readme() -> None:
@@ -199,7 +201,7 @@ def test_every_mode_and_every_tool_of_a_rule_stands_in_the_readme() -> None:
 
 @pytest.mark.parametrize(("approval", "verdict"), [("never", "deny"), ("ask", "ask"), ("auto", "allow")])
 def test_todays_names_of_the_modes_mean_what_they_meant(approval, verdict: str) -> None:
-    assert decide(Request("python", "import os; os.remove('x')"), Policy(), approval).verdict == verdict
+    assert decide(PolicyRequest("python", "import os; os.remove('x')"), Policy(), approval).verdict == verdict
     assert set(OF_APPROVAL) == {"never", "ask", "auto"}
 
 
@@ -221,27 +223,27 @@ def test_todays_names_of_the_modes_mean_what_they_meant(approval, verdict: str) 
 )
 def test_each_mode_in_a_sandbox_without_network(mode, source: str, verdict: str) -> None:
     policy = Policy(mode=mode, sandboxed=True, offline=True)
-    assert decide(Request("python", source), policy).verdict == verdict
+    assert decide(PolicyRequest("python", source), policy).verdict == verdict
 
 
 def test_the_mode_auto_runs_nothing_unasked_without_a_sandbox_that_has_no_network() -> None:
     for sandbox in (SandboxSection(mode="danger-full-access"), SandboxSection(network="full")):
         settings = Settings(policy=PolicySection(mode="auto"), sandbox=sandbox)
         policy = load_policy(settings, folder=Path("/nowhere"), cwd=Path("/work"), admin=Path("/nowhere/x"))
-        found = decide(Request("python", "print(1)"), policy)
+        found = decide(PolicyRequest("python", "print(1)"), policy)
         assert found.verdict == "ask"
         assert "which needs a sandbox" in found.by
 
 
 def test_code_is_allowed_by_a_rule_in_a_sandbox_only() -> None:
     rules = parse_rules("[[rule]]\nrule = 'Python'\ndecision = 'allow'\nsandbox = 'verified'", "r", "user")
-    assert decide(Request("python", "1"), Policy(rules=rules), "ask").verdict == "ask"
-    assert decide(Request("python", "1"), Policy(rules=rules, sandboxed=True), "ask").verdict == "allow"
-    assert decide(Request("python", "def ("), Policy(rules=rules, sandboxed=True), "ask").verdict == "ask"
+    assert decide(PolicyRequest("python", "1"), Policy(rules=rules), "ask").verdict == "ask"
+    assert decide(PolicyRequest("python", "1"), Policy(rules=rules, sandboxed=True), "ask").verdict == "allow"
+    assert decide(PolicyRequest("python", "def ("), Policy(rules=rules, sandboxed=True), "ask").verdict == "ask"
 
 
 def test_another_kernel_is_not_looked_into_and_says_so() -> None:
-    found = decide(Request("ir", "unlink('x')"), Policy(), "ask")
+    found = decide(PolicyRequest("ir", "unlink('x')"), Policy(), "ask")
     assert found.labels == ("ir is not looked into, line 1",)
 
 

@@ -7,14 +7,14 @@ from contextlib import aclosing
 import msgspec
 import pytest
 
-from oi_tui.app.engine.agent.loop import Events, Session
+from oi_tui.app.engine.agent.loop import Session, SessionEvents
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.events import AnyEvent, DecisionMade, DecisionRequested, Event, ExecutionStarted, TurnEnded
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.kernels.base import RunFinished
 from oi_tui.app.engine.policy.decide import Policy
-from oi_tui.app.engine.policy.rules import Verdict, short_form
+from oi_tui.app.engine.policy.rules import Effect, short_form
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel
 
 OK = [RunFinished(status="ok")]
@@ -36,7 +36,7 @@ def make(
     mode="bypassPermissions",
     **rules: tuple[str, ...],
 ) -> Session:
-    verdicts: tuple[Verdict, ...] = ("allow", "ask", "deny")
+    verdicts: tuple[Effect, ...] = ("allow", "ask", "deny")
     policy = Policy(
         mode=mode, rules=tuple(short_form(text, verdict) for verdict in verdicts for text in rules.get(verdict, ()))
     )
@@ -45,7 +45,7 @@ def make(
     return Session(kernels=kernels, settings=LoopSection(approve=approve), model=model, can_ask=can_ask, policy=policy)
 
 
-async def play(events: Events, react: Callable[[AnyEvent], None] = lambda event: None) -> list[AnyEvent]:
+async def play(events: SessionEvents, react: Callable[[AnyEvent], None] = lambda event: None) -> list[AnyEvent]:
     seen: list[AnyEvent] = []
     async with asyncio.timeout(10), aclosing(events):
         async for event in events:

@@ -9,21 +9,21 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.policy.decide import Decision, Policy, Request, decide
-from oi_tui.app.engine.policy.programs import LOOKED_AT
+from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, PolicyRequest, decide
+from oi_tui.app.engine.policy.programs import WRAPPER_WORDS
 from oi_tui.app.engine.policy.reading import LONGEST_SHELL
-from oi_tui.app.engine.policy.rules import Verdict, short_form
+from oi_tui.app.engine.policy.rules import Effect, short_form
 from oi_tui.app.engine.policy.shell import NESTED, read_shell
 
 
 def policy(*, allow: tuple[str, ...] = (), ask: tuple[str, ...] = (), deny: tuple[str, ...] = (), **more) -> Policy:
-    given: list[tuple[Verdict, tuple[str, ...]]] = [("allow", allow), ("ask", ask), ("deny", deny)]
+    given: list[tuple[Effect, tuple[str, ...]]] = [("allow", allow), ("ask", ask), ("deny", deny)]
     rules = tuple(short_form(text, verdict) for verdict, texts in given for text in texts)
     return Policy(rules=rules, **more)
 
 
-def decided(source: str, rules: Policy, approval="ask", **more) -> Decision:
-    return decide(Request("shell", source, **more), rules, approval)
+def decided(source: str, rules: Policy, approval="ask", **more) -> PolicyDecision:
+    return decide(PolicyRequest("shell", source, **more), rules, approval)
 
 
 LOG = policy(allow=("Shell(git log *)",))
@@ -242,7 +242,7 @@ def test_U13_what_could_be_denied_is_asked_about_even_where_everything_runs(sour
     ids=["long", "many", "deep", "brackets", "hidden behind brackets"],
 )
 def test_U14_what_is_too_long_or_too_deep_is_not_looked_at_and_no_denial_becomes_a_question(source: str) -> None:
-    assert read_shell(source).unseen
+    assert read_shell(source).has_unseen
     assert decided(source, policy(allow=("Shell(echo *)",))).verdict == "ask"
     assert decided(source, policy(deny=("Shell(rm *)",)), "auto").verdict == "deny"
 
@@ -254,7 +254,7 @@ def test_U14_five_thousand_commands_are_all_seen() -> None:
 
 
 def test_U13_words_beyond_those_that_are_looked_at_hide_nothing() -> None:
-    source = "env " + "A=1 " * LOOKED_AT + "rm x"
+    source = "env " + "A=1 " * WRAPPER_WORDS + "rm x"
     assert decided(source, policy(deny=("Shell(rm *)",)), "auto").verdict == "ask"
 
 

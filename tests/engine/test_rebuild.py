@@ -21,7 +21,7 @@ from oi_tui.app.engine.core.verbs import Answer, Interrupt, Open, Rebuild, Run, 
 from oi_tui.app.engine.kernels.base import InputWanted, OutputArrived, RunFinished
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.policy.rules import short_form
-from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, printed
+from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, stdout_output
 from support.front import Front, engine
 
 THREE = "```python\na = 1\n```\n\n```python\nprint(a)\n```\n\n```python\nb = a\n```"
@@ -72,7 +72,7 @@ async def test_the_chosen_runs_are_repeated_in_order_in_a_fresh_kernel_and_the_r
 
 async def test_other_output_is_marked_and_told_line_by_line_and_the_rest_goes_on(tmp_path: Path) -> None:
     session_id = await past(tmp_path)
-    kernel = FakeKernel({"print(a)": [printed("2\n"), RunFinished(status="ok")]})
+    kernel = FakeKernel({"print(a)": [stdout_output("2\n"), RunFinished(status="ok")]})
     async with engine(tmp_path, FakeModel(), kernels=FakeKernels(python=kernel)) as front:
         await resumed(front, session_id)
         summary = await rebuild(front, *codes(front))
@@ -171,9 +171,9 @@ def test_of_a_choice_the_mode_asks_nothing_more_and_a_rule_that_asks_is_not_pass
     mode: ApprovalMode, refused: bool
 ) -> None:
     block = CodeBlock(id="c", language="shell", source="git push origin")
-    assert bool(Decisions(mode, can_ask=False).denied(block, 1)) == refused
+    assert bool(Decisions(mode, can_ask=False).denial_reason(block, 1)) == refused
     policy = Policy(rules=(short_form("Shell(git push *)", "ask"),))
-    assert Decisions(mode, can_ask=True, policy=policy).denied(block, 1)
+    assert Decisions(mode, can_ask=True, policy=policy).denial_reason(block, 1)
 
 
 async def test_marks_are_gone_when_the_session_is_opened_again(tmp_path: Path) -> None:

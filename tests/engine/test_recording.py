@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from oi_tui.app.engine.core.blocks import Block, CodeBlock
-from oi_tui.app.engine.core.chat import TextDelta
+from oi_tui.app.engine.core.chat_model import TextDelta
 from oi_tui.app.engine.core.errors import ModelError, StoreError
 from oi_tui.app.engine.core.events import (
     InputRequested,
@@ -37,9 +37,9 @@ from oi_tui.app.engine.log.recording.form import (
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.session.engine import Engine
 from oi_tui.app.engine.session.recorder import TappedEngine, TappedKernels, TappedModels, tapped_send
-from oi_tui.app.engine.session.replaying import events_of, resimulated
-from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels, printed
-from oi_tui.app.engine.transcript.replay import fold
+from oi_tui.app.engine.session.replaying import events_of, rerun_events
+from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels, stdout_output
+from oi_tui.app.engine.transcript.event_log import fold_events
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.client import LocalClient
 from support.front import Front
@@ -94,19 +94,19 @@ def comparable(blocks: list[Block]) -> list[Block]:
 async def test_what_the_front_end_saw_is_in_it_and_the_loop_makes_the_same_of_it_today(tmp_path: Path) -> None:
     seen = await recorded(tmp_path / "r", FakeModel(CODE, CODE, "It is 2."), FakeKernel(), "run", "skip")
     recording = read_recording(tmp_path / "r")
-    assert fold(list(events_of(recording))).blocks == seen.blocks
-    assert comparable(fold(await resimulated(recording)).blocks) == comparable(seen.blocks)
+    assert fold_events(list(events_of(recording))).blocks == seen.blocks
+    assert comparable(fold_events(await rerun_events(recording)).blocks) == comparable(seen.blocks)
 
 
 async def test_a_model_that_failed_fails_again(tmp_path: Path) -> None:
     failure = ModelError("server", "Out of order.", hint="Wait.")
     seen = await recorded(tmp_path / "r", FakeModel([failure]), FakeKernel())
-    assert comparable(fold(await resimulated(read_recording(tmp_path / "r"))).blocks) == comparable(seen.blocks)
+    assert comparable(fold_events(await rerun_events(read_recording(tmp_path / "r"))).blocks) == comparable(seen.blocks)
 
 
 async def test_secrets_and_what_was_typed_for_running_code_are_not_in_it(tmp_path: Path) -> None:
     script = {
-        "1+1": [printed(f"{SECRET}\n"), InputWanted(prompt="Password: ", password=True), RunFinished(status="ok")]
+        "1+1": [stdout_output(f"{SECRET}\n"), InputWanted(prompt="Password: ", password=True), RunFinished(status="ok")]
     }
     await recorded(tmp_path / "r", FakeModel(CODE, "Done."), FakeKernel(script), "run", answer="hunter2-typed")
     text = (tmp_path / "r").read_text(encoding="utf-8")
@@ -123,7 +123,7 @@ async def test_a_secret_that_comes_in_pieces_is_in_no_form_in_it(size: int, tmp_
 
     printing: list[RunEvent] = []
     for number, text in enumerate(pieces(f"the token is {SECRET}, keep it\n")):
-        printing += [LineReached(line=number + 1), printed(text)]
+        printing += [LineReached(line=number + 1), stdout_output(text)]
     late = Tail(text=f"and {SECRET[:20]}"), Tail(text=f"and {SECRET} again")
     printing += [TailMoved(name="stderr", tail=tail) for tail in late]
     script = {"1+1": [*printing, RunFinished(status="ok")], f"'{SECRET}'": [RunFinished(status="ok")]}
@@ -131,8 +131,8 @@ async def test_a_secret_that_comes_in_pieces_is_in_no_form_in_it(size: int, tmp_
     model = FakeModel(*([TextDelta(text=text) for text in pieces(answer)] for answer in said))
     seen = await recorded(tmp_path / "r", model, FakeKernel(script), "run", "run")
     recording = read_recording(tmp_path / "r")
-    told = fold(list(events_of(recording))).blocks
-    done = comparable(fold(await resimulated(recording)).blocks)
+    told = fold_events(list(events_of(recording))).blocks
+    done = comparable(fold_events(await rerun_events(recording)).blocks)
     assert comparable(told) == done
     redacted = Redactor({"TOKEN": SECRET}).redact(msgspec.json.encode(comparable(seen.blocks)).decode()).text
     assert msgspec.json.encode(done).decode() == redacted
@@ -235,7 +235,7 @@ async def test_a_loop_that_asks_more_than_then_is_noticed(tmp_path: Path) -> Non
     recording = read_recording(tmp_path / "r")
     shorter = msgspec.structs.replace(recording, lines=without_last_answer(recording))
     with pytest.raises(StoreError, match="asked once more"):
-        await resimulated(shorter)
+        await rerun_events(shorter)
 
 
 def without_last_answer(recording: Recording) -> tuple[object, ...]:

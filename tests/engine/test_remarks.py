@@ -2,7 +2,7 @@
 
 import pytest
 
-from oi_tui.app.engine.agent.remarks import remarks
+from oi_tui.app.engine.agent.run_hints import run_hints
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, StreamOutput, Tail
 from oi_tui.app.engine.policy.decide import Policy
@@ -17,7 +17,7 @@ ENCLOSED = Policy(sandboxed=True, offline=True)
 
 def titles(policy: Policy, *outputs: Output) -> list[str]:
     block = CodeBlock(id="c", language="python", source="x", state="error", outputs=outputs, duration=0.1)
-    return [remark.title for remark in remarks(block, (), policy)]
+    return [remark.title for remark in run_hints(block, (), policy)]
 
 
 def test_what_the_sandbox_stopped_is_said_to_be_its_doing() -> None:

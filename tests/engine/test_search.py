@@ -19,7 +19,7 @@ from oi_tui.app.engine.core.events import (
     TurnEnded,
 )
 from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput
-from oi_tui.app.engine.core.session_records import Hit
+from oi_tui.app.engine.core.session_records import SearchHit
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.log.store.words import folded, read_query, snippet
 from support.sessions import code, printed, prose, turn
@@ -40,11 +40,11 @@ def keep(store: Store, name: str, *turns: list, title: str = "") -> None:
         store.entitle(name, title)
 
 
-def places(hits: tuple[Hit, ...]) -> list[tuple[str, str, str]]:
+def places(hits: tuple[SearchHit, ...]) -> list[tuple[str, str, str]]:
     return [(hit.session.id, hit.kind, hit.block_id) for hit in hits]
 
 
-def shown(hit: Hit) -> str:
+def shown(hit: SearchHit) -> str:
     return "".join(f"[{piece.text}]" if piece.matched else piece.text for piece in hit.snippet)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from oi_tui.app.engine.core.blocks import NoticeBlock, UserBlock
-from oi_tui.app.engine.core.chat import AnswerEnded, TextDelta
+from oi_tui.app.engine.core.chat_model import AnswerEnded, TextDelta
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.events import (
     CodeFinished,
@@ -35,7 +35,7 @@ from oi_tui.app.engine.core.protocol import (
     Reply,
     SandboxFailed,
     decode_reply,
-    encode,
+    encode_message,
 )
 from oi_tui.app.engine.core.settings import ModelSection, Settings
 from oi_tui.app.engine.core.verbs import (
@@ -334,7 +334,7 @@ async def test_offers_and_a_download_that_is_cancelled_and_then_done(tmp_path: P
         await front.client.send(Open())
         await front.client.send(FindModels())
         found = await front.until(lambda r: isinstance(r, ModelsFound))
-        assert found == await models.found()
+        assert found == await models.find_models()
         await front.client.send(FetchModel(model_id="tiny"))
         progress = await front.until(lambda r: isinstance(r, FetchProgressed))
         assert progress == FetchProgressed(model_id="tiny", done_bytes=50, total_bytes=100)
@@ -432,7 +432,7 @@ async def test_half_a_surrogate_pair_in_an_error_is_told_and_written_down_withou
 
 
 def test_half_a_surrogate_pair_passes_the_wire_as_a_replacement() -> None:
-    line = encode(Batch(events=(TurnEnded(reason="model_error", detail="\udfff!"),)))
+    line = encode_message(Batch(events=(TurnEnded(reason="model_error", detail="\udfff!"),)))
     assert decode_reply(line) == Batch(events=(TurnEnded(reason="model_error", detail="\ufffd!"),))
 
 

@@ -8,9 +8,9 @@ from contextlib import aclosing
 
 import pytest
 
-from oi_tui.app.engine.agent.loop import Events, Session
+from oi_tui.app.engine.agent.loop import Session, SessionEvents
 from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock, ProseBlock, UserBlock
-from oi_tui.app.engine.core.chat import AnswerEnded, Retrying, TextDelta, ToolDelta
+from oi_tui.app.engine.core.chat_model import AnswerEnded, Retrying, TextDelta, ToolDelta
 from oi_tui.app.engine.core.errors import KernelError, ModelError
 from oi_tui.app.engine.core.events import (
     AnyEvent,
@@ -37,7 +37,7 @@ from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.kernels.base import InputWanted, OutputArrived, RunFinished
 from oi_tui.app.engine.secrets.redaction import Redacted, Redactor
-from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, printed, text_result
+from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, stdout_output, text_result
 from oi_tui.app.engine.text.mime import report
 from oi_tui.app.engine.transcript.transcript import Transcript
 
@@ -65,7 +65,7 @@ def make(
     return Session(kernels=FakeKernels(**kernels), settings=settings, model=model, can_ask=can_ask)
 
 
-async def play(events: Events, react: Callable[[AnyEvent], None] | None = None) -> list[AnyEvent]:
+async def play(events: SessionEvents, react: Callable[[AnyEvent], None] | None = None) -> list[AnyEvent]:
     """All events of a generator, within bounded time."""
     seen: list[AnyEvent] = []
     async with asyncio.timeout(10):
@@ -245,7 +245,7 @@ async def test_L16_edited_code_is_what_runs_it_is_stamped_and_the_model_is_told(
     await play(session.run("add"), edit)
     assert kernel.ran == ["1+2"]
     (code,) = codes(session)
-    assert (code.source, code.original, code.edited) == ("1+2", "1+1", True)
+    assert (code.source, code.original, code.is_edited) == ("1+2", "1+1", True)
     told = last_message(model)
     assert "edited" in told
     assert "1+2" in told
@@ -450,7 +450,7 @@ async def test_retries_usage_and_steps_are_told() -> None:
 
 
 async def test_an_interrupt_of_the_run_stops_the_cell_tells_the_model_and_the_turn_goes_on() -> None:
-    kernel = FakeKernel({"1+1": [printed("working\n"), RunFinished(status="ok")]})
+    kernel = FakeKernel({"1+1": [stdout_output("working\n"), RunFinished(status="ok")]})
     kernel.blocked = True
     model = FakeModel(ADD, "You stopped it.")
     session = make(model, kernel)
@@ -466,7 +466,7 @@ async def test_an_interrupt_of_the_run_stops_the_cell_tells_the_model_and_the_tu
 
 
 async def test_L3_stopping_the_turn_stops_the_cell_and_asks_the_model_no_more() -> None:
-    kernel = FakeKernel({"1+1": [printed("working\n"), RunFinished(status="ok")]})
+    kernel = FakeKernel({"1+1": [stdout_output("working\n"), RunFinished(status="ok")]})
     kernel.blocked = True
     model = FakeModel(ADD)
     session = make(model, kernel)
@@ -508,7 +508,7 @@ async def test_L3_an_interrupt_while_a_long_session_is_looked_through_sends_noth
 
 
 async def test_N2_a_run_that_ignores_the_interrupt_costs_the_kernel_only_when_the_turn_is_stopped() -> None:
-    kernel = FakeKernel({"1+1": [printed("deaf\n"), RunFinished(status="ok")]})
+    kernel = FakeKernel({"1+1": [stdout_output("deaf\n"), RunFinished(status="ok")]})
     kernel.blocked = kernel.stubborn = True
     session = make(FakeModel(ADD), kernel)
     told: list[AnyEvent | None] = []
@@ -591,7 +591,7 @@ async def test_an_interrupt_of_the_turn_while_a_question_is_up_refuses_it() -> N
 
 
 async def test_R4_a_run_that_wants_input_asks_and_the_answer_is_no_event_and_goes_to_no_model() -> None:
-    script = {"1+1": [InputWanted(prompt="name? "), printed("hi\n"), RunFinished(status="ok")]}
+    script = {"1+1": [InputWanted(prompt="name? "), stdout_output("hi\n"), RunFinished(status="ok")]}
     kernel = FakeKernel(script)
     model = FakeModel(ADD, "Done.")
     session = make(model, kernel)
@@ -617,9 +617,9 @@ class Overtaken(FakeKernel):
         given = asyncio.Event()
         self.given = given
         yield InputWanted(prompt="name? ")
-        yield printed("before\n")
+        yield stdout_output("before\n")
         await given.wait()
-        yield printed("after\n")
+        yield stdout_output("after\n")
         yield RunFinished(status="ok")
 
     async def answer(self, text):
@@ -647,7 +647,7 @@ async def test_R4_output_that_comes_after_the_question_does_not_take_it_away() -
 
 
 async def test_input_with_nobody_to_answer_interrupts_the_run() -> None:
-    kernel = FakeKernel({"1+1": [InputWanted(prompt="name? "), printed("hi\n"), RunFinished(status="ok")]})
+    kernel = FakeKernel({"1+1": [InputWanted(prompt="name? "), stdout_output("hi\n"), RunFinished(status="ok")]})
     model = FakeModel(ADD, "Done.")
     events = await play(make(model, kernel, can_ask=False).run("ask me"))
     assert of(ExecutionFinished, events)[0].status == "interrupted"
@@ -696,7 +696,7 @@ async def test_the_persons_own_code_runs_without_a_question_and_the_model_sees_i
 
 
 async def test_closing_the_generator_in_the_middle_leaves_no_run_behind() -> None:
-    kernel = FakeKernel({"1+1": [printed("a"), printed("b"), RunFinished(status="ok")]})
+    kernel = FakeKernel({"1+1": [stdout_output("a"), stdout_output("b"), RunFinished(status="ok")]})
     kernel.blocked = True
     session = make(FakeModel(ADD), kernel)
     async with asyncio.timeout(10):

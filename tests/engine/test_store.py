@@ -27,7 +27,7 @@ from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.files.paths import private_dir
 from oi_tui.app.engine.log.store import MIGRATIONS, Recorder, Store
 from oi_tui.app.engine.transcript.coalesce import coalesce
-from oi_tui.app.engine.transcript.replay import fold
+from oi_tui.app.engine.transcript.event_log import fold_events
 
 EVENTS: tuple[AnyEvent, ...] = (
     TurnStarted(block_id="u", text="hello\x1b[31m \u202e", files=("a.csv",)),
@@ -186,5 +186,5 @@ deltas = st.one_of(
 def test_coalescing_changes_nothing_that_the_fold_sees(events: list[AnyEvent]) -> None:
     opening: list[AnyEvent] = [ProseStarted(block_id="p"), CodeStarted(block_id="c", language="python")]
     merged = coalesce(opening + events)
-    assert fold(merged) == fold(opening + events)
+    assert fold_events(merged) == fold_events(opening + events)
     assert coalesce(merged) == merged

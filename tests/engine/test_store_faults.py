@@ -19,7 +19,7 @@ from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.core.events import AnyEvent, NoticeAdded, OutputAdded
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.log.store import MIGRATIONS, Recorder, Store
-from oi_tui.app.engine.transcript.replay import fold
+from oi_tui.app.engine.transcript.event_log import fold_events
 from support.killing import SESSION, script
 from support.sessions import code, printed, prose, turn
 
@@ -57,12 +57,12 @@ def test_L19_killed_at_fifty_random_points_everything_up_to_the_last_completed_e
     assert done.returncode == 0, done.stderr
     said = [int(line) for line in done.stdout.split()]
     events = script()
-    blocks = [fold(events[:number]).blocks for number in range(len(events) + 1)]
+    blocks = [fold_events(events[:number]).blocks for number in range(len(events) + 1)]
     assert len(said) == TIMES
     assert len(set(said)) > TIMES // 4, f"the points are not at random: {said}"
     for number, written in enumerate(said):
         with closing(Store(tmp_path / f"{number}.db")) as store:
-            found = fold(store.load(SESSION)).blocks
+            found = fold_events(store.load(SESSION)).blocks
             assert found in blocks[written:], f"seed {seed}, point {number}: {written} events were written"
             assert store.tidy(1.0) is False
             turns = store.record(SESSION).turns
@@ -87,8 +87,8 @@ def test_however_events_are_cut_into_batches_and_programs_the_fold_is_the_same(d
                 recorder.flush()
                 store._reading = None
         recorder.close()
-        assert fold(store.load("one")) == fold(events)
-        folded = fold(events)
+        assert fold_events(store.load("one")) == fold_events(events)
+        folded = fold_events(events)
         assert store.record("one").turns == len(store.prompts(99))
         assert len([block for block in folded.blocks if block.id.startswith("u")]) == store.record("one").turns
 
@@ -245,7 +245,7 @@ def test_two_programs_write_at_the_same_time(path: Path, store: Store) -> None:
         thread.join(60)
     assert failed == []
     assert [store.record(name).turns for name in ("one", "x", "y")] == [40, 20, 20]
-    names = [block.id for block in fold(store.load("one")).blocks if block.id.startswith("p")]
+    names = [block.id for block in fold_events(store.load("one")).blocks if block.id.startswith("p")]
     assert sorted(names) == sorted(f"p{mine}{number}" for mine in "xy" for number in range(20))
     assert len(store.prompts(1000)) == 80
 
@@ -266,7 +266,7 @@ def test_large_outputs_are_files_that_only_the_person_reads_and_come_back_byte_f
     }
     events = turn("u", "draw", code("c", "plot()", RichOutput(data=data), RichOutput(data=data)))
     keep(store, events)
-    assert fold(store.load("one")) == fold(events)
+    assert fold_events(store.load("one")) == fold_events(events)
     files = [file for file in path.with_name("blobs").rglob("*/*") if file.is_file()]
     assert len(files) == 3  # what is the same is kept once
     assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
@@ -310,4 +310,4 @@ def test_what_a_kernel_sends_is_never_taken_for_a_file_of_ours(store: Store, pat
     )
     events = turn("b", "y", code("d", "2", forged))
     keep(store, events)
-    assert fold(store.load("one")) == fold(events)
+    assert fold_events(store.load("one")) == fold_events(events)

@@ -12,7 +12,7 @@ from oi_tui.app.engine.core.events import ConversationCleared, OutputKept, Sessi
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput, WholeOutput
 from oi_tui.app.engine.core.session_records import TITLE_LIMIT
 from oi_tui.app.engine.log.store import Store
-from oi_tui.app.engine.transcript.replay import fold
+from oi_tui.app.engine.transcript.event_log import fold_events
 from support.sessions import code, printed, prose, turn
 
 FIRST = turn("u1", "read the data", prose("p1", "I will ", "read ", "it."), code("c1", "open('a')", printed("ok\n")))
@@ -106,7 +106,7 @@ def test_archived_and_deleted_sessions_are_not_listed_and_come_back(store: Store
     store.edit("one", deleted=False)
     assert len(store.sessions()) == 1
     assert len(store.search("read")) == 2
-    assert fold(store.load("one")) == fold(FIRST)
+    assert fold_events(store.load("one")) == fold_events(FIRST)
 
 
 def test_the_list_has_a_folder_and_a_limit(store: Store) -> None:
@@ -132,7 +132,7 @@ def test_a_fork_begins_with_what_it_shares_and_goes_on_by_itself(store: Store) -
     assert (record.input_tokens, record.cost) == (0, None)  # that was spent by the other
     store.append("two", turn("u3", "another way"))
     store.append("one", turn("u4", "as before"))
-    assert fold(store.load("two")) == fold([*shared, *turn("u3", "another way")])
+    assert fold_events(store.load("two")) == fold_events([*shared, *turn("u3", "another way")])
     assert store.record("two").turns == 2
     store.entitle("two", "another way")
     assert store.record("two").title == "another way"
@@ -301,7 +301,7 @@ def test_pieces_become_one_when_their_block_is_complete_and_the_fold_is_the_same
     store.append("one", events)
     for event in events:
         store.append("piecemeal", [event])
-    assert fold(store.load("one")) == fold(store.load("piecemeal")) == fold(events)
+    assert fold_events(store.load("one")) == fold_events(store.load("piecemeal")) == fold_events(events)
     assert store.load("one") == store.load("piecemeal")
     kinds = [type(event).__name__ for event in store.load("one")]
     assert (kinds.count("ProseGrew"), kinds.count("CodeGrew"), kinds.count("OutputAdded")) == (1, 0, 5)
@@ -315,7 +315,7 @@ def test_what_another_session_builds_on_is_not_rewritten(store: Store) -> None:
     store.create("two", 1.0, "/work", parent=("one", 6))
     store.append("one", events[6:])
     assert store.load("two") == tuple(events[:6])
-    assert fold(store.load("one")) == fold(events)
+    assert fold_events(store.load("one")) == fold_events(events)
 
 
 # -- prompts

@@ -11,7 +11,7 @@ import pytest
 from oi_tui.app.engine.core.events import AnyEvent
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.log.store import MIGRATIONS, Store
-from oi_tui.app.engine.transcript.replay import fold
+from oi_tui.app.engine.transcript.event_log import fold_events
 from support.sessions import code, printed, prose, turn
 
 SCHEMA_1 = """
@@ -74,7 +74,7 @@ def test_the_sessions_of_schema_1_are_listed_at_once_and_searched_when_there_was
         }
         record = store.record("old")
         assert (record.turns, record.input_tokens, record.cost, record.active) == (2, 200, 0.5, 100.0)
-        assert fold(store.load("old")) == fold(OLD)
+        assert fold_events(store.load("old")) == fold_events(OLD)
         assert store.prompts(1)[0].text == "draw"
 
 
@@ -88,7 +88,7 @@ def test_a_session_of_schema_1_that_goes_on_is_looked_through_first(path: Path) 
     with closing(Store(path)) as store:
         new: list[AnyEvent] = turn("u3", "and now for something")
         store.append("old", new)
-        assert fold(store.load("old")) == fold([*OLD, *new])
+        assert fold_events(store.load("old")) == fold_events([*OLD, *new])
         assert store.record("old").turns == 3
         assert {hit.kind for hit in store.search("read")} == {"prompt", "answer"}
         assert store.behind() == 2
@@ -115,7 +115,7 @@ def test_a_long_session_is_looked_through_in_steps_also_while_it_goes_on(path: P
         assert store.search("newest") != () != store.search("long119")
         assert store.record("older").turns == len(store.prompts(999)) - 2 == 121
         store.append("older", turn("newer", "still newer"))
-        assert fold(store.load("older")) == fold([*events, *new, *turn("newer", "still newer")])
+        assert fold_events(store.load("older")) == fold_events([*events, *new, *turn("newer", "still newer")])
         assert store.record("older").turns == 122
 
 
@@ -150,7 +150,7 @@ def test_a_migration_that_breaks_off_leaves_the_file_as_it_was(path: Path) -> No
         db.execute("DROP TABLE texts")
     db.close()
     with closing(Store(path)) as store:
-        assert fold(store.load("old")) == fold(OLD)
+        assert fold_events(store.load("old")) == fold_events(OLD)
 
 
 def test_a_migrated_file_is_like_a_new_one(path: Path, tmp_path: Path) -> None:

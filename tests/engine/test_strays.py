@@ -39,8 +39,8 @@ from oi_tui.app.engine.formats.export import export_session
 from oi_tui.app.engine.log.recording.form import read_recording
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.testing import FakeModel
-from oi_tui.app.engine.transcript.fork_point import cut
-from oi_tui.app.engine.transcript.replay import extend, fold
+from oi_tui.app.engine.transcript.event_log import extend, fold_events
+from oi_tui.app.engine.transcript.fork_point import events_until
 from oi_tui.app.engine.transcript.transcript import Transcript
 from support.front import engine
 from support.sessions import code, printed, prose, recording, turn
@@ -77,15 +77,15 @@ def strays(block_id: str) -> list[AnyEvent]:
 @pytest.mark.parametrize("stray", strays(GONE), ids=lambda stray: type(stray).__name__)
 def test_what_belongs_to_a_block_that_is_gone_changes_nothing(stray: AnyEvent) -> None:
     clean = [*BEFORE, ConversationCleared(), *AFTER]
-    transcript = fold([*BEFORE, ConversationCleared(), stray, *AFTER])
-    assert transcript == fold(clean)
+    transcript = fold_events([*BEFORE, ConversationCleared(), stray, *AFTER])
+    assert transcript == fold_events(clean)
     assert (transcript.pending_decision, transcript.pending_input) == (None, None)
     assert transcript.strays == (0 if isinstance(stray, SecretsWithheld) else 1)
 
 
 @pytest.mark.parametrize("stray", strays("u2"), ids=lambda stray: type(stray).__name__)
 def test_nor_does_what_cannot_be_said_of_a_block_of_this_kind(stray: AnyEvent) -> None:
-    before, after = fold(AFTER), fold([*AFTER, stray])
+    before, after = fold_events(AFTER), fold_events([*AFTER, stray])
     assert after.blocks[1:] == before.blocks[1:]
     assert isinstance(after.blocks[0], UserBlock)
     assert (after.pending_decision, after.pending_input) == (None, None)
@@ -93,7 +93,7 @@ def test_nor_does_what_cannot_be_said_of_a_block_of_this_kind(stray: AnyEvent) -
 
 def test_text_that_waits_to_be_joined_is_not_lost_when_another_block_takes_the_id() -> None:
     running = [*BEFORE, OutputAdded(block_id=GONE, output=printed("b")), ProseStarted(block_id=GONE)]
-    transcript = fold(running)
+    transcript = fold_events(running)
     assert [type(block) for block in transcript.blocks] == [UserBlock, ProseBlock, CodeBlock, ProseBlock]
     first = transcript.blocks[2]
     assert isinstance(first, CodeBlock)
@@ -116,13 +116,13 @@ async def test_such_a_log_is_opened_gone_on_with_shown_and_exported(
     with closing(Store(tmp_path / "sessions.db")) as store:
         events = store.load("two")
         assert {hit.session.id for hit in store.search("third")} == {"two"}
-    assert fold(events) == told  # live is folded
+    assert fold_events(events) == told  # live is folded
     for form in ("ipynb", "md", "html", "lmc"):
         assert b"second" in export_session(events, form)
-    place = cut(events, "u2", "after")
+    place = events_until(events, "u2", "after")
     assert place is not None
-    assert isinstance(fold(events[:place]).blocks[-1], UserBlock)
-    assert cut([*strays(GONE), *AFTER], GONE, "after") is None
+    assert isinstance(fold_events(events[:place]).blocks[-1], UserBlock)
+    assert events_until([*strays(GONE), *AFTER], GONE, "after") is None
 
 
 def test_a_log_that_makes_no_sense_at_all_is_an_error_in_plain_words() -> None:

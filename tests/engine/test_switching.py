@@ -48,7 +48,7 @@ async def test_going_back_gives_the_first_session_again_and_says_that_its_kernel
         await front.turn("add")
         first, blocks = front.transcript.session_id, front.transcript.blocks
         await open_other(front)
-        assert kernels.started() == ()
+        assert kernels.started_kernels() == ()
         await front.client.send(Open(session_id=first))
         await front.until(lambda reply: bool(front.transcript.blocks) and front.transcript.blocks[:-1] == blocks)
         notice = front.transcript.blocks[-1]

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.core.chat import AnswerUsage, TextDelta
+from oi_tui.app.engine.core.chat_model import AnswerUsage, TextDelta
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.protocol import SessionEdited
 from oi_tui.app.engine.core.verbs import Open
 from oi_tui.app.engine.log.store import Store
-from oi_tui.app.engine.session.titles import ASK, LONGEST, PROMPT, cleaned
+from oi_tui.app.engine.session.titles import ASK, LONGEST, PROMPT, clean_title
 from oi_tui.app.engine.testing import FakeModel
 from support.front import engine
 
@@ -55,7 +55,7 @@ async def test_a_model_that_fails_leaves_the_title_of_the_prompt(tmp_path: Path)
         await front.client.send(Open())
         await front.turn("weather?")
         async with asyncio.timeout(10):
-            await model.asked(2)
+            await model.wait_for_requests(2)
     store = Store(tmp_path / "sessions.db")
     assert [record.title for record in store.sessions()] == ["weather?"]
     store.close()
@@ -83,4 +83,4 @@ async def test_what_the_person_does_next_comes_first_and_the_question_is_not_ask
     ],
 )
 def test_a_title_is_the_first_line_without_marks(answer: str, title: str) -> None:
-    assert cleaned(answer) == title
+    assert clean_title(answer) == title

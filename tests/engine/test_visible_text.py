@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.text.safe import MARK, editable_text, safe_text, visible_text, without_hidden
+from oi_tui.app.engine.text.safe import SPELLED_OUT, editable_text, safe_text, visible_text, without_hidden
 
 EVERYTHING = st.text(
     st.one_of(st.characters(codec=None, exclude_categories=()), st.sampled_from("aevx_\\n1аеνο\u0581"))
@@ -21,7 +21,7 @@ def test_U5_every_character_without_a_shape_is_written_out():
         if unicodedata.category(chr(code))[0] in "CZ" and chr(code) not in "\n\t "
     ]
     shown = visible_text("\n".join(hidden)).text.split("\n")
-    assert [character for character, text in zip(hidden, shown, strict=True) if not MARK.fullmatch(text)] == []
+    assert [character for character, text in zip(hidden, shown, strict=True) if not SPELLED_OUT.fullmatch(text)] == []
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_U5_every_character_without_a_shape_is_written_out():
 def test_U5_a_foreign_letter_in_a_latin_word_is_written_out(source, shown):
     text, hidden = visible_text(source)
     assert text == shown
-    assert hidden == len(MARK.findall(shown))
+    assert hidden == len(SPELLED_OUT.findall(shown))
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_ordinary_source_is_shown_as_it_is(source):
 def test_U5_what_is_shown_hides_nothing_and_the_count_is_right(text):
     shown, hidden = visible_text(text)
     assert visible_text(shown) == (shown, 0)
-    assert hidden == len(MARK.findall(shown)) - len(MARK.findall(text))
+    assert hidden == len(SPELLED_OUT.findall(shown)) - len(SPELLED_OUT.findall(text))
 
 
 @given(EVERYTHING)
@@ -84,7 +84,7 @@ JOINED = st.text(
 @given(st.one_of(EVERYTHING, JOINED))
 def test_U5_what_holds_an_emoji_together_is_all_that_may_stay(text):
     shown, hidden = visible_text(text, emoji=True)
-    assert hidden == len(MARK.findall(shown)) - len(MARK.findall(text))
+    assert hidden == len(SPELLED_OUT.findall(shown)) - len(SPELLED_OUT.findall(text))
     assert safe_text(shown) == shown
     assert visible_text(shown, emoji=True) == (shown, 0)
     strict = visible_text(shown).text

@@ -11,7 +11,7 @@ import pytest_asyncio
 from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.kernels.base import Kernel
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
-from oi_tui.app.engine.kernels.shell import ShellKernel
+from oi_tui.app.engine.kernels.shell_kernel import ShellKernel
 
 QUICK = KernelSection(interrupt_step=0.5, output_cap=100_000)
 

@@ -47,7 +47,7 @@ async def ran(
             async for event in happening:
                 events.append(event)
     finally:
-        for kernel in kernels.started():
+        for kernel in kernels.started_kernels():
             await kernel.close()
     yield events
 
@@ -114,7 +114,7 @@ async def test_jupyter_execute_goes_through_a_notebook_whose_code_asked_for_inpu
                 if isinstance(event, InputRequested):
                     assert await session.answer(event.request_id, "Ada")
     finally:
-        for kernel in kernels.started():
+        for kernel in kernels.started_kernels():
             await kernel.close()
     data = export_session(events, "ipynb")
     assert ("stdout", "hello Ada\n42\n") in _told(json.loads(data))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.kernels.channels import FRAME_LIMIT, MARK, NONSENSE_LIMIT, TOO_LARGE, Channels
+from oi_tui.app.engine.kernels.channels import DELIMITER, FRAME_LIMIT, NONSENSE_LIMIT, TOO_LARGE, Channels
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from support.runs import collect
 
@@ -30,7 +30,9 @@ HEADER = st.dictionaries(
 PART = (
     st.binary(max_size=20)
     | HEADER
-    | st.sampled_from((b"", b"{}", b"[]", b"null", b"1e999", b"NaN", b'"x"', MARK, nested(100_000), b'{"a":', b"\xff"))
+    | st.sampled_from(
+        (b"", b"{}", b"[]", b"null", b"1e999", b"NaN", b'"x"', DELIMITER, nested(100_000), b'{"a":', b"\xff")
+    )
 )
 
 
@@ -42,7 +44,7 @@ def channels() -> Channels:
 
 def signed(parts: list[bytes]) -> list[bytes]:
     """As a kernel sends it that knows the key: what is in the parts is its own affair."""
-    return [MARK, session_module.Session(key=KEY).sign(parts), *parts]
+    return [DELIMITER, session_module.Session(key=KEY).sign(parts), *parts]
 
 
 @pytest.fixture(scope="module")
@@ -54,9 +56,9 @@ def reader() -> Channels:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(PART, max_size=8), st.booleans())
 @example([b"no delimiter"], False)
-@example([MARK], False)
-@example([MARK, b"bad", b"{}", b"{}", b"{}", b"{}"], False)
-@example([MARK, b"", b"{", b"{}", b"{}", b"{}"], False)
+@example([DELIMITER], False)
+@example([DELIMITER, b"bad", b"{}", b"{}", b"{}", b"{}"], False)
+@example([DELIMITER, b"", b"{", b"{}", b"{}", b"{}"], False)
 @example([b"{}", b"{}", b"{}"], True)
 @example([b"{}", b"{}", b"{}", nested(100_000)], True)
 @example([b'{"version": 7}', b"null", b"[]", b"3"], True)
@@ -65,31 +67,31 @@ def test_k27_no_frames_break_the_reader_and_what_cannot_be_read_is_counted(
     reader: Channels, parts: list[bytes], sign: bool
 ) -> None:
     before = reader.nonsense
-    message = reader.parsed(signed(parts) if sign else parts)
+    message = reader.parse(signed(parts) if sign else parts)
     assert message is None or isinstance(message, dict)
     assert (message is None) == (reader.nonsense > before)
 
 
 def test_k27_a_good_message_is_read_after_bad_ones_and_never_twice() -> None:
     reader, session = channels(), session_module.Session(key=KEY)
-    assert reader.parsed([b"bad"]) is None
+    assert reader.parse([b"bad"]) is None
     good = session.serialize(session.msg("stream", {"name": "stdout", "text": "x"}))
-    message = reader.parsed(good)
+    message = reader.parse(good)
     assert message is not None
     assert message["content"] == {"name": "stdout", "text": "x"}
-    assert reader.parsed(good) is None  # the same signature again: somebody repeats what was said
+    assert reader.parse(good) is None  # the same signature again: somebody repeats what was said
     assert reader.nonsense == 2
 
 
 def test_k13_what_is_too_large_is_not_parsed_but_whose_it_was_is_known() -> None:
     large = b'"' + b"x" * FRAME_LIMIT + b'"'
     parent = {"msg_id": "request"}
-    message = channels().parsed([b"topic", MARK, b"sig", b"{}", json.dumps(parent).encode(), b"{}", large])
+    message = channels().parse([b"topic", DELIMITER, b"sig", b"{}", json.dumps(parent).encode(), b"{}", large])
     assert message is not None
     assert (message["msg_type"], message["parent_header"]) == (TOO_LARGE, parent)
     assert message["content"]["bytes"] > FRAME_LIMIT
-    for parts in ([large], [MARK, large], [MARK, b"", b"{}", large], [MARK, b"", b"{}", b"{", large]):
-        assert channels().parsed(parts) is None
+    for parts in ([large], [DELIMITER, large], [DELIMITER, b"", b"{}", large], [DELIMITER, b"", b"{}", b"{", large]):
+        assert channels().parse(parts) is None
 
 
 @pytest.mark.kernel

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from oi_tui.app.engine.core.events import AnyEvent, OutputAdded, OutputUpdated
-from oi_tui.app.engine.core.protocol import Batch, decode_reply, encode
+from oi_tui.app.engine.core.protocol import Batch, decode_reply, encode_message
 from oi_tui.app.engine.kernels.base import DisplayUpdated, LineReached, OutputArrived, RunEvent, TailMoved
 from oi_tui.app.engine.kernels.base import RunFinished as Finished
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
@@ -90,7 +90,7 @@ def test_k28_every_event_can_be_stored_and_read_back(messages: list[tuple[str, d
         told = as_session_event(event)
         if told is not None:
             batch = Batch(events=(told,))
-            assert decode_reply(encode(batch)) == batch
+            assert decode_reply(encode_message(batch)) == batch
 
 
 def test_a_truth_value_is_no_line_and_no_number_of_characters() -> None:

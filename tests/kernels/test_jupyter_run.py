@@ -16,7 +16,7 @@ from oi_tui.app.engine.kernels.base import (
     RunFinished,
 )
 from oi_tui.app.engine.kernels.jupyter_run import JupyterRun
-from oi_tui.app.engine.kernels.run import Run
+from oi_tui.app.engine.kernels.output_stream import OutputStream
 
 IDLE = {"execution_state": "idle"}
 OK = {"status": "ok", "payload": []}
@@ -57,7 +57,7 @@ def new_run(source: str = "1", cap: int = 100_000, spill_dir: Path | None = None
     return JupyterRun("request", source, cap, spill_dir)
 
 
-async def events_of(run: Run) -> list[RunEvent]:
+async def events_of(run: OutputStream) -> list[RunEvent]:
     async with asyncio.timeout(10):
         return [event async for event in run.events()]
 

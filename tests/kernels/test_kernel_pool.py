@@ -11,7 +11,7 @@ import pytest_asyncio
 
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.settings import KernelSection
-from oi_tui.app.engine.kernels.environment import kernel_environment
+from oi_tui.app.engine.kernels.kernel_environment import kernel_environment
 from oi_tui.app.engine.kernels.pool import Kernels
 from support.runs import collect
 
@@ -98,14 +98,14 @@ async def test_R11_each_language_has_its_own_state_and_is_restarted_alone(
     await collect(kernels.get("python"), "word = 'p'")
     await collect(kernels.get("shell"), "word=s")
     await collect(kernels.get(second_kernelspec), "word = 'o'")
-    assert [kernel.language for kernel in kernels.started()] == ["python", "shell", "other"]
+    assert [kernel.language for kernel in kernels.started_kernels()] == ["python", "shell", "other"]
     await kernels.restart("shell")
     assert (await collect(kernels.get("python"), "word")).result == "'p'"
     assert (await collect(kernels.get("shell"), "echo [$word]")).text() == "[]\n"
     assert (await collect(kernels.get("other"), "word")).result == "'o'"
-    assert [kernel.generation for kernel in kernels.started()] == [1, 2, 1]
+    assert [kernel.generation for kernel in kernels.started_kernels()] == [1, 2, 1]
     await kernels.close()
-    assert {kernel.state for kernel in kernels.started()} == {"cold"}
+    assert {kernel.state for kernel in kernels.started_kernels()} == {"cold"}
 
 
 def test_keys_are_withheld_from_kernels_and_nothing_else_is() -> None:

@@ -19,7 +19,7 @@ from oi_tui.app.engine.kernels.base import (
     RunFinished,
     TailMoved,
 )
-from oi_tui.app.engine.kernels.run import ERRORS_LIMIT, LATE_INTERVAL, Run
+from oi_tui.app.engine.kernels.output_stream import ERRORS_LIMIT, LATE_INTERVAL, OutputStream
 from support.runs import Collected, collect
 
 LIMIT = 20.0
@@ -64,9 +64,9 @@ async def followed(kernel: Kernel, source: str) -> Late:
 # -- a run by itself -------------------------------------------------------------------------------------
 
 
-async def ended(cap: int = 1_000, spill: Path | None = None, before: str = "") -> tuple[Run, Late]:
+async def ended(cap: int = 1_000, spill: Path | None = None, before: str = "") -> tuple[OutputStream, Late]:
     """A run that was consumed to its end."""
-    run, late = Run("1", cap, spill), Late()
+    run, late = OutputStream("1", cap, spill), Late()
     run.afterwards = late.take
     run.stream("stdout", before)
     run.finish(RunFinished(status="ok"))
@@ -85,7 +85,7 @@ async def test_k18_late_output_is_gathered_and_told_a_few_times_a_second() -> No
 
 
 async def test_k18_late_output_of_a_run_that_nobody_has_read_yet_comes_behind_its_end() -> None:
-    run, late = Run("1", 1_000, None), Late()
+    run, late = OutputStream("1", 1_000, None), Late()
     run.afterwards = late.take
     run.finish(RunFinished(status="ok"))
     run.stream("stdout", "late")

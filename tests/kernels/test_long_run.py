@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.agent.execution import Execution, unwatched
+from oi_tui.app.engine.agent.execution import Execution, allow_any_run
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.events import AnyEvent, CodeFinished, CodeStarted, OutputTailMoved
 from oi_tui.app.engine.core.outputs import StreamOutput
-from oi_tui.app.engine.kernels.shell import ShellKernel
+from oi_tui.app.engine.kernels.shell_kernel import ShellKernel
 from oi_tui.app.engine.text.mime import report
 from oi_tui.app.engine.transcript.coalesce import coalesce
 from oi_tui.app.engine.transcript.transcript import Transcript
@@ -29,7 +29,7 @@ async def run(kernel: ShellKernel, source: str) -> tuple[CodeBlock, list[AnyEven
         CodeStarted(block_id="c", language="shell"),
         CodeFinished(block_id="c", language="shell", source=source),
     ]
-    execution = Execution(block, kernel, lambda _event: None, unwatched, can_ask=False, clock=time.monotonic)
+    execution = Execution(block, kernel, lambda _event: None, allow_any_run, can_ask=False, clock=time.monotonic)
     async with asyncio.timeout(60), aclosing(execution.events()) as happened:
         async for event in happened:
             events.append(event)

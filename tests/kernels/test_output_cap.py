@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput, Tail, WholeOutput
 from oi_tui.app.engine.kernels.base import OutputArrived, OutputCleared, OutputFiled, RunEvent, RunFinished, TailMoved
-from oi_tui.app.engine.kernels.cap import TAIL, OutputCap, Ring
-from oi_tui.app.engine.kernels.run import Run
+from oi_tui.app.engine.kernels.output_cap import TAIL_CHARACTERS, OutputCap, Ring
+from oi_tui.app.engine.kernels.output_stream import OutputStream
 from oi_tui.app.engine.kernels.spill import LONG, Spill, make_room
 
 OK = RunFinished(status="ok")
 
 
-async def events_of(run: Run) -> list[RunEvent]:
+async def events_of(run: OutputStream) -> list[RunEvent]:
     run.finish(OK)
     async with asyncio.timeout(10):
         return [event async for event in run.events()]
@@ -32,7 +32,7 @@ def ring_of(pieces: Iterable[str]) -> Ring:
 
 
 async def test_L14_the_end_of_a_long_output_is_told_and_the_lines_before_it_counted(tmp_path: Path) -> None:
-    run = Run("1", cap=25, spill_dir=tmp_path)
+    run = OutputStream("1", cap=25, spill_dir=tmp_path)
     for number in range(0, 10_000, 5):
         run.stream("stdout", "".join(f"line {number + more}\n" for more in range(5)))
     head, filed, moved, end = await events_of(run)
@@ -50,7 +50,7 @@ async def test_L14_the_end_of_a_long_output_is_told_and_the_lines_before_it_coun
 
 
 async def test_an_output_of_a_few_lines_has_no_file(tmp_path: Path) -> None:
-    run = Run("1", cap=1_000_000, spill_dir=tmp_path)
+    run = OutputStream("1", cap=1_000_000, spill_dir=tmp_path)
     run.stream("stdout", "x" * LONG)
     assert len(await events_of(run)) == 2
     assert list(tmp_path.iterdir()) == []
@@ -74,18 +74,18 @@ def test_a_tail_starts_with_a_line_or_with_a_state_of_a_progress_bar() -> None:
     assert bar.text.startswith("\r")
     assert bar.left_out_lines == 0
     without = ring_of("x" * 100_000 for _ in range(3)).tail()
-    assert without == Tail(text="x" * TAIL, left_out_characters=300_000 - TAIL)
+    assert without == Tail(text="x" * TAIL_CHARACTERS, left_out_characters=300_000 - TAIL_CHARACTERS)
 
 
 def test_the_memory_for_a_tail_does_not_grow_with_the_output() -> None:
     ring = ring_of("0123456789" * 100_000 for _ in range(100))
-    assert sum(map(len, ring._pieces)) <= 2 * TAIL
+    assert sum(map(len, ring._pieces)) <= 2 * TAIL_CHARACTERS
     ring = ring_of("ab" for _ in range(100_000))
-    assert sum(map(len, ring._pieces)) <= TAIL + 2
+    assert sum(map(len, ring._pieces)) <= TAIL_CHARACTERS + 2
 
 
 async def test_the_newest_tail_is_the_one_that_is_read() -> None:
-    run = Run("1", cap=10, spill_dir=None)
+    run = OutputStream("1", cap=10, spill_dir=None)
     run.stream("stdout", "0123456789")
     for number in range(5):
         run.stream("stdout", f"{number}\n")
@@ -95,7 +95,7 @@ async def test_the_newest_tail_is_the_one_that_is_read() -> None:
 
 
 async def test_a_tail_is_told_while_the_run_goes_on() -> None:
-    run = Run("1", cap=10, spill_dir=None)
+    run = OutputStream("1", cap=10, spill_dir=None)
     run.stream("stdout", "x" * 10 + "end")
     async with asyncio.timeout(10):
         async for event in run.events():
@@ -106,7 +106,7 @@ async def test_a_tail_is_told_while_the_run_goes_on() -> None:
 
 
 async def test_R8_each_stream_has_a_tail_of_its_own() -> None:
-    run = Run("1", cap=10, spill_dir=None)
+    run = OutputStream("1", cap=10, spill_dir=None)
     run.stream("stdout", "x" * 100)
     run.stream("stderr", "failed\n")
     tails = {event.name: event.tail.text for event in await events_of(run) if isinstance(event, TailMoved)}
@@ -114,7 +114,7 @@ async def test_R8_each_stream_has_a_tail_of_its_own() -> None:
 
 
 async def test_R6_there_is_room_for_a_result_behind_a_flood() -> None:
-    run = Run("1", cap=1_000, spill_dir=None)
+    run = OutputStream("1", cap=1_000, spill_dir=None)
     run.stream("stdout", "x" * 5_000)
     picture = RichOutput(data={"text/plain": "<Figure>", "image/png": "iVBOR"})
     run.display(picture)
@@ -122,7 +122,7 @@ async def test_R6_there_is_room_for_a_result_behind_a_flood() -> None:
 
 
 async def test_R7_clearing_the_output_begins_afresh(tmp_path: Path) -> None:
-    run = Run("1", cap=20, spill_dir=tmp_path)
+    run = OutputStream("1", cap=20, spill_dir=tmp_path)
     run.stream("stdout", "x" * 2 * LONG)
     run._tell_tails()
     run.clear(wait=False)
@@ -139,7 +139,7 @@ async def test_R7_clearing_the_output_begins_afresh(tmp_path: Path) -> None:
 
 
 async def test_a_folder_that_is_not_there_does_not_stop_the_run_and_is_told(tmp_path: Path) -> None:
-    run = Run("1", cap=10, spill_dir=tmp_path / "missing")
+    run = OutputStream("1", cap=10, spill_dir=tmp_path / "missing")
     run.stream("stdout", "x" * 2 * LONG)
     events = await events_of(run)
     whole = WholeOutput(path="", missing="it could not be written: No such file or directory")
@@ -185,7 +185,7 @@ def test_old_files_make_room_and_the_newest_stays(tmp_path: Path) -> None:
 
 async def test_text_costs_no_more_the_more_there_is_already() -> None:
     """Counted by the characters that are copied to pass it on: every piece is joined once."""
-    run = Run("1", cap=1_000_000, spill_dir=None)
+    run = OutputStream("1", cap=1_000_000, spill_dir=None)
     for _ in range(10_000):
         run.stream("stdout", "x" * 10)
     assert len(run._queue) == 1

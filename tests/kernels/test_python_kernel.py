@@ -18,7 +18,7 @@ from oi_tui.app.engine.kernels.base import (
     RunEvent,
     RunFinished,
 )
-from oi_tui.app.engine.kernels.cap import TAIL
+from oi_tui.app.engine.kernels.output_cap import TAIL_CHARACTERS
 from support.runs import Collected, collect, interrupted, prints
 
 pytestmark = [pytest.mark.kernel, pytest.mark.asyncio(loop_scope="module")]
@@ -221,8 +221,8 @@ async def test_output_beyond_the_cap_is_counted_and_kept_on_disk(python: Kernel)
     run = await collect(python, "print('x' * 150_000, end='')\nprint('y' * 50_000, end='')\n1/0")
     assert len(run.text()) == 100_000
     tail = run.tail()
-    assert tail.text == "y" * TAIL
-    assert tail.left_out_characters == 100_000 - TAIL
+    assert tail.text == "y" * TAIL_CHARACTERS
+    assert tail.left_out_characters == 100_000 - TAIL_CHARACTERS
     path = Path(run.whole.path)
     assert path.read_text() == "x" * 150_000 + "y" * 50_000
     assert path.stat().st_mode & 0o777 == 0o600

@@ -14,10 +14,10 @@ from oi_tui.app.engine.kernels import in_kernel, in_kernel_tables
 from oi_tui.app.engine.kernels.base import Kernel
 from oi_tui.app.engine.text.mime import pictures, plain_text
 from oi_tui.themes.loader import load_palette
-from oi_tui.widgets.timeline.cells import Cell
+from oi_tui.widgets.timeline.cells import BlockCell
 from oi_tui.widgets.timeline.ink import Ink
-from oi_tui.widgets.timeline.outputs.table import Table, table_of
-from oi_tui.widgets.timeline.pieces import Canvas, Display
+from oi_tui.widgets.timeline.outputs.table_data import TableData, table_of
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas
 from support.runs import collect
 
 pytestmark = [pytest.mark.kernel, pytest.mark.asyncio(loop_scope="module")]
@@ -32,7 +32,7 @@ async def result(kernel: Kernel, source: str) -> RichOutput:
     return output
 
 
-async def table(kernel: Kernel, source: str) -> Table:
+async def table(kernel: Kernel, source: str) -> TableData:
     """The table that a source ends with."""
     made = table_of(await result(kernel, source))
     assert made is not None
@@ -42,8 +42,8 @@ async def table(kernel: Kernel, source: str) -> Table:
 def rows(output: RichOutput, width: int = 80) -> list[str]:
     """The rows of a result on the screen."""
     block = CodeBlock(id="c", language="python", source="x", state="ok", outputs=(output,))
-    cell = Cell(block)
-    height = cell.layout(block, Canvas(width, Ink(load_palette())), Display())
+    cell = BlockCell(block)
+    height = cell.layout(block, Canvas(width, Ink(load_palette())), BlockDisplay())
     return [cell.row(number).text.rstrip() for number in range(2, height - 1)]
 
 
@@ -117,9 +117,9 @@ async def test_values_of_all_kinds_are_short_texts(python: Kernel) -> None:
     (_, when, tiny, long, numbers, whole), (_, never, two, broken, large, absent) = made.rows
     assert (when, never) == ("2026-01-03", "NaT")
     assert (tiny, two) == ("1.000000e-09", "2.000000e+00")
-    assert (len(long), broken) == (in_kernel_tables.TEXT, "a\\nb")
+    assert (len(long), broken) == (in_kernel_tables.CELL_TEXT_LIMIT, "a\\nb")
     assert numbers.startswith("[0, 1, 2,")
-    assert max(len(numbers), len(large)) <= in_kernel_tables.TEXT
+    assert max(len(numbers), len(large)) <= in_kernel_tables.CELL_TEXT_LIMIT
     assert (whole, absent) == ("1", "<NA>")
 
 

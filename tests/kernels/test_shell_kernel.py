@@ -13,8 +13,8 @@ import pytest
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.outputs import StreamOutput, Tail
 from oi_tui.app.engine.kernels.base import InputWanted, Kernel, OutputArrived, RunFinished
-from oi_tui.app.engine.kernels.cap import TAIL
-from oi_tui.app.engine.kernels.shell import ShellKernel
+from oi_tui.app.engine.kernels.output_cap import TAIL_CHARACTERS
+from oi_tui.app.engine.kernels.shell_kernel import ShellKernel
 from support.runs import collect, interrupted, prints
 
 pytestmark = [pytest.mark.kernel, pytest.mark.asyncio(loop_scope="module")]
@@ -98,7 +98,7 @@ async def test_R10_ten_megabytes_are_bounded_and_counted(shell: Kernel) -> None:
     run = await collect(shell, "yes | head -c 10000000; echo end")
     tail = run.tail()
     assert len(run.text()) == 100_000
-    assert len(tail.text) <= TAIL
+    assert len(tail.text) <= TAIL_CHARACTERS
     assert tail.text.startswith("y\n")
     assert tail.text.endswith("y\nend\n")
     assert len(run.text()) + tail.left_out_characters + len(tail.text) == 10_000_004

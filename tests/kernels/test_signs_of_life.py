@@ -7,14 +7,23 @@ import pytest
 
 from oi_tui.app.engine.kernels.base import RunEvent, RunFinished, SignsChanged
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
-from oi_tui.app.engine.kernels.run import Run
-from oi_tui.app.engine.kernels.watch import AGAIN, DEAF, SILENT, STOPPED, STUCK, WAITS, Patience, RunWatch
+from oi_tui.app.engine.kernels.liveness import (
+    AGAIN,
+    DEAF,
+    SILENT,
+    STOPPED,
+    STUCK,
+    WAITS,
+    LivenessTimeouts,
+    LivenessWatch,
+)
+from oi_tui.app.engine.kernels.output_stream import OutputStream
 from support.runs import collect, interrupted
 
-SHORT = Patience(pause=0.05, heart=0.1, start=0.05, reply=0.1, last=0.1)
+SHORT = LivenessTimeouts(pause=0.05, heart=0.1, start=0.05, reply=0.1, last=0.1)
 """For what is not a real kernel."""
 
-QUICK = Patience(pause=0.2, heart=0.6, start=0.4, reply=1.0, last=1.0)
+QUICK = LivenessTimeouts(pause=0.2, heart=0.6, start=0.4, reply=1.0, last=1.0)
 
 MakePython = Callable[..., JupyterKernel]
 
@@ -24,7 +33,7 @@ class Body:
 
     def __init__(self) -> None:
         self.heart = True
-        self.stopped = False
+        self.is_stopped = False
         self.control: bool | None = True
         """Whether its control channel answers; None: it has none."""
         self.looks = 0
@@ -48,14 +57,14 @@ async def watched(
     body: Body, *, taken: bool = False, until: Callable[[list[RunEvent]], bool]
 ) -> tuple[list[RunEvent], str]:
     """What is told of a run before `until` holds, and how the kernel was ended, if it was."""
-    run, dooms = Run("1", 1_000, None), [""]
+    run, dooms = OutputStream("1", 1_000, None), [""]
     run.taken = taken
 
     def doom(how: str) -> None:
         dooms.append(how)
         run.finish(RunFinished(status="died", detail=how))
 
-    watching = asyncio.create_task(RunWatch(run, body, SHORT, doom).watch())
+    watching = asyncio.create_task(LivenessWatch(run, body, SHORT, doom).watch())
     told: list[RunEvent] = []
     async with asyncio.timeout(10):
         async for event in run.events():
@@ -68,7 +77,7 @@ async def watched(
 
 async def test_k23_a_stopped_process_is_told_and_nothing_is_ended() -> None:
     body = Body()
-    body.heart, body.stopped = False, True
+    body.heart, body.is_stopped = False, True
 
     def until(told: list[RunEvent]) -> bool:
         body.heart = True
@@ -101,9 +110,9 @@ async def test_k24_a_run_that_is_never_begun_by_a_kernel_that_answers_nothing_en
 async def test_k24_a_kernel_that_answers_after_all_is_left_alone() -> None:
     body = Body()
     body.control = False
-    run = Run("1", 1_000, None)
+    run = OutputStream("1", 1_000, None)
     watching = asyncio.create_task(
-        RunWatch(run, body, SHORT, lambda how: run.finish(RunFinished(status="died"))).watch()
+        LivenessWatch(run, body, SHORT, lambda how: run.finish(RunFinished(status="died"))).watch()
     )
     told: list[RunEvent] = []
     async with asyncio.timeout(10):
@@ -121,8 +130,8 @@ async def test_k24_a_run_that_has_to_wait_is_told_once_and_the_kernel_left_alone
     body = Body()
     body.control = control
     dooms: list[str] = []
-    run = Run("1", 1_000, None)
-    watching = asyncio.create_task(RunWatch(run, body, SHORT, dooms.append).watch())
+    run = OutputStream("1", 1_000, None)
+    watching = asyncio.create_task(LivenessWatch(run, body, SHORT, dooms.append).watch())
     async with asyncio.timeout(10):
         while body.looks <= 3:  # noqa: ASYNC110 - a count sets no event
             await asyncio.sleep(0.01)
@@ -134,8 +143,8 @@ async def test_k24_a_run_that_has_to_wait_is_told_once_and_the_kernel_left_alone
 
 
 async def test_k23_a_run_that_is_soon_over_is_not_looked_at() -> None:
-    body, run = Body(), Run("1", 1_000, None)
-    watching = asyncio.create_task(RunWatch(run, body, SHORT, lambda how: None).watch())
+    body, run = Body(), OutputStream("1", 1_000, None)
+    watching = asyncio.create_task(LivenessWatch(run, body, SHORT, lambda how: None).watch())
     await asyncio.sleep(0)
     run.finish(RunFinished(status="ok"))
     async with asyncio.timeout(10):

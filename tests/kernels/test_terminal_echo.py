@@ -6,17 +6,17 @@ import pytest
 
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.kernels.base import InputWanted, OutputArrived, RunEvent, RunFinished
-from oi_tui.app.engine.kernels.conversation import Conversation
-from oi_tui.app.engine.kernels.run import Run
+from oi_tui.app.engine.kernels.output_stream import OutputStream
+from oi_tui.app.engine.kernels.terminal_questions import TerminalQuestions
 
 
 class Talk:
     """A conversation and what came of it."""
 
     def __init__(self, *, echoes: bool = True) -> None:
-        self.run = Run("1", 100_000, None)
+        self.run = OutputStream("1", 100_000, None)
         self.echoes = echoes
-        self.conversation = Conversation(self.run, lambda: self.echoes)
+        self.conversation = TerminalQuestions(self.run, lambda: self.echoes)
 
     async def end(self) -> list[RunEvent]:
         self.conversation.end()
@@ -38,7 +38,7 @@ def pieces_of(text: str) -> list[tuple[str, ...]]:
 async def test_an_echo_in_pieces_is_no_output(pieces: tuple[str, ...]) -> None:
     talk = Talk()
     talk.conversation.terminal("Name? ")
-    talk.conversation.answered("Ada Lovelace")
+    talk.conversation.note_answer("Ada Lovelace")
     for piece in pieces:
         talk.conversation.terminal(piece)
     assert await talk.shown() == "Name? \nHello\n"
@@ -47,7 +47,7 @@ async def test_an_echo_in_pieces_is_no_output(pieces: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("pieces", pieces_of("50% Ada\r\n60%\r\n"))
 async def test_an_echo_behind_other_output_is_no_output(pieces: tuple[str, ...]) -> None:
     talk = Talk()
-    talk.conversation.answered("Ada")
+    talk.conversation.note_answer("Ada")
     for piece in pieces:
         talk.conversation.terminal(piece)
     assert await talk.shown() == "50% \n60%\n"
@@ -57,7 +57,7 @@ async def test_an_echo_behind_other_output_is_no_output(pieces: tuple[str, ...])
 async def test_a_password_that_the_program_itself_shows_is_no_output(pieces: tuple[str, ...]) -> None:
     talk = Talk(echoes=False)
     talk.conversation.terminal("Key: ")
-    talk.conversation.answered("hunter2")
+    talk.conversation.note_answer("hunter2")
     for piece in pieces:
         talk.conversation.terminal(piece)
     assert await talk.shown() == "Key: \nWelcome\n"
@@ -65,11 +65,11 @@ async def test_a_password_that_the_program_itself_shows_is_no_output(pieces: tup
 
 async def test_an_answer_after_a_password_is_no_output_either() -> None:
     talk = Talk(echoes=False)
-    talk.conversation.answered("hunter2")
+    talk.conversation.note_answer("hunter2")
     talk.conversation.terminal("\r\nName? ")
     talk.echoes = True
-    talk.conversation.answered("Ada")
-    talk.conversation.answered("Bob")
+    talk.conversation.note_answer("Ada")
+    talk.conversation.note_answer("Bob")
     talk.conversation.terminal("Ada\r\nBo")
     talk.conversation.terminal("b\r\n")
     assert await talk.shown() == "\nName? \n\n"
@@ -77,7 +77,7 @@ async def test_an_answer_after_a_password_is_no_output_either() -> None:
 
 async def test_a_hidden_answer_takes_nothing_away_from_output() -> None:
     talk = Talk(echoes=False)
-    talk.conversation.answered("y")
+    talk.conversation.note_answer("y")
     talk.conversation.terminal("\r\nyes, happy\r\nany")
     talk.conversation.terminal("how\r\n")
     assert await talk.shown() == "\nyes, happy\nanyhow\n"
@@ -85,7 +85,7 @@ async def test_a_hidden_answer_takes_nothing_away_from_output() -> None:
 
 async def test_a_question_that_looks_like_the_beginning_of_an_answer_is_asked_nevertheless() -> None:
     talk = Talk(echoes=False)
-    talk.conversation.answered("> x")
+    talk.conversation.note_answer("> x")
     talk.echoes = True
     talk.conversation.terminal("> ")
     async with asyncio.timeout(10):

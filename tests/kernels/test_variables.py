@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from oi_tui.app.engine.kernels.base import Kernel
-from oi_tui.app.engine.kernels.inspection import Listing, Row
+from oi_tui.app.engine.kernels.inspection import Listing, VariableRow
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.preparation import for_inspection
-from oi_tui.app.engine.session.inspector import difference
+from oi_tui.app.engine.session.variable_inspector import run_difference
 from support.runs import collect, interrupted, prints
 
 pytestmark = pytest.mark.kernel
@@ -54,7 +54,7 @@ async def fresh(kernel: Kernel) -> None:
     await collect(kernel, "%reset -f\nimport gc")
 
 
-def row(found: Listing, name: str) -> Row:
+def row(found: Listing, name: str) -> VariableRow:
     (one,) = (row for row in found.variables if row.name == name)
     return one
 
@@ -180,7 +180,7 @@ async def test_what_a_run_did_to_the_variables_is_told(
     await collect(python, made)
     before = await listing(python)
     await collect(python, run)
-    told = difference(before, await listing(python, before))
+    told = run_difference(before, await listing(python, before))
     assert tuple("".join(names) for names in told) == done
 
 
@@ -205,7 +205,7 @@ async def test_among_ten_thousand_names_those_of_the_last_run_are_told_first_and
     await collect(python, "v3 = 'three'; fresh = v5; del old")
     found = await listing(python, before)
     assert [row.name for row in found.variables[:3]] == ["v3", "fresh", "v5"]
-    told = difference(before, found)
+    told = run_difference(before, found)
     assert (told.added, told.removed) == (("fresh",), ("old",))
 
 

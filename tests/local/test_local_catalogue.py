@@ -5,7 +5,7 @@ import re
 import pytest
 
 from oi_tui.app.engine.core.errors import LocalModelError
-from oi_tui.app.engine.local.catalogue import GB, MODELS, LocalModel, find, in_words, offered, requirements
+from oi_tui.app.engine.local.catalogue import GB, MODELS, LocalModel, find, offered_models, requirements, size_label
 
 every_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: model.id)
 
@@ -37,7 +37,7 @@ def test_the_hub_is_asked_for_a_pinned_revision_over_https(model: LocalModel) ->
 
 
 def test_people_are_offered_only_models_that_can_do_the_job() -> None:
-    assert [model.id for model in offered()] == ["qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b"]
+    assert [model.id for model in offered_models()] == ["qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b"]
 
 
 def test_a_model_is_found_by_its_id_and_by_the_name_the_session_uses() -> None:
@@ -53,7 +53,7 @@ def test_an_unknown_model_is_an_error_that_names_the_known_ones() -> None:
 
 
 def test_sizes_are_told_in_words() -> None:
-    assert [in_words(size) for size in (12, 98_362_432, 1_117_320_768, 20 * GB)] == [
+    assert [size_label(size) for size in (12, 98_362_432, 1_117_320_768, 20 * GB)] == [
         "12 bytes",
         "98 MB",
         "1.1 GB",

@@ -40,7 +40,7 @@ async def test_a_model_comes_from_the_hub_and_is_then_installed(
         path = await fetch(model, weights, progress=heard, sources=[Hub()])
     assert path == weights.path(model)
     assert path.read_bytes() == content
-    assert weights.installed() == (model,)
+    assert weights.installed_models() == (model,)
     assert not weights.partial(model).exists()
     assert heard.stages() == ["downloading", "verifying"]
     assert heard.all[-1].done_bytes == heard.all[-1].total_bytes == model.size
@@ -92,7 +92,7 @@ async def test_a_cancelled_download_keeps_its_bytes_and_the_next_one_goes_on(
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert weights.installed() == ()
+        assert weights.installed_models() == ()
         kept = weights.size_on_disk(model)
         assert 0 < kept < model.size
         server.held = ""
@@ -110,7 +110,7 @@ async def test_wrong_bytes_are_refused_and_removed(
             await fetch(model, weights, progress=heard, sources=[Hub()])
     assert "wrong sha256" in caught.value.details
     assert "oi-tui models add" in caught.value.hint
-    assert weights.installed() == ()
+    assert weights.installed_models() == ()
     assert weights.size_on_disk(model) == 0
 
 

@@ -6,11 +6,11 @@ import pytest
 
 from oi_tui.app.engine.core.protocol import ModelOffer
 from oi_tui.app.engine.local.catalogue import GB, LocalModel, find
-from oi_tui.app.engine.local.choice import Machine
-from oi_tui.app.engine.local.inventory import Entry, entries, offers, why
+from oi_tui.app.engine.local.inventory import ModelEntry, embedded_offers, explain_choice, model_entries
+from oi_tui.app.engine.local.model_choice import MachineResources
 from oi_tui.app.engine.local.weights import Weights
 
-MACHINE = Machine(cores=2, free=20 * GB)
+MACHINE = MachineResources(cores=2, free=20 * GB)
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def put(weights: Weights, model: LocalModel) -> None:
 def test_the_first_screen_offers_what_suits_the_machine_with_size_memory_and_licence(
     empty: Weights, large: LocalModel, small: LocalModel
 ) -> None:
-    assert offers(empty, MACHINE, available=True) == (
+    assert embedded_offers(empty, MACHINE, available=True) == (
         ModelOffer(
             id="qwen2.5-coder-1.5b",
             kind="embedded",
@@ -61,30 +61,30 @@ def test_installed_models_come_first_are_ready_and_have_the_name_the_session_use
     empty: Weights, small: LocalModel
 ) -> None:
     put(empty, small)
-    first, second = offers(empty, MACHINE, available=True)
+    first, second = embedded_offers(empty, MACHINE, available=True)
     assert (first.id, first.download_bytes) == ("local/qwen2.5-coder-0.5b", 0)
     assert first.detail.startswith("491 MB on disk")
     assert (second.id, second.recommended) == ("qwen2.5-coder-1.5b", True)
 
 
 def test_without_the_runtime_nothing_is_offered_and_the_reason_is_told(empty: Weights) -> None:
-    assert offers(empty, MACHINE, available=False) == ()
-    assert "pip install 'oi-tui[local]'" in why(MACHINE, available=False)
-    assert why(MACHINE, available=True).startswith("Qwen2.5-Coder 1.5B: this machine has 2 cores")
+    assert embedded_offers(empty, MACHINE, available=False) == ()
+    assert "pip install 'oi-tui[local]'" in explain_choice(MACHINE, available=False)
+    assert explain_choice(MACHINE, available=True).startswith("Qwen2.5-Coder 1.5B: this machine has 2 cores")
 
 
 def test_the_inventory_tells_state_and_size(empty: Weights, large: LocalModel, small: LocalModel) -> None:
     put(empty, small)
     empty.partial(large).mkdir(parents=True)
     (empty.partial(large) / "file").write_bytes(b"12345")
-    assert entries(empty, MACHINE) == (
-        Entry(model=large, state="partial", size_on_disk=5, path=str(empty.path(large)), recommended=True),
-        Entry(model=small, state="installed", size_on_disk=small.size, path=str(empty.path(small))),
+    assert model_entries(empty, MACHINE) == (
+        ModelEntry(model=large, state="partial", size_on_disk=5, path=str(empty.path(large)), recommended=True),
+        ModelEntry(model=small, state="installed", size_on_disk=small.size, path=str(empty.path(small))),
     )
 
 
 def test_a_hidden_model_is_listed_only_when_it_is_here(empty: Weights) -> None:
     smol = find("smollm2-135m")
-    assert smol not in [entry.model for entry in entries(empty, MACHINE)]
+    assert smol not in [entry.model for entry in model_entries(empty, MACHINE)]
     put(empty, smol)
-    assert smol in [entry.model for entry in entries(empty, MACHINE)]
+    assert smol in [entry.model for entry in model_entries(empty, MACHINE)]

@@ -14,9 +14,9 @@ import pytest
 
 from oi_tui.app.engine.local.catalogue import find
 from oi_tui.app.engine.local.fetch import fetch
-from oi_tui.app.engine.local.parts import IndexParts
-from oi_tui.app.engine.local.service import LocalServer
+from oi_tui.app.engine.local.model_server import LocalServer
 from oi_tui.app.engine.local.weights import Weights
+from oi_tui.app.engine.local.wheel_parts import IndexParts
 
 pytestmark = [
     pytest.mark.local_model,
@@ -85,7 +85,7 @@ async def test_the_server_ends_in_the_middle_of_an_answer_when_its_parent_is_kil
     program.write_text(
         "import asyncio, pathlib, httpx, psutil\n"
         "from oi_tui.app.engine.local.catalogue import find\n"
-        "from oi_tui.app.engine.local.service import LocalServer\n"
+        "from oi_tui.app.engine.local.model_server import LocalServer\n"
         "async def main():\n"
         f"    server = LocalServer(log=pathlib.Path({str(tmp_path / 'log')!r}))\n"
         f"    url = await server.start(find('smollm2-135m'), pathlib.Path({str(file)!r}))\n"

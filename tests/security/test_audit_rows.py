@@ -185,7 +185,7 @@ from oi_tui.app.engine.log.audit.log import AuditLog
 from oi_tui.app.engine.log.audit.records import Body, NoticeWasGiven
 log = AuditLog(Path(sys.argv[1]), "session")
 while True:
-    log.add([Body(at=1.0, session="session", record=NoticeWasGiven(level="info", title="x" * 300))])
+    log.add([LogBody(at=1.0, session="session", record=NoticeWasGiven(level="info", title="x" * 300))])
     print("one more", flush=True)
     log.seal()
 """

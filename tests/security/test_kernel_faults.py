@@ -37,8 +37,8 @@ from oi_tui.app.engine.kernels.base import (
 )
 from oi_tui.app.engine.kernels.channels import FRAME_LIMIT
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
-from oi_tui.app.engine.kernels.processes import MemoryWitness, cause_of_end
-from oi_tui.app.engine.kernels.watch import STOPPED, Patience
+from oi_tui.app.engine.kernels.liveness import STOPPED, LivenessTimeouts
+from oi_tui.app.engine.kernels.processes import OomCheck, cause_of_end
 from oi_tui.app.engine.sandbox.profile import Limits, Profile
 from support.enclosure import processes_with, profile
 from support.runs import LIMIT, collect, interrupted, prints
@@ -127,14 +127,14 @@ async def test_k02_a_kernel_without_its_sockets_does_not_hang_for_ever(make: Mak
 @pytest.mark.parametrize("code", [-9, 137])
 async def test_k03_the_end_by_lack_of_memory_is_said_as_certainly_as_it_is_known(tmp_path: Path, code: int) -> None:
     counted = tmp_path / "vmstat"
-    unknown = MemoryWitness(counted)
+    unknown = OomCheck(counted)
     counted.write_text("nr_free_pages 1\noom_kill 3\n")
-    witness = MemoryWitness(counted)
-    assert (unknown.ran_out, witness.ran_out) == (None, False)
-    assert "most often a sign of being out of memory" in cause_of_end(code, unknown.ran_out)
-    assert "memory" not in cause_of_end(code, witness.ran_out)
+    witness = OomCheck(counted)
+    assert (unknown.has_run_out, witness.has_run_out) == (None, False)
+    assert "most often a sign of being out of memory" in cause_of_end(code, unknown.has_run_out)
+    assert "memory" not in cause_of_end(code, witness.has_run_out)
     counted.write_text("nr_free_pages 1\noom_kill 4\n")
-    assert "because it was out of memory" in cause_of_end(code, witness.ran_out)
+    assert "because it was out of memory" in cause_of_end(code, witness.has_run_out)
 
 
 @pytest.mark.parametrize("leave", ["exit()", "import asyncio; asyncio.get_running_loop().stop()"], ids=["exit", "stop"])
@@ -328,7 +328,7 @@ async def test_k20_the_last_rung_of_the_ladder_ends_all_that_the_kernel_started(
 
 @pytest.mark.bubblewrap
 async def test_k23_an_enclosed_kernel_that_was_stopped_is_told_and_woken_by_an_interrupt(make: Make) -> None:
-    kernel = make("enclosed", patience=Patience(pause=0.2, heart=0.6, start=0.4))
+    kernel = make("enclosed", patience=LivenessTimeouts(pause=0.2, heart=0.6, start=0.4))
     source = "import os, signal\nkept = 41\nos.kill(os.getpid(), signal.SIGSTOP)\nwhile True: pass"
     run, means = await interrupted(kernel, source, lambda event: event == SignsChanged(text=STOPPED))
     assert run.finished.status == "interrupted"

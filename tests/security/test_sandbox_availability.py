@@ -6,7 +6,7 @@ import pytest
 
 from oi_tui.app.engine.core.settings import SandboxSection
 from oi_tui.app.engine.sandbox.availability import SWITCHES, forbidden, look
-from oi_tui.app.engine.trust.check import survey
+from oi_tui.app.engine.trust.folder_check import check_folder
 from support.enclosure import make_home, profile
 
 
@@ -61,14 +61,14 @@ def test_S20_the_switch_of_the_system_that_forbids_it_is_named(
 
 
 def test_S20_a_workspace_that_no_sandbox_can_have_is_told_and_nothing_is_raised() -> None:
-    found = survey(Path("/"), SandboxSection())
+    found = check_folder(Path("/"), SandboxSection())
     assert not found.writing.works
     assert not found.reading.works
 
 
 @pytest.mark.bubblewrap
 def test_S20_the_survey_of_a_folder_proves_its_sandbox(tmp_path: Path) -> None:
-    found = survey(tmp_path, SandboxSection())
+    found = check_folder(tmp_path, SandboxSection())
     assert found.writing == found.reading
     assert found.writing.works, found.writing.why
     assert list(tmp_path.iterdir()) == []
@@ -80,6 +80,6 @@ def test_where_a_guarded_name_is_a_link_only_looking_is_possible(tmp_path: Path)
     work = tmp_path / "work"
     work.mkdir()
     (work / ".git").symlink_to(tmp_path / "elsewhere")
-    found = survey(work, SandboxSection())
+    found = check_folder(work, SandboxSection())
     assert "symbolic link" in found.writing.why
     assert found.reading.works, found.reading.why

@@ -163,7 +163,7 @@ async def test_S8_nothing_can_be_planted_in_an_environment_of_python(python: Ker
     for folder in (project / ".venv" / "lib", ours):
         assert await attempt(python, f"open({str(folder / 'oi-tui-evil.pth')!r}, 'w')") == "EROFS"
         assert not (folder / "oi-tui-evil.pth").exists()
-    program = Path(sys.modules["oi_tui.app.engine.sandbox.entrance"].__file__ or "")
+    program = Path(sys.modules["oi_tui.app.engine.sandbox.sandbox_launch"].__file__ or "")
     assert await attempt(python, f"open({str(program)!r}, 'a')") in REFUSED
 
 

@@ -12,7 +12,7 @@ import pytest_asyncio
 
 from oi_tui.app.engine.kernels.base import Kernel
 from oi_tui.app.engine.sandbox.hosts import Refusal
-from oi_tui.app.engine.sandbox.proxy import HEAD, WRITTEN, Proxy, own_addresses
+from oi_tui.app.engine.sandbox.proxy import HEAD_LIMIT, WRITTEN, Proxy, own_addresses
 from support.enclosure import attempt, profile
 from support.runs import collect
 
@@ -197,7 +197,7 @@ async def test_S23_case_and_a_trailing_dot_make_no_difference(tmp_path: Path, si
             "\r\n\r\n",
             "GET http://allowed.com/ HTTP/1.1\nHost: evil.com\n\n\r\n\r\n",
         ),
-        "GET http://allowed.com/ HTTP/1.1\r\nX: " + "x" * HEAD + "\r\n\r\n",
+        "GET http://allowed.com/ HTTP/1.1\r\nX: " + "x" * HEAD_LIMIT + "\r\n\r\n",
     ],
 )
 async def test_S23_a_request_that_is_none_is_refused(tmp_path: Path, request_: str) -> None:

@@ -14,13 +14,13 @@ import pytest
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.settings import SandboxSection
-from oi_tui.app.engine.sandbox import entrance, inside, placeholders, places, seccomp
-from oi_tui.app.engine.sandbox.bubblewrap import Kind, Mount, plan
-from oi_tui.app.engine.sandbox.choice import chosen_profile
-from oi_tui.app.engine.sandbox.environment import enclosed_environment
+from oi_tui.app.engine.sandbox import inside, placeholders, places, sandbox_launch, seccomp
+from oi_tui.app.engine.sandbox.bubblewrap import Mount, MountKind, plan
 from oi_tui.app.engine.sandbox.hosts import AllowList, Authority, is_public, parse_authority, parse_rule
 from oi_tui.app.engine.sandbox.limits import rlimits
 from oi_tui.app.engine.sandbox.profile import Limits
+from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
+from oi_tui.app.engine.sandbox.sandbox_environment import enclosed_environment
 from oi_tui.app.engine.sandbox.selftest import PROMISES, Report
 from support import bpf
 from support.enclosure import make_home, make_project, profile
@@ -123,8 +123,8 @@ def test_ordinary_calls_are_allowed(machine: str) -> None:
 
 
 def test_there_is_a_filter_for_this_machine_or_it_is_said() -> None:
-    assert seccomp.supported() == (platform.machine() in MACHINES)
-    assert not seccomp.supported("riscv64")
+    assert seccomp.is_supported() == (platform.machine() in MACHINES)
+    assert not seccomp.is_supported("riscv64")
     with pytest.raises(KeyError):
         seccomp.filter_program("riscv64")
 
@@ -316,24 +316,24 @@ def test_S3_what_is_deeper_lies_over_what_is_above(tmp_path: Path) -> None:
     home = make_home(tmp_path / "home")
     make_project(home / "project")
     for workspace in (home, home / "project", tmp_path):
-        found = plan(profile(workspace, home), Mount(tmp_path / "private", Kind.WRITABLE)).mounts
+        found = plan(profile(workspace, home), Mount(tmp_path / "private", MountKind.WRITABLE)).mounts
         assert [len(mount.path.parts) for mount in found] == sorted(len(mount.path.parts) for mount in found)
         kinds = {mount.path: mount.kind for mount in found}
         assert len(kinds) == len(found)
-        assert kinds[workspace] == Kind.WRITABLE
+        assert kinds[workspace] == MountKind.WRITABLE
         if workspace != home / "project":
-            assert kinds[home / ".ssh"] == Kind.HIDDEN
+            assert kinds[home / ".ssh"] == MountKind.HIDDEN
         else:
             assert home / ".ssh" not in kinds
-            assert kinds[home] == Kind.SCRATCH
-            assert kinds[workspace / ".git"] == kinds[workspace / ".venv"] == Kind.GUARDED
+            assert kinds[home] == MountKind.SCRATCH
+            assert kinds[workspace / ".git"] == kinds[workspace / ".venv"] == MountKind.GUARDED
 
 
 def test_S2_nothing_of_a_home_folder_is_mounted_but_what_python_needs(tmp_path: Path) -> None:
     home = make_home(tmp_path / "home")
     work = make_project(tmp_path / "work")
-    found = plan(profile(work, home), Mount(tmp_path / "private", Kind.WRITABLE)).mounts
-    assert [mount.kind for mount in found if mount.path.is_relative_to(home)] == [Kind.SCRATCH]
+    found = plan(profile(work, home), Mount(tmp_path / "private", MountKind.WRITABLE)).mounts
+    assert [mount.kind for mount in found if mount.path.is_relative_to(home)] == [MountKind.SCRATCH]
 
 
 def test_S9_environment_files_are_looked_for_within_bounds(tmp_path: Path) -> None:
@@ -354,7 +354,7 @@ def test_S4_repositories_deeper_in_the_workspace_are_guarded_too(tmp_path: Path)
     (tmp_path / "work" / "module" / ".git").mkdir(parents=True)
     (tmp_path / "work" / "tree").mkdir()
     (tmp_path / "work" / "tree" / ".git").write_text("gitdir: /elsewhere")
-    found = places.guarded(tmp_path / "work", is_home=False)
+    found = places.guarded_paths(tmp_path / "work", is_home=False)
     assert set(found) == {tmp_path / "work" / "module" / ".git", tmp_path / "work" / "tree" / ".git"}
 
 
@@ -409,7 +409,7 @@ def test_S20_without_a_sandbox_the_first_program_ends_before_the_command(tmp_pat
     os.write(told, json.dumps(promised).encode())
     os.lseek(told, 0, os.SEEK_SET)
     said = os.open(report, os.O_WRONLY | os.O_CREAT)
-    command = [sys.executable, "-I", "-S", str(entrance.INSIDE), str(told), str(said), "echo", "ran"]
+    command = [sys.executable, "-I", "-S", str(sandbox_launch.INSIDE_PROGRAM), str(told), str(said), "echo", "ran"]
     finished = subprocess.run(command, pass_fds=(told, said), env={"EXTRA": "1"}, capture_output=True, timeout=30)
     os.close(told)
     os.close(said)
@@ -426,7 +426,7 @@ def test_S20_without_a_sandbox_the_first_program_ends_before_the_command(tmp_pat
 def test_S6_a_stand_in_that_was_filled_from_outside_stays(tmp_path: Path) -> None:
     path = tmp_path / ".git"
     claimed = placeholders.claim([str(path)])
-    assert stat.S_IMODE(path.stat().st_mode) == placeholders.MARK
+    assert stat.S_IMODE(path.stat().st_mode) == placeholders.PLACEHOLDER_MODE
     path.chmod(0o700)
     (path / "HEAD").write_text("ref: refs/heads/main")
     placeholders.release(claimed)

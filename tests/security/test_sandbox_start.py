@@ -13,10 +13,10 @@ import pytest
 
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.kernels.base import Kernel
-from oi_tui.app.engine.sandbox import entrance
+from oi_tui.app.engine.sandbox import sandbox_launch
 from oi_tui.app.engine.sandbox.bubblewrap import find_bubblewrap
-from oi_tui.app.engine.sandbox.entrance import unavailable
 from oi_tui.app.engine.sandbox.profile import Profile
+from oi_tui.app.engine.sandbox.sandbox_launch import unavailable
 from support.enclosure import attempt, make_home, nothing_changes, profile, snapshot
 from support.runs import collect
 
@@ -94,7 +94,7 @@ async def test_S20_a_bubblewrap_that_encloses_nothing_is_found_out(
     enclosed: Enclosed, empty: Profile, programs: Path, language: str
 ) -> None:
     # It runs our first program as it stands on this machine, without any sandbox.
-    source = str(entrance.INSIDE)
+    source = str(sandbox_launch.INSIDE_PROGRAM)
     text = f'#!/bin/bash\nwhile [ "$1" != -- ]; do shift; done; shift\nexec "${{@:1:3}}" {source} "${{@:5}}"\n'
     program(programs / "bwrap", text)
     kernel = enclosed(empty, language)
@@ -239,7 +239,7 @@ async def test_S6_two_sandboxes_share_the_stand_ins_of_a_workspace(enclosed: Enc
 async def test_S6_nothing_is_left_after_the_program_was_killed(empty: Profile) -> None:
     source = (
         "import asyncio, sys\nfrom pathlib import Path\n"
-        "from oi_tui.app.engine.kernels.shell import ShellKernel\n"
+        "from oi_tui.app.engine.kernels.shell_kernel import ShellKernel\n"
         "from oi_tui.app.engine.sandbox.profile import Profile\n"
         "from oi_tui.app.engine.core.settings import KernelSection\n"
         "async def main(work, home):\n"

@@ -242,7 +242,7 @@ async def test_S18_nothing_outlives_the_program_that_made_the_sandbox(usual: Pro
     mark = f"oi-tui-orphan-{uuid.uuid4().hex}"
     program = (
         "import asyncio, sys\nfrom pathlib import Path\n"
-        "from oi_tui.app.engine.kernels.shell import ShellKernel\n"
+        "from oi_tui.app.engine.kernels.shell_kernel import ShellKernel\n"
         "from oi_tui.app.engine.sandbox.profile import Profile\n"
         "from oi_tui.app.engine.core.settings import KernelSection\n"
         "async def main(work, home, mark):\n"

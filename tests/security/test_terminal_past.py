@@ -39,7 +39,7 @@ from oi_tui.app.engine.core.events import (
 from oi_tui.app.engine.core.outputs import ErrorOutput, Tail, WholeOutput
 from oi_tui.app.engine.formats.export import export_session, import_session
 from oi_tui.app.engine.log.audit.log import AuditLog
-from oi_tui.app.engine.log.audit.records import Body, NoticeWasGiven, SessionBegan, Surroundings
+from oi_tui.app.engine.log.audit.records import LogBody, NoticeWasGiven, SessionBegan, Surroundings
 from oi_tui.app.engine.log.store import Store
 from support.hostile import (
     CONTROLS,
@@ -292,8 +292,8 @@ def test_T1_T3_what_the_commands_print_of_what_was(
     with closing(AuditLog(Path(clean_env["XDG_STATE_HOME"], "oi-tui", "audit"), "past")) as log:
         surroundings = Surroundings(cwd=str(folder), sandbox=hostile_line("box"), network=hostile_line("net"))
         began = SessionBegan(surroundings=surroundings, model=hostile_line("m"), approval="ask")
-        log.add([Body(at=1.0, session="past", record=began)])
-        log.add([Body(at=1.0, session="past", record=NoticeWasGiven(level="error", title=hostile("title")))])
+        log.add([LogBody(at=1.0, session="past", record=began)])
+        log.add([LogBody(at=1.0, session="past", record=NoticeWasGiven(level="error", title=hostile("title")))])
     file = recording(tmp_path / f"{hostile_name('file')}.jsonl", *turn("u1", "x", code("c1", f"1 # in-run {HOSTILE}")))
     notebook = tmp_path / f"{hostile_name('notebook')}.ipynb"
     notebook.write_bytes(export_session(turn("u1", hostile("prompt")), "ipynb", title=hostile_line("imported")))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.text.safe import MARK, MOST_MARKS, SafeStream, safe_text, visible_text, without_hidden
+from oi_tui.app.engine.text.safe import MOST_MARKS, SPELLED_OUT, SafeStream, safe_text, visible_text, without_hidden
 
 SEQUENCES = r"\e \e[ \e]52;c; \e]0; \a \e\ \eP \e_G \e^ \e[31m m \e[6n \e[2J \ec \e(0"
 CHARACTERS = "\0 \x7f \r \b \n \t \u202e \u2066 \u2028 \u200b \u200d \ufe0f \U000e0041 👩 💻 ❤ 1 \u20e3 \ud800"
@@ -99,7 +99,7 @@ def test_T1_what_is_shown_for_a_decision_is_safe_and_complete(text: str) -> None
     shown, hidden = visible_text(text)
     assert safe_text(shown) == shown
     assert visible_text(shown) == (shown, 0)
-    assert hidden == len(MARK.findall(shown)) - len(MARK.findall(text))
+    assert hidden == len(SPELLED_OUT.findall(shown)) - len(SPELLED_OUT.findall(text))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from oi_tui.app.engine.core.events import AnyEvent, DecisionRequested, TurnEnded
 from oi_tui.app.engine.core.protocol import Batch, Configure, Reply
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.verbs import Decide, Submit
-from oi_tui.app.engine.log.audit_hook import Witness
+from oi_tui.app.engine.log.audit_hook import AuditHook
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.session.engine import Engine, Trial
@@ -76,7 +76,7 @@ async def engine(
     api_base: str = "",
     approve: str = "auto",
     policy: Policy | None = None,
-    witness: Witness | None = None,
+    witness: AuditHook | None = None,
     titles: bool = False,
     trial: Trial | None = None,
 ) -> AsyncIterator[Front]:

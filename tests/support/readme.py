@@ -9,14 +9,14 @@ from pathlib import Path
 
 from oi_tui.app.engine.core import settings as settings_module
 from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.screens.key_help import Section, sections
+from oi_tui.app.screens.key_help import HelpSection, help_sections
 
 README = Path(__file__).parents[2] / "README.md"
 
 
 def tables() -> dict[str, str]:
     """Marker to Markdown."""
-    made = {section.title.lower().replace(" ", "-"): _keys(section) for section in sections()}
+    made = {section.title.lower().replace(" ", "-"): _keys(section) for section in help_sections()}
     return made | {"settings": _settings()}
 
 
@@ -35,7 +35,7 @@ def with_tables(text: str) -> str:
     return text
 
 
-def _keys(section: Section) -> str:
+def _keys(section: HelpSection) -> str:
     lines = [f"| {section.title} | |", "|---|---|"]
     for keys, slash, text in section.rows:
         names = [f"`{key.strip()}`" for key in keys.split(", ") if key]

@@ -24,7 +24,7 @@ from oi_tui.app.engine.core.events import (
     UsageReported,
 )
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
-from oi_tui.app.engine.log.recording.form import Header, Line, Told
+from oi_tui.app.engine.log.recording.form import Header, RecordingLine, Told
 
 
 def prose(block_id: str, *pieces: str) -> list[AnyEvent]:
@@ -79,7 +79,7 @@ def recording(path: Path, *events: AnyEvent, **header: Any) -> Path:
     """A recording in which a front end was told of these events, written as anybody can write one."""
     lines = (
         Header(format="oi-tui/recording", version=1, created=1.0, **header),
-        Line(at=0.1, what=Told(events=events)),
+        RecordingLine(at=0.1, what=Told(events=events)),
     )
     path.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
     return path

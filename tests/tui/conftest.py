@@ -25,7 +25,7 @@ from oi_tui.app.engine.core.verbs import AnyVerb, KeepDraft, Open
 from oi_tui.app.frontend.client import EngineClient, EngineLost
 from oi_tui.app.frontend.workplace import Workplace
 from oi_tui.app.tui import OiTui
-from oi_tui.widgets.arming import LOOK
+from oi_tui.widgets.arming import LOOK_INTERVAL
 
 BOUND = 10.0
 
@@ -142,8 +142,8 @@ class Stage:
 
     def wait(self, seconds: float, look: Callable[[], None]) -> None:
         """Time passes, and the question is looked at as often as it is while the program is not kept from it."""
-        for _ in range(round(seconds / LOOK)):
-            self.clock.now += LOOK
+        for _ in range(round(seconds / LOOK_INTERVAL)):
+            self.clock.now += LOOK_INTERVAL
             look()
 
     async def arm(self, seconds: float = 5.0) -> None:

@@ -8,11 +8,11 @@ from oi_tui.app.engine.core.events import ConversationCleared, DecisionMade, Out
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.core.verbs import Decide, Interrupt
 from oi_tui.widgets.approval import ApprovalPanel
-from oi_tui.widgets.approval_face import changed_lines
+from oi_tui.widgets.approval_view import changed_lines
 from oi_tui.widgets.composer import Composer, PromptArea
 from oi_tui.widgets.editor import SourceEditor
 from oi_tui.widgets.keyrow import KeyRow
-from oi_tui.widgets.source import SourceView
+from oi_tui.widgets.source_view import SourceView
 
 SOURCE = "total = 1 + 1\nprint(total)\n"
 LONG = "".join(f"print({line})\n" for line in range(60))

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 from textual.app import App
 
-from oi_tui.app.screens.browser_ask import BrowserAskScreen, NoBrowser, can_open, judged, open_in_browser
+from oi_tui.app.screens.browser_ask import BrowserAskScreen, NoBrowser, can_open, judge_link, open_in_browser
 from oi_tui.themes.loader import load_palette, textual_theme
 
 
@@ -47,7 +47,7 @@ def seen(app: App[None]) -> str:
     ],
 )
 def test_only_web_addresses_are_opened(href):
-    assert judged(href).refusal
+    assert judge_link(href).refusal
 
 
 @pytest.mark.parametrize(
@@ -55,13 +55,13 @@ def test_only_web_addresses_are_opened(href):
     ["https://a.org\\@b.org/", "https://a.org/ b", "https://a.org/\nx", "https://a\t.org", "https://a.org/\u202e"],
 )
 def test_an_address_that_a_browser_reads_otherwise_is_refused(href):
-    assert "no web address" in judged(href).refusal or "not a web address" in judged(href).refusal
-    assert "\n" not in judged(href).shown
-    assert "\u202e" not in judged(href).shown
+    assert "no web address" in judge_link(href).refusal or "not a web address" in judge_link(href).refusal
+    assert "\n" not in judge_link(href).shown
+    assert "\u202e" not in judge_link(href).shown
 
 
 def test_an_ordinary_link_has_nothing_unusual():
-    assert judged("https://docs.python.org/3/library/re.html?a=1#b") == (
+    assert judge_link("https://docs.python.org/3/library/re.html?a=1#b") == (
         "https://docs.python.org/3/library/re.html?a=1#b",
         "docs.python.org",
         (),
@@ -70,16 +70,16 @@ def test_an_ordinary_link_has_nothing_unusual():
 
 
 def test_names_that_look_like_others_are_told_apart():
-    cyrillic = judged("https://\u0430pple.com/")
+    cyrillic = judge_link("https://\u0430pple.com/")
     assert cyrillic.host == "xn--pple-43d.com"
     assert "<U+0430>pple.com" in cyrillic.shown
     assert any("xn--pple-43d.com" in hint for hint in cyrillic.hints)
     assert any("look like Latin" in hint for hint in cyrillic.hints)
-    (hint,) = judged("https://xn--pple-43d.com/").hints
+    (hint,) = judge_link("https://xn--pple-43d.com/").hints
     assert "<U+0430>pple.com" in hint
-    assert judged("https://paypal.com@evil.org/").host == "evil.org"
-    assert "user name" in judged("https://paypal.com@evil.org/").hints[0]
-    assert judged("http://127.0.0.1:8888/").hints == ("It leads to the port 8888.",)
+    assert judge_link("https://paypal.com@evil.org/").host == "evil.org"
+    assert "user name" in judge_link("https://paypal.com@evil.org/").hints[0]
+    assert judge_link("http://127.0.0.1:8888/").hints == ("It leads to the port 8888.",)
 
 
 @pytest.mark.parametrize(("key", "answer"), [("y", "open"), ("c", "copy"), ("n", None), ("escape", None)])

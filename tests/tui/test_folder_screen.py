@@ -12,9 +12,9 @@ from textual.widgets import OptionList
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import SandboxSection, Settings
 from oi_tui.app.engine.sandbox.availability import Availability
-from oi_tui.app.engine.trust.check import Survey, look_into
-from oi_tui.app.engine.trust.folders import Folders
-from oi_tui.app.engine.trust.project import see
+from oi_tui.app.engine.trust.folder_check import FolderCheck, read_folder
+from oi_tui.app.engine.trust.folder_decisions import FolderDecisions
+from oi_tui.app.engine.trust.folder_settings import folder_digests
 from oi_tui.app.frontend.workplace import Workplace
 from oi_tui.app.screens.folder import FolderScreen
 from oi_tui.widgets.keyrow import KeyRow
@@ -51,7 +51,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def place(data: Path, tmp_path: Path) -> Callable[..., Workplace]:
     def started(mode: str = "", *, folder: Path = data) -> Workplace:
         sandbox = SandboxSection(mode=mode) if mode else SandboxSection()  # type: ignore[arg-type]  # a literal
-        folders = Folders(tmp_path / "folders.toml", owner=os.getuid())
+        folders = FolderDecisions(tmp_path / "folders.toml", owner=os.getuid())
         setup = Configure(settings=Settings(sandbox=sandbox), cwd=str(folder))
         return Workplace(setup, said={"sandbox.mode"} if mode else set(), folders=folders)
 
@@ -76,7 +76,7 @@ async def shown(
     """The screen over the chat, with what a trial would find; what was chosen is in `stage.chosen`."""
     stage.chosen = []
     screen = FolderScreen(
-        place, look=lambda folder, _: Survey(look_into(folder), writing, reading), clock=stage.clock, **options
+        place, look=lambda folder, _: FolderCheck(read_folder(folder), writing, reading), clock=stage.clock, **options
     )
     await stage.app.push_screen(screen, stage.chosen.append)
     while screen.query_one(OptionList).highlighted is None:
@@ -114,7 +114,7 @@ async def test_S20_nothing_is_started_before_a_choice_and_it_is_not_asked_for_ag
         assert stage.app.chat.query_one(StatusBar).status.sandbox == "no sandbox"
         assert first.setup.settings.sandbox.mode == "danger-full-access"
     again = place()
-    assert not again.undecided
+    assert not again.is_undecided
     async with play((100, 30), workplace=again) as stage:
         assert stage.engines
         assert not isinstance(stage.app.screen, FolderScreen)
@@ -123,7 +123,7 @@ async def test_S20_nothing_is_started_before_a_choice_and_it_is_not_asked_for_ag
 async def test_U9_a_trusted_folder_is_asked_about_again_when_its_rules_changed(play, place, data: Path) -> None:
     bring(data)
     place().choose("trust")
-    assert not place().undecided
+    assert not place().is_undecided
     (data / ".oi" / "permissions.toml").write_text('allow = ["Shell(curl *)"]\n')
     now = place()
     async with play((100, 30), workplace=now) as stage:
@@ -138,8 +138,8 @@ async def test_U9_a_trusted_folder_is_asked_about_again_when_its_rules_changed(p
         await stage.pilot.press("w", "enter")  # which trusts it as well
         await stage.until(lambda: bool(stage.engines))
     assert now.setup.trusted
-    assert now.setup.rules == see(data).rules
-    assert not place().undecided
+    assert now.setup.rules == folder_digests(data).rules
+    assert not place().is_undecided
 
 
 async def test_who_leaves_has_decided_nothing_and_the_program_ends(play, place) -> None:
@@ -149,7 +149,7 @@ async def test_who_leaves_has_decided_nothing_and_the_program_ends(play, place) 
         await stage.pilot.press("escape")
         await stage.until(lambda: not stage.app.is_running or stage.app._exit)
         assert stage.engines == []
-    assert place().undecided
+    assert place().is_undecided
 
 
 # -- by itself ----------------------------------------------------------------------------------------
@@ -306,7 +306,7 @@ async def test_a_decision_that_cannot_be_written_down_is_none(play, place, tmp_p
         await stage.pilot.press("enter")
         assert stage.chosen == []
         assert "record of folders" in seen(stage)
-        assert now.undecided
+        assert now.is_undecided
 
 
 async def test_U2_an_enter_is_judged_by_when_it_came_and_counts_for_nothing_where_the_program_stood_still(
@@ -333,9 +333,9 @@ async def test_U2_an_enter_is_judged_by_when_it_came_and_counts_for_nothing_wher
 async def test_keys_are_not_kept_waiting_while_it_is_looked(play, place) -> None:
     go_on = threading.Event()
 
-    def slow(folder: Path, _: SandboxSection) -> Survey:
+    def slow(folder: Path, _: SandboxSection) -> FolderCheck:
         go_on.wait(10)
-        return Survey(look_into(folder), WORKS, WORKS)
+        return FolderCheck(read_folder(folder), WORKS, WORKS)
 
     async with play() as stage:
         chosen: list[object] = []

@@ -18,7 +18,7 @@ from oi_tui.app.engine.core.outputs import ErrorOutput, StreamOutput
 from oi_tui.app.engine.core.verbs import Rebuild
 from oi_tui.app.screens.rebuild import RebuildScreen
 from oi_tui.widgets.keyrow import KeyRow
-from oi_tui.widgets.source import SourceView
+from oi_tui.widgets.source_view import SourceView
 
 SOURCES = (
     ("python", "import pandas as pd\n\ndf = pd.read_csv('data.csv', parse_dates=['date'])", "ok"),

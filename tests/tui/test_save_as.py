@@ -10,7 +10,7 @@ from textual.app import App
 from textual.widgets import Input, Static
 
 from oi_tui.app.screens.confirm import ConfirmScreen
-from oi_tui.app.screens.save_as import SaveAsScreen, SaveFailed, completed, save, written_path
+from oi_tui.app.screens.save_as import SaveAsScreen, SaveFailed, complete_path, resolve_path, save
 from oi_tui.themes.loader import load_palette, textual_theme
 
 
@@ -97,9 +97,9 @@ async def test_tab_completes_and_lists(tmp_path):
 
 def test_paths_are_relative_to_the_folder_and_know_the_home(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert written_path(" a.txt ", tmp_path) == tmp_path / "a.txt"
-    assert written_path("~/a.txt", Path("/")) == tmp_path / "a.txt"
-    assert written_path(f"{tmp_path}/b", Path("/")) == tmp_path / "b"
+    assert resolve_path(" a.txt ", tmp_path) == tmp_path / "a.txt"
+    assert resolve_path("~/a.txt", Path("/")) == tmp_path / "a.txt"
+    assert resolve_path(f"{tmp_path}/b", Path("/")) == tmp_path / "b"
 
 
 def test_paths_that_nothing_can_be_written_to_are_refused_in_words(tmp_path):
@@ -115,18 +115,18 @@ def test_paths_that_nothing_can_be_written_to_are_refused_in_words(tmp_path):
         ("x" * 300, "No file can have this name"),
     ):
         with pytest.raises(SaveFailed, match=why):
-            written_path(typed, tmp_path)
+            resolve_path(typed, tmp_path)
 
 
 UNWRITABLE = """
 import sys
 from pathlib import Path
-from oi_tui.app.screens.save_as import SaveFailed, written_path
+from oi_tui.app.screens.save_as import SaveFailed, resolve_path
 folder = Path(sys.argv[1])
-print(written_path("a", folder).name)
+print(resolve_path("a", folder).name)
 folder.chmod(0o500)
 try:
-    written_path("a", folder)
+    resolve_path("a", folder)
 except SaveFailed as failed:
     print(failed)
 """
@@ -141,9 +141,9 @@ def test_a_folder_that_cannot_be_written_is_told(nobody):
 def test_names_that_hide_something_or_are_hidden_are_not_offered(tmp_path):
     for name in ("a\u202eb", "ab\n", "abc", ".abc"):
         (tmp_path / name).touch()
-    assert completed("", tmp_path) == ("abc", ["abc"])
-    assert completed(".", tmp_path) == (".abc", [".abc"])
-    assert completed("nowhere/x", tmp_path) == ("nowhere/x", [])
+    assert complete_path("", tmp_path) == ("abc", ["abc"])
+    assert complete_path(".", tmp_path) == (".abc", [".abc"])
+    assert complete_path("nowhere/x", tmp_path) == ("nowhere/x", [])
 
 
 def mode(path: Path) -> int:

@@ -49,7 +49,7 @@ from oi_tui.app.screens.help import HelpScreen
 from oi_tui.app.screens.setup import SetupScreen
 from oi_tui.widgets.composer import Composer, PromptArea
 from oi_tui.widgets.question import QuestionPanel
-from oi_tui.widgets.status import Status, StatusBar, laid_out, parts
+from oi_tui.widgets.status import Status, StatusBar, fit_parts, status_parts
 from oi_tui.widgets.timeline.view import Timeline
 from oi_tui.widgets.welcome import Welcome
 
@@ -471,7 +471,7 @@ async def test_the_status_line_drops_its_least_important_parts_first(play, width
             KernelChanged(language="python", state="idle"),
         )
         await stage.settle()
-        line = laid_out(parts(stage.app.chat.query_one(StatusBar).status), width - 2)
+        line = fit_parts(status_parts(stage.app.chat.query_one(StatusBar).status), width - 2)
         assert line.cell_length <= width - 2
         assert line.plain.startswith("qwen")
         assert ("↑3.1k ↓420" in line.plain) == (width >= 120)
@@ -506,7 +506,7 @@ async def test_what_ran_when_the_session_was_left_does_not_run_after_it_was_resu
 @pytest.mark.parametrize("width", [30, 40, 60])
 def test_that_code_runs_unasked_is_said_on_any_width(width):
     status = Status(model="a-long-name/of-a-model", approval="auto", kernels=(("python", "idle"), ("shell", "idle")))
-    assert "runs unasked" in laid_out(parts(status), width).plain
+    assert "runs unasked" in fit_parts(status_parts(status), width).plain
 
 
 async def test_pages_of_the_timeline_are_turned_from_the_prompt(play):

@@ -18,7 +18,7 @@ from oi_tui.app.engine.core.events import (
     TurnStarted,
 )
 from oi_tui.app.engine.core.protocol import Batch, Failed, SessionEdited, SessionExported, SessionSeen, SessionsFound
-from oi_tui.app.engine.core.session_records import Hit, Piece, SessionRecord
+from oi_tui.app.engine.core.session_records import SearchHit, SessionRecord, SnippetPart
 from oi_tui.app.engine.core.verbs import (
     EditSession,
     ExportSession,
@@ -38,7 +38,7 @@ from oi_tui.app.screens.sessions_pane import SessionsPanel, file_name
 from oi_tui.widgets.composer import PromptArea
 from oi_tui.widgets.keyrow import KeyRow
 from oi_tui.widgets.sessions.preview import Preview
-from oi_tui.widgets.sessions.rows import SessionRows
+from oi_tui.widgets.sessions.session_rows import SessionRows
 from oi_tui.widgets.timeline.view import Timeline
 from support.front import engine
 
@@ -183,8 +183,8 @@ async def test_typing_filters_titles_at_once_and_finds_places_in_texts_a_moment_
         assert not any("photos" in row for row in rows(stage))
 
         await stage.until(lambda: FindSessions(query="shop") in stage.engine.verbs)
-        snippet = (Piece(text="the "), Piece(text="shop", matched=True), Piece(text=" in Oslo"))
-        hit = Hit(session=PHOTOS, kind="answer", snippet=snippet, block_id="b7")
+        snippet = (SnippetPart(text="the "), SnippetPart(text="shop", matched=True), SnippetPart(text=" in Oslo"))
+        hit = SearchHit(session=PHOTOS, kind="answer", snippet=snippet, block_id="b7")
         stage.engine.reply(SessionsFound(query="shop", behind=2))
         await stage.until(lambda: words(stage, "count").strip() == "1 found so far")
         stage.engine.reply(SessionsFound(query="shop", hits=(hit,)))
@@ -202,7 +202,7 @@ async def test_the_answer_to_an_older_search_never_replaces_a_newer_one(play):
         await stage.until(lambda: FindSessions(query="shop") in stage.engine.verbs)
 
         def found(query: str, text: str) -> SessionsFound:
-            hit = Hit(session=PHOTOS, kind="code", snippet=(Piece(text=text),), block_id="b")
+            hit = SearchHit(session=PHOTOS, kind="code", snippet=(SnippetPart(text=text),), block_id="b")
             return SessionsFound(query=query, hits=(hit,))
 
         stage.engine.reply(found("shop", "newer"))
@@ -246,7 +246,7 @@ async def test_what_was_found_is_opened_at_its_place(play):
     async with play(size=(120, 30)) as stage:
         await open_panel(stage)
         await stage.pilot.press(*"plot")
-        hit = Hit(session=PHOTOS, kind="prompt", snippet=(Piece(text="plot", matched=True),), block_id="u2")
+        hit = SearchHit(session=PHOTOS, kind="prompt", snippet=(SnippetPart(text="plot", matched=True),), block_id="u2")
         await stage.until(lambda: FindSessions(query="plot") in stage.engine.verbs)
         stage.engine.reply(SessionsFound(query="plot", hits=(hit,)))
         await stage.until(lambda: any("prompt" in row for row in rows(stage)))

@@ -1,9 +1,9 @@
 """The variables on the chat screen: one key opens, enters and closes them, and the kernel is asked only meanwhile."""
 
 from oi_tui.app.engine.core.protocol import VariableSeen, VariablesFound
-from oi_tui.app.engine.core.variables import Variable
+from oi_tui.app.engine.core.variable import Variable
 from oi_tui.app.engine.core.verbs import Inspect, Peek
-from oi_tui.app.screens.variables import VariablesPanel
+from oi_tui.app.screens.variables_panel import VariablesPanel
 from oi_tui.widgets.composer import PromptArea
 from oi_tui.widgets.timeline.view import Timeline
 

@@ -11,11 +11,11 @@ from textual.widgets import Input, Static
 
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.save_as import SaveAsScreen
-from oi_tui.app.screens.viewer import Content, JsonContent, TableContent, TextContent, ViewerScreen, size_in_words
+from oi_tui.app.screens.viewer import JsonContent, TableContent, TextContent, ViewerContent, ViewerScreen, describe_size
 from oi_tui.themes.loader import load_palette, textual_theme
 from oi_tui.widgets.search_bar import SearchBar
-from oi_tui.widgets.timeline.outputs.table import Column, Table, made
-from oi_tui.widgets.viewer.lines import CHUNK, CannotRead
+from oi_tui.widgets.timeline.outputs.table_data import TableColumn, TableData, build_table
+from oi_tui.widgets.viewer.line_index import READ_CHUNK, CannotRead
 from oi_tui.widgets.viewer.pane import TextPane
 
 BOUND = 10.0
@@ -39,18 +39,18 @@ TREE = {
 }
 
 
-def table(rows: int = 60) -> Table:
-    columns = [Column("", "int64", True), Column("city", "object"), Column("score", "float64", True)]
-    columns += [Column(f"reading {number}", "float64", True) for number in range(12)]
+def table(rows: int = 60) -> TableData:
+    columns = [TableColumn("", "int64", True), TableColumn("city", "object"), TableColumn("score", "float64", True)]
+    columns += [TableColumn(f"reading {number}", "float64", True) for number in range(12)]
     head = [[n, f"[b]city {n}[/b]", n * 1.5, *(n + number / 10 for number in range(12))] for n in range(min(rows, 50))]
     tail = [[rows - 1, "needle", 9.0, *range(12)]]
-    return made(columns, head, tail, index=1, total_rows=rows, total_columns=14)
+    return build_table(columns, head, tail, index=1, total_rows=rows, total_columns=14)
 
 
 class Bare(App[None]):
     """Nothing but a viewer."""
 
-    def __init__(self, content: Content, folder: Path, theme: str) -> None:
+    def __init__(self, content: ViewerContent, folder: Path, theme: str) -> None:
         super().__init__()
         palette = load_palette(theme)
         self.register_theme(textual_theme(palette))
@@ -114,7 +114,7 @@ def view(tmp_path, monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
     @asynccontextmanager
-    async def viewing(content: Content, size: tuple[int, int] = (80, 24), theme: str = "harbour"):
+    async def viewing(content: ViewerContent, size: tuple[int, int] = (80, 24), theme: str = "harbour"):
         app = Bare(content, tmp_path, theme)
         async with asyncio.timeout(60), app.run_test(size=size) as pilot:
             stage = Stage(app, pilot)
@@ -223,7 +223,7 @@ async def test_a_big_file_is_seen_at_once_counted_later_and_searched_to_its_end(
     path = tmp_path / "big.log"
     with path.open("w") as file:
         for number in range(40):
-            file.write(f"line of block {number}\n" * (CHUNK // 4))
+            file.write(f"line of block {number}\n" * (READ_CHUNK // 4))
         file.write("the needle\n")
     async with view(TextContent("big.log", path)) as stage:
         assert "line of block 0" in stage.screen
@@ -236,7 +236,7 @@ async def test_a_big_file_is_seen_at_once_counted_later_and_searched_to_its_end(
 
 
 async def test_escape_stops_a_search_and_only_that(view):
-    async with view(TextContent("log", "some hay\n" * (20 * CHUNK))) as stage:
+    async with view(TextContent("log", "some hay\n" * (20 * READ_CHUNK))) as stage:
         await stage.press("slash", *"needle")
         stage.viewer.action_find(1)
         await asyncio.sleep(0)
@@ -330,7 +330,7 @@ async def test_a_table_is_searched_cell_by_cell(view):
 
 
 async def test_an_empty_table_is_shown(view):
-    async with view(TableContent("df", made([Column("a")], []))) as stage:
+    async with view(TableContent("df", build_table([TableColumn("a")], []))) as stage:
         await stage.press("down", "G", "y", "right")
         await stage.search("x")
         await stage.until("not here")
@@ -434,7 +434,7 @@ async def test_the_editor_gets_a_copy_with_the_right_ending(view, tmp_path, monk
 
 def test_sizes_have_as_many_digits_as_matter():
     sizes = [1, 999, 1000, 9_940, 12_345, 999_600, 200_000_000, 1_300_000_000, 5_000_000_000_000]
-    assert [size_in_words(size) for size in sizes] == [
+    assert [describe_size(size) for size in sizes] == [
         *("1 byte", "999 bytes", "1.0 kB", "9.9 kB", "12 kB", "1.0 MB", "200 MB", "1.3 GB", "5,000 GB"),
     ]
 

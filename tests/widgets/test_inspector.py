@@ -9,10 +9,10 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Static
 
 from oi_tui.app.engine.core.protocol import VariableSeen, VariablesFound
-from oi_tui.app.engine.core.variables import Telling, Variable
+from oi_tui.app.engine.core.variable import Telling, Variable
 from oi_tui.themes.loader import load_palette, textual_theme
 from oi_tui.widgets.inspector import Inspector
-from oi_tui.widgets.inspector_face import Entry, name_width, row_line, size_text, what_it_is
+from oi_tui.widgets.inspector_view import VariableEntry, name_width, row_line, size_text, what_it_is
 from oi_tui.widgets.keyrow import KeyRow
 from support.snapshot import Snap
 
@@ -38,7 +38,7 @@ class Stage:
             if isinstance(reply, VariablesFound):
                 self.panel.show(reply)
             else:
-                self.panel.show_seen(reply)
+                self.panel.show_detail(reply)
         await self.pilot.pause()
 
     async def press(self, *keys: str) -> None:
@@ -324,8 +324,11 @@ async def test_a_click_on_a_row_looks_closer_and_a_click_on_a_key_is_that_key(pl
 
 @pytest.mark.parametrize("width", [10, 20, 28, 34, 40, 80])
 def test_a_row_is_exactly_as_wide_as_there_is_room(width: int) -> None:
-    entries = [Entry(variable, "+") for variable in VARIABLES]
-    entries += [Entry(Variable(name="名前" * 20, type="T" * 90, shape="1×2", size=10**12)), Entry(VARIABLES[0], "-")]
+    entries = [VariableEntry(variable, "+") for variable in VARIABLES]
+    entries += [
+        VariableEntry(Variable(name="名前" * 20, type="T" * 90, shape="1×2", size=10**12)),
+        VariableEntry(VARIABLES[0], "-"),
+    ]
     names = name_width(entries, width)
     assert {row_line(entry, width, names, highlighted=False).cell_length for entry in entries} == {width}
 

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from oi_tui.app.engine.core.settings import PolicySection, SandboxSection, Settings, sandbox_in_words
+from oi_tui.app.engine.core.settings import PolicySection, SandboxSection, Settings, describe_sandbox
 from oi_tui.app.engine.core.usage import Usage
-from oi_tui.app.engine.policy.modes import holding
+from oi_tui.app.engine.policy.modes import effective_mode
 from oi_tui.app.engine.transcript.transcript import Transcript
-from oi_tui.app.frontend.status import standing
-from oi_tui.widgets.status import STARTING, Status, laid_out, parts
+from oi_tui.app.frontend.session_status import current_status
+from oi_tui.widgets.status import STARTING, Status, fit_parts, status_parts
 
 USUAL = SandboxSection()
 OPEN = SandboxSection(mode="danger-full-access")
@@ -24,14 +24,14 @@ def line(width: int, sandbox: SandboxSection = USUAL, policy: PolicySection | No
     }
     status = Status(
         model="some-provider/a-model-with-quite-a-long-name",
-        floor=holding(policy or PolicySection(), sandbox),
-        sandbox=sandbox_in_words(sandbox),
+        floor=effective_mode(policy or PolicySection(), sandbox),
+        sandbox=describe_sandbox(sandbox),
         exposed=sandbox.mode == "danger-full-access",
         kernels=(("python", "busy"), ("shell", "idle")),
         context_window=4000,
         **told,
     )
-    return laid_out(parts(status), width).plain
+    return fit_parts(status_parts(status), width).plain
 
 
 @pytest.mark.parametrize("width", [50, 60, 80, 100, 160])
@@ -52,12 +52,12 @@ def test_sandbox_mode_and_network_stay_at_every_width(width: int, sandbox: Sandb
 @pytest.mark.parametrize("width", [50, 60, 80])
 def test_S20_that_the_sandbox_fails_stays_at_every_width(width: int) -> None:
     settings = Settings(sandbox=USUAL)
-    status = standing(Transcript(), settings, {}, "waiting for you", fails=True, recorded=False)
-    assert " · asks first · sandbox fails · waiting for" in laid_out(parts(status), width).plain
+    status = current_status(Transcript(), settings, {}, "waiting for you", fails=True, recorded=False)
+    assert " · asks first · sandbox fails · waiting for" in fit_parts(status_parts(status), width).plain
 
 
 def test_what_has_no_sandbox_by_choice_cannot_fail() -> None:
-    status = standing(Transcript(), Settings(sandbox=OPEN), {}, "", fails=True, recorded=False)
+    status = current_status(Transcript(), Settings(sandbox=OPEN), {}, "", fails=True, recorded=False)
     assert (status.sandbox, status.exposed) == ("no sandbox", True)
 
 
@@ -94,6 +94,6 @@ def test_l11_a_budget_stands_beside_what_is_spent() -> None:
 
 
 def test_whether_there_is_a_model_is_not_said_before_it_is_known() -> None:
-    assert "no model" not in str(laid_out(parts(Status(activity=STARTING)), 80))
-    assert "openai/gpt" in str(laid_out(parts(Status(activity=STARTING, model="openai/gpt")), 80))
-    assert "no model" in str(laid_out(parts(Status()), 80))
+    assert "no model" not in str(fit_parts(status_parts(Status(activity=STARTING)), 80))
+    assert "openai/gpt" in str(fit_parts(status_parts(Status(activity=STARTING, model="openai/gpt")), 80))
+    assert "no model" in str(fit_parts(status_parts(Status()), 80))

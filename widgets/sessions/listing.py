@@ -10,7 +10,7 @@ from datetime import date
 from operator import itemgetter
 from typing import NamedTuple
 
-from oi_tui.app.engine.core.session_records import Hit, SessionRecord
+from oi_tui.app.engine.core.session_records import SearchHit, SessionRecord
 
 DEEPEST = 4
 """Levels of forks that are indented; deeper ones stand below these."""
@@ -33,7 +33,7 @@ class Heading(NamedTuple):
     folder: str = ""
 
 
-class Listed(NamedTuple):
+class SessionEntry(NamedTuple):
     """A session."""
 
     record: SessionRecord
@@ -43,32 +43,32 @@ class Listed(NamedTuple):
     """The same before its second line."""
 
 
-class Found(NamedTuple):
+class HitEntry(NamedTuple):
     """A place in a session."""
 
-    hit: Hit
+    hit: SearchHit
     first: bool
     """Whether it is the first of its session: the title stands above it."""
 
 
-Entry = Heading | Listed | Found
+ListEntry = Heading | SessionEntry | HitEntry
 
 
-def record_of(entry: Entry) -> SessionRecord | None:
+def record_of(entry: ListEntry) -> SessionRecord | None:
     """The session that an entry is about."""
-    if isinstance(entry, Listed):
+    if isinstance(entry, SessionEntry):
         return entry.record
-    return entry.hit.session if isinstance(entry, Found) else None
+    return entry.hit.session if isinstance(entry, HitEntry) else None
 
 
-def matched(hit: Hit) -> str:
+def matched_text(hit: SearchHit) -> str:
     """What was found, as it is written there."""
     return next((piece.text for piece in hit.snippet if piece.matched), "").strip()
 
 
-def listed(sessions: Sequence[SessionRecord], *, now: float, here: str) -> list[Entry]:
+def list_sessions(sessions: Sequence[SessionRecord], *, now: float, here: str) -> list[ListEntry]:
     """All of them under their days and folders; those of the folder `here` come first in each day."""
-    days: dict[str, dict[str, list[Listed]]] = {}
+    days: dict[str, dict[str, list[SessionEntry]]] = {}
     today = day_of(now)
     label, since, until = "", 0.0, 0.0
     for family in _families(sessions):
@@ -77,7 +77,7 @@ def listed(sessions: Sequence[SessionRecord], *, now: float, here: str) -> list[
             day = day_of(active)
             label, since, until = day_name(day, today), *_span(day)
         days.setdefault(label, {}).setdefault(family[0].record.cwd, []).extend(family)
-    entries: list[Entry] = []
+    entries: list[ListEntry] = []
     for label, folders in days.items():
         for number, folder in enumerate(sorted(folders, key=lambda folder: folder != here)):
             entries.append(Heading("" if number else label, folder))
@@ -85,20 +85,20 @@ def listed(sessions: Sequence[SessionRecord], *, now: float, here: str) -> list[
     return entries
 
 
-def searched(titled: Iterable[SessionRecord], hits: Sequence[Hit]) -> list[Entry]:
+def list_hits(titled: Iterable[SessionRecord], hits: Sequence[SearchHit]) -> list[ListEntry]:
     """Sessions whose title (or tag, model, folder) fits, then what was found in texts, session by session."""
     by_title = {record.id: record for record in titled}
     for hit in hits:
         if hit.kind == "title":
             by_title.setdefault(hit.session.id, hit.session)
-    rows: list[Entry] = [Listed(record) for record in by_title.values()]
-    places: dict[str, list[Hit]] = {}
+    rows: list[ListEntry] = [SessionEntry(record) for record in by_title.values()]
+    places: dict[str, list[SearchHit]] = {}
     for hit in hits:
         if hit.kind != "title":
             places.setdefault(hit.session.id, []).append(hit)
     if places:
         rows.append(Heading(IN_TEXT))
-    rows += [Found(hit, number == 0) for group in places.values() for number, hit in enumerate(group)]
+    rows += [HitEntry(hit, number == 0) for group in places.values() for number, hit in enumerate(group)]
     return rows
 
 
@@ -145,7 +145,7 @@ def day_name(day: int, today: int) -> str:
     return month if then.year == now.year else f"{month} {then.year}"
 
 
-def _families(sessions: Sequence[SessionRecord]) -> Iterator[list[Listed]]:
+def _families(sessions: Sequence[SessionRecord]) -> Iterator[list[SessionEntry]]:
     """Sessions with their forks, the family that was last active first."""
     ids = {record.id for record in sessions}
     forks: dict[str, list[SessionRecord]] = {}
@@ -156,7 +156,7 @@ def _families(sessions: Sequence[SessionRecord]) -> Iterator[list[Listed]]:
         else:
             roots.append(record)
     seen: set[str] = set()
-    families = [(root.active, [Listed(root)]) for root in roots if root.id not in forks]
+    families = [(root.active, [SessionEntry(root)]) for root in roots if root.id not in forks]
     trees = [_tree(root, forks, seen) for root in roots if root.id in forks]
     if len(families) + len(seen) < len(sessions):  # a ring of parents, which no root leads to
         known = seen | {root.id for root in roots}
@@ -166,16 +166,16 @@ def _families(sessions: Sequence[SessionRecord]) -> Iterator[list[Listed]]:
     return (family for _, family in families)
 
 
-def _tree(root: SessionRecord, forks: dict[str, list[SessionRecord]], seen: set[str]) -> list[Listed]:
+def _tree(root: SessionRecord, forks: dict[str, list[SessionRecord]], seen: set[str]) -> list[SessionEntry]:
     """The family of one root, each once, parents before their forks, older forks first."""
-    rows: list[Listed] = []
+    rows: list[SessionEntry] = []
     waiting = [(root, "", "", 0)]
     while waiting:
         record, branch, below, depth = waiting.pop()
         if record.id in seen:
             continue
         seen.add(record.id)
-        rows.append(Listed(record, branch, below))
+        rows.append(SessionEntry(record, branch, below))
         children = sorted(forks.get(record.id, ()), key=lambda fork: fork.created)
         stem = below if depth < DEEPEST else below[:-2]
         for number, child in reversed(list(enumerate(children))):

@@ -23,10 +23,10 @@ from oi_tui.app.engine.core.session_records import SessionRecord
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
-from oi_tui.widgets.sessions.face import Pen, nothing_listed
-from oi_tui.widgets.sessions.listing import Found, Heading, matched, record_of, words_of
-from oi_tui.widgets.sessions.rows import SessionRows, Wish
-from oi_tui.widgets.sessions.stock import Stock
+from oi_tui.widgets.sessions.listing import Heading, HitEntry, matched_text, record_of, words_of
+from oi_tui.widgets.sessions.row_view import RowRenderer, explain_no_rows
+from oi_tui.widgets.sessions.session_rows import SessionAction, SessionRows
+from oi_tui.widgets.sessions.sessions_model import SessionsModel
 
 PAUSE = 0.15
 """Seconds without a key after which the engine is asked what texts contain."""
@@ -48,7 +48,7 @@ _IN_LIST = (
 _IN_ARCHIVE = tuple(
     label._replace(label="take back", short="take back") if label.key == "a" else label for label in _IN_LIST
 )
-_CLICKED: dict[str, Wish] = {
+_CLICKED: dict[str, SessionAction] = {
     "enter": "open", "space": "look", "f": "fork", "r": "rename", "#": "tag", "a": "archive", "e": "export",
     "d": "delete", "A": "archived", "n": "new",
 }  # fmt: skip
@@ -88,7 +88,7 @@ class Panel(Vertical):
     class Wanted(Message):
         """Something is to be done with this session."""
 
-        wish: Wish
+        wish: SessionAction
         record: SessionRecord | None
         """None where it is about no session: `undo`, `new`."""
         block_id: str = ""
@@ -120,7 +120,7 @@ class Panel(Vertical):
         self._current = ""
         self._towards = ""
         """Where the cursor goes as soon as that session is in the list."""
-        self._stock = Stock(home)
+        self._stock = SessionsModel(home)
         self._timer: Timer | None = None
         self.looking = False
         """Whether something is looked at beside the list, which Escape ends first."""
@@ -152,13 +152,13 @@ class Panel(Vertical):
 
     def show(self, found: SessionsFound) -> None:
         """What the engine found; an answer to what is not asked any more is dropped."""
-        if self._stock.take(found, self.sought):
+        if self._stock.take(found, self.search_text):
             self._refresh()
         # The engine answers only the newest of the questions that wait: the other one may have been passed over.
         if found.query and not self._stock.known:
-            self.post_message(self.Searched("", self.archived))
+            self.post_message(self.Searched("", self.shows_archive))
         elif not found.query and self._searching:
-            self.post_message(self.Searched(self.sought, self.archived))
+            self.post_message(self.Searched(self.search_text, self.shows_archive))
 
     def put(self, record: SessionRecord) -> None:
         """One session as it is now."""
@@ -173,7 +173,7 @@ class Panel(Vertical):
         note.update(safe_text(words))
 
     @property
-    def archived(self) -> bool:
+    def shows_archive(self) -> bool:
         """Whether those are shown that were put away."""
         return self._stock.archived
 
@@ -184,7 +184,7 @@ class Panel(Vertical):
 
     def give_up(self) -> None:
         """What is still to come does not come."""
-        self._stock.known, self._stock.searched = True, self.sought
+        self._stock.known, self._stock.searched = True, self.search_text
         self._refresh()
 
     def forget(self) -> None:
@@ -198,7 +198,7 @@ class Panel(Vertical):
         field.action_select_all()
 
     @property
-    def sought(self) -> str:
+    def search_text(self) -> str:
         """What is typed, as the engine is asked it."""
         return " ".join(self.query_one(Input).value.split())
 
@@ -228,17 +228,17 @@ class Panel(Vertical):
             self._want("look")
         elif self.query_one(Input).value:
             self.query_one(Input).value = ""
-        elif self.archived:
-            self.toggle_archived()
+        elif self.shows_archive:
+            self.toggle_archive()
         else:
             self.post_message(self.Closed())
 
-    def toggle_archived(self) -> None:
+    def toggle_archive(self) -> None:
         """Those that were put away, or the others."""
         self._stock.turn()
-        self.query_one(Input).placeholder = "filter the archive…" if self.archived else "filter or search…"
+        self.query_one(Input).placeholder = "filter the archive…" if self.shows_archive else "filter or search…"
         self._refresh()
-        self.post_message(self.Searched("", self.archived))
+        self.post_message(self.Searched("", self.shows_archive))
         self._ask_soon()
 
     # -- messages --------------------------------------------------------------------------------------------
@@ -278,23 +278,23 @@ class Panel(Vertical):
 
     @on(DescendantFocus)
     @on(DescendantBlur)
-    def _keys_went(self) -> None:
+    def _note_focus(self) -> None:
         """The keys came, went, or are elsewhere in the panel."""
         self.call_later(self._show_keys)
 
     # -- inside ------------------------------------------------------------------------------------------------
 
-    def _want(self, wish: Wish) -> None:
+    def _want(self, wish: SessionAction) -> None:
         match wish:
             case "filter":
                 self.begin()
             case "archived":
-                self.toggle_archived()
+                self.toggle_archive()
             case "undo" | "new":
                 self.post_message(self.Wanted(wish, None))
             case _ if (record := self.record) is not None:
                 entry = self.rows.entry
-                found = (entry.hit.block_id, matched(entry.hit)) if isinstance(entry, Found) else ("", "")
+                found = (entry.hit.block_id, matched_text(entry.hit)) if isinstance(entry, HitEntry) else ("", "")
                 self.post_message(self.Wanted(wish, record, *found))
             case _:
                 pass  # nothing is under the cursor
@@ -303,23 +303,23 @@ class Panel(Vertical):
         if self._timer is not None:
             self._timer.stop()
         self._timer = None
-        if len(sought := self.sought) >= SHORTEST:
-            wanted = self.Searched(sought, self.archived)
+        if len(sought := self.search_text) >= SHORTEST:
+            wanted = self.Searched(sought, self.shows_archive)
             self._timer = self.set_timer(PAUSE, lambda: self.post_message(wanted))
 
     @property
     def _searching(self) -> bool:
         """Whether what texts contain is still to come."""
-        return len(self.sought) >= SHORTEST and self._stock.searched != self.sought
+        return len(self.search_text) >= SHORTEST and self._stock.searched != self.search_text
 
     def _refresh(self) -> None:
         """The rows, from what was told and what is typed."""
-        now, stock, sought = self._clock(), self._stock, self.sought
+        now, stock, sought = self._clock(), self._stock, self.search_text
         entries = stock.entries(sought, now=now, here=self._here, current=self._current)
         home, here, current, words = self._home, self._here, self._current, words_of(sought)
 
-        def pens(width: int) -> Pen:
-            return Pen(width, now=now, home=home, here=here, current=current, words=words)
+        def pens(width: int) -> RowRenderer:
+            return RowRenderer(width, now=now, home=home, here=here, current=current, words=words)
 
         keep = self.rows.key
         if self._towards in stock and not words:
@@ -331,28 +331,28 @@ class Panel(Vertical):
         empty.update(
             "Reading…" if not stock.known
             else "Searching…" if self._searching
-            else nothing_listed(sought, archived=self.archived)
+            else explain_no_rows(sought, archived=self.shows_archive)
         )  # fmt: skip
         count = sum(not isinstance(entry, Heading) for entry in entries)
-        self.query_one("#sessions-count", Static).update(self._counted(count))
+        self.query_one("#sessions-count", Static).update(self._count_text(count))
         self._show_keys()
         self.post_message(self.Pointed(self.record))
 
-    def _counted(self, count: int) -> str:
+    def _count_text(self, count: int) -> str:
         if self._searching:
             return "…"
-        if self.sought:
+        if self.search_text:
             return f"{count:,} found so far" if self._stock.behind else f"{count:,} found"
-        return f"{'archived ' if self.archived else ''}{count:,}{'+' if self._stock.cut else ''}"
+        return f"{'archived ' if self.shows_archive else ''}{count:,}{'+' if self._stock.cut else ''}"
 
     def _show_keys(self) -> None:
         if not self.is_mounted:
             return
         self.rows.set_active(self.has_focus_within)
         if self.rows.has_focus:
-            labels = _IN_ARCHIVE if self.archived else _IN_LIST
+            labels = _IN_ARCHIVE if self.shows_archive else _IN_LIST
         else:
-            word = "back" if self.query_one(Input).value or self.archived or self.looking else "close"
+            word = "back" if self.query_one(Input).value or self.shows_archive or self.looking else "close"
             some = self.rows.entry is not None
             labels = (*((_OPEN, KeyLabel("↓", "list", "list")) if some else ()), KeyLabel("esc", word, word))
         self.query_one(KeyRow).labels = labels

@@ -8,7 +8,7 @@ from textual.widgets import Static
 from oi_tui.app.engine.core.protocol import SessionSeen
 from oi_tui.app.engine.core.session_records import SessionRecord
 from oi_tui.themes.palette import Palette
-from oi_tui.widgets.sessions.face import UNTITLED, count, folder_text, one_line, short_model
+from oi_tui.widgets.sessions.row_view import UNTITLED, count, folder_text, list_text, short_model
 from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.view import Timeline
 
@@ -100,10 +100,10 @@ class Preview(Vertical):
             folder_text(record.cwd, self._home),
             short_model(record.model),
             f"{count(tokens)} tokens" if tokens else "",
-            *(f"#{one_line(tag)}" for tag in record.tags),
+            *(f"#{list_text(tag)}" for tag in record.tags),
         ]
         self.query_one("#preview-head", Static).update(
             Content.assemble(
-                (one_line(record.title) or UNTITLED, "bold"), "\n", (" · ".join(filter(None, facts)), "$dim")
+                (list_text(record.title) or UNTITLED, "bold"), "\n", (" · ".join(filter(None, facts)), "$dim")
             )
         )

@@ -5,9 +5,9 @@ from collections import OrderedDict
 from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.widgets.timeline.code import Code
-from oi_tui.widgets.timeline.notice import Notice
-from oi_tui.widgets.timeline.pieces import Canvas, Display, RowStrip, Stack
+from oi_tui.widgets.timeline.notice import NoticeRows
 from oi_tui.widgets.timeline.prose import Prose
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowStrip, Stack
 from oi_tui.widgets.timeline.user import User
 
 MOST_ROWS = 6_000
@@ -17,14 +17,14 @@ FEWEST_CELLS = 100
 """Cells that are kept however high they are: more than fit on a screen."""
 
 
-class Cell:
+class BlockCell:
     """A block, its renderer, and the rows that came out."""
 
     def __init__(self, block: Block) -> None:
         self._block = block
         self._content = _content(block)
         self._canvas: Canvas | None = None
-        self._display = Display()
+        self._display = BlockDisplay()
         self._stale = True
         self._stack = Stack()
         self.height = 0
@@ -50,7 +50,7 @@ class Cell:
         """Whether another layout has more to show, although nothing changed."""
         return isinstance(self._content, Code) and self._content.behind
 
-    def layout(self, block: Block, canvas: Canvas, display: Display) -> int:
+    def layout(self, block: Block, canvas: Canvas, display: BlockDisplay) -> int:
         """Bring the rows up to date; returns the height."""
         if block is not self._block:
             self._take(block)
@@ -80,28 +80,28 @@ class Cell:
                 prose.update(block)
             case (Code() as code, CodeBlock()) if code.language == block.language:
                 code.update(block)
-            case (Notice() as notice, NoticeBlock()):
+            case (NoticeRows() as notice, NoticeBlock()):
                 notice.update(block)
             case _:
                 self._content = _content(block)
         self._block = block
 
 
-class Cells:
+class BlockCells:
     """Cells by the index of their block, with a bound on what they hold."""
 
     def __init__(self) -> None:
-        self._cells: OrderedDict[int, Cell] = OrderedDict()
+        self._cells: OrderedDict[int, BlockCell] = OrderedDict()
         self._rows = 0
 
     def __len__(self) -> int:
         return len(self._cells)
 
-    def layout(self, index: int, block: Block, canvas: Canvas, display: Display) -> Cell:
+    def layout(self, index: int, block: Block, canvas: Canvas, display: BlockDisplay) -> BlockCell:
         """The cell of a block, up to date."""
         cell = self._cells.get(index)
         if cell is None:
-            cell = self._cells[index] = Cell(block)
+            cell = self._cells[index] = BlockCell(block)
         else:
             self._cells.move_to_end(index)
         before = cell.height
@@ -139,7 +139,7 @@ def _text_rows(text: str, width: int) -> int:
     return len(text) // width + text.count("\n") + 1
 
 
-def _content(block: Block) -> User | Prose | Code | Notice:
+def _content(block: Block) -> User | Prose | Code | NoticeRows:
     match block:
         case UserBlock():
             return User(block)
@@ -148,4 +148,4 @@ def _content(block: Block) -> User | Prose | Code | Notice:
         case CodeBlock():
             return Code(block)
         case NoticeBlock():
-            return Notice(block)
+            return NoticeRows(block)

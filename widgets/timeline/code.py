@@ -4,14 +4,14 @@ from rich.style import Style
 
 from oi_tui.app.engine.core.blocks import CodeBlock, RerunState
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, WholeOutput
-from oi_tui.widgets.timeline.console import Stream, note
+from oi_tui.widgets.timeline.console import ConsoleStream, note
+from oi_tui.widgets.timeline.highlighted_source import HighlightedSource, SourceRows
 from oi_tui.widgets.timeline.ink import Ink
-from oi_tui.widgets.timeline.markdown import one_line
+from oi_tui.widgets.timeline.markdown_lines import single_line
 from oi_tui.widgets.timeline.outputs.registry import OutputContent, content_of
-from oi_tui.widgets.timeline.pieces import Canvas, Display, Piece, rows
-from oi_tui.widgets.timeline.source import Source, SourceRows
-from oi_tui.widgets.timeline.tracebacks import Traceback, line_of_group
-from oi_tui.widgets.timeline.wrap import Run, crop
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowPiece, rows
+from oi_tui.widgets.timeline.traceback_rows import Traceback, line_of_group
+from oi_tui.widgets.timeline.wrap import TextRun, crop
 
 HEADER = 1
 """Rows above the source."""
@@ -26,15 +26,15 @@ class Shown:
         self.output = output
         self.content = content
         self.whole = whole
-        self._drawn_for: tuple[Canvas, Display] | None = None
-        self._pieces: list[Piece] = []
+        self._drawn_for: tuple[Canvas, BlockDisplay] | None = None
+        self._pieces: list[RowPiece] = []
 
     @property
     def behind(self) -> bool:
         """Whether there was more to read than a frame has time for."""
-        return isinstance(self.content, Stream) and self.content.behind
+        return isinstance(self.content, ConsoleStream) and self.content.behind
 
-    def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
+    def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
         """The rows, drawn once: a spinner that turns above them costs nothing here."""
         if self._drawn_for != (canvas, display) or self.behind:
             self._drawn_for = canvas, display
@@ -47,7 +47,7 @@ class Code:
 
     def __init__(self, block: CodeBlock) -> None:
         self._block = block
-        self._source = Source(block.language, reveals=True)
+        self._source = HighlightedSource(block.language, reveals=True)
         self._source.update(block.source, complete=block.state != "streaming")
         self._rows: SourceRows | None = None
         self._rows_for: tuple[Canvas, bool] | None = None
@@ -65,7 +65,7 @@ class Code:
         self._block = block
         changed = self._source.update(block.source, complete=block.state != "streaming")
         if self._rows is not None:
-            self._rows.changed(changed)
+            self._rows.invalidate(changed)
             if self._rows.active_line != self._active_line:
                 self._rows.activate(self._active_line)
         self._take_outputs()
@@ -110,7 +110,7 @@ class Code:
         """The question below shows the source; twice on one small screen it would only push the answer away."""
         return self._block.state == "waiting"
 
-    def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
+    def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
         """Header, source, outputs."""
         if display.fold == "closed" or (display.fold == "short" and self._is_asked_about):
             self.behind, self._rows = False, None
@@ -121,7 +121,7 @@ class Code:
             self._rows.blame(self.error_line)
         outputs = [piece for shown in self._outputs for piece in shown.pieces(canvas, display)]
         # Only now: to draw an output may be to read on in it, and the header counts its lines.
-        pieces: list[Piece] = [self._header(canvas), self._rows, *outputs]
+        pieces: list[RowPiece] = [self._header(canvas), self._rows, *outputs]
         self.behind = any(shown.behind for shown in self._outputs)
         if self._block.dropped:
             pieces.append(note(canvas, f"… {self._block.dropped:,} more characters were not kept"))
@@ -134,14 +134,14 @@ class Code:
     def _take_outputs(self) -> None:
         kept = self._outputs
         self._outputs = [
-            _renewed(kept[number] if number < len(kept) else None, output, self._block.whole)
+            _renew(kept[number] if number < len(kept) else None, output, self._block.whole)
             for number, output in enumerate(self._block.outputs)
         ]
 
     def _in_source(self, line: int | None) -> int | None:
         return line if line is not None and 1 <= line <= len(self._source.lines) else None
 
-    def _header(self, canvas: Canvas) -> Piece:
+    def _header(self, canvas: Canvas) -> RowPiece:
         ink, block = canvas.ink, self._block
         symbol, style = self._symbol(ink)
         facts = [_count(len(self._source.lines), "line")]
@@ -149,8 +149,8 @@ class Code:
             facts.append(duration(seconds))
         if lines := sum(shown.content.line_count for shown in self._outputs):
             facts.append(f"output {_count(lines, 'line')}")
-        runs: list[Run] = [
-            (one_line(block.language), ink.page),
+        runs: list[TextRun] = [
+            (single_line(block.language), ink.page),
             *((f" · {fact}", ink.dim) for fact in facts),
             *(run for word, word_style in self._words(ink) for run in ((" · ", ink.dim), (word, word_style))),
         ]
@@ -167,7 +167,7 @@ class Code:
             case "running":
                 return SPINNER[self.tick % len(SPINNER)], ink.accent
             case "ok":
-                return ("✎" if self._block.edited else "✓"), ink.ok
+                return ("✎" if self._block.is_edited else "✓"), ink.ok
             case "error" | "died":
                 return "✗", ink.error
             case "interrupted" | "cut":
@@ -180,10 +180,10 @@ class Code:
         words: list[tuple[str, Style]] = []
         if block.author == "user":
             words.append(("typed by you", ink.dim))
-        if block.edited:
+        if block.is_edited:
             words.append(("edited by you", ink.info))
         if block.allowance:
-            words.append((one_line(block.allowance), ink.dim))
+            words.append((single_line(block.allowance), ink.dim))
         if block.withheld:
             words.append((f"{_count(len(block.withheld), 'secret')} withheld", ink.info))
         if block.exit_code:
@@ -192,9 +192,9 @@ class Code:
             case "waiting":
                 words.append(("waits for your decision", ink.accent))
             case "refused" | "interrupted" | "died" if block.ending is not None:
-                words.append((block.ending.in_words(), ink.error if block.state == "died" else ink.warning))
+                words.append((block.ending.describe(), ink.error if block.state == "died" else ink.warning))
             case "refused":
-                reason = one_line(block.refusal)
+                reason = single_line(block.refusal)
                 words.append((f"refused: {reason}" if reason else "refused", ink.warning))
             case "interrupted":
                 words.append(("interrupted", ink.warning))
@@ -237,15 +237,17 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _renewed(before: Shown | None, output: Output, whole: WholeOutput | None) -> Shown:
+def _renew(before: Shown | None, output: Output, whole: WholeOutput | None) -> Shown:
     if before is not None and before.output is output and (before.whole == whole or not _is_stream(output)):
         return before
     match output, before:
-        case StreamOutput(), Shown(output=StreamOutput(name=name), content=Stream() as stream) if name == output.name:
+        case StreamOutput(), Shown(output=StreamOutput(name=name), content=ConsoleStream() as stream) if (
+            name == output.name
+        ):
             stream.update(output, whole)
             return Shown(output, stream, whole)
         case StreamOutput(), _:
-            return Shown(output, Stream(output, whole), whole)
+            return Shown(output, ConsoleStream(output, whole), whole)
         case ErrorOutput(), _:
             return Shown(output, Traceback(output))
         case RichOutput(), _:

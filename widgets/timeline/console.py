@@ -9,20 +9,20 @@ from typing import NamedTuple
 
 from oi_tui.app.engine.core.outputs import StreamOutput, Tail, WholeOutput
 from oi_tui.app.engine.text.safe import safe_text
-from oi_tui.widgets.timeline.lines import Brush, LineRows, Lines
-from oi_tui.widgets.timeline.pieces import Canvas, Display, Fold, Piece, Rows, RowStrip, rows
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, FoldState, RowPiece, Rows, RowStrip, rows
 from oi_tui.widgets.timeline.terminal import TerminalText
 from oi_tui.widgets.timeline.terminal_row import TextLine
+from oi_tui.widgets.timeline.text_lines import Brush, LineRows, TextLines
 from oi_tui.widgets.timeline.wrap import cells, crop
 
-HEAD = 10
-TAIL = 10
+HEAD_LINES = 10
+TAIL_LINES = 10
 """Lines of a long output that are shown at once."""
 
-LONGEST_LINE = 2_000
+LINE_CHARACTERS = 2_000
 """Characters of a line that are shown at once."""
 
-LONGEST = 5_000
+MOST_LINES = 5_000
 """Lines drawn of an opened output; more than a person reads in one go."""
 
 OPEN_TAIL = 500
@@ -34,7 +34,7 @@ LONGEST_OPEN_LINE = 20_000
 BUDGET = 2_000
 """Units of about a microsecond that one output may take of a frame to read what is new; the next one goes on."""
 
-STEP = 500
+MEASURED_LINES = 500
 """Lines of an opened output of which one frame may find out how high they are."""
 
 
@@ -49,7 +49,7 @@ class Extent(NamedTuple):
     """Not shown, of those that are not here."""
 
 
-class Stream:
+class ConsoleStream:
     """stdout or stderr: all that is here of it, or its beginning and its newest end."""
 
     def __init__(self, output: StreamOutput, whole: WholeOutput | None = None) -> None:
@@ -58,8 +58,8 @@ class Stream:
         self._tail = TerminalText()
         self._gap: Tail | None = None
         self._whole = whole
-        self._drawn_for: tuple[Canvas, Fold] | None = None
-        self._lines: tuple[Lines, Lines] | None = None
+        self._drawn_for: tuple[Canvas, FoldState] | None = None
+        self._lines: tuple[TextLines, TextLines] | None = None
         self._gap_row: tuple[str, RowStrip] | None = None
         self._opening = False
         """Whether more lines are to be shown than were measured yet."""
@@ -87,8 +87,8 @@ class Stream:
         """Whether lines are hidden until asked for."""
         return (
             self._gap is not None
-            or self.line_count > HEAD + TAIL + 1
-            or max(self._head.widest, self._tail.widest) > LONGEST_LINE
+            or self.line_count > HEAD_LINES + TAIL_LINES + 1
+            or max(self._head.widest, self._tail.widest) > LINE_CHARACTERS
         )
 
     @property
@@ -101,39 +101,39 @@ class Stream:
         """Whether the next layout goes on to read what is here."""
         return self._head.behind or self._tail.behind or self._opening
 
-    def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
+    def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
         """The lines, or the first and last of them."""
         fold = display.fold
         if self._head.behind or self._tail.behind:
             self._redraw((self._head.advance(BUDGET), self._tail.advance(BUDGET)))
         brush = Brush(canvas, error=self._error)
         if self._lines is None or self._drawn_for != (canvas, fold):
-            limit = LONGEST_OPEN_LINE if fold == "open" else LONGEST_LINE
+            limit = LONGEST_OPEN_LINE if fold == "open" else LINE_CHARACTERS
             self._drawn_for, self._gap_row = (canvas, fold), None
-            self._lines = Lines(self._head, brush, limit), Lines(self._tail, brush, limit)
+            self._lines = TextLines(self._head, brush, limit), TextLines(self._tail, brush, limit)
         head, end = self._lines
         extent = self._extent(fold)
-        ready = head.measured + STEP
+        ready = head.measured_count + MEASURED_LINES
         self._opening = extent.first > ready
         if self._opening:
             extent = extent._replace(first=ready, lines=extent.lines + extent.first - ready)
         if self._gap is None:
             end = head
-        pieces: list[Piece] = [LineRows(head, 0, extent.first)]
+        pieces: list[RowPiece] = [LineRows(head, 0, extent.first)]
         if extent.lines or extent.characters:
-            pieces.append(Rows([self._gap_strip(left_out(extent, fold, self._whole), brush)]))
+            pieces.append(Rows([self._gap_strip(cut_note(extent, fold, self._whole), brush)]))
         return [*pieces, LineRows(end, end.text.count - extent.last, end.text.count)]
 
-    def _extent(self, fold: Fold) -> Extent:
+    def _extent(self, fold: FoldState) -> Extent:
         count = self._head.count
         if self._gap is None:
-            most, end = (LONGEST, TAIL) if fold == "open" else (HEAD + TAIL + 1, TAIL)
+            most, end = (MOST_LINES, TAIL_LINES) if fold == "open" else (HEAD_LINES + TAIL_LINES + 1, TAIL_LINES)
             if count <= most:
                 return Extent(count, 0, 0)
-            first = LONGEST - TAIL if fold == "open" else HEAD
+            first = MOST_LINES - TAIL_LINES if fold == "open" else HEAD_LINES
             return Extent(first, end, count - first - end)
-        first = min(count, LONGEST - OPEN_TAIL if fold == "open" else HEAD)
-        last = min(self._tail.count, OPEN_TAIL if fold == "open" else TAIL)
+        first = min(count, MOST_LINES - OPEN_TAIL if fold == "open" else HEAD_LINES)
+        last = min(self._tail.count, OPEN_TAIL if fold == "open" else TAIL_LINES)
         hidden = self.line_count - first - last
         return Extent(first, last, hidden, self._gap.left_out_characters)
 
@@ -147,10 +147,10 @@ class Stream:
 
     def _redraw(self, changes: tuple[int, int]) -> None:
         for lines, first in zip(self._lines or (), changes, strict=False):
-            lines.changed(first)
+            lines.invalidate(first)
 
 
-def left_out(extent: Extent, fold: Fold, whole: WholeOutput | None) -> str:
+def cut_note(extent: Extent, fold: FoldState, whole: WholeOutput | None) -> str:
     """What stands in the place of lines that are not drawn, and the key that shows them."""
     count = f"{extent.lines:,} more lines" if extent.lines else f"{extent.characters:,} more characters"
     if fold != "open":
@@ -163,19 +163,19 @@ def left_out(extent: Extent, fold: Fold, whole: WholeOutput | None) -> str:
     return f"… {count} in the file · v shows all{missing}"
 
 
-def shown(count: int, fold: Fold) -> Iterable[int | None]:
+def shown_lines(count: int, fold: FoldState) -> Iterable[int | None]:
     """Numbers of the lines to draw; None where lines are left out."""
-    if fold == "open" and count > LONGEST:
-        return [*range(LONGEST - TAIL), None, *range(count - TAIL, count)]
-    if fold == "open" or count <= HEAD + TAIL + 1:
+    if fold == "open" and count > MOST_LINES:
+        return [*range(MOST_LINES - TAIL_LINES), None, *range(count - TAIL_LINES, count)]
+    if fold == "open" or count <= HEAD_LINES + TAIL_LINES + 1:
         return range(count)
-    return [*range(HEAD), None, *range(count - TAIL, count)]
+    return [*range(HEAD_LINES), None, *range(count - TAIL_LINES, count)]
 
 
-def hidden(count: int, fold: Fold) -> str:
+def fold_note(count: int, fold: FoldState) -> str:
     """What stands in the place of left-out lines."""
     if fold == "open":
-        return f"… {count + HEAD + TAIL - LONGEST:,} more lines are left out here"
+        return f"… {count + HEAD_LINES + TAIL_LINES - MOST_LINES:,} more lines are left out here"
     return f"… {count:,} more lines · enter to show"
 
 

@@ -50,12 +50,12 @@ class Definitions:
         """A definition, None if there is none yet."""
         return self._kept.get(label) or self._loose.get(label)
 
-    def settled(self, label: str) -> bool:
+    def is_settled(self, label: str) -> bool:
         """Whether what is known of it will not change."""
         return label in self._kept
 
 
-class Asked(dict[str, Definition]):
+class ReferenceLookup(dict[str, Definition]):
     """The definitions as the parser wants them; knows what was asked for that may still change."""
 
     def __init__(self, definitions: Definitions | None = None) -> None:
@@ -66,7 +66,7 @@ class Asked(dict[str, Definition]):
 
     def get(self, label: str, default: Any = None) -> Any:
         """A definition: of the document, else of the text that is parsed."""
-        if not self._known.settled(label):
+        if not self._known.is_settled(label):
             self.open.add(label)
         found = self._known.get(label)
         return found if found is not None else super().get(label, default)
@@ -77,11 +77,11 @@ class Asked(dict[str, Definition]):
 
     def add_notes(self, tokens: "Sequence[Token]") -> None:
         """Know the footnotes of the text that was parsed."""
-        for label, definition, _ in defined(tokens):
+        for label, definition, _ in definitions_in(tokens):
             self.setdefault(label, definition)
 
 
-def defined(tokens: "Sequence[Token]") -> Iterator[tuple[str, Definition, int]]:
+def definitions_in(tokens: "Sequence[Token]") -> Iterator[tuple[str, Definition, int]]:
     """Definitions in the order of the text, with the line after each."""
     for token in tokens:
         if token.type == "definition" and token.map is not None:

@@ -11,7 +11,7 @@ from rich.style import Style
 from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.graphics_kitty import placeholders, transmission
 from oi_tui.widgets.timeline.graphics_sixel import Sheet
-from oi_tui.widgets.timeline.pixels import Box, Source
+from oi_tui.widgets.timeline.pixels import PictureSource, PixelBox
 from oi_tui.widgets.timeline.wrap import Line
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _SIXEL_COLOURS = 128
 class Order(NamedTuple):
     """What is to be drawn, and how large."""
 
-    source: Source
+    source: PictureSource
     columns: int
     rows: int
     """Cells that it takes."""
@@ -35,14 +35,14 @@ class Order(NamedTuple):
     """Pixels of the picture in these cells, where the terminal shows pixels; it begins in their left upper corner."""
     ground: str
     """Colour that shines through, `#rrggbb`."""
-    box: Box | None = None
+    box: PixelBox | None = None
     """The part that is shown; None for all of it."""
     keep: bool = False
     """Whether further parts of the same picture will be wanted."""
 
 
 @dataclass(eq=False)
-class Drawn:
+class DrawnPicture:
     """What came out."""
 
     lines: list[Line]
@@ -52,15 +52,15 @@ class Drawn:
     """What has to be written before the first of the rows."""
 
 
-def draw(order: Order, graphics: Graphics, number: int) -> Drawn:
+def draw(order: Order, graphics: Graphics, number: int) -> DrawnPicture:
     """Do it. `number` is the picture's in the terminal, where that wants one. Raises Unreadable."""
     if graphics.protocol == "kitty":
         return _kitty(order, graphics.cell, number)
     lines = _half_blocks(order)
-    return Drawn(lines, sheet=_sheet(order, graphics) if graphics.protocol == "sixel" else None)
+    return DrawnPicture(lines, sheet=_sheet(order, graphics) if graphics.protocol == "sixel" else None)
 
 
-def _kitty(order: Order, cell: tuple[int, int], number: int) -> Drawn:
+def _kitty(order: Order, cell: tuple[int, int], number: int) -> DrawnPicture:
     """Drawn anew as PNG: the terminal's decoder gets nothing that a stranger wrote."""
     from PIL import Image  # heavy, and many sessions never see a picture
 
@@ -74,7 +74,7 @@ def _kitty(order: Order, cell: tuple[int, int], number: int) -> Drawn:
     picture.save(file, "PNG", compress_level=6)
     ground = Style(bgcolor=order.ground)
     lines = [[placeholders(number, row, order.columns, ground)] for row in range(order.rows)]
-    return Drawn(lines, sending=transmission(number, file.getvalue(), order.columns, order.rows))
+    return DrawnPicture(lines, sending=transmission(number, file.getvalue(), order.columns, order.rows))
 
 
 def _half_blocks(order: Order) -> list[Line]:

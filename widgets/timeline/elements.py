@@ -9,12 +9,12 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from oi_tui.widgets.timeline.definitions import Asked, Definitions
+from oi_tui.widgets.timeline.definitions import Definitions, ReferenceLookup
 from oi_tui.widgets.timeline.grammar import is_cut
-from oi_tui.widgets.timeline.markdown import MarkdownLines
-from oi_tui.widgets.timeline.pieces import PROSE_WIDTH, Canvas, Display, Piece, Rows, RowStrip, Stack, rows
-from oi_tui.widgets.timeline.source import Source, SourceRows
-from oi_tui.widgets.timeline.table_rows import Table
+from oi_tui.widgets.timeline.highlighted_source import HighlightedSource, SourceRows
+from oi_tui.widgets.timeline.markdown_lines import MarkdownLines
+from oi_tui.widgets.timeline.row_pieces import PROSE_WIDTH, BlockDisplay, Canvas, RowPiece, Rows, RowStrip, Stack, rows
+from oi_tui.widgets.timeline.table_rows import MarkdownTable
 from oi_tui.widgets.timeline.wrap import crop, wrap
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Start(NamedTuple):
     """Whether it is a table."""
 
 
-class Fence:
+class FencedCode:
     """A fenced code block at the top level, open until its closing line has come."""
 
     open: frozenset[str] = frozenset()
@@ -49,7 +49,7 @@ class Fence:
     def __init__(self, opening: re.Match[str]) -> None:
         indent, fence, info = opening.groups()
         self.label = info.strip().split(" ")[0]
-        self.source = Source(self.label.lower())
+        self.source = HighlightedSource(self.label.lower())
         self._indent = re.compile(rf" {{0,{len(indent)}}}")
         self._closing = re.compile(rf" {{0,3}}{re.escape(fence)}{fence[0]}*[ \t]*")
         self._beginning = re.compile(rf" {{0,3}}{fence[0]}+[ \t]*")
@@ -73,9 +73,9 @@ class Fence:
         """Let the rows show what was taken, and a last line that may still grow."""
         changed = self.source.update(self._text + self._content(unfinished), complete=complete)
         if self._rows is not None:
-            self._rows.changed(changed)
+            self._rows.invalidate(changed)
 
-    def pieces(self, canvas: Canvas, display: Display, definitions: Definitions) -> list[Piece]:
+    def pieces(self, canvas: Canvas, display: BlockDisplay, definitions: Definitions) -> list[RowPiece]:
         """Label and lines."""
         if self._rows is None or self._drawn_for != (canvas, display.numbers):
             self._drawn_for = canvas, display.numbers
@@ -103,9 +103,9 @@ class Element:
         self.has_code = False
         """Whether its rows change when lines of code are numbered."""
 
-    def pieces(self, canvas: Canvas, display: Display, definitions: Definitions) -> list[Piece]:
+    def pieces(self, canvas: Canvas, display: BlockDisplay, definitions: Definitions) -> list[RowPiece]:
         """Its rows."""
-        asked = Asked(definitions)
+        asked = ReferenceLookup(definitions)
         tokens = canvas.markdown.parse(self._text, {"references": asked})
         drawn = MarkdownLines(canvas, self._start.number, display=display, asked=asked)
         if is_cut(tokens):
@@ -116,7 +116,7 @@ class Element:
         return [rows(canvas, lines, canvas.ink.page)]
 
 
-class Column:
+class ElementColumn:
     """Drawn elements one under the other; each can be drawn anew, with another height."""
 
     def __init__(self) -> None:
@@ -151,15 +151,15 @@ class Column:
         return self._parts[number].row(index - self._starts[number])
 
 
-def parted(
+def element_pieces(
     start: Start,
-    element: Element | Fence | Table,
+    element: Element | FencedCode | MarkdownTable,
     canvas: Canvas,
-    display: Display,
+    display: BlockDisplay,
     definitions: Definitions,
     *,
     first: bool,
-) -> Iterator[Piece]:
+) -> Iterator[RowPiece]:
     """What is drawn of an element, behind the empty row that parts it from what is above."""
     pieces = [piece for piece in element.pieces(canvas, display, definitions) if piece.height]
     if pieces and not first and not start.close:
@@ -167,16 +167,16 @@ def parted(
     yield from pieces
 
 
-def finished(lines: list[str], start: Start) -> Element | Fence | Table:
+def build_element(lines: list[str], start: Start) -> Element | FencedCode | MarkdownTable:
     """The element that these lines make."""
     if start.table:
-        table = Table(lines[:TABLE_HEAD])
+        table = MarkdownTable(lines[:TABLE_HEAD])
         table.take([line for line in lines[TABLE_HEAD:] if line.strip()])
         return table
     opening = OPENING.fullmatch(lines[0])
     if opening is None:
         return Element("\n".join(lines), start)
-    fence = Fence(opening)
+    fence = FencedCode(opening)
     content = lines[1:]
     fence.take(content[: next((number for number, line in enumerate(content) if fence.closes(line)), len(content))])
     fence.show(complete=True)

@@ -7,15 +7,15 @@ thousand blocks never keeps the keyboard waiting.
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from oi_tui.widgets.timeline.pieces import RowStrip
+from oi_tui.widgets.timeline.row_pieces import RowStrip
 from oi_tui.widgets.timeline.search import Search
 from oi_tui.widgets.timeline.surface import Marks
-from oi_tui.widgets.timeline.viewport import Row, Viewport
+from oi_tui.widgets.timeline.viewport import ScreenRow, Viewport
 
 ROWS_A_STEP = 100
 """Rows that are looked at between two pauses."""
 
-Place = tuple[int, int]
+MatchPlace = tuple[int, int]
 """A block and a row inside it."""
 
 
@@ -33,7 +33,7 @@ class Finder:
         """Matches that were counted so far."""
         self.counted = False
         """Whether the count has come to its end; what changes after that needs another `count`."""
-        self.place: Place | None = None
+        self.place: MatchPlace | None = None
         """Where the last step of the search led."""
 
     def count(self) -> Iterator[None]:
@@ -56,7 +56,7 @@ class Finder:
         """This block is new or another now: it is still to be counted."""
         self._changed[index] = None
 
-    def next(self, step: int, start: Place) -> Iterator[Place | None]:
+    def next(self, step: int, start: MatchPlace) -> Iterator[MatchPlace | None]:
         """Look for the next row with a match after (or, with `step` -1, before) a place, around the ends as well.
 
         The first time, the row at `start` counts too. Yields None between small steps, then the place, and ends.
@@ -78,7 +78,7 @@ class Finder:
                 return
             beyond = None
 
-    def marks(self, rows: Sequence[Row]) -> list[Marks]:
+    def marks(self, rows: Sequence[ScreenRow]) -> list[Marks]:
         """What to mark in each of these consecutive rows of the window."""
         return [
             Marks(tuple(spans), here=(row.block, row.inside) == self.place)
@@ -95,14 +95,14 @@ class Finder:
         self.total += count - self._counts.get(index, 0)
         self._counts[index] = count
 
-    def _spans(self, rows: Sequence[Row]) -> list[list[tuple[int, int]]]:
+    def _spans(self, rows: Sequence[ScreenRow]) -> list[list[tuple[int, int]]]:
         if not rows:
             return []
         before, after = self._reach(rows[0], -1), self._reach(rows[-1], 1)
         lines = [*before, *(row.strip for row in rows), *after]
         return self._search.spans(lines)[len(before) : len(lines) - len(after)]
 
-    def _reach(self, row: Row, side: int) -> list[RowStrip]:
+    def _reach(self, row: ScreenRow, side: int) -> list[RowStrip]:
         """Rows beyond this one that belong to the same line of text, a few at most."""
         cell = self._view.cell(row.block)
         reached: list[RowStrip] = []
@@ -127,7 +127,7 @@ class Finder:
             else:
                 return
         found = False
-        for inside in self._drawn(index, step, beyond):
+        for inside in self._row_numbers(index, step, beyond):
             found = found or inside is not None
             yield inside
         if found or beyond is not None:
@@ -135,14 +135,14 @@ class Finder:
         before = view.display_of(index)
         if before.fold != "open":
             view.display(index, before._replace(fold="open"))
-            for inside in self._drawn(index, step, None):
+            for inside in self._row_numbers(index, step, None):
                 found = found or inside is not None
                 yield inside
         if not found:  # in what a row does not show as it is written: the marks of Markdown, a picture's text
             view.display(index, before)
             yield 0
 
-    def _drawn(self, index: int, step: int, beyond: int | None) -> Iterator[int | None]:
+    def _row_numbers(self, index: int, step: int, beyond: int | None) -> Iterator[int | None]:
         while (cell := self._view.cell(index)).behind:
             yield None  # a long output that was just opened is read and measured in steps
         numbers = range(cell.height) if step > 0 else range(cell.height - 1, -1, -1)
@@ -153,6 +153,6 @@ class Finder:
             looked += 1
             if looked % ROWS_A_STEP == 0:
                 yield None
-            row = Row(cell.row(inside), index, inside, last=inside == cell.height - 1)
+            row = ScreenRow(cell.row(inside), index, inside, last=inside == cell.height - 1)
             if self._spans([row])[0]:
                 yield inside

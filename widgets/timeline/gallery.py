@@ -14,19 +14,19 @@ from typing import Literal, TypeVar
 
 from textual.widget import Widget
 
-from oi_tui.widgets.timeline.drawing import Drawn, Order, draw
+from oi_tui.widgets.timeline.drawing import DrawnPicture, Order, draw
 from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.graphics_kitty import deletion, numbers
 from oi_tui.widgets.timeline.overlay import Overlay, write
 from oi_tui.widgets.timeline.pixels import Unreadable
 
-MOST_DRAWN = 32
+MOST_PICTURES = 32
 """Pictures kept; more than stand on a screen."""
 
 _MOST_WAITING = 16
 """Pictures that wait to be drawn; who scrolls past a hundred sees the last ones first."""
 
-Result = TypeVar("Result")
+DrawResult = TypeVar("DrawResult")
 
 
 class Gallery:
@@ -42,14 +42,14 @@ class Gallery:
         self._changed = changed
         # Another program, suspended in the same window, may have pictures there too.
         self._numbers = numbers(realm, randrange(100))
-        self._drawn: OrderedDict[Order, tuple[int, Drawn | None]] = OrderedDict()
-        self._waiting: OrderedDict[Order, Future[Drawn]] = OrderedDict()
+        self._drawn: OrderedDict[Order, tuple[int, DrawnPicture | None]] = OrderedDict()
+        self._waiting: OrderedDict[Order, Future[DrawnPicture]] = OrderedDict()
         self._worker: ThreadPoolExecutor | None = None
         self.graphics = graphics
         self.overlay = self._make_overlay()
         """What has to be told of painted rows, where sixels are laid over them."""
 
-    def look(self, order: Order) -> Drawn | None:
+    def look(self, order: Order) -> DrawnPicture | None:
         """The picture if it is drawn; else it will be soon. Raises Unreadable."""
         if order in self._drawn:
             self._drawn.move_to_end(order)
@@ -96,12 +96,12 @@ class Gallery:
     def _make_overlay(self) -> Overlay | None:
         return Overlay(self._host, self.graphics, self._work) if self.graphics.protocol == "sixel" else None
 
-    def _take(self, order: Order, number: int, done: Future[Drawn]) -> None:
+    def _take(self, order: Order, number: int, done: Future[DrawnPicture]) -> None:
         if self._waiting.get(order) is not done:
             return  # forgotten meanwhile
         del self._waiting[order]
         try:
-            drawn: Drawn | None = done.result()
+            drawn: DrawnPicture | None = done.result()
         except Unreadable:
             drawn = None
         else:
@@ -109,7 +109,7 @@ class Gallery:
             write(self._host.app, drawn.sending)
             drawn.sending = ""
         self._drawn[order] = number, drawn
-        while len(self._drawn) > MOST_DRAWN:
+        while len(self._drawn) > MOST_PICTURES:
             self._drop(next(iter(self._drawn)))
         self._changed()
 
@@ -118,20 +118,20 @@ class Gallery:
         if drawn is not None and self.graphics.protocol == "kitty":
             write(self._host.app, deletion(number))
 
-    def _work(self, task: Callable[[], Result], done: Callable[[Future[Result]], None]) -> Future[Result]:
+    def _work(self, task: Callable[[], DrawResult], done: Callable[[Future[DrawResult]], None]) -> Future[DrawResult]:
         """Do it in the one thread, then call `done` here, unless it was cancelled."""
         if self._worker is None:
             self._worker = ThreadPoolExecutor(1, thread_name_prefix="pictures")
         loop, here = asyncio.get_running_loop(), copy_context()  # without it nobody knows whose app this is
 
-        def back(future: Future[Result]) -> None:
+        def back(future: Future[DrawResult]) -> None:
             if not future.cancelled() and not loop.is_closed():
-                loop.call_soon_threadsafe(self._unless_closed, done, future, context=here)
+                loop.call_soon_threadsafe(self._call_unless_closed, done, future, context=here)
 
         future = self._worker.submit(task)
         future.add_done_callback(back)
         return future
 
-    def _unless_closed(self, done: Callable[[Future[Result]], None], future: Future[Result]) -> None:
+    def _call_unless_closed(self, done: Callable[[Future[DrawResult]], None], future: Future[DrawResult]) -> None:
         if self._worker is not None:
             done(future)

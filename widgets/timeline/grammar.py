@@ -36,7 +36,7 @@ def parser() -> "MarkdownIt":
 
 
 @cache
-def outline() -> "MarkdownIt":
+def outline_parser() -> "MarkdownIt":
     """Gives the blocks of a text without a look into them: where they start and end."""
     return _blocks().disable(["inline", "text_join"])
 

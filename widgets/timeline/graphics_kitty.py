@@ -22,7 +22,7 @@ from textual.strip import Strip
 
 PLACEHOLDER = "\U0010eeee"
 
-CHUNK = 4096
+KITTY_CHUNK = 4096
 """Bytes of base64 in one escape sequence, at most: a rule of the protocol."""
 
 _MARKS = """
@@ -41,8 +41,8 @@ def _marks() -> Iterator[str]:
         yield from map(chr, range(int(first, 16), int(last or first, 16) + 1))
 
 
-MARKS = tuple(_marks())
-MOST_CELLS = len(MARKS)
+DIACRITICS = tuple(_marks())
+MOST_PICTURE_CELLS = len(DIACRITICS)
 """Rows or columns of one picture."""
 
 _COLOURS = range(16, 256)
@@ -63,7 +63,7 @@ def transmission(number: int, png: bytes, columns: int, rows: int) -> str:
     """Send a picture and say how many cells it takes; the terminal answers nothing."""
     encoded = base64.b64encode(png).decode()
     first = f"a=T,U=1,f=100,t=d,i={number},c={columns},r={rows},q=2,"
-    parts = [encoded[start : start + CHUNK] for start in range(0, len(encoded), CHUNK)]
+    parts = [encoded[start : start + KITTY_CHUNK] for start in range(0, len(encoded), KITTY_CHUNK)]
     return "".join(
         f"\x1b_G{'' if place else first}{'q=2,' if place else ''}m={int(place < len(parts) - 1)};{part}\x1b\\"
         for place, part in enumerate(parts)
@@ -77,13 +77,13 @@ def deletion(number: int) -> str:
 
 def placeholders(number: int, row: int, columns: int, ground: Style) -> Segment:
     """The cells of one row. Each says all it needs: what covers a part of the row must not move the rest."""
-    mark, high = MARKS[row], MARKS[number >> 24]
-    text = "".join(f"{PLACEHOLDER}{mark}{MARKS[column]}{high}" for column in range(columns))
+    mark, high = DIACRITICS[row], DIACRITICS[number >> 24]
+    text = "".join(f"{PLACEHOLDER}{mark}{DIACRITICS[column]}{high}" for column in range(columns))
     colour = number & 0xFF
     return Segment(text, ground + Style(color=Color(f"color({colour})", ColorType.EIGHT_BIT, number=colour)))
 
 
-def filtered(strip: Strip, filters: Sequence[LineFilter], background: TextualColor) -> Strip:
+def apply_filters(strip: Strip, filters: Sequence[LineFilter], background: TextualColor) -> Strip:
     """The row as Textual's filters want it (no colours, for example), but for the colours that are numbers."""
     if not filters:
         return strip

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 from rich.style import Style
 
 from oi_tui.app.engine.text.safe import safe_text
-from oi_tui.widgets.timeline.definitions import Asked
+from oi_tui.widgets.timeline.definitions import ReferenceLookup
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.math import readable_math
-from oi_tui.widgets.timeline.math_symbols import raised
-from oi_tui.widgets.timeline.wrap import Run
+from oi_tui.widgets.timeline.math_symbols import to_superscript
+from oi_tui.widgets.timeline.wrap import TextRun
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -37,22 +37,22 @@ _FOUND = re.compile(
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 
 
-def clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """Text that is safe and has no tabs. Needed again after parsing, since `&#x202e;` is plain text before."""
     return safe_text(text).expandtabs(TAB)
 
 
-def one_line(text: str) -> str:
+def single_line(text: str) -> str:
     """Safe text for a place that has only one line."""
-    return clean(text).replace("\n", " ")
+    return clean_text(text).replace("\n", " ")
 
 
-def inline(token: "Token", base: Style, ink: Ink, asked: Asked | None = None) -> list[Run]:
+def inline(token: "Token", base: Style, ink: Ink, asked: ReferenceLookup | None = None) -> list[TextRun]:
     """Inline tokens as runs in `base` and what is added to it; `asked` knows the footnotes."""
     return _Runs(base, ink, asked).all(token)
 
 
-def boxed(runs: list[Run]) -> list[Run]:
+def with_task_box(runs: list[TextRun]) -> list[TextRun]:
     """Runs of an item of a list, with the box of a task instead of its brackets."""
     if not runs or runs[0][0][:4].lower() not in ("[ ] ", "[x] "):
         return runs
@@ -63,14 +63,14 @@ def boxed(runs: list[Run]) -> list[Run]:
 class _Runs:
     """Collects the runs of one inline token; used once."""
 
-    def __init__(self, base: Style, ink: Ink, asked: Asked | None) -> None:
+    def __init__(self, base: Style, ink: Ink, asked: ReferenceLookup | None) -> None:
         self._ink = ink
         self._asked = asked
         self._styles = [base]
-        self._runs: list[Run] = []
+        self._runs: list[TextRun] = []
         self._links: list[tuple[str, int]] = []
 
-    def all(self, token: "Token") -> list[Run]:
+    def all(self, token: "Token") -> list[TextRun]:
         """The runs of all children."""
         for child in token.children or ():
             self._add(child)
@@ -82,9 +82,9 @@ class _Runs:
             case "text":
                 self._text(child.content)
             case "html_inline":
-                self._runs.append(("\n" if _BREAK.fullmatch(child.content) else clean(child.content), style))
+                self._runs.append(("\n" if _BREAK.fullmatch(child.content) else clean_text(child.content), style))
             case "code_inline":
-                self._runs.append((clean(child.content), self._ink.inline_code))
+                self._runs.append((clean_text(child.content), self._ink.inline_code))
             case "math_inline":
                 self._math(child)
             case "footnote_ref":
@@ -107,8 +107,8 @@ class _Runs:
                 self._styles.pop()
                 self._target(*self._links.pop())
             case "image":
-                self._runs.append((f"[picture: {clean(child.content)}]", style))
-                self._runs += _shown(str(child.attrs.get("src", "")), self._ink)
+                self._runs.append((f"[picture: {clean_text(child.content)}]", style))
+                self._runs += _target_note(str(child.attrs.get("src", "")), self._ink)
             case "em_close" | "strong_close" | "s_close":
                 self._styles.pop()
             case _:
@@ -117,7 +117,7 @@ class _Runs:
     def _text(self, text: str) -> None:
         """Plain text, in which emoji and addresses are found."""
         style, position = self._styles[-1], 0
-        text = clean(text)
+        text = clean_text(text)
         for found in _FOUND.finditer(text) if ":" in text else ():
             shown = _emoji(found["emoji"]) if found["emoji"] else _address(found["url"])
             if not shown or (found["url"] and self._links):
@@ -136,26 +136,26 @@ class _Runs:
     def _math(self, child: "Token") -> None:
         style = self._styles[-1]
         if child.markup in ("$", "\\("):
-            self._runs.append((clean(readable_math(child.content, rows=False)), style))
+            self._runs.append((clean_text(readable_math(child.content, rows=False)), style))
             return
-        rows = clean(readable_math(child.content)).split("\n")
+        rows = clean_text(readable_math(child.content)).split("\n")
         self._runs.append(("".join(f"\n  {row}" for row in rows) + "\n", style))
 
     def _note(self, label: str) -> None:
         if self._asked is None or not self._asked.has_note(label):
-            self._runs.append((clean(f"[^{label}]"), self._styles[-1]))
+            self._runs.append((clean_text(f"[^{label}]"), self._styles[-1]))
         else:
             self._runs.append((note_mark(label), self._ink.dim))
 
     def _target(self, target: str, start: int) -> None:
         text = "".join(text for text, _ in self._runs[start:])
         if text not in (target, target.removeprefix("mailto:")):
-            self._runs += _shown(target, self._ink)
+            self._runs += _target_note(target, self._ink)
 
 
 def note_mark(label: str) -> str:
     """How the label of a footnote is shown: ¹ or [label]."""
-    return (raised(label) if label.isdecimal() else None) or f"[{one_line(label)[:LONGEST_LABEL]}]"
+    return (to_superscript(label) if label.isdecimal() else None) or f"[{single_line(label)[:LONGEST_LABEL]}]"
 
 
 def link_style(target: str, ink: Ink) -> Style:
@@ -165,10 +165,10 @@ def link_style(target: str, ink: Ink) -> Style:
     return ink.link + Style(meta={HREF: target})
 
 
-def _shown(target: str, ink: Ink) -> list[Run]:
+def _target_note(target: str, ink: Ink) -> list[TextRun]:
     if not target:
         return []
-    target = clean(target)
+    target = clean_text(target)
     return [(f" ({target if len(target) <= LONGEST_TARGET else target[: LONGEST_TARGET - 1] + '…'})", ink.dim)]
 
 
@@ -176,16 +176,16 @@ def _emoji(name: str) -> str:
     from rich.emoji import Emoji  # its table is large; few texts need it
 
     shown = Emoji.replace(f":{name}:")
-    return "" if shown.startswith(":") else clean(shown)
+    return "" if shown.startswith(":") else clean_text(shown)
 
 
 def _address(text: str) -> str:
     """The address at the start of `text`, without what only ends the sentence around it."""
-    while text and (text[-1] in "?!.,:;*_~'|\\" or (text[-1] in ")]}" and _unpaired(text))):
+    while text and (text[-1] in "?!.,:;*_~'|\\" or (text[-1] in ")]}" and _is_unpaired(text))):
         text = text[:-1]
     return text if len(text) > len("https://") else ""
 
 
-def _unpaired(text: str) -> bool:
+def _is_unpaired(text: str) -> bool:
     closing = text[-1]
     return text.count(closing) > text.count({")": "(", "]": "[", "}": "{"}[closing])

@@ -37,9 +37,9 @@ class LineLexer:
         if self._lexer is None or len(text) > LONGEST_LINE:
             return [(Token, text)] if text else []
         if not self._carries:
-            return _merged((kind, value) for _, kind, value in self._lexer.get_tokens_unprocessed(text + "\n"))
+            return _merge((kind, value) for _, kind, value in self._lexer.get_tokens_unprocessed(text + "\n"))
         stack = self._stack.copy() if last else self._stack
-        return _merged(_run(self._lexer, text + "\n", stack))
+        return _merge(_run(self._lexer, text + "\n", stack))
 
 
 def lex_whole(language: str, text: str) -> list[LexedLine]:
@@ -64,7 +64,7 @@ def _lexer(language: str) -> Lexer | None:
         return None
 
 
-def _merged(tokens: Iterable[tuple[_TokenType, str]]) -> LexedLine:
+def _merge(tokens: Iterable[tuple[_TokenType, str]]) -> LexedLine:
     merged: LexedLine = []
     for kind, value in tokens:
         text = value.replace("\n", "")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
-from oi_tui.app.engine.text.rich_text import readable
+from oi_tui.app.engine.text.rich_text import best_text
 from oi_tui.app.engine.text.safe import safe_text, visible_text
 from oi_tui.widgets.timeline.terminal import TerminalText
 
@@ -25,7 +25,7 @@ def logical_text(block: Block) -> str:
             return safe_text("\n".join(part for part in (block.title, block.hint, block.details) if part))
 
 
-def hidden_in(block: Block) -> int:
+def count_hidden(block: Block) -> int:
     """How many characters of code are written out in its text."""
     return visible_text(block.source, emoji=True).hidden if isinstance(block, CodeBlock) else 0
 
@@ -61,7 +61,7 @@ def _output(output: Output) -> str:
         case ErrorOutput():
             return _plain("\n".join(output.traceback) or f"{output.name}: {output.value}")
         case RichOutput():
-            return _plain(readable(output.data))
+            return _plain(best_text(output.data))
 
 
 def _plain(text: str) -> str:

@@ -9,11 +9,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from oi_tui.app.engine.text.safe import safe_text
-from oi_tui.widgets.timeline.math_atoms import accented, atom, flat, fraction, root, whole, with_script
-from oi_tui.widgets.timeline.math_boxes import Atom, Box, TooLarge, beside, fenced, grid, row_of
-from oi_tui.widgets.timeline.math_symbols import Kind, kind_of, lettered, lowered, negated, role, symbol
+from oi_tui.widgets.timeline.math_atoms import atom, flat, fraction, root, whole, with_accent, with_script
+from oi_tui.widgets.timeline.math_boxes import Atom, MathBox, TooLarge, beside, bracket, matrix, row_of
+from oi_tui.widgets.timeline.math_symbols import (
+    SymbolClass,
+    in_alphabet,
+    negate,
+    role,
+    symbol,
+    symbol_class,
+    to_subscript,
+)
 
-LONGEST = 5_000
+LONGEST_FORMULA = 5_000
 """Characters of a formula; a longer one is shown as it was written."""
 
 DEEPEST = 30
@@ -37,7 +45,7 @@ _FENCES = {
     "dcases": "{",
     "rcases": " }",
 }
-_ROLES: dict[str, Kind] = {"mid": "rel", "bmod": "op", "mod": "op", "colon": "punct"}
+_ROLES: dict[str, SymbolClass] = {"mid": "rel", "bmod": "op", "mod": "op", "colon": "punct"}
 _COUNT = re.compile(r"(?<=[A-Za-z)\]])\d+")
 """Of atoms in a molecule."""
 _ESCAPED = re.compile(r"\\([^A-Za-z])")
@@ -55,13 +63,13 @@ def readable_math(latex: str, *, rows: bool = True) -> str:
     which formulas stand between dollars keeps its words.
     """
     latex = safe_text(latex).strip()
-    if len(latex) > LONGEST:
-        return _as_written(latex, rows=rows)
+    if len(latex) > LONGEST_FORMULA:
+        return _plain_latex(latex, rows=rows)
     if (envelope := _ENVELOPE.fullmatch(latex)) and not _has_more_dollars(inner := envelope[envelope.lastgroup or 0]):
         return _formula(inner, rows=rows)
     if _INSIDE.search(latex):
         text = _INSIDE.sub(lambda found: _formula(found[found.lastindex or 0], rows=False), latex)
-        return _as_written(safe_text(text), rows=rows)
+        return _plain_latex(safe_text(text), rows=rows)
     return _formula(latex, rows=rows)
 
 
@@ -79,10 +87,10 @@ def _formula(latex: str, *, rows: bool) -> str:
             break
         lines = [safe_text(row).rstrip() for row in box.rows]
         return "\n".join(lines) if rows else " ".join(" ".join(lines).split())
-    return _as_written(latex, rows=rows)
+    return _plain_latex(latex, rows=rows)
 
 
-def _as_written(latex: str, *, rows: bool) -> str:
+def _plain_latex(latex: str, *, rows: bool) -> str:
     return latex.expandtabs(4) if rows else " ".join(latex.split())
 
 
@@ -96,7 +104,7 @@ class _Reader:
         self._spaced = True
         self._depth = 0
 
-    def all(self) -> Box:
+    def all(self) -> MathBox:
         """The whole formula."""
         cells = self._cells("")
         if self._next < len(self._tokens):
@@ -140,7 +148,7 @@ class _Reader:
         self._spaced = before
         return atoms
 
-    def _row(self, atoms: Sequence[Atom]) -> Box:
+    def _row(self, atoms: Sequence[Atom]) -> MathBox:
         return row_of(atoms, spaced=self._spaced)
 
     def _raw(self, closing: str = "}") -> str:
@@ -187,24 +195,24 @@ class _Reader:
     def _extend(self, atoms: list[Atom], token: str) -> None:
         if token in ("^", "_") or token[0] == "'":
             base = atoms.pop() if atoms else atom("")
-            atoms.append(self._scripted(base, token))
+            atoms.append(self._with_scripts(base, token))
         else:
             atoms += self._atom(token)
 
-    def _table(self, name: str, cells: list[list[list[Atom]]], columns: str) -> Box:
+    def _table(self, name: str, cells: list[list[list[Atom]]], columns: str) -> MathBox:
         fences = _FENCES.get(name, "")
         left, right = fences[:1].strip(), fences[1:2]
         if not self._rows:
             flat = "; ".join(", ".join(self._row(cell).rows[0] for cell in row) for row in cells)
             if name not in _FENCES and name not in _CENTRED:
                 flat = "; ".join(" ".join(self._row(cell).rows[0] for cell in row) for row in cells)
-            return Box((left + flat + right,))
+            return MathBox((left + flat + right,))
         boxes = [[self._row(cell) for cell in row] for row in cells]
         if "cases" in name:
-            return fenced(grid(boxes, "l"), left, right)
+            return bracket(matrix(boxes, "l"), left, right)
         if name in _CENTRED or name in _FENCES:
-            return fenced(grid(boxes, columns or "c"), left, right)
-        return grid(boxes, "rl", gap=4)
+            return bracket(matrix(boxes, columns or "c"), left, right)
+        return matrix(boxes, "rl", gap=4)
 
     def _environment(self) -> Iterator[Atom]:
         name = self._raw().strip().rstrip("*")
@@ -241,7 +249,7 @@ class _Reader:
             case "-":
                 yield atom("−")
             case "^" | "_":
-                yield self._scripted(atom(""), token)
+                yield self._with_scripts(atom(""), token)
             case _:
                 yield atom(token)
         self._depth -= 1
@@ -269,7 +277,7 @@ class _Reader:
                 yield fraction(self._argument(), self._argument())
             case _ if name in _BINOMIALS:
                 above, below = row_of(self._argument()), row_of(self._argument())
-                yield Atom(beside([Box(("(",)), above, Box((" choose ",)), below, Box((")",))]), "inner")
+                yield Atom(beside([MathBox(("(",)), above, MathBox((" choose ",)), below, MathBox((")",))]), "inner")
             case "sqrt":
                 yield root(self._raw("]").strip() if self._peek() == "[" else "", self._argument())
             case "begin":
@@ -277,7 +285,7 @@ class _Reader:
             case "left":
                 yield from self._between()
             case "not":
-                yield Atom(Box((negated(flat(self._argument())),)), "rel")
+                yield Atom(MathBox((negate(flat(self._argument())),)), "rel")
             case "overset" | "stackrel" | "underset":
                 script, base = self._script(), self._argument()
                 mark = "_" if name == "underset" else "^"
@@ -285,19 +293,19 @@ class _Reader:
             case "xrightarrow" | "xleftarrow":
                 yield with_script(atom("→" if name == "xrightarrow" else "←"), "^", self._script())
             case "boxed":
-                yield Atom(fenced(row_of(self._argument()), "[", "]"))
+                yield Atom(bracket(row_of(self._argument()), "[", "]"))
             case "pmod":
-                yield Atom(beside([Box(("(mod ",)), row_of(self._argument()), Box((")",))]), "inner")
+                yield Atom(beside([MathBox(("(mod ",)), row_of(self._argument()), MathBox((")",))]), "inner")
             case "tag":
-                yield Atom(Box((f"   ({self._raw()})",)))
+                yield Atom(MathBox((f"   ({self._raw()})",)))
             case "textcolor" | "colorbox":
                 self._raw()
                 yield from self._argument()
             case "substack":
                 yield from self._argument()
             case "ce":
-                formula = _COUNT.sub(lambda found: lowered(found[0]) or "", self._raw())
-                yield Atom(Box((formula.replace("->", " → "),)), single=False)
+                formula = _COUNT.sub(lambda found: to_subscript(found[0]) or "", self._raw())
+                yield Atom(MathBox((formula.replace("->", " → "),)), single=False)
             case _:
                 yield from self._simple(name)
 
@@ -305,28 +313,28 @@ class _Reader:
         match role(name):
             case "symbol":
                 shown = symbol(name) or ""
-                yield Atom(Box((shown,)), _ROLES.get(name) or kind_of(shown))
+                yield Atom(MathBox((shown,)), _ROLES.get(name) or symbol_class(shown))
             case "word":
-                yield Atom(Box((symbol(name) or name,)), "op")
+                yield Atom(MathBox((symbol(name) or name,)), "op")
             case "text":
                 words = _ESCAPED.sub(r"\1", self._raw().replace("$", ""))
-                yield Atom(Box((" ".join(re.split(r"\s+", words)),)), single=False)
+                yield Atom(MathBox((" ".join(re.split(r"\s+", words)),)), single=False)
             case "name":
                 if self._peek() == "*":
                     self._take()
-                yield Atom(Box((flat(self._argument()),)), "op")
+                yield Atom(MathBox((flat(self._argument()),)), "op")
             case "plain":
                 yield from self._argument()
             case "accent":
-                yield accented(name, flat(self._argument()))
+                yield with_accent(name, flat(self._argument()))
             case "alphabet":
-                yield Atom(Box((lettered(name, flat(self._argument())),)))
+                yield Atom(MathBox((in_alphabet(name, flat(self._argument())),)))
             case "skipped":
                 self._raw()
             case "dropped":
                 pass
             case "unknown":
-                yield Atom(Box((f"\\{name}" if name.isalpha() else name,)), "op" if name.isalpha() else "ord")
+                yield Atom(MathBox((f"\\{name}" if name.isalpha() else name,)), "op" if name.isalpha() else "ord")
 
     def _between(self) -> Iterator[Atom]:
         r"""`\left( … \right)`."""
@@ -337,7 +345,7 @@ class _Reader:
             self._take()
             right = self._delimiter()
         inside = self._row([atom for row in cells for cell in row for atom in cell])
-        yield Atom(fenced(inside, left, right), single=bool(left and right))
+        yield Atom(bracket(inside, left, right), single=bool(left and right))
 
     def _delimiter(self) -> str:
         self._skip_space()
@@ -346,7 +354,7 @@ class _Reader:
             return symbol(token[1:]) or ""
         return {".": "", "<": "⟨", ">": "⟩", "\\|": "‖"}.get(token, token.removeprefix("\\"))
 
-    def _scripted(self, base: Atom, token: str) -> Atom:
+    def _with_scripts(self, base: Atom, token: str) -> Atom:
         """`base` with the indices and powers that follow, indices first."""
         scripts: dict[str, list[Atom]] = {}
         while token and (token in ("^", "_") or token[0] == "'"):

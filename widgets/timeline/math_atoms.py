@@ -4,8 +4,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from oi_tui.widgets.timeline.math_boxes import Atom, Box, beside, row_of
-from oi_tui.widgets.timeline.math_symbols import ACCENTS, VULGAR, kind_of, lowered, raised
+from oi_tui.widgets.timeline.math_boxes import Atom, MathBox, beside, row_of
+from oi_tui.widgets.timeline.math_symbols import ACCENTS, VULGAR, symbol_class, to_subscript, to_superscript
 
 MOST_MARKED = 8
 """Characters that get an accent each; over a longer text it is written as a word."""
@@ -15,7 +15,7 @@ _CALL = re.compile(r"\w+\([^()/ ⁄]*\)")
 
 def atom(text: str) -> Atom:
     """A symbol or a number."""
-    return Atom(Box((text,)), kind_of(text))
+    return Atom(MathBox((text,)), symbol_class(text))
 
 
 def flat(atoms: Sequence[Atom]) -> str:
@@ -40,14 +40,14 @@ def fraction(above: Sequence[Atom], below: Sequence[Atom]) -> Atom:
     bar = "⁄" if opened and closed else "/"
     left = numerator if opened else f"({numerator})"
     right = denominator if closed else f"({denominator})"
-    return Atom(Box((left + bar + right,)), "inner", single=False)
+    return Atom(MathBox((left + bar + right,)), "inner", single=False)
 
 
 def root(degree: str, inside: Sequence[Atom]) -> Atom:
     """With its degree, if it is not the square root."""
-    sign = {"": "√", "2": "√", "3": "∛", "4": "∜"}.get(degree) or (raised(degree) or f"({degree})") + "√"
+    sign = {"": "√", "2": "√", "3": "∛", "4": "∜"}.get(degree) or (to_superscript(degree) or f"({degree})") + "√"
     radicand = whole(inside)
-    return Atom(Box((sign + (radicand.text if radicand.single else f"({radicand.text})"),)))
+    return Atom(MathBox((sign + (radicand.text if radicand.single else f"({radicand.text})"),)))
 
 
 def with_script(base: Atom, mark: str, script: Sequence[Atom]) -> Atom:
@@ -55,20 +55,20 @@ def with_script(base: Atom, mark: str, script: Sequence[Atom]) -> Atom:
     text = flat(script)
     if not text:
         return base
-    shown = (raised if mark == "^" else lowered)(text)
+    shown = (to_superscript if mark == "^" else to_subscript)(text)
     if shown is None:
         shown = mark + (text if len(text) == 1 else f"({text})")
     height, line = len(base.box.rows), base.box.base
     if height == 1 and not base.single and " " in base.text.strip():
-        return Atom(Box((f"({base.text}){shown}",)), base.kind)
+        return Atom(MathBox((f"({base.text}){shown}",)), base.kind)
     place = line if mark == "^" else line - height + 1
-    box = beside([base.box, Box((shown,), place if height > 1 else 0)])
+    box = beside([base.box, MathBox((shown,), place if height > 1 else 0)])
     return Atom(box, base.kind, base.single)
 
 
-def accented(name: str, text: str) -> Atom:
+def with_accent(name: str, text: str) -> Atom:
     """With the accent on each character; a long text between the name of the accent and a parenthesis."""
     if len(text) > MOST_MARKED:
-        return Atom(Box((f"{name}({text})",)))
+        return Atom(MathBox((f"{name}({text})",)))
     marked = "".join(letter if letter == " " else letter + ACCENTS[name] for letter in text)
-    return Atom(Box((unicodedata.normalize("NFC", marked),)))
+    return Atom(MathBox((unicodedata.normalize("NFC", marked),)))

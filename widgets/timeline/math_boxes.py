@@ -5,18 +5,18 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from oi_tui.widgets.timeline.math_symbols import Kind
+from oi_tui.widgets.timeline.math_symbols import SymbolClass
 
-MOST_CELLS = 20_000
+MOST_BOX_CELLS = 20_000
 """Area of a box; a formula that would be larger is written on one line."""
 
 
 class TooLarge(Exception):
-    """A box would have more than `MOST_CELLS`."""
+    """A box would have more than `MOST_BOX_CELLS`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class MathBox:
     """Rows of equal width."""
 
     rows: tuple[str, ...] = ("",)
@@ -33,8 +33,8 @@ class Box:
 class Atom:
     """Something that stands in a formula as one."""
 
-    box: Box
-    kind: Kind = "ord"
+    box: MathBox
+    kind: SymbolClass = "ord"
     single: bool = True
     """Whether it can stand under a root or a fraction bar without parentheses."""
 
@@ -44,14 +44,14 @@ class Atom:
         return self.box.rows[self.box.base]
 
 
-def beside(boxes: Sequence[Box]) -> Box:
+def beside(boxes: Sequence[MathBox]) -> MathBox:
     """Boxes in a row, on one base line."""
     if all(len(box.rows) == 1 for box in boxes):
-        return Box(("".join(box.rows[0] for box in boxes),))
+        return MathBox(("".join(box.rows[0] for box in boxes),))
     above = max(box.base for box in boxes)
     below = max(len(box.rows) - box.base for box in boxes)
     widths = [box.width for box in boxes]
-    if (above + below) * sum(widths) > MOST_CELLS:
+    if (above + below) * sum(widths) > MOST_BOX_CELLS:
         raise TooLarge
     rows = (
         "".join(
@@ -60,27 +60,27 @@ def beside(boxes: Sequence[Box]) -> Box:
         )
         for row in range(above + below)
     )
-    return Box(tuple(rows), above)
+    return MathBox(tuple(rows), above)
 
 
-def row_of(atoms: Sequence[Atom], *, spaced: bool = True) -> Box:
+def row_of(atoms: Sequence[Atom], *, spaced: bool = True) -> MathBox:
     """Atoms side by side with the spaces between them that TeX would put there; none if not `spaced`."""
-    boxes: list[Box] = []
-    before: Kind | None = None
+    boxes: list[MathBox] = []
+    before: SymbolClass | None = None
     for number, atom in enumerate(atoms):
         kind = atom.kind
         if kind == "bin" and (before in (None, "bin", "rel", "op", "open", "punct") or number == len(atoms) - 1):
             kind = "ord"
         blank = boxes and boxes[-1].rows[0][-1:] == " "
         called = before == "op" and kind == "ord" and atom.text[:1] in ("(", "[")
-        if spaced and before and not blank and not called and atom.text[:1] != " " and _parted(before, kind):
-            boxes.append(Box((" ",)))
+        if spaced and before and not blank and not called and atom.text[:1] != " " and _needs_space(before, kind):
+            boxes.append(MathBox((" ",)))
         boxes.append(atom.box)
         before = "open" if kind != atom.kind else kind  # a sign stands close to what it belongs to
     return beside(boxes)
 
 
-def _parted(left: Kind, right: Kind) -> bool:
+def _needs_space(left: SymbolClass, right: SymbolClass) -> bool:
     match left, right:
         case ("rel", "rel") | ("open", _) | (_, "close" | "punct"):
             return False
@@ -94,32 +94,32 @@ def _parted(left: Kind, right: Kind) -> bool:
             return False
 
 
-def grid(rows: Sequence[Sequence[Box]], aligned: str, gap: int = 2) -> Box:
+def matrix(rows: Sequence[Sequence[MathBox]], aligned: str, gap: int = 2) -> MathBox:
     """Cells in columns; `aligned` has an `l`, `c` or `r` for each, repeated as needed.
 
     A column that is aligned to the left and follows one to the right stands close to it.
     """
     columns = max(map(len, rows), default=0)
     widths = [max((row[column].width for row in rows if column < len(row)), default=0) for column in range(columns)]
-    if sum(len(_tallest(row)) for row in rows) * (sum(widths) + gap * columns) > MOST_CELLS:
+    if sum(len(_tallest(row)) for row in rows) * (sum(widths) + gap * columns) > MOST_BOX_CELLS:
         raise TooLarge
     lines: list[str] = []
     for row in rows:
-        cells: list[Box] = []
+        cells: list[MathBox] = []
         for column, width in enumerate(widths):
             side = aligned[column % len(aligned)]
             if column:
                 close = side == "l" and aligned[(column - 1) % len(aligned)] == "r"
-                cells.append(Box((" " * (1 if close else gap),)))
-            cells.append(_set(row[column] if column < len(row) else Box(), width, side))
+                cells.append(MathBox((" " * (1 if close else gap),)))
+            cells.append(_set(row[column] if column < len(row) else MathBox(), width, side))
         lines += beside(cells).rows if cells else ("",)
-    return Box(tuple(lines) or ("",), max(0, len(lines) - 1) // 2)
+    return MathBox(tuple(lines) or ("",), max(0, len(lines) - 1) // 2)
 
 
-def fenced(box: Box, left: str, right: str) -> Box:
+def bracket(box: MathBox, left: str, right: str) -> MathBox:
     """A box between parentheses, brackets, braces or bars as high as it is; "" is none."""
     height = len(box.rows)
-    sides = [Box(_side(mark, height), box.base) for mark in (left, right)]
+    sides = [MathBox(_side(mark, height), box.base) for mark in (left, right)]
     return beside([sides[0], box, sides[1]])
 
 
@@ -149,11 +149,11 @@ def _side(mark: str, height: int) -> tuple[str, ...]:
     return (top, *[bar] * (height - 2), bottom)
 
 
-def _tallest(row: Sequence[Box]) -> tuple[str, ...]:
+def _tallest(row: Sequence[MathBox]) -> tuple[str, ...]:
     return max((box.rows for box in row), key=len, default=("",))
 
 
-def _set(box: Box, width: int, side: str) -> Box:
+def _set(box: MathBox, width: int, side: str) -> MathBox:
     spare = width - box.width
     left = {"r": spare, "c": spare // 2}.get(side, 0)
-    return Box(tuple(" " * left + row + " " * (spare - left) for row in box.rows), box.base)
+    return MathBox(tuple(" " * left + row + " " * (spare - left) for row in box.rows), box.base)

@@ -4,7 +4,7 @@ import unicodedata
 from functools import cache
 from typing import Any, Literal
 
-Kind = Literal["ord", "inner", "op", "bin", "rel", "open", "close", "punct"]
+SymbolClass = Literal["ord", "inner", "op", "bin", "rel", "open", "close", "punct"]
 """The classes that TeX gives to atoms: the space between two of them depends on theirs."""
 
 _OWN = {
@@ -150,7 +150,7 @@ _WORDS = frozenset(
 _BIG = frozenset("∑∏∐∫∬∭∮∯∰⨌⋃⋂⨆⨁⨂⨀⋁⋀⨄")
 _BINARY = frozenset("+-−±∓×÷·∗*⋆∘•∙∩∪⊎⊓⊔∨∧⊕⊖⊗⊘⊙∖⋅⋄†‡≀⨿⊲⊳")
 _ORDINARY = frozenset("∀∁∂∃∄∅∆∇∎√∛∜∝∞∟∠∡∢∴∵⊤⊥□△◇")
-_KINDS: dict[str, Kind] = {
+_KINDS: dict[str, SymbolClass] = {
     **dict.fromkeys(_BIG, "op"),
     **dict.fromkeys(_BINARY, "bin"),
     **dict.fromkeys(_ORDINARY, "ord"),
@@ -323,7 +323,7 @@ def symbol(command: str) -> str | None:
     return shown if isinstance(shown, str) and shown and "%" not in shown else None
 
 
-def kind_of(text: str) -> Kind:
+def symbol_class(text: str) -> SymbolClass:
     """The class of a symbol."""
     kind = _KINDS.get(text)
     if kind is not None:
@@ -335,27 +335,27 @@ def kind_of(text: str) -> Kind:
     return "ord"
 
 
-def lettered(command: str, text: str) -> str:
+def in_alphabet(command: str, text: str) -> str:
     """`text` in the alphabet that a command stands for; letters that it does not have stay."""
     return "".join(_letter(_ALPHABETS[command], letter) for letter in text)
 
 
-def raised(text: str) -> str | None:
+def to_superscript(text: str) -> str | None:
     """`text` in superscript characters, None if one is missing."""
-    return _mapped(text, _RAISED)
+    return _map(text, _RAISED)
 
 
-def lowered(text: str) -> str | None:
+def to_subscript(text: str) -> str | None:
     """`text` in subscript characters, None if one is missing."""
-    return _mapped(text, _LOWERED)
+    return _map(text, _LOWERED)
 
 
-def negated(text: str) -> str:
+def negate(text: str) -> str:
     """A relation struck through."""
     return unicodedata.normalize("NFC", text[:1] + "\u0338") + text[1:] if text else ""
 
 
-def _mapped(text: str, table: dict[str, str]) -> str | None:
+def _map(text: str, table: dict[str, str]) -> str | None:
     if any(character not in table for character in text):
         return None
     return "".join(table[character] for character in text)

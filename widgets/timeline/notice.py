@@ -1,8 +1,8 @@
 """What the program itself has to say, as rows."""
 
 from oi_tui.app.engine.core.blocks import NoticeBlock
-from oi_tui.widgets.timeline.markdown import clean
-from oi_tui.widgets.timeline.pieces import PROSE_WIDTH, Canvas, Display, Piece, rows
+from oi_tui.widgets.timeline.markdown_lines import clean_text
+from oi_tui.widgets.timeline.row_pieces import PROSE_WIDTH, BlockDisplay, Canvas, RowPiece, rows
 from oi_tui.widgets.timeline.wrap import Line, wrap
 
 LONGEST_DETAILS = 20_000
@@ -11,7 +11,7 @@ LONGEST_DETAILS = 20_000
 _SYMBOLS = {"info": "i", "warning": "!", "error": "✗"}
 
 
-class Notice:
+class NoticeRows:
     """The rows of a `NoticeBlock`."""
 
     def __init__(self, block: NoticeBlock) -> None:
@@ -31,21 +31,21 @@ class Notice:
         """Nothing is too wide: all is wrapped."""
         return 0
 
-    def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
+    def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
         """Title, hint, and the details when asked for."""
         ink, block = canvas.ink, self._block
         style = {"info": ink.info, "warning": ink.warning, "error": ink.error}[block.level]
         width = min(canvas.room, PROSE_WIDTH)
-        title = wrap([(clean(block.title), ink.page)], width)
-        pieces: list[Piece] = [rows(canvas, title[:1], ink.page, _SYMBOLS[block.level], style)]
+        title = wrap([(clean_text(block.title), ink.page)], width)
+        pieces: list[RowPiece] = [rows(canvas, title[:1], ink.page, _SYMBOLS[block.level], style)]
         lines: list[Line] = title[1:] if display.fold != "closed" else []
         if display.fold != "closed" and block.hint:
-            lines = lines + wrap([(clean(block.hint), ink.dim)], width)
+            lines = lines + wrap([(clean_text(block.hint), ink.dim)], width)
         if display.fold == "short" and block.details:
             lines = lines + wrap([("details · enter to show", ink.dim)], width)
         pieces.append(rows(canvas, lines, ink.page))
         if display.fold == "open" and block.details:
-            text = clean(block.details[:LONGEST_DETAILS])
+            text = clean_text(block.details[:LONGEST_DETAILS])
             if len(block.details) > LONGEST_DETAILS:
                 text += "…\n… v shows all"
             details = wrap([(text, ink.console_dim)], canvas.room)

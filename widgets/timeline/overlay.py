@@ -17,7 +17,7 @@ from textual.widget import Widget
 
 from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.graphics_sixel import Sheet
-from oi_tui.widgets.timeline.pieces import RowStrip
+from oi_tui.widgets.timeline.row_pieces import RowStrip
 
 REST = 0.15
 """Seconds without a movement after which sixels are laid."""
@@ -43,13 +43,13 @@ class PictureStrip(RowStrip):
         """Cell where it begins."""
 
 
-class Worker(Protocol):
+class ThreadRunner(Protocol):
     """Runs something in a thread, then something here."""
 
     def __call__(self, task: Callable[[], str], done: Callable[[Future[str]], None]) -> object: ...
 
 
-class Run(NamedTuple):
+class PictureRun(NamedTuple):
     """Rows of one picture, one under the other on the screen."""
 
     x: int
@@ -60,7 +60,7 @@ class Run(NamedTuple):
     last: int
     """Text rows of the sheet; `last` is the one after them."""
 
-    def written(self) -> str:
+    def escape_sequence(self) -> str:
         """Move there and draw."""
         return f"\x1b[{self.y + 1};{self.x + 1}H{self.sheet.sixels(self.first, self.last)}"
 
@@ -68,7 +68,7 @@ class Run(NamedTuple):
 class Overlay:
     """Lays sixels over the rows of one widget that were painted last."""
 
-    def __init__(self, host: Widget, graphics: Graphics, work: Worker) -> None:
+    def __init__(self, host: Widget, graphics: Graphics, work: ThreadRunner) -> None:
         self._host = host
         self._work = work
         self._most_rows = max(1, graphics.largest[1] // graphics.cell[1])
@@ -78,7 +78,7 @@ class Overlay:
         self._timer: Timer | None = None
         self._paints = 0
 
-    def painted(self, y: int, row: Strip | None) -> None:
+    def note_paint(self, y: int, row: Strip | None) -> None:
         """A row of the widget is just being given to the compositor, without sixels."""
         self._paints += 1
         before = self._shown.pop(y, None)
@@ -108,7 +108,7 @@ class Overlay:
             return  # when it comes back all of it is painted anew
         if runs := self._runs(self._host.region):
             paints = self._paints
-            self._work(lambda: "".join(run.written() for run in runs), lambda done: self._write(done, paints))
+            self._work(lambda: "".join(run.escape_sequence() for run in runs), lambda done: self._write(done, paints))
 
     def _write(self, done: Future[str], paints: int) -> None:
         if paints != self._paints:
@@ -121,9 +121,9 @@ class Overlay:
     def _is_on_top(self) -> bool:
         return self._host.is_attached and self._host.app.screen is self._host.screen
 
-    def _runs(self, place: Region) -> list[Run]:
+    def _runs(self, place: Region) -> list[PictureRun]:
         """The bare rows that nothing covers, as few sixel pictures as possible."""
-        runs: list[Run] = []
+        runs: list[PictureRun] = []
         for y in sorted(self._bare):
             row = self._shown[y]
             if y >= place.height or not self._is_free(place.x + row.column, place.y + y, row.sheet.columns):
@@ -137,7 +137,7 @@ class Overlay:
             ):
                 runs[-1] = last._replace(last=row.number + 1)
             else:
-                runs.append(Run(place.x + row.column, place.y + y, row.sheet, row.number, row.number + 1))
+                runs.append(PictureRun(place.x + row.column, place.y + y, row.sheet, row.number, row.number + 1))
         return runs
 
     def _is_free(self, x: int, y: int, columns: int) -> bool:

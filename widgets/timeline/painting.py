@@ -9,8 +9,8 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from oi_tui.widgets.timeline.ink import Ink
-from oi_tui.widgets.timeline.pieces import RowStrip
-from oi_tui.widgets.timeline.viewport import ROW_BITS, Viewport
+from oi_tui.widgets.timeline.row_pieces import RowStrip
+from oi_tui.widgets.timeline.viewport import BLOCK_ROW_BITS, Viewport
 
 PILL_REACH = 16
 """Cells at the right of the last row where a click means the pill."""
@@ -18,7 +18,7 @@ PILL_REACH = 16
 _TO_LINE_END = -1
 
 
-def framed(strip: Strip, ink: Ink, *, cursor: bool, thumb: bool) -> Strip:
+def add_frame(strip: Strip, ink: Ink, *, cursor: bool, thumb: bool) -> Strip:
     """The row with the cursor bar at its left and the scroll bar at its right."""
     segments = list(strip)
     if cursor and segments:
@@ -46,7 +46,7 @@ def with_pill(strip: Strip, unseen: int, ink: Ink) -> Strip:
     return Strip.join([strip.crop(0, start), Strip([pill]), strip.crop(end)])
 
 
-def marked(strip: Strip, spans: Sequence[tuple[int, int]], style: Style) -> Strip:
+def mark_cells(strip: Strip, spans: Sequence[tuple[int, int]], style: Style) -> Strip:
     """The row with these cells in another style."""
     cuts = [cut for span in spans for cut in span]
     parts = strip.divide([*cuts, strip.cell_length])
@@ -56,7 +56,7 @@ def marked(strip: Strip, spans: Sequence[tuple[int, int]], style: Style) -> Stri
     )
 
 
-def selected(strip: Strip, row: RowStrip, span: tuple[int, int] | None, ink: Ink) -> Strip:
+def mark_selection(strip: Strip, row: RowStrip, span: tuple[int, int] | None, ink: Ink) -> Strip:
     """The row with the selected cells marked: only those that hold text."""
     if span is None:
         return strip
@@ -70,11 +70,11 @@ def selected(strip: Strip, row: RowStrip, span: tuple[int, int] | None, ink: Ink
 def selected_text(view: Viewport, selection: Selection) -> str:
     """The selected text as it was before it was broken into rows: no gutters, no indentation of ours, no padding."""
     start = selection.start or Offset(0, 0)
-    end = selection.end or Offset(0, len(view.blocks) << ROW_BITS)
+    end = selection.end or Offset(0, len(view.blocks) << BLOCK_ROW_BITS)
     parts: list[str] = []
-    for index in range(start.y >> ROW_BITS, min(end.y >> ROW_BITS, len(view.blocks) - 1) + 1):
+    for index in range(start.y >> BLOCK_ROW_BITS, min(end.y >> BLOCK_ROW_BITS, len(view.blocks) - 1) + 1):
         cell = view.cell(index)
-        first = index << ROW_BITS
+        first = index << BLOCK_ROW_BITS
         for inside in range(max(0, start.y - first), min(cell.height, end.y - first + 1)):
             span = selection.get_span(first | inside)
             if span is None:

@@ -5,12 +5,12 @@ the screen: a picture is a file from a stranger.
 """
 
 from oi_tui.app.engine.core.outputs import RichOutput
-from oi_tui.widgets.timeline.drawing import Drawn, Order, draw
+from oi_tui.widgets.timeline.drawing import DrawnPicture, Order, draw
 from oi_tui.widgets.timeline.graphics import HALF_BLOCKS
-from oi_tui.widgets.timeline.graphics_kitty import MOST_CELLS
+from oi_tui.widgets.timeline.graphics_kitty import MOST_PICTURE_CELLS
 from oi_tui.widgets.timeline.overlay import PictureStrip
-from oi_tui.widgets.timeline.pieces import GUTTER, Canvas, Display, Piece, RowStrip, rows
-from oi_tui.widgets.timeline.pixels import Box, Source, Unreadable, fitted
+from oi_tui.widgets.timeline.pixels import PictureSource, PixelBox, Unreadable, fit_picture
+from oi_tui.widgets.timeline.row_pieces import GUTTER, BlockDisplay, Canvas, RowPiece, RowStrip, rows
 from oi_tui.widgets.timeline.wrap import Line, crop
 
 PICTURE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
@@ -25,15 +25,15 @@ class Picture:
 
     def __init__(self, output: RichOutput) -> None:
         mime = picture_type(output)
-        self._source = Source(output.data[mime] if mime else b"")
+        self._source = PictureSource(output.data[mime] if mime else b"")
         self._words = "figure"
         self._is_small = False
 
     @classmethod
-    def of(cls, data: bytes | Source, caption: str) -> "Picture":
+    def of(cls, data: bytes | PictureSource, caption: str) -> "Picture":
         """A picture that we drew ourselves, of an SVG for example; `caption` begins the line below it."""
         picture = cls(RichOutput(data={}))
-        picture._source, picture._words = data if isinstance(data, Source) else Source(data), caption
+        picture._source, picture._words = data if isinstance(data, PictureSource) else PictureSource(data), caption
         return picture
 
     @property
@@ -51,7 +51,7 @@ class Picture:
         """A picture is made to fit."""
         return 0
 
-    def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
+    def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
         """The picture, if it can be shown, over its caption."""
         size = self._source.size
         if size is None:
@@ -61,12 +61,12 @@ class Picture:
             return [self._caption(canvas, [*facts, "s save"])]
         caption = self._caption(canvas, [*facts, "z zoom", "s save"])
         room = canvas.room, _FEW_ROWS
-        whole = ordered(self._source, size, (canvas.room, _MOST_ROWS), canvas)
-        order = whole if display.fold == "open" else ordered(self._source, size, room, canvas)
+        whole = make_order(self._source, size, (canvas.room, _MOST_ROWS), canvas)
+        order = whole if display.fold == "open" else make_order(self._source, size, room, canvas)
         self._is_small = whole.rows > _FEW_ROWS
         return [PictureRows(order, canvas), caption]
 
-    def _caption(self, canvas: Canvas, words: list[str]) -> Piece:
+    def _caption(self, canvas: Canvas, words: list[str]) -> RowPiece:
         ink = canvas.ink
         text = " · ".join(words)
         return rows(canvas, [crop([(text, ink.console_dim)], canvas.room)], ink.console, "│", ink.console_faint)
@@ -78,7 +78,7 @@ class PictureRows:
     def __init__(self, order: Order, canvas: Canvas) -> None:
         self._order = order
         self._canvas = canvas
-        self._drawn: Drawn | None = None
+        self._drawn: DrawnPicture | None = None
         self._strips: list[RowStrip] = []
 
     @property
@@ -94,7 +94,7 @@ class PictureRows:
             self._strips = [self._strip(number, drawn) for number in range(self._order.rows)]
         return self._strips[index]
 
-    def _look(self) -> Drawn | None:
+    def _look(self) -> DrawnPicture | None:
         gallery = self._canvas.gallery
         try:
             if gallery is not None:
@@ -103,12 +103,12 @@ class PictureRows:
         except Unreadable:
             return self._drawn if self._drawn is not None else self._complaint()
 
-    def _complaint(self) -> Drawn:
+    def _complaint(self) -> DrawnPicture:
         """Its head could be read; what follows is broken."""
         words = crop([("this picture is broken", self._canvas.ink.console_dim)], self._canvas.room)
-        return Drawn([words, *([] for _ in range(self._order.rows - 1))])
+        return DrawnPicture([words, *([] for _ in range(self._order.rows - 1))])
 
-    def _strip(self, number: int, drawn: Drawn | None) -> RowStrip:
+    def _strip(self, number: int, drawn: DrawnPicture | None) -> RowStrip:
         ink = self._canvas.ink
         line: Line = drawn.lines[number] if drawn is not None else []
         # No cell of it is text: what is copied is what stands around it.
@@ -117,21 +117,21 @@ class PictureRows:
         return strip if drawn is None or drawn.sheet is None else PictureStrip(strip, drawn.sheet, number, GUTTER)
 
 
-def ordered(
-    source: Source, size: tuple[int, int], room: tuple[int, int], canvas: Canvas, box: Box | None = None
+def make_order(
+    source: PictureSource, size: tuple[int, int], room: tuple[int, int], canvas: Canvas, box: PixelBox | None = None
 ) -> Order:
     """How a picture (or a part of it, of `size` pixels) is to be drawn in so many columns and rows."""
-    room = min(room[0], MOST_CELLS), min(room[1], MOST_CELLS)
+    room = min(room[0], MOST_PICTURE_CELLS), min(room[1], MOST_PICTURE_CELLS)
     ground = canvas.ink.palette.surfaces.surface_console
     across, down = canvas.graphics.cell
     if canvas.graphics.protocol == "half":
         # Two pixels in a cell: no part of a cell can stay empty, so it is rounded to whole ones.
-        fit = fitted(size, room, (1.0, down / across))
+        fit = fit_picture(size, room, (1.0, down / across))
         columns, rows = (
             round(pixels * fit.scale / unit) for pixels, unit in zip(size, (1, down / across), strict=True)
         )
         return Order(source, max(1, columns), max(1, rows), (columns, 2 * rows), ground, box)
-    fit = fitted(size, room, canvas.graphics.cell)
+    fit = fit_picture(size, room, canvas.graphics.cell)
     shown = tuple(max(1, round(pixels * fit.scale)) for pixels in size)
     return Order(source, fit.columns, fit.rows, (shown[0], shown[1]), ground, box)
 
@@ -144,5 +144,5 @@ def picture_type(output: RichOutput) -> str | None:
 def original_of(output: RichOutput) -> tuple[bytes, str] | None:
     """The bytes of the picture in a result, as they came, and their mime type; None where it holds none."""
     mime = picture_type(output)
-    data = Source(output.data[mime]).data if mime else b""
+    data = PictureSource(output.data[mime]).data if mime else b""
     return (data, mime) if mime and data else None

@@ -13,13 +13,13 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from oi_tui.themes.palette import Palette
-from oi_tui.widgets.timeline.drawing import Drawn, Order
+from oi_tui.widgets.timeline.drawing import DrawnPicture, Order
 from oi_tui.widgets.timeline.gallery import Gallery
 from oi_tui.widgets.timeline.graphics import Graphics
-from oi_tui.widgets.timeline.graphics_kitty import MOST_CELLS, filtered
+from oi_tui.widgets.timeline.graphics_kitty import MOST_PICTURE_CELLS, apply_filters
 from oi_tui.widgets.timeline.overlay import PictureStrip
-from oi_tui.widgets.timeline.pieces import RowStrip
-from oi_tui.widgets.timeline.pixels import Box, Source, Unreadable
+from oi_tui.widgets.timeline.pixels import PictureSource, PixelBox, Unreadable
+from oi_tui.widgets.timeline.row_pieces import RowStrip
 
 _STEP = 2**0.5
 """How much larger a step makes it."""
@@ -52,7 +52,7 @@ class PictureView(Widget, can_focus=True):
             self.scale = scale
             """Shown pixels for one of the picture."""
 
-    def __init__(self, source: Source, graphics: Graphics, palette: Palette, *, id: str | None = None) -> None:
+    def __init__(self, source: PictureSource, graphics: Graphics, palette: Palette, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._source = source
         self._palette = palette
@@ -62,7 +62,7 @@ class PictureView(Widget, can_focus=True):
         """In shares of the picture."""
         self._ground = Style(bgcolor=palette.surfaces.surface_console)
         self._order: Order | None = None
-        self._drawn: tuple[Order, Drawn] | None = None
+        self._drawn: tuple[Order, DrawnPicture] | None = None
         self._is_broken = source.size is None
 
     @property
@@ -112,11 +112,11 @@ class PictureView(Widget, can_focus=True):
     @property
     def _room(self) -> tuple[float, float]:
         """Pixels of the widget."""
-        columns, rows = min(self.size.width, MOST_CELLS), min(self.size.height, MOST_CELLS)
+        columns, rows = min(self.size.width, MOST_PICTURE_CELLS), min(self.size.height, MOST_PICTURE_CELLS)
         return max(1, columns) * self._cell[0], max(1, rows) * self._cell[1]
 
     @property
-    def _box(self) -> Box | None:
+    def _box(self) -> PixelBox | None:
         """The part that is seen, None for all of it. Brings the centre back where it would show what is not there."""
         if self._source.size is None:
             return None
@@ -153,12 +153,12 @@ class PictureView(Widget, can_focus=True):
         strips = []
         for y in crop.line_range:
             row = self._row(y, drawn)
-            strips.append(filtered(row, filters, background).crop(crop.x, crop.x + crop.width))
+            strips.append(apply_filters(row, filters, background).crop(crop.x, crop.x + crop.width))
             if overlay is not None:
-                overlay.painted(y, row)
+                overlay.note_paint(y, row)
         return strips
 
-    def _newest(self) -> tuple[Order, Drawn] | None:
+    def _newest(self) -> tuple[Order, DrawnPicture] | None:
         """What was drawn last: while a part is being drawn, the one before stays."""
         if self._order is not None and not self._is_broken:
             try:
@@ -170,7 +170,7 @@ class PictureView(Widget, can_focus=True):
                     self._drawn = self._order, drawn
         return self._drawn
 
-    def _row(self, y: int, drawn: tuple[Order, Drawn] | None) -> RowStrip:
+    def _row(self, y: int, drawn: tuple[Order, DrawnPicture] | None) -> RowStrip:
         width = self.size.width
         line: list[Segment] = []
         left, number = 0, -1

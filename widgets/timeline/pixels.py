@@ -1,7 +1,8 @@
 """From a file of a stranger to a few pixels. What is too large, broken or strange is found out here.
 
 Only the formats that a notebook shows are opened, nothing is decoded before its size is known, and a picture is
-brought to the size in which it is shown at once. `Source` can be read in any thread; decoding belongs in a worker.
+brought to the size in which it is shown at once. A `PictureSource` can be read in any thread; decoding belongs in a
+worker.
 """
 
 import base64
@@ -27,7 +28,7 @@ _ROUNDING = 0.01
 _TURNED = (5, 6, 7, 8)
 """Orientations that lie on their side."""
 
-Box = tuple[float, float, float, float]
+PixelBox = tuple[float, float, float, float]
 """Left, top, right, bottom in pixels of the upright picture."""
 
 
@@ -35,7 +36,7 @@ class Unreadable(Exception):
     """No picture, a broken one, or one too large to open."""
 
 
-class Source:
+class PictureSource:
     """The file of a picture, as it came."""
 
     def __init__(self, content: str | bytes) -> None:
@@ -47,9 +48,9 @@ class Source:
     @property
     def data(self) -> bytes:
         """The bytes of the file; empty where they were not base64."""
-        return self._content if isinstance(self._content, bytes) else _decoded(self._content)
+        return self._content if isinstance(self._content, bytes) else _decode(self._content)
 
-    def pixels(self, size: tuple[int, int], box: Box | None = None, *, keep: bool = False) -> "Image":
+    def pixels(self, size: tuple[int, int], box: PixelBox | None = None, *, keep: bool = False) -> "Image":
         """The picture, or a part of it, in so many pixels: RGB, or RGBA where something shines through.
 
         With `keep` the next call has less to do. Raises Unreadable.
@@ -79,7 +80,7 @@ class Source:
         if not content or len(content) > _MOST_BYTES * (1 if isinstance(content, bytes) else 4 / 3):
             return None
         if isinstance(content, str) and len(content) > _HEAD:
-            return _size(_decoded(content[:_HEAD])) or _size(self.data)
+            return _size(_decode(content[:_HEAD])) or _size(self.data)
         return _size(self.data)
 
     def _open(self, enough: tuple[int, int] | None) -> "Image":
@@ -113,7 +114,7 @@ class Fit(NamedTuple):
     """Shown pixels for each of its own, at most 1."""
 
 
-def fitted(size: tuple[int, int], room: tuple[int, int], cell: tuple[float, float]) -> Fit:
+def fit_picture(size: tuple[int, int], room: tuple[int, int], cell: tuple[float, float]) -> Fit:
     """The largest form of a picture in so many columns and rows; `cell` is the pixels in a cell.
 
     Nothing is enlarged, and the proportions stay. The last column and row may hold only some pixels.
@@ -124,7 +125,7 @@ def fitted(size: tuple[int, int], room: tuple[int, int], cell: tuple[float, floa
     return Fit(min(columns, room[0]), min(rows, room[1]), scale)
 
 
-def _decoded(encoded: str) -> bytes:
+def _decode(encoded: str) -> bytes:
     try:
         return base64.b64decode(encoded)
     except (binascii.Error, ValueError):

@@ -13,22 +13,22 @@ from itertools import pairwise
 from rich.segment import Segment
 
 from oi_tui.app.engine.core.blocks import ProseBlock
-from oi_tui.widgets.timeline.definitions import Definitions, defined
+from oi_tui.widgets.timeline.definitions import Definitions, definitions_in
 from oi_tui.widgets.timeline.elements import (
     OPENING,
     TABLE_HEAD,
-    Column,
     Element,
-    Fence,
+    ElementColumn,
+    FencedCode,
     Start,
-    finished,
-    parted,
+    build_element,
+    element_pieces,
     starts_of,
 )
-from oi_tui.widgets.timeline.grammar import outline
-from oi_tui.widgets.timeline.inline import clean
-from oi_tui.widgets.timeline.pieces import Canvas, Display, Piece, Rows, Stack, rows
-from oi_tui.widgets.timeline.table_rows import Table
+from oi_tui.widgets.timeline.grammar import outline_parser
+from oi_tui.widgets.timeline.inline import clean_text
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowPiece, Rows, Stack, rows
+from oi_tui.widgets.timeline.table_rows import MarkdownTable
 from oi_tui.widgets.timeline.wrap import crop
 
 
@@ -47,18 +47,18 @@ class Prose:
         """A newer version of the block."""
         self._block = block
 
-    def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
+    def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
         """What is drawn now."""
         self._advance()
         if display.fold == "closed":
-            return [_closed(self._block.text, canvas)]
+            return [_closed_rows(self._block.text, canvas)]
         starts, lines = self._tail_starts()
         self._draw(canvas, display)
-        pieces: list[Piece] = [self._column]
+        pieces: list[RowPiece] = [self._column]
         first = not self._column.height
         self._tail_beyond = 0
         for start, element in self._tail(starts, lines):
-            drawn = list(parted(start, element, canvas, display, self._definitions, first=first))
+            drawn = list(element_pieces(start, element, canvas, display, self._definitions, first=first))
             first = first and not drawn
             pieces += drawn
             self._tail_beyond = max(self._tail_beyond, element.beyond)
@@ -78,19 +78,19 @@ class Prose:
 
     def _restart(self) -> None:
         self._text = ""
-        self._done: list[tuple[Start, Element | Fence | Table]] = []
+        self._done: list[tuple[Start, Element | FencedCode | MarkdownTable]] = []
         self._taken = 0  # characters of the text that `_done` and the open fence hold
         self._lead = Start()  # what is known of the element that starts there
-        self._fence: Fence | None = None
-        self._table: Table | None = None
+        self._fence: FencedCode | None = None
+        self._table: MarkdownTable | None = None
         self._definitions = Definitions()
         self._redefined: set[str] = set()  # labels for which finished elements may have to be drawn anew
         self._tail_beyond = 0
-        self._drawn_for: tuple[Canvas, Display] | None = None
+        self._drawn_for: tuple[Canvas, BlockDisplay] | None = None
         self._clear()
 
     def _clear(self) -> None:
-        self._column = Column()
+        self._column = ElementColumn()
         self._askers: defaultdict[str, set[int]] = defaultdict(set)
         self._wide: dict[int, int] = {}
         self._numbered: set[int] = set()
@@ -112,9 +112,9 @@ class Prose:
             else:
                 fresh = self._take_elements(end)
 
-    def _take_fence(self, fence: Fence, end: int) -> bool:
+    def _take_fence(self, fence: FencedCode, end: int) -> bool:
         """Give complete lines to the open fence; whether it was closed and there is more to look at."""
-        lines = clean(self._text[self._taken : end]).split("\n")[:-1]
+        lines = clean_text(self._text[self._taken : end]).split("\n")[:-1]
         for number, line in enumerate(lines):
             if fence.closes(line):
                 fence.take(lines[:number])
@@ -127,10 +127,10 @@ class Prose:
         self._taken = end
         return False
 
-    def _take_rows(self, table: Table, end: int) -> bool:
+    def _take_rows(self, table: MarkdownTable, end: int) -> bool:
         """Give complete lines to the open table; whether it ended and there is more to look at."""
         self.parses += 1
-        lines = clean(self._text[self._taken : end]).split("\n")[:-1]
+        lines = clean_text(self._text[self._taken : end]).split("\n")[:-1]
         length = table.length(lines)
         table.take(lines[:length])
         self._taken = _skip(self._text, self._taken, length)
@@ -144,35 +144,35 @@ class Prose:
     def _take_elements(self, end: int) -> bool:
         """Finish all elements of the complete lines but the last; whether that one is an open fence."""
         self.parses += 1
-        text = clean(self._text[self._taken : end])
+        text = clean_text(self._text[self._taken : end])
         lines = text.split("\n")
-        tokens = outline().parse(text)
+        tokens = outline_parser().parse(text)
         starts = starts_of(tokens, lines, self._lead)
         for start, following in pairwise(starts):
-            self._done.append((start, finished(lines[start.line : following.line], start)))
+            self._done.append((start, build_element(lines[start.line : following.line], start)))
         if not starts:
             return False
         self._lead = lead = starts[-1]
         self._redefined |= self._definitions.keep(
-            (label, found) for label, found, to in defined(tokens) if to <= lead.line
+            (label, found) for label, found, to in definitions_in(tokens) if to <= lead.line
         )
         self._taken = _skip(self._text, self._taken, lead.line)
         if lead.table:
             self._taken = _skip(self._text, self._taken, TABLE_HEAD)
             self._lead = Start()
-            self._table = Table(lines[lead.line : lead.line + TABLE_HEAD])
+            self._table = MarkdownTable(lines[lead.line : lead.line + TABLE_HEAD])
             return True
         opening = OPENING.fullmatch(lines[lead.line])
         if opening is None:
             return False
         self._taken = _skip(self._text, self._taken, 1)
         self._lead = Start()
-        self._fence = Fence(opening)
+        self._fence = FencedCode(opening)
         return True
 
     # Drawing
 
-    def _draw(self, canvas: Canvas, display: Display) -> None:
+    def _draw(self, canvas: Canvas, display: BlockDisplay) -> None:
         """Bring the rows of finished elements up to date."""
         stale: set[int] = set()
         if self._drawn_for is None or self._drawn_for[0] is not canvas:
@@ -186,14 +186,14 @@ class Prose:
         self._drawn_for = canvas, display
         self._redefined = set()
         for index in sorted(stale):
-            self._column.replace(index, self._drawn(index, canvas, display, first=not self._column.start(index)))
+            self._column.replace(index, self._draw_element(index, canvas, display, first=not self._column.start(index)))
         for index in range(len(self._column), len(self._done)):
-            self._column.append(self._drawn(index, canvas, display, first=not self._column.height))
+            self._column.append(self._draw_element(index, canvas, display, first=not self._column.height))
 
-    def _drawn(self, index: int, canvas: Canvas, display: Display, *, first: bool) -> Stack:
+    def _draw_element(self, index: int, canvas: Canvas, display: BlockDisplay, *, first: bool) -> Stack:
         self.draws += 1
         start, element = self._done[index]
-        stack = Stack(parted(start, element, canvas, display, self._definitions, first=first))
+        stack = Stack(element_pieces(start, element, canvas, display, self._definitions, first=first))
         for label in element.open:
             self._askers[label].add(index)
         if element.has_code:
@@ -205,7 +205,7 @@ class Prose:
 
     def _tail_starts(self) -> tuple[list[Start], list[str]]:
         """Where the elements start that may still change; what they define is known from now on."""
-        rest = clean(self._text[self._taken :])
+        rest = clean_text(self._text[self._taken :])
         if self._table is not None:
             goes_on = bool(rest) and self._table.length([rest]) == 1
             self._table.show(rest if goes_on else "")
@@ -214,16 +214,18 @@ class Prose:
             self._redefined |= self._definitions.propose(())
             return [], []
         lines = rest.split("\n")
-        tokens = outline().parse(rest)
+        tokens = outline_parser().parse(rest)
         complete = len(lines) - (self._block.state == "streaming")  # the last line may still grow
-        found = ((label, definition) for label, definition, end in defined(tokens) if end <= complete)
+        found = ((label, definition) for label, definition, end in definitions_in(tokens) if end <= complete)
         self._redefined |= self._definitions.propose(found)
         return starts_of(tokens, lines, self._lead), lines
 
-    def _tail(self, starts: list[Start], lines: list[str]) -> Iterator[tuple[Start, Element | Fence | Table]]:
+    def _tail(
+        self, starts: list[Start], lines: list[str]
+    ) -> Iterator[tuple[Start, Element | FencedCode | MarkdownTable]]:
         """The elements that may still change."""
         if self._fence is not None:
-            rest = clean(self._text[self._taken :])
+            rest = clean_text(self._text[self._taken :])
             streaming = self._block.state == "streaming"
             hidden = self._fence.closes(rest) or (streaming and self._fence.may_close(rest))
             self._fence.show("" if hidden else rest, complete=False)
@@ -231,7 +233,7 @@ class Prose:
         if self._table is not None:
             yield Start(), self._table
         for start, following in pairwise([*starts, Start(len(lines))]):
-            yield start, finished(lines[start.line : following.line], start)
+            yield start, build_element(lines[start.line : following.line], start)
 
 
 def _skip(text: str, start: int, lines: int) -> int:
@@ -240,8 +242,8 @@ def _skip(text: str, start: int, lines: int) -> int:
     return start
 
 
-def _closed(text: str, canvas: Canvas) -> Rows:
-    first, _, rest = clean(text).strip().partition("\n")
+def _closed_rows(text: str, canvas: Canvas) -> Rows:
+    first, _, rest = clean_text(text).strip().partition("\n")
     more = f"  … {rest.count(chr(10)) + 1:,} more lines" if rest else ""
     line = crop([(first + more, canvas.ink.dim)], canvas.room)
     return rows(canvas, [line], canvas.ink.page)

@@ -15,14 +15,14 @@ from rich.cells import split_graphemes
 
 from oi_tui.app.engine.core.blocks import Block, CodeBlock
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput
-from oi_tui.app.engine.text.rich_text import readable
+from oi_tui.app.engine.text.rich_text import best_text
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.timeline.logical import logical_text
-from oi_tui.widgets.timeline.pieces import RowStrip
+from oi_tui.widgets.timeline.row_pieces import RowStrip
 from oi_tui.widgets.timeline.terminal import TerminalText
-from oi_tui.widgets.timeline.terminal_row import TAB
+from oi_tui.widgets.timeline.terminal_row import TAB_STOP
 
-SLICE = 0.002
+SEARCH_SLICE = 0.002
 """Seconds of work after which a search lets others go on."""
 
 PORTION = 64 * 1024
@@ -49,7 +49,7 @@ class Search:
 
     def __init__(self, needle: str, *, clock: Callable[[], float] = time.perf_counter) -> None:
         self.needle = needle
-        self.ignores_case = folded(needle) == needle
+        self.ignores_case = fold_case(needle) == needle
         self._findable = bool(needle) and "\n" not in needle
         self._clock = clock
 
@@ -57,7 +57,7 @@ class Search:
         """Offsets of the matches in a text, from its start, none inside another."""
         if not self._findable:
             return
-        searched = folded(text) if self.ignores_case else text
+        searched = fold_case(text) if self.ignores_case else text
         at = searched.find(self.needle)
         while at >= 0:
             yield at
@@ -67,7 +67,7 @@ class Search:
         """How many matches there are in a text."""
         if not self._findable:
             return 0
-        return (folded(text) if self.ignores_case else text).count(self.needle)
+        return (fold_case(text) if self.ignores_case else text).count(self.needle)
 
     def matches_in(self, block: Block) -> int:
         """How many matches there are in what a person could copy of the block."""
@@ -92,7 +92,7 @@ class Search:
                     yield index
                     began = self._clock()
                     break
-                if self._clock() - began >= SLICE:
+                if self._clock() - began >= SEARCH_SLICE:
                     yield None
                     began = self._clock()
 
@@ -124,7 +124,7 @@ class Search:
                     row.append((start, end))
 
 
-def folded(text: str) -> str:
+def fold_case(text: str) -> str:
     """The text in small letters, every character in its place.
 
     `str.lower` alone makes two characters of one letter, and takes the capital sigma at the end of a word for another.
@@ -164,30 +164,30 @@ def _portions(block: Block) -> Iterator[str]:
     yield from _cut(logical_text(block))
     if isinstance(block, CodeBlock):
         for output in block.outputs:
-            yield from _printed(_written(output))
+            yield from _terminal_text(_output_text(output))
             if isinstance(output, StreamOutput) and output.tail is not None:
-                yield from _printed(output.tail.text)
+                yield from _terminal_text(output.tail.text)
 
 
-def _written(output: Output) -> str:
+def _output_text(output: Output) -> str:
     match output:
         case StreamOutput():
             return output.text
         case ErrorOutput():
             return "\n".join(output.traceback) or f"{output.name}: {output.value}"
         case RichOutput():
-            return readable(output.data)
+            return best_text(output.data)
 
 
-def _printed(text: str) -> Iterator[str]:
+def _terminal_text(text: str) -> Iterator[str]:
     """What a terminal shows of the text. Only where cursors are moved, a terminal is needed to know."""
     for portion in _cut(text):
         if _moves(portion):
-            yield from _overprinted(text)
+            yield from _replay_terminal(text)
             return
         yield ""
     for portion in _cut(text):
-        plain = portion.replace("\r\n", "\n").expandtabs(TAB)
+        plain = portion.replace("\r\n", "\n").expandtabs(TAB_STOP)
         yield safe_text(_COLOURS.sub("", plain) if "\x1b" in plain else plain)
 
 
@@ -200,7 +200,7 @@ def _moves(text: str) -> bool:
     return "\x1b" in text and "\x1b" in _COLOURS.sub("", text)
 
 
-def _overprinted(text: str) -> Iterator[str]:
+def _replay_terminal(text: str) -> Iterator[str]:
     terminal = TerminalText()
     for end in range(PORTION, len(text) + PORTION, PORTION):
         terminal.update(text[:end])

@@ -9,10 +9,10 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.timer import Timer
 
-from oi_tui.widgets.timeline.finding import Finder, Place
+from oi_tui.widgets.timeline.finding import Finder, MatchPlace
 from oi_tui.widgets.timeline.search import Search
 from oi_tui.widgets.timeline.surface import Marks, Surface
-from oi_tui.widgets.timeline.viewport import Row
+from oi_tui.widgets.timeline.viewport import ScreenRow
 
 SLICE = 0.004
 """Seconds of work for a search between two looks at the keyboard."""
@@ -38,7 +38,7 @@ class Searchable(Surface):
 
     _finder: Finder | None = None
     _counting: Iterator[None] = _NOTHING
-    _hunt: Iterator[Place | None] = _NOTHING
+    _hunt: Iterator[MatchPlace | None] = _NOTHING
     _work_timer: Timer | None = None
 
     @property
@@ -83,7 +83,7 @@ class Searchable(Surface):
             self._work_timer.stop()
             self._work_timer = None
         deadline = time.monotonic() + SLICE
-        place: Place | None = None
+        place: MatchPlace | None = None
         for found in chain(self._hunt, self._counting):
             place = found or place
             if time.monotonic() > deadline:
@@ -103,5 +103,5 @@ class Searchable(Surface):
         else:
             self.matches = f"{finder.total:,} match{'' if finder.total == 1 else 'es'}"
 
-    def _marked(self, rows: Sequence[Row]) -> list[Marks]:
-        return self._finder.marks(rows) if self._finder is not None else super()._marked(rows)
+    def _marks_of(self, rows: Sequence[ScreenRow]) -> list[Marks]:
+        return self._finder.marks(rows) if self._finder is not None else super()._marks_of(rows)

@@ -16,7 +16,7 @@ _CODE = re.compile(r"[0-9]{1,4}")
 
 
 @lru_cache(maxsize=4_096)
-def coloured(state: Sgr, numbers: str) -> Sgr:
+def apply_sgr(state: Sgr, numbers: str) -> Sgr:
     """What is set after the sequence with these `numbers`, as they stand between `\\x1b[` and `m`."""
     parameters = [[_number(code) for code in group.split(":")] for group in numbers.split(";")]
     while parameters:
@@ -31,7 +31,7 @@ def coloured(state: Sgr, numbers: str) -> Sgr:
             case 22 | 23 | 24 | 27 | 29:
                 state = state._replace(attributes=state.attributes.difference(_ENDS[code]))
             case 38 | 48 | 58:
-                colour = _grouped(details) if details else _listed(parameters)
+                colour = _grouped_colour(details) if details else _listed_colour(parameters)
                 if code == 38:
                     state = state._replace(foreground=colour)
                 elif code == 48:
@@ -53,23 +53,23 @@ def _number(code: str) -> int:
     return int(code) if _CODE.fullmatch(code) else 0
 
 
-def _grouped(details: list[int]) -> int | str | None:
+def _grouped_colour(details: list[int]) -> int | str | None:
     """The colour in `38:5:n`, `38:2:r:g:b` or `38:2:space:r:g:b`."""
     match details:
         case [5, number, *_]:
-            return _indexed(number)
+            return _indexed_colour(number)
         case [2, red, green, blue] | [2, _, red, green, blue, *_]:
             return _true(red, green, blue)
         case _:
             return None
 
 
-def _listed(parameters: list[list[int]]) -> int | str | None:
+def _listed_colour(parameters: list[list[int]]) -> int | str | None:
     """The colour in `38;5;n` or `38;2;r;g;b`, of which the rest is taken here; nothing can follow a broken one."""
     match parameters:
         case [[5], [number], *_]:
             del parameters[:2]
-            return _indexed(number)
+            return _indexed_colour(number)
         case [[2], [red], [green], [blue], *_]:
             del parameters[:4]
             return _true(red, green, blue)
@@ -78,7 +78,7 @@ def _listed(parameters: list[list[int]]) -> int | str | None:
             return None
 
 
-def _indexed(number: int) -> int | None:
+def _indexed_colour(number: int) -> int | None:
     return number if number < 256 else None
 
 

@@ -22,11 +22,11 @@ from textual.widget import Widget
 
 from oi_tui.widgets.timeline.gallery import Gallery
 from oi_tui.widgets.timeline.graphics import Graphics
-from oi_tui.widgets.timeline.graphics_kitty import filtered
+from oi_tui.widgets.timeline.graphics_kitty import apply_filters
 from oi_tui.widgets.timeline.ink import Ink
-from oi_tui.widgets.timeline.painting import framed, marked, selected, selected_text, thumb_rows, with_pill
-from oi_tui.widgets.timeline.pieces import Canvas
-from oi_tui.widgets.timeline.viewport import Row, Viewport
+from oi_tui.widgets.timeline.painting import add_frame, mark_cells, mark_selection, selected_text, thumb_rows, with_pill
+from oi_tui.widgets.timeline.row_pieces import Canvas
+from oi_tui.widgets.timeline.viewport import ScreenRow, Viewport
 
 FRAME = 1 / 30
 """Seconds between two frames, at least."""
@@ -85,7 +85,7 @@ class Surface(ScrollView):
         self._gallery = Gallery(self, canvas.graphics, self._want_frame)
         self._view = Viewport(replace(canvas, gallery=self._gallery))
         self._clock = clock
-        self._rows: list[Row] = []
+        self._rows: list[ScreenRow] = []
         self._finish = Finish([], Color(0, 0, 0), canvas.ink)
         self._marks: list[Marks] = []
         self._frame_timer: Timer | None = None
@@ -149,10 +149,10 @@ class Surface(ScrollView):
         queue = getattr(getattr(self.app._driver, "_writer_thread", None), "_queue", None)
         return queue is not None and queue.qsize() > 0
 
-    def _show(self, rows: list[Row]) -> None:
+    def _show(self, rows: list[ScreenRow]) -> None:
         """Take the rows over and ask for a repaint of those that are not as they were."""
         before, self._rows = self._rows, rows
-        marks, self._marks = self._marks, self._marked(rows)
+        marks, self._marks = self._marks, self._marks_of(rows)
         thumb, self._thumb = self._thumb, thumb_rows(self._view)
         self._publish()
         if len(before) != len(rows):
@@ -171,7 +171,7 @@ class Surface(ScrollView):
         elif dirty:
             self.refresh(*(Region(0, y, self.size.width, 1) for y in dirty))
 
-    def _marked(self, rows: Sequence[Row]) -> list[Marks]:
+    def _marks_of(self, rows: Sequence[ScreenRow]) -> list[Marks]:
         """What is marked in these rows; nothing, where nothing is searched for."""
         return [Marks()] * len(rows)
 
@@ -248,9 +248,9 @@ class Surface(ScrollView):
         overlay = self._gallery.overlay
         strips = []
         for y in crop.line_range:
-            strips.append(self._finished(y).crop(crop.x, crop.x + crop.width))
+            strips.append(self._finish_row(y).crop(crop.x, crop.x + crop.width))
             if overlay is not None:
-                overlay.painted(y, self._rows[y].strip if y < len(self._rows) else None)
+                overlay.note_paint(y, self._rows[y].strip if y < len(self._rows) else None)
         return strips
 
     def render_line(self, y: int) -> Strip:
@@ -260,7 +260,7 @@ class Surface(ScrollView):
         row = self._rows[y]
         return row.strip.apply_offsets(0, row.key)
 
-    def _finished(self, y: int) -> Strip:
+    def _finish_row(self, y: int) -> Strip:
         """The row as it goes to the terminal. One on which nothing lies is the same object as long as it lives."""
         row = self._rows[y] if y < len(self._rows) else None
         finish = self._finish
@@ -274,23 +274,23 @@ class Surface(ScrollView):
         )
         if row is not None and bare and row.strip.painted is not None and row.strip.painted[0] is finish:
             return row.strip.painted[1]
-        strip = filtered(self._painted(y), finish.filters, finish.background)
+        strip = apply_filters(self._paint_row(y), finish.filters, finish.background)
         if row is not None and bare:
             row.strip.painted = finish, strip
         return strip
 
-    def _has_cursor(self, row: Row) -> bool:
+    def _has_cursor(self, row: ScreenRow) -> bool:
         return row.block == self.cursor and not row.last and self.has_focus
 
-    def _painted(self, y: int) -> Strip:
+    def _paint_row(self, y: int) -> Strip:
         ink = self._view.canvas.ink
         row = self._rows[y] if y < len(self._rows) else None
         strip: Strip = self._view.canvas.blank if row is None else row.strip
         if row is not None and (marks := self._marks[y]).spans:
-            strip = marked(strip, marks.spans, ink.match_here if marks.here else ink.match)
+            strip = mark_cells(strip, marks.spans, ink.match_here if marks.here else ink.match)
         if row is not None and (selection := self.text_selection) is not None:
-            strip = selected(strip, row.strip, selection.get_span(row.key), ink)
-        strip = framed(strip, ink, cursor=row is not None and self._has_cursor(row), thumb=y in self._thumb)
+            strip = mark_selection(strip, row.strip, selection.get_span(row.key), ink)
+        strip = add_frame(strip, ink, cursor=row is not None and self._has_cursor(row), thumb=y in self._thumb)
         if self.unseen and y == self.size.height - 1:
             return with_pill(strip, self.unseen, ink)
         return strip

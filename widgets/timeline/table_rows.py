@@ -3,17 +3,17 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from oi_tui.widgets.timeline.definitions import Asked, Definition, Definitions
-from oi_tui.widgets.timeline.grammar import outline
-from oi_tui.widgets.timeline.pieces import Canvas, Display, Piece, RowStrip
-from oi_tui.widgets.timeline.table import Cells, Layout, Needs, laid_out, needs_of, rows_of, runs_of
+from oi_tui.widgets.timeline.definitions import Definition, Definitions, ReferenceLookup
+from oi_tui.widgets.timeline.grammar import outline_parser
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowPiece, RowStrip
+from oi_tui.widgets.timeline.table_layout import Layout, Needs, TableCells, lay_out_table, needs_of, rows_of, runs_of
 from oi_tui.widgets.timeline.wrap import window
 
 MOST_DRAWN = 500
 """Rows of a table that are kept drawn."""
 
 
-class Table:
+class MarkdownTable:
     """A table that may still grow."""
 
     has_code = False
@@ -23,11 +23,11 @@ class Table:
         self._lines: list[str] = []
         self._unfinished = ""
         self._has_unfinished = False
-        self._asked = Asked()
+        self._asked = ReferenceLookup()
         self._known: dict[str, Definition | None] = {}
-        self._drawn_for: tuple[Canvas, Display] | None = None
+        self._drawn_for: tuple[Canvas, BlockDisplay] | None = None
         self._parsed = 0  # lines of which the cells are in `_rows`
-        self._rows: list[Cells] = []
+        self._rows: list[TableCells] = []
         self._aligned: list[str] = []
         self._needs: list[Needs] = []
         self._layout: Layout | None = None
@@ -49,7 +49,7 @@ class Table:
 
     def length(self, lines: Sequence[str]) -> int:
         """How many of the lines that follow go on with the table."""
-        tokens = outline().parse("\n".join((*self._head, *lines)))
+        tokens = outline_parser().parse("\n".join((*self._head, *lines)))
         assert tokens[0].map is not None
         return tokens[0].map[1] - len(self._head)
 
@@ -61,7 +61,7 @@ class Table:
         """Let it show a last row that may still grow."""
         self._unfinished = unfinished
 
-    def pieces(self, canvas: Canvas, display: Display, definitions: Definitions) -> list[Piece]:
+    def pieces(self, canvas: Canvas, display: BlockDisplay, definitions: Definitions) -> list[RowPiece]:
         """Its rows."""
         if self._drawn_for is None or self._drawn_for[0] is not canvas or self._is_redefined(definitions):
             self._restart(definitions)
@@ -81,7 +81,7 @@ class Table:
             self._rows += fresh
             self._has_unfinished = True
         self._known = {label: definitions.get(label) for label in self._asked.open}
-        self._lay_out(laid_out(needs, self._aligned, canvas.room, canvas.ink, slides=True))
+        self._lay_out(lay_out_table(needs, self._aligned, canvas.room, canvas.ink, slides=True))
         return [self]
 
     # As a piece
@@ -105,7 +105,7 @@ class Table:
 
     def _restart(self, definitions: Definitions) -> None:
         """Forget all but the text."""
-        self._asked = Asked(definitions)
+        self._asked = ReferenceLookup(definitions)
         self._parsed, self._rows, self._aligned, self._needs = 0, [], [], []
         self._has_unfinished = False
         self._layout = None
@@ -113,7 +113,7 @@ class Table:
     def _is_redefined(self, definitions: Definitions) -> bool:
         return any(definitions.get(label) != known for label, known in self._known.items())
 
-    def _read(self, lines: Sequence[str], canvas: Canvas) -> list[Cells]:
+    def _read(self, lines: Sequence[str], canvas: Canvas) -> list[TableCells]:
         """Cells of these lines, behind the header if that was not read yet."""
         text = "\n".join((*self._head, *lines))
         tokens = canvas.markdown.parse(text, {"references": self._asked})

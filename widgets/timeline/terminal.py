@@ -15,8 +15,15 @@ from operator import itemgetter
 
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.timeline.ink import Sgr
-from oi_tui.widgets.timeline.sgr import SGR, coloured
-from oi_tui.widgets.timeline.terminal_row import LONGEST_ROW, Cell, Row, TextLine, expanded, width_of
+from oi_tui.widgets.timeline.sgr import SGR, apply_sgr
+from oi_tui.widgets.timeline.terminal_row import (
+    LONGEST_ROW,
+    TerminalCell,
+    TerminalRow,
+    TextLine,
+    expand_tabs,
+    text_width,
+)
 
 SLICE = 65_536
 """Characters that are looked at in one go."""
@@ -53,7 +60,7 @@ class TerminalText:
         self._text = ""
         self._taken = self._end = 0
         """Characters of it that are in the lines, and that can be: a sequence may not be complete."""
-        self._lines: list[str | Row] = [""]
+        self._lines: list[str | TerminalRow] = [""]
         self._states: list[Sgr] = [Sgr()]
         """What is set where a line begins."""
         self._row = 0
@@ -100,7 +107,7 @@ class TerminalText:
     def count(self) -> int:
         """Number of lines; an empty one at the end does not count."""
         last = self._lines[-1]
-        shows = last.parts if isinstance(last, Row) else SGR.sub("", last[:_LONGEST_UNFINISHED])
+        shows = last.parts if isinstance(last, TerminalRow) else SGR.sub("", last[:_LONGEST_UNFINISHED])
         return len(self._lines) if shows else len(self._lines) - 1
 
     def line(self, number: int, limit: int | None = None) -> TextLine:
@@ -109,8 +116,8 @@ class TerminalText:
         It is cleaned here and not when it came, since a character may come in two pieces.
         """
         line = self._lines[number]
-        parts = line.parts if isinstance(line, Row) else _read(line, self._states[number])
-        runs = groupby(parts if limit is None else _limited(parts, limit), key=itemgetter(1))
+        parts = line.parts if isinstance(line, TerminalRow) else _read(line, self._states[number])
+        runs = groupby(parts if limit is None else _limit(parts, limit), key=itemgetter(1))
         return [(safe_text("".join(text for text, _ in run)), sgr) for sgr, run in runs]
 
     def plain_line(self, number: int, limit: int | None = None) -> str:
@@ -185,7 +192,7 @@ class TerminalText:
         sgr = self._sgr
         for sequence in SGR.finditer(line):
             self._work += 1
-            sgr = coloured(sgr, sequence[1])
+            sgr = apply_sgr(sgr, sequence[1])
         return sgr
 
     def _note_width(self, longest: str) -> None:
@@ -221,13 +228,13 @@ class TerminalText:
             self._column = self._touch().cells
         return self._column
 
-    def _touch(self) -> Row:
+    def _touch(self) -> TerminalRow:
         """The line with the cursor, which is about to change."""
         self._first_changed = min(self._first_changed, self._row)
         line = self._lines[self._row]
-        if isinstance(line, Row):
+        if isinstance(line, TerminalRow):
             return line
-        row = Row(_read(line, self._states[self._row]))
+        row = TerminalRow(_read(line, self._states[self._row]))
         if self._column is None:
             self._column = row.cells
         self._lines[self._row] = row
@@ -249,7 +256,7 @@ class TerminalText:
 
     def _sequence(self, final: str, numbers: str) -> None:
         if final == "m":
-            self._sgr = coloured(self._sgr, numbers)
+            self._sgr = apply_sgr(self._sgr, numbers)
             return
         if final not in "ABCDEFGJK" or numbers.startswith("?"):
             return
@@ -278,19 +285,19 @@ class TerminalText:
                 pass
 
 
-def _read(raw: str, sgr: Sgr) -> Iterator[Cell]:
+def _read(raw: str, sgr: Sgr) -> Iterator[TerminalCell]:
     """The pieces of a line in which nothing moves."""
     start = column = 0
     for sequence in SGR.finditer(raw) if "\x1b" in raw else ():
-        if text := expanded(raw[start : sequence.start()], column):
-            column += width_of(text)
+        if text := expand_tabs(raw[start : sequence.start()], column):
+            column += text_width(text)
             yield text, sgr
-        sgr, start = coloured(sgr, sequence[1]), sequence.end()
-    if text := expanded(raw[start:], column):
+        sgr, start = apply_sgr(sgr, sequence[1]), sequence.end()
+    if text := expand_tabs(raw[start:], column):
         yield text, sgr
 
 
-def _limited(parts: Iterable[Cell], limit: int) -> Iterator[Cell]:
+def _limit(parts: Iterable[TerminalCell], limit: int) -> Iterator[TerminalCell]:
     for text, sgr in parts:
         yield text[:limit], sgr
         limit -= len(text)

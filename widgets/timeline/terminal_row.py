@@ -6,21 +6,21 @@ from rich.cells import cell_len, split_graphemes
 
 from oi_tui.widgets.timeline.ink import Sgr
 
-Cell = tuple[str, Sgr]
-TextLine = list[Cell]
+TerminalCell = tuple[str, Sgr]
+TextLine = list[TerminalCell]
 """Pieces of text with their colours."""
 
-TAB = 8
+TAB_STOP = 8
 LONGEST_ROW = 10_000
 """Cells of a line in which the cursor moves; a terminal would end it at its right edge."""
 
 
-class Row:
+class TerminalRow:
     """A line in which the cursor moved."""
 
     __slots__ = ("cells", "parts")
 
-    def __init__(self, parts: Iterable[Cell] = ()) -> None:
+    def __init__(self, parts: Iterable[TerminalCell] = ()) -> None:
         self.parts: TextLine = []
         self.cells = 0
         for text, sgr in parts:
@@ -31,7 +31,7 @@ class Row:
         """Put text over what is there; returns the column behind it."""
         if column >= LONGEST_ROW:
             return column
-        text, width = _cropped(expanded(text, column), LONGEST_ROW - column)
+        text, width = _crop(expand_tabs(text, column), LONGEST_ROW - column)
         if column == 0 and width >= self.cells:
             self.parts = [(text, sgr)]
         elif column >= self.cells:
@@ -61,12 +61,12 @@ class Row:
                 pass
 
 
-def _part(parts: Iterable[Cell], start: int, end: int) -> TextLine:
+def _part(parts: Iterable[TerminalCell], start: int, end: int) -> TextLine:
     """What stands in these columns."""
     kept: TextLine = []
     offset = 0
     for text, sgr in parts:
-        width = width_of(text)
+        width = text_width(text)
         if offset < end and offset + width > start and (piece := _cut(text, width, start - offset, end - offset)):
             kept.append((piece, sgr))
         offset += width
@@ -91,29 +91,29 @@ def _cut(text: str, width: int, start: int, end: int) -> str:
     return "".join(kept)
 
 
-def _cropped(text: str, room: int) -> tuple[str, int]:
+def _crop(text: str, room: int) -> tuple[str, int]:
     """As much of the text as fits in so many cells, and its width."""
     text = text[: 4 * room]  # more only if hardly anything of it can be seen
-    width = width_of(text)
+    width = text_width(text)
     if width <= room:
         return text, width
     text = _cut(text, width, 0, room)
-    return text, width_of(text)
+    return text, text_width(text)
 
 
-def width_of(text: str) -> int:
+def text_width(text: str) -> int:
     """Cells of the text."""
     return len(text) if text.isascii() and text.isprintable() else cell_len(text)
 
 
-def expanded(text: str, column: int) -> str:
+def expand_tabs(text: str, column: int) -> str:
     """With spaces for tabs, where the text begins in this column."""
     if "\t" not in text:
         return text
     *before, last = text.split("\t")
     parts: list[str] = []
     for piece in before:
-        column += width_of(piece)
-        parts += [piece, " " * (TAB - column % TAB)]
-        column += TAB - column % TAB
+        column += text_width(piece)
+        parts += [piece, " " * (TAB_STOP - column % TAB_STOP)]
+        column += TAB_STOP - column % TAB_STOP
     return "".join((*parts, last))

@@ -20,16 +20,16 @@ from oi_tui.themes.palette import Palette
 from oi_tui.widgets.timeline.graphics import HALF_BLOCKS, Graphics
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.logical import has_picture
-from oi_tui.widgets.timeline.markdown import HREF
+from oi_tui.widgets.timeline.markdown_lines import HREF
 from oi_tui.widgets.timeline.painting import PILL_REACH
-from oi_tui.widgets.timeline.pieces import Canvas, Fold
+from oi_tui.widgets.timeline.row_pieces import Canvas, FoldState
 from oi_tui.widgets.timeline.runs import SPIN, Runs
 from oi_tui.widgets.timeline.searching import Searchable
 
 SIDEWAYS = 16
 """Cells that wide content moves at one press."""
 
-Wish = Literal[
+BlockAction = Literal[
     "copy", "copy_markdown", "copy_output", "view", "edit", "pager", "rerun", "reuse", "save", "browser",
     "zoom", "fork", "rewind", "again",
 ]  # fmt: skip
@@ -102,7 +102,7 @@ class Timeline(Searchable, can_focus=True, inherit_bindings=False):
     class Wanted(Message):
         """The person wants something of a block."""
 
-        wish: Wish
+        wish: BlockAction
         block: Block
 
     @dataclass
@@ -199,7 +199,7 @@ class Timeline(Searchable, can_focus=True, inherit_bindings=False):
         """To the next block, after what of this one lies beyond the edge."""
         if self.cursor is None:
             return
-        if hidden := self._view.hidden(self.cursor, step):
+        if hidden := self._view.hidden_rows(self.cursor, step):
             page = max(1, self._view.height - 2)
             self._move(step * min(page, hidden))
             return
@@ -273,7 +273,7 @@ class Timeline(Searchable, can_focus=True, inherit_bindings=False):
             if event.chain == 2:
                 self.action_unfold()
 
-    def action_ask(self, wish: Wish) -> None:
+    def action_ask(self, wish: BlockAction) -> None:
         """Ask for something to be done with the block."""
         if self.cursor is not None:
             self.post_message(self.Wanted(wish, self._view.blocks[self.cursor]))
@@ -316,10 +316,10 @@ class Timeline(Searchable, can_focus=True, inherit_bindings=False):
             self._settle()
 
     @property
-    def _fold(self) -> Fold:
+    def _fold(self) -> FoldState:
         return "short" if self.cursor is None else self._view.display_of(self.cursor).fold
 
-    def _refold(self, fold: Fold) -> None:
+    def _refold(self, fold: FoldState) -> None:
         assert self.cursor is not None
         self._view.display(self.cursor, self._view.display_of(self.cursor)._replace(fold=fold))
         self._settle()

@@ -10,15 +10,15 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from oi_tui.app.engine.core.blocks import Block
-from oi_tui.widgets.timeline.cells import Cell, Cells, estimate
+from oi_tui.widgets.timeline.cells import BlockCell, BlockCells, estimate
 from oi_tui.widgets.timeline.heights import Heights
-from oi_tui.widgets.timeline.pieces import Canvas, Display, RowStrip
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowStrip
 
-ROW_BITS = 20
+BLOCK_ROW_BITS = 20
 """Bits for the row inside a block in the key of a row."""
 
 
-class Row(NamedTuple):
+class ScreenRow(NamedTuple):
     """One row of the screen."""
 
     strip: RowStrip
@@ -32,7 +32,7 @@ class Row(NamedTuple):
     @property
     def key(self) -> int:
         """Ordered like the text, whatever is on the screen."""
-        return self.block << ROW_BITS | self.inside
+        return self.block << BLOCK_ROW_BITS | self.inside
 
 
 class Viewport:
@@ -48,8 +48,8 @@ class Viewport:
         self.behind = False
         """Whether something in the window had more to show than there was time for; another look goes on."""
         self._heights = Heights()
-        self._cells = Cells()
-        self._displays: dict[str, Display] = {}
+        self._cells = BlockCells()
+        self._displays: dict[str, BlockDisplay] = {}
         self._outdated = range(0)  # blocks whose height was estimated for another width
 
     @property
@@ -88,7 +88,7 @@ class Viewport:
             index, inside = self.top
             share = inside / self._heights[index] if inside else 0.0
             self.redraw(replace(self.canvas, width=width))
-            self.top = (index, int(share * self._measured(index)) if inside else 0)
+            self.top = (index, int(share * self._height_of(index)) if inside else 0)
             self._outdated = range(len(self.blocks))
 
     def refine(self, count: int) -> bool:
@@ -107,24 +107,24 @@ class Viewport:
         self.canvas = canvas
         self._cells.clear()
 
-    def cell(self, index: int) -> Cell:
+    def cell(self, index: int) -> BlockCell:
         """The cell of a block, laid out; its height is exact from now on."""
         block = self.blocks[index]
-        cell = self._cells.layout(index, block, self.canvas, self._displays.get(block.id, Display()))
+        cell = self._cells.layout(index, block, self.canvas, self._displays.get(block.id, BlockDisplay()))
         self._heights[index] = cell.height
         return cell
 
-    def display(self, index: int, display: Display) -> None:
+    def display(self, index: int, display: BlockDisplay) -> None:
         """Show a block otherwise."""
         self._displays[self.blocks[index].id] = display
 
-    def display_of(self, index: int) -> Display:
+    def display_of(self, index: int) -> BlockDisplay:
         """How a block is shown."""
-        return self._displays.get(self.blocks[index].id, Display())
+        return self._displays.get(self.blocks[index].id, BlockDisplay())
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[ScreenRow]:
         """The rows in the window, fewer than its height only where the blocks end."""
-        rows: list[Row] = []
+        rows: list[ScreenRow] = []
         self.behind = False
         index, inside = self.top
         while index < len(self.blocks) and len(rows) < self.height:
@@ -134,7 +134,9 @@ class Viewport:
                 inside = min(inside, cell.height - 1)
                 self.top = (index, inside)
             end = min(cell.height, inside + self.height - len(rows))
-            rows += [Row(cell.row(number), index, number, number == cell.height - 1) for number in range(inside, end)]
+            rows += [
+                ScreenRow(cell.row(number), index, number, number == cell.height - 1) for number in range(inside, end)
+            ]
             index, inside = index + 1, 0
         return rows
 
@@ -148,9 +150,9 @@ class Viewport:
         inside += rows
         while inside < 0 and index > 0:
             index -= 1
-            inside += self._measured(index)
+            inside += self._height_of(index)
         inside = max(0, inside)
-        while index < len(self.blocks) and inside >= (height := self._measured(index)):
+        while index < len(self.blocks) and inside >= (height := self._height_of(index)):
             index, inside = index + 1, inside - height
         last = self._last_top()
         self.top = min((index, inside), last)
@@ -164,7 +166,7 @@ class Viewport:
 
     def show(self, index: int) -> bool:
         """Bring a block into the window, by its start where it is higher; returns whether at the end."""
-        height = self._measured(index)
+        height = self._height_of(index)
         above = self._distance(index)
         if above is None or above < 0 or height > self.height:
             self.top = (index, 0)
@@ -176,16 +178,16 @@ class Viewport:
         """Bring one row into the window, a third from its top where it was not; returns whether at the end."""
         above = self._distance(index)
         if above is None or not 0 <= above + inside < self.height:
-            self.top = (index, min(inside, self._measured(index) - 1))
+            self.top = (index, min(inside, self._height_of(index) - 1))
             return self.scroll(-(self.height // 3))
         return self.scroll(0)
 
-    def hidden(self, index: int, side: int) -> int:
+    def hidden_rows(self, index: int, side: int) -> int:
         """Rows of a block beyond the upper (`side` < 0) or lower edge, 0 where none of it is in the window."""
         above = self._distance(index)
         if above is None:
             return 0
-        height = self._measured(index) - 1
+        height = self._height_of(index) - 1
         if above >= self.height or above + height <= 0:
             return 0
         return max(0, -above if side < 0 else above + height - self.height)
@@ -197,7 +199,7 @@ class Viewport:
             return None
         rows = -inside
         for between in range(top, index):
-            rows += self._measured(between)
+            rows += self._height_of(between)
             if rows > 3 * self.height:
                 return None
         return rows
@@ -206,8 +208,8 @@ class Viewport:
         index, rows = len(self.blocks), 0
         while index > 0 and rows < self.height:
             index -= 1
-            rows += self._measured(index)
+            rows += self._height_of(index)
         return index, max(0, rows - self.height)
 
-    def _measured(self, index: int) -> int:
+    def _height_of(self, index: int) -> int:
         return self.cell(index).height

@@ -15,7 +15,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-Run = tuple[str, Style]
+TextRun = tuple[str, Style]
 """A piece of text in one style; may hold newlines."""
 
 Line = list[Segment]
@@ -58,13 +58,13 @@ _UNIT = re.compile(
 """What stays together: an ideograph with its punctuation, a word of other scripts."""
 
 
-def wrap(runs: Sequence[Run], width: int) -> list[Line]:
+def wrap(runs: Sequence[TextRun], width: int) -> list[Line]:
     """Rows no wider than `width`; a newline always ends a row."""
     plain = "".join(text for text, _ in runs)
     return _lines(runs, plain, _spans(plain, max(2, width)))
 
 
-def fold(text: str, width: int) -> list[int]:
+def fold_offsets(text: str, width: int) -> list[int]:
     """Offsets at which rows of `width` cells start when `text` is cut hard; the first is 0."""
     width = max(2, width)
     if text.isascii():
@@ -78,27 +78,27 @@ def fold(text: str, width: int) -> list[int]:
     return starts
 
 
-def fold_runs(runs: Sequence[Run], width: int) -> list[Line]:
+def fold_runs(runs: Sequence[TextRun], width: int) -> list[Line]:
     """Rows of exactly `width` cells, for text in which columns matter; no newlines in it."""
     plain = "".join(text for text, _ in runs)
-    starts = fold(plain, width)
+    starts = fold_offsets(plain, width)
     return _lines(runs, plain, zip(starts, [*starts[1:], len(plain)], strict=True))
 
 
-def crop(runs: Sequence[Run], width: int, more: str = "…") -> Line:
+def crop(runs: Sequence[TextRun], width: int, more: str = "…") -> Line:
     """One row; what does not fit is left out behind `more`, which is one cell wide."""
     plain = "".join(text for text, _ in runs)
     if len(plain) <= width and plain.isascii():
         return [Segment(text, style) for text, style in runs if text]
     if cell_len(plain) <= width:
         return [Segment(text, style) for text, style in runs if text]
-    starts = fold(plain, max(2, width - 1))
+    starts = fold_offsets(plain, max(2, width - 1))
     end = starts[1] if len(starts) > 1 else len(plain)
     (line,) = _cut(runs, [(0, end)])
     return [*line, Segment(more, runs[-1][1])] if width > 2 else line
 
 
-def window(runs: Sequence[Run], shift: int, width: int) -> Line:
+def window(runs: Sequence[TextRun], shift: int, width: int) -> Line:
     """The `width` cells of one row that begin `shift` cells after its start; `‹` and `›` tell of more."""
     if not shift:
         return crop(runs, width, more="›")
@@ -116,7 +116,7 @@ def cells(line: Line) -> int:
     return sum(segment.cell_length for segment in line)
 
 
-def _lines(runs: Sequence[Run], plain: str, spans: Iterable[tuple[int, int]]) -> list[Line]:
+def _lines(runs: Sequence[TextRun], plain: str, spans: Iterable[tuple[int, int]]) -> list[Line]:
     spans = list(spans)
     lines = list(_cut(runs, spans))
     for number, ((_, end), (start, _)) in enumerate(pairwise(spans), 1):
@@ -146,7 +146,7 @@ def _paragraph(text: str, width: int) -> Iterator[tuple[int, int]]:
             yield start, len(text[: match.start()].rstrip(" "))
             start, used = match.start(), 0
         if wide > width:
-            breaks = fold(text[start : match.start() + len(word)], width)
+            breaks = fold_offsets(text[start : match.start() + len(word)], width)
             for one, other in pairwise(breaks):
                 yield start + one, start + other
             start += breaks[-1]
@@ -156,7 +156,7 @@ def _paragraph(text: str, width: int) -> Iterator[tuple[int, int]]:
     yield start, max(start, len(text.rstrip(" ")))
 
 
-def _cut(runs: Sequence[Run], spans: Iterable[tuple[int, int]]) -> Iterator[Line]:
+def _cut(runs: Sequence[TextRun], spans: Iterable[tuple[int, int]]) -> Iterator[Line]:
     """Slices of `runs`; the spans come in the order of the text."""
     first = passed = 0  # the first run that a span can touch, and where it begins
     for start, end in spans:

@@ -15,7 +15,7 @@ from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.search import Search
-from oi_tui.widgets.viewer.lines import Step
+from oi_tui.widgets.viewer.line_index import Step
 
 BATCH = 200
 """Branches that grow at once; the next ones are a key away."""
@@ -30,7 +30,7 @@ Way = tuple[int, ...]
 """From the root: which child, and of that which one, and so on. In the order of the text."""
 
 
-class Branch:
+class JsonBranch:
     """A value and the way to it."""
 
     def __init__(self, value: Any, way: Way, *, more: bool = False) -> None:
@@ -40,7 +40,7 @@ class Branch:
         """Whether it only stands for the branches that have not grown yet."""
 
 
-class JsonTree(Tree[Branch]):
+class JsonTree(Tree[JsonBranch]):
     """A value of JSON; the keys of a tree, and what the viewer asks of what it shows."""
 
     DEFAULT_CSS = """
@@ -64,7 +64,7 @@ class JsonTree(Tree[Branch]):
         self._ink = Ink(palette)
         self._search: Search | None = None
         self._found: list[Way] = []
-        super().__init__(self._label("", value), Branch(value, ()), id=id)
+        super().__init__(self._label("", value), JsonBranch(value, ()), id=id)
         self._value = value
         self.guide_depth = 3
 
@@ -90,10 +90,10 @@ class JsonTree(Tree[Branch]):
                 value = value[number]
         return "".join(parts)
 
-    def copied(self) -> tuple[str, str]:
+    def text_to_copy(self) -> tuple[str, str]:
         """The value under the cursor as JSON; a string as it is."""
         value = self._branch.value
-        return safe_text(value if isinstance(value, str) else written(value)), "the value"
+        return safe_text(value if isinstance(value, str) else to_json(value)), "the value"
 
     def find(self, search: Search, step: int) -> Iterator[Step]:
         """The next key or value with a match; around the end."""
@@ -128,13 +128,13 @@ class JsonTree(Tree[Branch]):
 
     # Growing
 
-    def on_tree_node_expanded(self, event: Tree.NodeExpanded[Branch]) -> None:
+    def on_tree_node_expanded(self, event: Tree.NodeExpanded[JsonBranch]) -> None:
         """Grow what is looked at for the first time."""
         event.stop()
         if not event.node.children:
             self._grow(event.node)
 
-    def on_tree_node_selected(self, event: Tree.NodeSelected[Branch]) -> None:
+    def on_tree_node_selected(self, event: Tree.NodeSelected[JsonBranch]) -> None:
         """More branches, where that is what was chosen."""
         event.stop()
         branch = event.node.data
@@ -144,12 +144,12 @@ class JsonTree(Tree[Branch]):
             self._grow(parent)
             self.call_after_refresh(self._put_line, line)
 
-    def on_tree_node_highlighted(self, event: Tree.NodeHighlighted[Branch]) -> None:
+    def on_tree_node_highlighted(self, event: Tree.NodeHighlighted[JsonBranch]) -> None:
         """The position is another."""
         event.stop()
         self.post_message(self.Moved())
 
-    def _grow(self, node: TreeNode[Branch], least: int = 0) -> None:
+    def _grow(self, node: TreeNode[JsonBranch], least: int = 0) -> None:
         """The next branches of a node, at least until the one with the number `least`."""
         branch = node.data
         if branch is None:
@@ -162,10 +162,10 @@ class JsonTree(Tree[Branch]):
         for number in range(start, min(end, len(children))):
             key, value = children[number]
             way = (*branch.way, number)
-            node.add(self._label(key, value), Branch(value, way), allow_expand=bool(_children(value)))
+            node.add(self._label(key, value), JsonBranch(value, way), allow_expand=bool(_children(value)))
         if end < len(children):
             label = Text(f"… {len(children) - end:,} more · enter to show", self._ink.console_dim)
-            node.add_leaf(label, Branch(None, (*branch.way, end), more=True))
+            node.add_leaf(label, JsonBranch(None, (*branch.way, end), more=True))
 
     def _go(self, way: Way) -> None:
         node = self.root
@@ -176,7 +176,7 @@ class JsonTree(Tree[Branch]):
             node = node.children[number]
         self.call_after_refresh(self._put_cursor, node)
 
-    def _put_cursor(self, node: TreeNode[Branch]) -> None:
+    def _put_cursor(self, node: TreeNode[JsonBranch]) -> None:
         if self.last_line >= 0:  # asking for it numbers the lines of what has just grown
             self.move_cursor(node)
             self.scroll_to_node(node, animate=False)
@@ -187,7 +187,7 @@ class JsonTree(Tree[Branch]):
 
     # Looks
 
-    def render_label(self, node: TreeNode[Branch], base_style: Style, style: Style) -> Text:
+    def render_label(self, node: TreeNode[JsonBranch], base_style: Style, style: Style) -> Text:
         """A label with its matches marked."""
         label = super().render_label(node, base_style, style)
         if self._search is not None:
@@ -242,15 +242,15 @@ class JsonTree(Tree[Branch]):
         self._put_line(self.last_line)
 
     @property
-    def _branch(self) -> Branch:
+    def _branch(self) -> JsonBranch:
         node = self.cursor_node or self.root
         return node.data or _NOTHING
 
 
-_NOTHING = Branch(None, ())
+_NOTHING = JsonBranch(None, ())
 
 
-def written(value: Any) -> str:
+def to_json(value: Any) -> str:
     """A value as JSON; of what is no JSON, its name."""
     return json.dumps(value, indent=2, ensure_ascii=False, default=str)
 
@@ -276,7 +276,7 @@ def _walk(value: Any) -> Iterator[tuple[Way, str]]:
             if children or isinstance(inside, dict | list)
             else inside
             if isinstance(inside, str)
-            else written(inside)
+            else to_json(inside)
         )
         yield way, f"{key}: {words}" if key else words
         stack += [((*way, number), name, child) for number, (name, child) in reversed(list(enumerate(children)))]

@@ -13,9 +13,9 @@ from textual.widget import Widget
 
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.timeline.ink import Ink
-from oi_tui.widgets.timeline.painting import framed, marked, selected
+from oi_tui.widgets.timeline.painting import add_frame, mark_cells, mark_selection
 from oi_tui.widgets.timeline.search import Search
-from oi_tui.widgets.viewer.lines import Lines, Step
+from oi_tui.widgets.viewer.line_index import LineIndex, Step
 from oi_tui.widgets.viewer.window import MOST_COPIED, TextWindow, ViewRow
 
 WHEEL = 3
@@ -47,7 +47,7 @@ class TextPane(Widget, can_focus=True):
     class Moved(Message):
         """Another part is on the screen, or more lines are counted."""
 
-    def __init__(self, lines: Lines, palette: Palette, *, id: str | None = None) -> None:
+    def __init__(self, lines: LineIndex, palette: Palette, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._window = TextWindow(lines, Ink(palette))
         self._rows: list[ViewRow] = []
@@ -59,7 +59,7 @@ class TextPane(Widget, can_focus=True):
     # What the screen asks
 
     @property
-    def lines(self) -> Lines:
+    def lines(self) -> LineIndex:
         """The text."""
         return self._window.lines
 
@@ -90,7 +90,7 @@ class TextPane(Widget, can_focus=True):
             self._window.to(line)
         self._show()
 
-    def copied(self) -> tuple[str, str] | None:
+    def text_to_copy(self) -> tuple[str, str] | None:
         """What to copy where nothing is selected, and what it is; None where it would be too much."""
         if self._here is not None:
             return self._window.line_text(self._here), "the line of the match"
@@ -136,16 +136,16 @@ class TextPane(Widget, can_focus=True):
         """A row with its place in the text, for Textual's selection."""
         if y >= len(self._rows):
             return Strip.blank(self.size.width, self._window.ink.console)
-        return self._painted(y).apply_offsets(0, self._rows[y].key)
+        return self._paint_row(y).apply_offsets(0, self._rows[y].key)
 
-    def _painted(self, y: int) -> Strip:
+    def _paint_row(self, y: int) -> Strip:
         ink, row = self._window.ink, self._rows[y]
         strip: Strip = row.strip
         if self._search is not None and (spans := self._window.marks(row, self._search)):
-            strip = marked(strip, spans, ink.match_here if row.line == self._here else ink.match)
+            strip = mark_cells(strip, spans, ink.match_here if row.line == self._here else ink.match)
         if (selection := self.text_selection) is not None:
-            strip = selected(strip, row.strip, selection.get_span(row.key), ink)
-        return framed(strip, ink, cursor=False, thumb=y in self._thumb)
+            strip = mark_selection(strip, row.strip, selection.get_span(row.key), ink)
+        return add_frame(strip, ink, cursor=False, thumb=y in self._thumb)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """The selected text, without line numbers."""

@@ -15,9 +15,9 @@ from textual.widgets import DataTable
 
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.timeline.ink import Ink
-from oi_tui.widgets.timeline.outputs.table import Table
+from oi_tui.widgets.timeline.outputs.table_data import TableData
 from oi_tui.widgets.timeline.search import Search
-from oi_tui.widgets.viewer.lines import Step
+from oi_tui.widgets.viewer.line_index import Step
 
 WIDEST = 48
 """Cells of a column; what is longer is seen by copying it."""
@@ -45,7 +45,7 @@ class TablePane(DataTable[Text]):
     class Moved(Message):
         """The cursor is somewhere else."""
 
-    def __init__(self, table: Table, palette: Palette, *, id: str | None = None) -> None:
+    def __init__(self, table: TableData, palette: Palette, *, id: str | None = None) -> None:
         super().__init__(id=id, fixed_columns=table.index, cursor_type="cell", zebra_stripes=False)
         self._table = table
         self._dim = Ink(palette).console_dim
@@ -69,13 +69,13 @@ class TablePane(DataTable[Text]):
         for number, row in enumerate(self._table.rows):
             if number == self._gap:
                 self.add_row(*(Text("…", self._dim) for _ in row))
-            self.add_row(*self._styled(row))
+            self.add_row(*self._styled_cells(row))
             if number % at_once == at_once - 1:
                 await asyncio.sleep(0)
         if self._gap == len(self._table.rows):
             self.add_row(*(Text("…", self._dim) for _ in self._table.columns))
 
-    def _styled(self, row: tuple[str, ...]) -> Iterator[Text]:
+    def _styled_cells(self, row: tuple[str, ...]) -> Iterator[Text]:
         for cell, column in zip(row, self._table.columns, strict=True):
             yield Text(cell, justify="right" if column.is_number else "left", no_wrap=True, overflow="ellipsis")
 
@@ -93,7 +93,7 @@ class TablePane(DataTable[Text]):
         number = row if row < table.head else row + table.hidden_rows
         return f"row {number + 1:,} of {table.total_rows:,} · {table.columns[self.cursor_column].name}"
 
-    def copied(self) -> tuple[str, str] | None:
+    def text_to_copy(self) -> tuple[str, str] | None:
         """The cell under the cursor."""
         row = self._row_of(self.cursor_row)
         if row is None or not 0 <= row < len(self._table.rows):
@@ -131,7 +131,7 @@ class TablePane(DataTable[Text]):
         return None if shown == self._gap else shown - 1
 
 
-def as_csv(table: Table) -> str:
+def as_csv(table: TableData) -> str:
     """The rows that are here as comma-separated values, with their names."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")

@@ -14,10 +14,10 @@ from textual.geometry import Offset
 from textual.selection import Selection
 
 from oi_tui.widgets.timeline.ink import Ink
-from oi_tui.widgets.timeline.pieces import RowStrip
+from oi_tui.widgets.timeline.row_pieces import RowStrip
 from oi_tui.widgets.timeline.search import Search
-from oi_tui.widgets.timeline.wrap import Continuation, Line, Run, cells, fold_runs, window
-from oi_tui.widgets.viewer.lines import Lines
+from oi_tui.widgets.timeline.wrap import Continuation, Line, TextRun, cells, fold_runs, window
+from oi_tui.widgets.viewer.line_index import LineIndex
 
 ROW_BITS = 18
 """Bits for the row inside a line in the key of a row; the longest line has fewer characters than that."""
@@ -46,7 +46,7 @@ class ViewRow(NamedTuple):
 class TextWindow:
     """A window of a size over lines."""
 
-    def __init__(self, lines: Lines, ink: Ink) -> None:
+    def __init__(self, lines: LineIndex, ink: Ink) -> None:
         self.lines = lines
         self.ink = ink
         self.width = self.height = 0
@@ -193,7 +193,7 @@ class TextWindow:
 
     def line_text(self, line: int) -> str:
         """A line as it is shown, without colours."""
-        return "".join(text for text, _ in self.lines.shown(line))
+        return "".join(text for text, _ in self.lines.styled_line(line))
 
     # Inside
 
@@ -220,7 +220,7 @@ class TextWindow:
 
     def _rows_of(self, line: int) -> list[RowStrip]:
         ink = self.ink
-        runs: list[Run] = [(text, ink.sgr(sgr, ink.console)) for text, sgr in self.lines.shown(line)]
+        runs: list[TextRun] = [(text, ink.sgr(sgr, ink.console)) for text, sgr in self.lines.styled_line(line)]
         number = self.lines.number(line)
         if self.wraps:
             broken = fold_runs(runs, self.room)
@@ -246,9 +246,9 @@ class TextWindow:
         return RowStrip(segments, max(self.width, lead + width), joint, min(lead + begun, reach), reach - more)
 
 
-def _first(runs: Sequence[Run], count: int) -> list[Run]:
+def _first(runs: Sequence[TextRun], count: int) -> list[TextRun]:
     """The runs as far as to so many characters."""
-    kept: list[Run] = []
+    kept: list[TextRun] = []
     for text, style in runs:
         if count <= 0:
             break

@@ -9,7 +9,7 @@ NEARLY = 0.8
 """The share of a budget at which the person is told."""
 
 
-class Remark(NamedTuple):
+class BudgetNotice(NamedTuple):
     """Something to say about it, once."""
 
     level: Level
@@ -45,7 +45,7 @@ class Budget:
         self.tokens = self.tokens if tokens is None else tokens
         self._said.clear()
 
-    def exceeded(self, usage: Usage) -> Remark | None:
+    def check_limits(self, usage: Usage) -> BudgetNotice | None:
         """Why no further request may be sent, None while there is room."""
         if self.cost and self._cost(usage) >= self.cost:
             spent = f"{dollars(self._cost(usage))} of its {dollars(self.cost)}"
@@ -58,25 +58,27 @@ class Budget:
         else:
             return None
         title = f"Stopped before the next request: this session has spent {spent}."
-        return Remark("warning", title, f"Raise it, for instance with {higher}, then /retry; or start with {flag}.")
+        return BudgetNotice(
+            "warning", title, f"Raise it, for instance with {higher}, then /retry; or start with {flag}."
+        )
 
-    def remarks(self, usage: Usage) -> list[Remark]:
+    def notices(self, usage: Usage) -> list[BudgetNotice]:
         """What is to be said after an answer; each once, until the budget is changed."""
-        found: dict[str, Remark] = {}
+        found: dict[str, BudgetNotice] = {}
         if self.cost and usage.cost is None:
             title = f"The price of some answers is not known: the budget of {dollars(self.cost)} does not count them."
-            found["price"] = Remark("warning", title, "A limit of tokens counts all: /budget 100000 tokens.")
+            found["price"] = BudgetNotice("warning", title, "A limit of tokens counts all: /budget 100000 tokens.")
         if self.cost and NEARLY * self.cost <= self._cost(usage) < self.cost:
             spent = f"{dollars(self._cost(usage))} of {dollars(self.cost)}"
-            found["cost"] = Remark("warning", f"The budget of this session is nearly spent: {spent}.")
+            found["cost"] = BudgetNotice("warning", f"The budget of this session is nearly spent: {spent}.")
         if self.tokens and NEARLY * self.tokens <= self._all_tokens(usage) < self.tokens:
             spent = f"{self._all_tokens(usage):,} of {self.tokens:,} tokens"
-            found["tokens"] = Remark("warning", f"The budget of this session is nearly spent: {spent}.")
+            found["tokens"] = BudgetNotice("warning", f"The budget of this session is nearly spent: {spent}.")
         new = [remark for name, remark in found.items() if name not in self._said]
         self._said.update(found)
         return new
 
-    def in_words(self, usage: Usage) -> str:
+    def describe(self, usage: Usage) -> str:
         """The limits and what is spent."""
         about = "about " if usage.estimated else ""
         spent = f"{about}{dollars(self._cost(usage))} and {self._all_tokens(usage):,} tokens are spent"

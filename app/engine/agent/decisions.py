@@ -11,7 +11,7 @@ import msgspec
 
 from oi_tui.app.engine.agent.guard import RepeatGuard
 from oi_tui.app.engine.core.blocks import Block, CodeBlock, UserBlock
-from oi_tui.app.engine.core.encoding import digest
+from oi_tui.app.engine.core.encoding import text_digest
 from oi_tui.app.engine.core.events import (
     AnyEvent,
     Decider,
@@ -24,9 +24,9 @@ from oi_tui.app.engine.core.events import (
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.values import ApprovalMode, Language
 from oi_tui.app.engine.core.verbs import Decide
-from oi_tui.app.engine.policy.decide import Decision, Policy, Request, decide
+from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, PolicyRequest, decide
 from oi_tui.app.engine.policy.rule_text import parse_short
-from oi_tui.app.engine.policy.rules import Verdict as RuleVerdict
+from oi_tui.app.engine.policy.rules import Effect as RuleVerdict
 from oi_tui.app.engine.policy.taint import Taint, is_foreign
 
 
@@ -78,7 +78,7 @@ class Decisions:
         self._granted.clear()
         self._taint, self._past = Taint(), ()
 
-    def forked(self) -> "Decisions":
+    def fork(self) -> "Decisions":
         """Those of another session in the same kernels: what is known of these stays, grants do not."""
         other = Decisions(self.mode, can_ask=self._can_ask, policy=self.policy, past=self._past)
         other._changed = set(self._changed)
@@ -90,21 +90,21 @@ class Decisions:
         rules = parse_short((text,), verdict, "this session")
         self.policy = msgspec.structs.replace(self.policy, rules=(*self.policy.rules, *rules))
 
-    def ran(self, language: Language, source: str, generation: int) -> None:
+    def note_run(self, language: Language, source: str, generation: int) -> None:
         """Take note of what is about to run: what it reads, and in a shell, what it may redefine."""
         if language != "shell" and self.policy.offline:
             return
-        found = decide(Request(language, source), self.policy)
+        found = decide(PolicyRequest(language, source), self.policy)
         self._taint = self._taint.and_of(found.taint)
         if found.lasting:
             self._changed.add((language, generation))
 
-    def given(self, files: Sequence[str]) -> None:
+    def note_files(self, files: Sequence[str]) -> None:
         """The person gave the model these files."""
         if any(is_foreign(file, self.policy.base) for file in files):
             self._taint = self._taint.and_of(Taint(foreign=True))
 
-    def denied(self, block: CodeBlock, generation: int) -> str:
+    def denial_reason(self, block: CodeBlock, generation: int) -> str:
         """Why this is not run again among others, "" if nothing is against it. That it was chosen answers what the mode
         would ask, not what a rule asks or what the source itself gives reason to ask."""
         if self.mode == "never":
@@ -127,18 +127,18 @@ class Decisions:
         """
         objection, generation = guard.objection(block.language, block.source), next_generation()
         ruling = self._ruling(block.language, block.source, generation)
-        granted = (block.language, digest(block.source), generation) in self._granted
+        granted = (block.language, text_digest(block.source), generation) in self._granted
         if self.mode == "never":
             yield self._never(block)
         elif ruling.verdict == "deny":
-            yield self._denied(block, ruling)
+            yield self._deny(block, ruling)
         elif not objection and ruling.verdict == "allow":
             reason = f"allowed by {ruling.by}" if ruling.ground == "rule" else ""
-            yield made(block, "run", "rule" if ruling.ground == "rule" else "mode", reason=reason)
+            yield decision_event(block, "run", "rule" if ruling.ground == "rule" else "mode", reason=reason)
         elif not objection and granted and ruling.ground == "mode":
-            yield made(block, "run", "grant")
+            yield decision_event(block, "run", "grant")
         elif not self._can_ask:
-            yield self._unasked(block, ruling, objection)
+            yield self._refuse_unasked(block, ruling, objection)
         else:
             why = objection or self._why(ruling)
             while True:
@@ -152,10 +152,10 @@ class Decisions:
                 if verb.verdict in ("skip", "stop") or generation == next_generation():
                     break
                 generation, why = next_generation(), "its kernel ended while you were asked, and the variables are gone"
-            yield self._decided(block, verb, guard, generation)
+            yield self._apply_decision(block, verb, guard, generation)
 
-    def _ruling(self, language: Language, source: str, generation: int) -> Decision:
-        request = Request(language, source, (language, generation) in self._changed, self._taint_so_far())
+    def _ruling(self, language: Language, source: str, generation: int) -> PolicyDecision:
+        request = PolicyRequest(language, source, (language, generation) in self._changed, self._taint_so_far())
         return decide(request, self.policy, self.mode)
 
     def _taint_so_far(self) -> Taint:
@@ -165,41 +165,43 @@ class Decisions:
             for block in past:
                 match block:
                     case UserBlock():
-                        self.given(block.files)
+                        self.note_files(block.files)
                     case CodeBlock() if block.duration is not None:
-                        found = decide(Request(block.language, block.source), self.policy)
+                        found = decide(PolicyRequest(block.language, block.source), self.policy)
                         self._taint = self._taint.and_of(found.taint)
                     case _:
                         pass
         return self._taint
 
-    def _why(self, ruling: Decision) -> str:
+    def _why(self, ruling: PolicyDecision) -> str:
         """What the person is told; nothing where it is the session's own mode that asks."""
         return "" if self.mode == "ask" and ruling.ground == "mode" else f"asked because of {ruling.by}"
 
     def _never(self, block: CodeBlock) -> AnyEvent:
         """Refused without a question, and the turn with it."""
         self._stop("refused", "Nothing is run in the approval mode “never”.")
-        return made(block, "stop", "mode", reason="nothing may be run in this session")
+        return decision_event(block, "stop", "mode", reason="nothing may be run in this session")
 
-    def _denied(self, block: CodeBlock, ruling: Decision) -> AnyEvent:
+    def _deny(self, block: CodeBlock, ruling: PolicyDecision) -> AnyEvent:
         """Refused without a question. The model is told by what, and goes on."""
         if ruling.by == "the mode “plan”":
             self._stop("refused", "Nothing is run in the mode “plan”.")
-            return made(block, "stop", "mode", reason="nothing may be run in this session")
-        return made(block, "skip", "mode" if ruling.ground == "mode" else "rule", reason=f"denied by {ruling.by}")
+            return decision_event(block, "stop", "mode", reason="nothing may be run in this session")
+        return decision_event(
+            block, "skip", "mode" if ruling.ground == "mode" else "rule", reason=f"denied by {ruling.by}"
+        )
 
-    def _unasked(self, block: CodeBlock, ruling: Decision, objection: str) -> AnyEvent:
+    def _refuse_unasked(self, block: CodeBlock, ruling: PolicyDecision, objection: str) -> AnyEvent:
         """Nobody can be asked. What a rule or the source itself stands against is told to the model, which goes on."""
         if not objection and ruling.ground != "mode":
-            return made(
+            return decision_event(
                 block, "skip", "rule", reason=f"there is nobody to approve it, which is needed because of {ruling.by}"
             )
         why = objection or "there is nobody to approve it"
         self._stop("repeated" if objection else "refused", f"Not run: {why}.")
-        return made(block, "stop", "rule", reason=why)
+        return decision_event(block, "stop", "rule", reason=why)
 
-    def _decided(self, block: CodeBlock, verb: Decide, guard: RepeatGuard, generation: int) -> AnyEvent:
+    def _apply_decision(self, block: CodeBlock, verb: Decide, guard: RepeatGuard, generation: int) -> AnyEvent:
         """What comes of an answer: mode and rules hold as they are now, and for edited code too."""
         match verb.verdict:
             case "run" | "always" | "edit":
@@ -208,24 +210,24 @@ class Decisions:
                 if self.mode == "never":
                     return self._never(block)
                 if ruling.verdict == "deny":
-                    return self._denied(block, ruling)
+                    return self._deny(block, ruling)
                 if verb.verdict == "always":
-                    self._granted.add((block.language, digest(source), generation))
+                    self._granted.add((block.language, text_digest(source), generation))
                 guard.allow()
-                return made(block, verb.verdict, "person", source=source, request_id=verb.request_id)
+                return decision_event(block, verb.verdict, "person", source=source, request_id=verb.request_id)
             case "skip":
                 if not verb.reason:
                     self._stop("refused", "You refused the code.")
-                return made(block, "skip", "person", reason=verb.reason, request_id=verb.request_id)
+                return decision_event(block, "skip", "person", reason=verb.reason, request_id=verb.request_id)
             case "stop":
                 self._stop("stopped", "Stopped by you.")
-                return made(block, "stop", "person", reason=verb.reason, request_id=verb.request_id)
+                return decision_event(block, "stop", "person", reason=verb.reason, request_id=verb.request_id)
 
     def _stop(self, reason: StopReason, detail: str) -> None:
         self.end = TurnEnded(reason=reason, detail=detail)
 
 
-def made(
+def decision_event(
     block: CodeBlock,
     verdict: Verdict,
     decider: Decider,
@@ -251,7 +253,7 @@ def _request(block: CodeBlock, why: str, labels: tuple[str, ...]) -> DecisionReq
         block_id=block.id,
         language=block.language,
         source=block.source,
-        sha256=digest(block.source),
+        sha256=text_digest(block.source),
         why=why,
         labels=labels,
     )

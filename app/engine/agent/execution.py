@@ -62,7 +62,7 @@ Admit = Callable[[ExecutionStarted, CodeBlock], None]
 NEVER_RAN = Ending(stage="unstarted", cause="kernel")
 
 
-def unwatched(started: ExecutionStarted, block: CodeBlock) -> None:
+def allow_any_run(started: ExecutionStarted, block: CodeBlock) -> None:
     """Any run may begin: nobody writes down what runs."""
 
 
@@ -100,11 +100,11 @@ class Execution:
     async def events(self) -> AsyncGenerator[AnyEvent, None]:
         """From the start of the kernel, if it is cold, to `ExecutionFinished`."""
         if self.kernel.state in ("cold", "dead"):
-            yield self._kernel_changed("starting")
+            yield self._kernel_event("starting")
         begun, started = self._clock(), None
         try:
             await self.kernel.start()
-            yield self._kernel_changed("busy")
+            yield self._kernel_event("busy")
             started = ExecutionStarted(block_id=self.block.id, generation=self.kernel.generation)
             self._admit(started, self.block)
             yield started
@@ -126,7 +126,7 @@ class Execution:
             self._over.set()
             if self._stopping is not None:
                 await asyncio.gather(self._stopping, return_exceptions=True)  # told by the epilogue, if by anybody
-        yield self._kernel_changed(self.kernel.state)
+        yield self._kernel_event(self.kernel.state)
 
     async def _run(self) -> AsyncGenerator[AnyEvent, None]:
         begun = self._clock()
@@ -272,7 +272,7 @@ class Execution:
                 case _:
                     return means
 
-    def _kernel_changed(self, state: KernelState) -> AnyEvent:
+    def _kernel_event(self, state: KernelState) -> AnyEvent:
         return KernelChanged(language=self.kernel.language, state=state, generation=self.kernel.generation)
 
 

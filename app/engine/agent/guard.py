@@ -3,7 +3,7 @@
 import re
 
 from oi_tui.app.engine.core.blocks import CodeBlock
-from oi_tui.app.engine.core.encoding import digest
+from oi_tui.app.engine.core.encoding import text_digest
 from oi_tui.app.engine.core.outputs import ErrorOutput
 from oi_tui.app.engine.core.values import Language
 
@@ -32,7 +32,7 @@ class RepeatGuard:
                 return f"the same error has come {seen} times in this turn ({_short(name, value)})"
         return ""
 
-    def ran(self, block: CodeBlock) -> None:
+    def note_run(self, block: CodeBlock) -> None:
         """Take note of a run that is over."""
         key = _key(block.language, block.source)
         self._runs[key] = self._runs.get(key, 0) + 1
@@ -56,7 +56,7 @@ def _key(language: Language, source: str) -> str:
     """The same for sources that differ only in comments, blank lines and space at line ends."""
     lines = (re.sub(r"\s+#.*$|^\s*#.*$", "", line).rstrip() for line in source.splitlines())
     text = "\n".join(line for line in lines if line)
-    return digest(f"{language}\0{text}")
+    return text_digest(f"{language}\0{text}")
 
 
 def _short(name: str, value: str) -> str:

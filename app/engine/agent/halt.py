@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any, TypeVar
 
-Item = TypeVar("Item")
+HaltItem = TypeVar("HaltItem")
 
 
 class Halt:
@@ -37,7 +37,7 @@ class Halt:
         """Another turn begins."""
         self._asked.clear()
 
-    async def until(self, source: AsyncGenerator[Item, None]) -> AsyncGenerator[Item, None]:
+    async def until(self, source: AsyncGenerator[HaltItem, None]) -> AsyncGenerator[HaltItem, None]:
         """The items of `source` until the turn is to end, also while it is waiting for the next one."""
         async with aclosing(source):
             while not self.is_asked():
@@ -55,7 +55,7 @@ class Halt:
                     self._reading = None
                 yield item
 
-    async def result(self, work: Callable[[], Awaitable[Item]]) -> Item | None:
+    async def result(self, work: Callable[[], Awaitable[HaltItem]]) -> HaltItem | None:
         """What it gives; None if the turn is to end before that."""
         async with aclosing(self.until(_once(work))) as waiting:
             async for item in waiting:
@@ -63,5 +63,5 @@ class Halt:
         return None
 
 
-async def _once(work: Callable[[], Awaitable[Item]]) -> AsyncGenerator[Item, None]:
+async def _once(work: Callable[[], Awaitable[HaltItem]]) -> AsyncGenerator[HaltItem, None]:
     yield await work()

@@ -12,18 +12,18 @@ from contextlib import aclosing
 from functools import partial
 
 from oi_tui.app.engine.agent import completion
-from oi_tui.app.engine.agent.answer import Answer
+from oi_tui.app.engine.agent.answer_stream import AnswerStream
 from oi_tui.app.engine.agent.budget import Budget
-from oi_tui.app.engine.agent.decisions import Decisions, made
-from oi_tui.app.engine.agent.execution import Admit, Execution, unwatched
+from oi_tui.app.engine.agent.decisions import Decisions, decision_event
+from oi_tui.app.engine.agent.execution import Admit, Execution, allow_any_run
 from oi_tui.app.engine.agent.guard import RepeatGuard
 from oi_tui.app.engine.agent.halt import Halt
 from oi_tui.app.engine.agent.prompt import Conversation, system_prompt
-from oi_tui.app.engine.agent.rebuild import rebuilt
-from oi_tui.app.engine.agent.remarks import remarks
-from oi_tui.app.engine.agent.withheld import withheld
+from oi_tui.app.engine.agent.rerun import rerun_blocks
+from oi_tui.app.engine.agent.run_hints import run_hints
+from oi_tui.app.engine.agent.withheld_notices import withheld_events
 from oi_tui.app.engine.core.blocks import CodeBlock
-from oi_tui.app.engine.core.chat import ChatRequest, Model
+from oi_tui.app.engine.core.chat_model import ChatRequest, Model
 from oi_tui.app.engine.core.errors import KernelError, ModelError, OiTuiError
 from oi_tui.app.engine.core.events import (
     AnyEvent,
@@ -47,7 +47,7 @@ from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.transcript.transcript import Transcript
 
-Events = AsyncGenerator[AnyEvent, None]
+SessionEvents = AsyncGenerator[AnyEvent, None]
 
 
 class Session:
@@ -66,7 +66,7 @@ class Session:
         ready: Callable[[], Awaitable[object]] | None = None,
         clock: Callable[[], float] = time.monotonic,
         aside: Callable[[AnyEvent], None] = lambda _event: None,
-        admit: Admit = unwatched,
+        admit: Admit = allow_any_run,
         forked_from: "Session | None" = None,
     ) -> None:
         """`ready` is awaited before each question to the model: the model may still be opening. `aside` is told what
@@ -76,7 +76,7 @@ class Session:
         self.settings = settings
         self.model = model
         self.transcript = transcript if transcript is not None else Transcript()
-        self._inherited = 0 if kernels.started() else len(self.transcript.blocks)
+        self._inherited = 0 if kernels.started_kernels() else len(self.transcript.blocks)
         """Blocks whose code, if it ran, ran in kernels that are gone."""
         self._model_name = model.name if model is not None else ""
         self._api_base = ""
@@ -88,7 +88,7 @@ class Session:
             self.decisions = Decisions(settings.approve, can_ask=can_ask, policy=policy, past=self.transcript.blocks)
             self.budget = Budget(settings.max_cost, settings.max_tokens)
         else:
-            self.decisions, self.budget = forked_from.decisions.forked(), forked_from.budget
+            self.decisions, self.budget = forked_from.decisions.fork(), forked_from.budget
             self.budget.carry(forked_from.transcript.usage, self.transcript.usage)
             forked_from._successor = self
         self._clock, self._admit = clock, admit
@@ -100,32 +100,32 @@ class Session:
 
     # -- verbs -------------------------------------------------------------------------------------
 
-    async def run(self, text: str, files: tuple[str, ...] = (), context: str = "") -> Events:
+    async def run(self, text: str, files: tuple[str, ...] = (), context: str = "") -> SessionEvents:
         """One turn, from the prompt to rest."""
         self._begin()
-        self.decisions.given(files)
+        self.decisions.note_files(files)
         yield self._apply(TurnStarted(block_id=new_id(), text=text, files=files, context=context))
         async with aclosing(self._turn()) as events:
             async for event in events:
                 yield event
 
-    async def go_on(self) -> Events:
+    async def go_on(self) -> SessionEvents:
         """One turn without a new prompt: after an error, a cap or an interrupt."""
         self._begin()
         async with aclosing(self._turn()) as events:
             async for event in events:
                 yield event
 
-    async def _turn(self) -> Events:
+    async def _turn(self) -> SessionEvents:
         for number in range(1, self.settings.max_steps + 1):
-            if (over := self.budget.exceeded(self.transcript.usage)) is not None:
+            if (over := self.budget.check_limits(self.transcript.usage)) is not None:
                 yield self.notice(*over)
                 yield self._apply(TurnEnded(reason="budget", detail=over.title))
                 return
             async with aclosing(self._step(number)) as events:
                 async for event in events:
                     yield event
-            for remark in self.budget.remarks(self.transcript.usage):
+            for remark in self.budget.notices(self.transcript.usage):
                 yield self.notice(*remark)
             if self._end is not None:
                 yield self._apply(self._end)
@@ -135,7 +135,7 @@ class Session:
         yield self.notice("warning", title, hint="Type /retry to let it go on, or start with a higher --max-steps.")
         yield self._apply(TurnEnded(reason="step_cap", detail=title))
 
-    async def run_code(self, language: Language, source: str) -> Events:
+    async def run_code(self, language: Language, source: str) -> SessionEvents:
         """The person's own code: no question, no turn; the model sees it with the next prompt."""
         block_id = new_id()
         yield self._apply(CodeStarted(block_id=block_id, language=language, author="user"))
@@ -181,25 +181,25 @@ class Session:
     def set_approval(self, mode: ApprovalMode) -> AnyEvent:
         """Another approval mode from the next decision on."""
         self.decisions.mode = mode
-        return self._settings_changed()
+        return self._settings_event()
 
     def set_budget(self, verb: SetBudget) -> tuple[AnyEvent, ...]:
         """Other limits from the next request on; what they are is said."""
         self.budget.change(verb.max_cost, verb.max_tokens)
-        told = self.budget.in_words(self.transcript.usage)
-        return self._settings_changed(), self.notice("info", told)
+        told = self.budget.describe(self.transcript.usage)
+        return self._settings_event(), self.notice("info", told)
 
     def expect_model(self, name: str, api_base: str) -> AnyEvent:
         """Another model, on this server if one was named, is being opened: `ready` waits for it."""
         self._model_name, self._api_base = name, api_base
-        return self._settings_changed()
+        return self._settings_event()
 
     def use_model(self, model: Model) -> AnyEvent:
         """Another model from the next step on."""
         self.model, self._model_name = model, model.name
-        return self._settings_changed()
+        return self._settings_event()
 
-    def _settings_changed(self) -> AnyEvent:
+    def _settings_event(self) -> AnyEvent:
         return self._apply(
             SettingsChanged(
                 model=self._model_name,
@@ -222,7 +222,7 @@ class Session:
 
     # -- one step ----------------------------------------------------------------------------------
 
-    async def _step(self, number: int) -> Events:
+    async def _step(self, number: int) -> SessionEvents:
         if self._ready is not None:
             await self._halt.result(self._ready)
         if self._halt.is_asked():
@@ -256,7 +256,7 @@ class Session:
         if self._halt.is_asked():
             self._end = TurnEnded(reason="interrupted", detail="Interrupted by you.")
 
-    async def _ask(self) -> Events:
+    async def _ask(self) -> SessionEvents:
         """Stream one answer into blocks. On an error what has arrived is kept, marked as cut."""
         if (model := self.model) is None:
             raise ModelError("unknown_model", "No model is chosen.", hint="Type /model NAME, or start with -m NAME.")
@@ -266,10 +266,10 @@ class Session:
         look = partial(self._conversation.messages, blocks, system=system, images=images)
         if (messages := await self._halt.result(partial(asyncio.to_thread, look))) is None:
             return
-        for told in withheld(self._conversation, self.transcript):
+        for told in withheld_events(self._conversation, self.transcript):
             yield self._apply(told)
         request = ChatRequest(messages=messages, languages=languages)
-        answer = Answer(self.kernels.canonical)
+        answer = AnswerStream(self.kernels.canonical)
         failure: ModelError | None = None
         try:
             async with aclosing(self._halt.until(model.stream(request))) as deltas:
@@ -287,13 +287,13 @@ class Session:
 
     # -- deciding and running ------------------------------------------------------------------------
 
-    async def _settle_all(self, proposed: list[str]) -> Events:
+    async def _settle_all(self, proposed: list[str]) -> SessionEvents:
         """Decide and run the code of one answer, in order; after a refusal or a failure the rest is not run."""
         obstacle = ""
         for block_id in proposed:
             block = self._code(block_id)
             if obstacle or self._end is not None or self._halt.is_asked():
-                yield self._apply(made(block, "skip", "rule", reason=obstacle or "the turn was stopped"))
+                yield self._apply(decision_event(block, "skip", "rule", reason=obstacle or "the turn was stopped"))
                 continue
             async with aclosing(self._settle(block)) as events:
                 async for event in events:
@@ -304,7 +304,7 @@ class Session:
             elif after.state != "ok":
                 obstacle = "an earlier code block of the same answer did not succeed"
 
-    async def _settle(self, block: CodeBlock) -> Events:
+    async def _settle(self, block: CodeBlock) -> SessionEvents:
         next_generation = partial(self._next_generation, block.language)
         async with aclosing(self.decisions.settle(block, self._guard, next_generation)) as events:
             async for event in events:
@@ -316,9 +316,9 @@ class Session:
         async with aclosing(self._execute(block.id)) as events:
             async for event in events:
                 yield event
-        self._guard.ran(self._code(block.id))
+        self._guard.note_run(self._code(block.id))
 
-    async def _execute(self, block_id: str) -> Events:
+    async def _execute(self, block_id: str) -> SessionEvents:
         """Run what the block says now. A kernel that cannot start ends the turn; code that raises does not."""
         try:
             async with aclosing(self.perform(self._code(block_id))) as events:
@@ -328,16 +328,16 @@ class Session:
             yield self.report(error)
             self._stop("kernel_error", error.title)
         earlier = self.transcript.blocks[: self._inherited]
-        for remark in remarks(self._code(block_id), earlier, self.decisions.policy):
+        for remark in run_hints(self._code(block_id), earlier, self.decisions.policy):
             yield self.notice("info", remark.title, remark.hint)
 
-    async def perform(self, block: CodeBlock) -> Events:
+    async def perform(self, block: CodeBlock) -> SessionEvents:
         """Run this source, which was decided about; what happens is not folded yet.
 
         KernelError before the first event where there is no such kernel; of one that fails later the events tell.
         """
         kernel = self.kernels.get(block.language)
-        self.decisions.ran(block.language, block.source, self._next_generation(block.language))
+        self.decisions.note_run(block.language, block.source, self._next_generation(block.language))
         aside, admit = self._tell_aside, self._admit
         self._execution = run = Execution(block, kernel, aside, admit, can_ask=self._can_ask, clock=self._clock)
         try:
@@ -349,16 +349,16 @@ class Session:
         if run.failure is not None:
             self._stop("kernel_error", run.failure.title)
 
-    async def rebuild(self, block_ids: Sequence[str]) -> Events:
+    async def rebuild(self, block_ids: Sequence[str]) -> SessionEvents:
         """Run these blocks of the transcript once more, in its order, up to the first that does not go as it did."""
         self._begin()
         codes = [block for block in self.transcript.blocks if isinstance(block, CodeBlock)]
         blocks = [block for block in codes if block.id in block_ids and block.duration is not None]
 
         def denied(block: CodeBlock) -> str:
-            return self.decisions.denied(block, self._next_generation(block.language))
+            return self.decisions.denial_reason(block, self._next_generation(block.language))
 
-        async with aclosing(rebuilt(blocks, self.perform, denied)) as events:
+        async with aclosing(rerun_blocks(blocks, self.perform, denied)) as events:
             async for event in events:
                 yield self._apply(event)
 
@@ -371,7 +371,7 @@ class Session:
 
     def _next_generation(self, language: Language) -> int:
         """Generation of the kernel that would run code now."""
-        kernel = next((kernel for kernel in self.kernels.started() if kernel.language == language), None)
+        kernel = next((kernel for kernel in self.kernels.started_kernels() if kernel.language == language), None)
         return 1 if kernel is None else kernel.generation + (kernel.state in ("cold", "dead"))
 
     def _apply(self, event: AnyEvent) -> AnyEvent:

@@ -13,7 +13,7 @@ import msgspec
 
 from oi_tui.app.engine.agent import completion
 from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
-from oi_tui.app.engine.core.chat import ChatMessage, ToolCall
+from oi_tui.app.engine.core.chat_model import ChatMessage, ToolCall
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.text.mime import UNTRUSTED, pictures, report
 from oi_tui.app.engine.text.safe import safe_text
@@ -83,10 +83,10 @@ class Conversation:
         self._told = told  # what was forgotten is forgotten here too
         first = ChatMessage(role="system", text=self._redactor.redact(safe_text(system)).text)
         messages = [first, *(message for known in told.values() for message in known.messages)]
-        return tuple(_insisted(_merged(messages)) if self._insist else _merged(messages))
+        return tuple(_with_insistence(_merge(messages)) if self._insist else _merge(messages))
 
     @property
-    def withheld(self) -> dict[str, tuple[str, ...]]:
+    def withheld_names(self) -> dict[str, tuple[str, ...]]:
         """By block: the names of the secrets that the last request was sent without."""
         return {block_id: names for known in self._told.values() for block_id, names in known.withheld.items()}
 
@@ -116,7 +116,7 @@ class _Teller:
             case [NoticeBlock()]:
                 return
             case [CodeBlock(author="user") as block]:
-                text = f"I ran this {block.language} code:\n{self._fenced(block, block.source)}"
+                text = f"I ran this {block.language} code:\n{self._fence(block, block.source)}"
                 text += f"\nOutput ({UNTRUSTED}):\n{self._report(block)}"
                 yield ChatMessage(role="user", text=text, images=pictures(block) if self._images else ())
             case _:
@@ -126,7 +126,7 @@ class _Teller:
         codes = [block for block in group if isinstance(block, CodeBlock)]
         native = [code for code in codes if code.call_id is not None]
         parts = [
-            self._said(block) for block in group if not (isinstance(block, CodeBlock) and block.call_id is not None)
+            self._text_of(block) for block in group if not (isinstance(block, CodeBlock) and block.call_id is not None)
         ]
         yield ChatMessage(
             role="assistant",
@@ -147,16 +147,16 @@ class _Teller:
         elif shown:
             yield ChatMessage(role="user", text="The pictures that the code made:", images=shown)
 
-    def _said(self, block: Block) -> str:
+    def _text_of(self, block: Block) -> str:
         match block:
             case ProseBlock():
                 return self._clean(block)(block.text.strip())
             case CodeBlock():
-                return self._fenced(block, block.original if block.original is not None else block.source)
+                return self._fence(block, block.original if block.original is not None else block.source)
             case _:
                 return ""
 
-    def _fenced(self, block: CodeBlock, source: str) -> str:
+    def _fence(self, block: CodeBlock, source: str) -> str:
         source = self._clean(block)(source)
         label = "bash" if block.language == "shell" else block.language
         ticks = "```" if "```" not in source else "````"
@@ -170,9 +170,9 @@ class _Teller:
     def _result(self, code: CodeBlock, label: str = "") -> str:
         """The role of a native call's result says by itself what it is; fenced code needs a label."""
         told = f"{label}{self._report(code)}"
-        if code.edited and code.state != "refused":
+        if code.is_edited and code.state != "refused":
             return (
-                f"The user edited the code before it ran. This is what ran:\n{self._fenced(code, code.source)}\n{told}"
+                f"The user edited the code before it ran. This is what ran:\n{self._fence(code, code.source)}\n{told}"
             )
         return told
 
@@ -187,16 +187,16 @@ class _Teller:
     def _clean(self, block: Block) -> Callable[[str], str]:
         """What a text of this block becomes before it leaves."""
 
-        def cleaned(text: str) -> str:
+        def clean(text: str) -> str:
             redacted = self._redactor.redact(safe_text(text))
             if redacted.names:
                 self.withheld.setdefault(block.id, []).extend(redacted.names)
             return redacted.text
 
-        return cleaned
+        return clean
 
 
-def _merged(messages: Iterable[ChatMessage]) -> Iterator[ChatMessage]:
+def _merge(messages: Iterable[ChatMessage]) -> Iterator[ChatMessage]:
     """Neighbouring user messages as one: several servers refuse two in a row."""
     waiting: ChatMessage | None = None
     for message in messages:
@@ -214,7 +214,7 @@ def _merged(messages: Iterable[ChatMessage]) -> Iterator[ChatMessage]:
         yield waiting
 
 
-def _insisted(messages: Iterable[ChatMessage]) -> Iterator[ChatMessage]:
+def _with_insistence(messages: Iterable[ChatMessage]) -> Iterator[ChatMessage]:
     """With what was, or is to be, said after each answer that neither ran code nor was answered by the person."""
     last = ""
     for message in messages:

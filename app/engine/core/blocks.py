@@ -91,7 +91,7 @@ class CodeBlock(Value, frozen=True, kw_only=True, tag="code"):
     """How it went when it was run once more to rebuild the state of its kernel."""
 
     @property
-    def edited(self) -> bool:
+    def is_edited(self) -> bool:
         """Whether the person changed the source before it ran."""
         return self.original is not None
 

@@ -21,7 +21,7 @@ def expressible(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def digest(text: str) -> str:
+def text_digest(text: str) -> str:
     """Its SHA-256 in hexadecimal: texts that differ in anything have different ones."""
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
@@ -31,16 +31,16 @@ def as_json(value: Any) -> bytes:
     try:
         return _encoder.encode(value)
     except UnicodeEncodeError:
-        return _encoder.encode(_repaired(msgspec.to_builtins(value)))
+        return _encoder.encode(_repair(msgspec.to_builtins(value)))
 
 
-def _repaired(value: Any) -> Any:
+def _repair(value: Any) -> Any:
     match value:
         case str():
             return expressible(value)
         case dict():
-            return {_repaired(key): _repaired(content) for key, content in value.items()}
+            return {_repair(key): _repair(content) for key, content in value.items()}
         case list() | tuple():
-            return [_repaired(content) for content in value]
+            return [_repair(content) for content in value]
         case _:
             return value

@@ -7,7 +7,7 @@ from typing import Literal
 
 from oi_tui.app.engine.core.values import Value
 
-Stage = Literal["undecided", "unstarted", "running"]
+EndingStage = Literal["undecided", "unstarted", "running"]
 """Nobody had decided about it, it might run and did not yet, or it ran."""
 
 Cause = Literal[
@@ -24,7 +24,11 @@ Cause = Literal[
 PROGRAM_CLOSED = "The program was closed."
 """Of a turn whose end says no more than that it was interrupted: it was by this."""
 
-_STAGES: dict[Stage, str] = {"undecided": "not decided", "unstarted": "approved, not started", "running": "cut off"}
+_STAGES: dict[EndingStage, str] = {
+    "undecided": "not decided",
+    "unstarted": "approved, not started",
+    "running": "cut off",
+}
 
 _CAUSES: dict[Cause, str] = {
     "program": "the program ended",
@@ -40,10 +44,10 @@ _CAUSES: dict[Cause, str] = {
 class Ending(Value, frozen=True, kw_only=True):
     """Where code stands that goes no further."""
 
-    stage: Stage
+    stage: EndingStage
     cause: Cause
 
-    def in_words(self, person: str = "you") -> str:
+    def describe(self, person: str = "you") -> str:
         """For the person, or for somebody else who is told of the `person`."""
         if self.cause == "person":
             return f"{'not run' if self.stage == 'undecided' else _STAGES[self.stage]}: {person} stopped the turn"

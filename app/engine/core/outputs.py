@@ -69,7 +69,7 @@ class ErrorOutput(Value, frozen=True, kw_only=True, tag="error"):
 Output = StreamOutput | RichOutput | ErrorOutput
 
 
-def joined(outputs: tuple[Output, ...], name: StreamName) -> int | None:
+def joinable_output(outputs: tuple[Output, ...], name: StreamName) -> int | None:
     """Number of the output that more text of this stream joins, None if it is one of its own."""
     for place in range(len(outputs) - 1, max(-1, len(outputs) - (3 if len(outputs) >= APART else 2)), -1):
         match outputs[place]:

@@ -15,13 +15,13 @@ from oi_tui.app.engine.core.blocks import Block
 from oi_tui.app.engine.core.encoding import as_json
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.events import AnyEvent
-from oi_tui.app.engine.core.session_records import Hit, PastPrompt, SessionRecord
+from oi_tui.app.engine.core.session_records import PastPrompt, SearchHit, SessionRecord
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.values import Language, Value
-from oi_tui.app.engine.core.variables import Telling, Variable
+from oi_tui.app.engine.core.variable import Telling, Variable
 from oi_tui.app.engine.core.verbs import AnyVerb
 
-VERSION = 1
+PROTOCOL_VERSION = 1
 """Counts up whenever a line of an older version would be misread."""
 
 
@@ -29,7 +29,7 @@ class Hello(Value, frozen=True, kw_only=True, tag=True):
     """First line each way."""
 
     version: int
-    """`VERSION` of the sender; required, so that it is on every wire."""
+    """`PROTOCOL_VERSION` of the sender; required, so that it is on every wire."""
     program: str = ""
 
 
@@ -134,7 +134,7 @@ class SessionsFound(Value, frozen=True, kw_only=True, tag=True):
     query: str = ""
     archived: bool = False
     sessions: tuple[SessionRecord, ...] = ()
-    hits: tuple[Hit, ...] = ()
+    hits: tuple[SearchHit, ...] = ()
     cut: bool = False
     """There are more than could be told."""
     behind: int = 0
@@ -183,7 +183,7 @@ class SandboxFailed(Value, frozen=True, kw_only=True, tag=True):
 
 
 class Failed(Value, frozen=True, kw_only=True, tag=True):
-    """The engine cannot go on, or a verb could not be followed; `fatal` when it ends now."""
+    """The engine cannot go on, or a verb could not be followed; `fatal_reply` when it ends now."""
 
     title: str
     hint: str = ""
@@ -193,14 +193,14 @@ class Failed(Value, frozen=True, kw_only=True, tag=True):
     """What a program that does one task ends with (see `errors`)."""
 
 
-def failed(error: OiTuiError, *, fatal: bool = False) -> Failed:
+def failure_reply(error: OiTuiError, *, fatal: bool = False) -> Failed:
     """An error of ours on the wire."""
     return Failed(title=error.title, hint=error.hint, details=error.details, fatal=fatal, exit_code=error.exit_code)
 
 
-def fatal(error: OiTuiError) -> Failed:
+def fatal_reply(error: OiTuiError) -> Failed:
     """An error of ours as the last word of an engine."""
-    return failed(error, fatal=True)
+    return failure_reply(error, fatal=True)
 
 
 Reply = (
@@ -238,7 +238,7 @@ class ProtocolError(Exception):
     """A line that is not of this protocol."""
 
 
-def encode(message: Request | Reply) -> bytes:
+def encode_message(message: Request | Reply) -> bytes:
     """One line, newline included."""
     return as_json(message) + b"\n"
 

@@ -44,19 +44,19 @@ class SessionRecord(Value, frozen=True, kw_only=True):
     """The session that this one was forked from; what came before the fork is shared with it."""
 
 
-class Piece(Value, frozen=True, kw_only=True):
+class SnippetPart(Value, frozen=True, kw_only=True):
     """A part of a snippet."""
 
     text: str
     matched: bool = False
 
 
-class Hit(Value, frozen=True, kw_only=True):
+class SearchHit(Value, frozen=True, kw_only=True):
     """A place in a session that a search found."""
 
     session: SessionRecord
     kind: HitKind
-    snippet: tuple[Piece, ...]
+    snippet: tuple[SnippetPart, ...]
     """One line around the match."""
     block_id: str = ""
     """Where it stands; "" for a title."""

@@ -8,14 +8,14 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from oi_tui.app.engine.core.values import ApprovalMode, Mode, SandboxMode
+from oi_tui.app.engine.core.values import ApprovalMode, PermissionMode, SandboxMode
 
 
-class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SettingsSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A table of the settings file; an unknown key is an error that names it."""
 
 
-class ModelSection(Section, frozen=True, kw_only=True):
+class ModelSection(SettingsSection, frozen=True, kw_only=True):
     """Which model answers, and how it is asked."""
 
     name: str = ""
@@ -39,7 +39,7 @@ class ModelSection(Section, frozen=True, kw_only=True):
     """
 
 
-class LoopSection(Section, frozen=True, kw_only=True):
+class LoopSection(SettingsSection, frozen=True, kw_only=True):
     """When code is run and when a turn ends."""
 
     approve: ApprovalMode = "ask"
@@ -57,7 +57,7 @@ class LoopSection(Section, frozen=True, kw_only=True):
     """Characters of one run's output that go to the model: head and tail, with the count of what was left out."""
 
 
-class KernelSection(Section, frozen=True, kw_only=True):
+class KernelSection(SettingsSection, frozen=True, kw_only=True):
     """How code runs."""
 
     start_timeout: Annotated[float, msgspec.Meta(gt=0)] = 60.0
@@ -70,7 +70,7 @@ class KernelSection(Section, frozen=True, kw_only=True):
     """Import numpy as np, pandas as pd and pyplot as plt beforehand where installed; `auto`: for embedded models."""
 
 
-class SandboxSection(Section, frozen=True, kw_only=True):
+class SandboxSection(SettingsSection, frozen=True, kw_only=True):
     """What running code can reach. Needs bubblewrap; where that is missing, nothing is run rather than run without."""
 
     mode: SandboxMode = "workspace-write"
@@ -99,10 +99,10 @@ class SandboxSection(Section, frozen=True, kw_only=True):
     """Room in /tmp and in the home folder, which are in memory and empty."""
 
 
-class PolicySection(Section, frozen=True, kw_only=True):
+class PolicySection(SettingsSection, frozen=True, kw_only=True):
     """Who may run what. Of all that is said here and by `loop.approve`, the strictest counts."""
 
-    mode: Mode | Literal[""] = ""
+    mode: PermissionMode | Literal[""] = ""
     """`plan`, `dontAsk`, `default`, `acceptEdits`, `auto` or `bypassPermissions`; empty demands nothing."""
     safe_mode: Literal["off", "ask", "auto"] = "off"
     """Open Interpreter's name: `ask` is the mode `default`, `auto` the mode `auto`, `off` demands nothing."""
@@ -116,7 +116,7 @@ class PolicySection(Section, frozen=True, kw_only=True):
     """Rules for what never runs. More rules stand in `permissions.toml`."""
 
 
-class ScreenSection(Section, frozen=True, kw_only=True):
+class ScreenSection(SettingsSection, frozen=True, kw_only=True):
     """How it looks."""
 
     theme: str = "harbour"
@@ -127,7 +127,7 @@ class ScreenSection(Section, frozen=True, kw_only=True):
     """Command for `$EDITOR`; empty takes VISUAL, EDITOR, then vi."""
 
 
-def sandbox_in_words(settings: SandboxSection) -> str:
+def describe_sandbox(settings: SandboxSection) -> str:
     """What holds code back, for a line that has little room: no kernel starts with less than is said here."""
     if settings.mode == "danger-full-access":
         return "no sandbox"
@@ -137,7 +137,7 @@ def sandbox_in_words(settings: SandboxSection) -> str:
     return f"sandbox{' read-only' if settings.mode == 'read-only' else ''}, {network}"
 
 
-class Settings(Section, frozen=True, kw_only=True):
+class Settings(SettingsSection, frozen=True, kw_only=True):
     """All of it."""
 
     model: ModelSection = ModelSection()

@@ -19,7 +19,7 @@ Language = str
 ApprovalMode = Literal["ask", "auto", "never"]
 """Who decides about proposed code: the person, nobody (all runs), nobody (nothing runs)."""
 
-Mode = Literal["plan", "dontAsk", "default", "acceptEdits", "auto", "bypassPermissions"]
+PermissionMode = Literal["plan", "dontAsk", "default", "acceptEdits", "auto", "bypassPermissions"]
 """The same question on a finer scale (see `policy/modes.py`), the strictest first."""
 
 SandboxMode = Literal["read-only", "workspace-write", "danger-full-access"]

@@ -19,7 +19,7 @@ LARGEST = 1_000_000
 """Bytes of such a file."""
 
 
-def read_owned(path: Path, what: str, hint: str, *, owner: int | None, private_group: bool = False) -> str | None:
+def read_owned_file(path: Path, what: str, hint: str, *, owner: int | None, private_group: bool = False) -> str | None:
     """The text of a file, None if there is no such file; SettingsError if it cannot be relied on.
 
     It must be a plain file of `owner` (or of root) that nobody else can write. With `private_group`, a group that
@@ -78,7 +78,7 @@ def _all_of(descriptor: int) -> bytes:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def file_lock(path: Path) -> Iterator[None]:
     """Nobody else who asks so changes this file meanwhile."""
     descriptor = os.open(path.with_name(f"{path.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -88,7 +88,7 @@ def locked(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def replace_owned(path: Path, text: str) -> None:
+def replace_owned_file(path: Path, text: str) -> None:
     """Put a private file in the place of what is there, as a whole or not at all; OiTuiError if that fails."""
     try:
         write_whole(path, text.encode(), over=True)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from oi_tui.app.engine.core.errors import SettingsError
-from oi_tui.app.engine.core.settings import PolicySection, Section, Settings
+from oi_tui.app.engine.core.settings import PolicySection, Settings, SettingsSection
 from oi_tui.app.engine.core.values import ApprovalMode
 
 ENVIRONMENT: Mapping[str, tuple[str, str]] = {
@@ -32,7 +32,7 @@ _TRUTH = {"true": True, "false": False}
 Layer = Mapping[str, Mapping[str, Any]]
 
 
-class Loaded(NamedTuple):
+class LoadedSettings(NamedTuple):
     """Settings, and which of them somebody said: the others are defaults."""
 
     settings: Settings
@@ -49,7 +49,7 @@ def load_settings(
 
 def load_layers(
     folder: Path, *, environ: Mapping[str, str], flags: Layer | None = None, profile: str | None = None
-) -> Loaded:
+) -> LoadedSettings:
     """The same, and what was said."""
     layers: list[tuple[Layer, str]] = [_file(folder / "settings.toml", required=False)]
     if profile is not None:
@@ -61,13 +61,15 @@ def load_layers(
     for layer, origin in layers:
         for section, values in layer.items():
             if not isinstance(values, Mapping):
-                raise SettingsError(f"{origin}: {section!r} must be a table.", hint=_known(section))
+                raise SettingsError(f"{origin}: {section!r} must be a table.", hint=_section_hint(section))
             merged.setdefault(section, {}).update(values)
         settings = _convert(merged, origin)  # after each layer, so that the error names the right one
     if "approve" not in merged.get("loop", {}) and (meant := _approval(settings.policy)) is not None:
         loop = msgspec.structs.replace(settings.loop, approve=meant)
         settings = msgspec.structs.replace(settings, loop=loop)
-    return Loaded(settings, frozenset(f"{section}.{key}" for section, values in merged.items() for key in values))
+    return LoadedSettings(
+        settings, frozenset(f"{section}.{key}" for section, values in merged.items() for key in values)
+    )
 
 
 def _approval(policy: PolicySection) -> ApprovalMode | None:
@@ -132,10 +134,10 @@ def _nearest(message: str) -> str:
     if unknown is None:
         return ""
     section = re.search(r"at `\$\.(\w+)", message)
-    owner: type[Section] = type(getattr(Settings(), section[1])) if section else Settings
+    owner: type[SettingsSection] = type(getattr(Settings(), section[1])) if section else Settings
     close = difflib.get_close_matches(unknown[1], owner.__struct_fields__, n=1)
     return f"Did you mean {close[0]!r}?" if close else f"Known are: {', '.join(owner.__struct_fields__)}."
 
 
-def _known(section: str) -> str:
+def _section_hint(section: str) -> str:
     return f"Sections are: {', '.join(Settings.__struct_fields__)}; not {section!r} by itself."

@@ -164,6 +164,6 @@ class KernelSource(Protocol):
         """The kernel of this language, made if need be; KernelError naming those there are."""
         ...
 
-    def started(self) -> tuple[Kernel, ...]:
+    def started_kernels(self) -> tuple[Kernel, ...]:
         """Those that have been started."""
         ...

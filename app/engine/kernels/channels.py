@@ -10,15 +10,15 @@ import logging
 from collections.abc import Callable
 from typing import Any, Literal
 
-from oi_tui.app.engine.kernels.processes import cancelled
+from oi_tui.app.engine.kernels.processes import cancel_tasks
 
 _log = logging.getLogger(__name__)
 
 Channel = Literal["shell", "iopub", "stdin", "control"]
 
-Content = dict[str, Any]
+MessageContent = dict[str, Any]
 
-Answer = asyncio.Future[Content | None]
+ReplyFuture = asyncio.Future[MessageContent | None]
 """Content of a reply; None if the process ended instead."""
 
 FRAME_LIMIT = 80_000_000
@@ -30,7 +30,7 @@ HEADER_LIMIT = 20_000
 NONSENSE_LIMIT = 1_000
 """Messages that cannot be read after which a kernel is of no use."""
 
-MARK = b"<IDS|MSG>"
+DELIMITER = b"<IDS|MSG>"
 """Stands between the addresses of a message and its parts: signature, header, parent header, metadata, content."""
 
 TOO_LARGE = "oi_tui_too_large"
@@ -39,7 +39,7 @@ TOO_LARGE = "oi_tui_too_large"
 BEAT_STEP = 1.0
 """Seconds of one look for a heartbeat; of several, so that it does not matter if we were stopped ourselves."""
 
-Deliver = Callable[[Channel, str, str, Content], None]
+Deliver = Callable[[Channel, str, str, MessageContent], None]
 """Takes a message: channel, kind, id of the request that it answers, content."""
 
 
@@ -55,7 +55,7 @@ class Channels:
         self._client = client
         self._deliver = deliver
         self._useless = useless
-        self._answers: dict[str, Answer] = {}
+        self._answers: dict[str, ReplyFuture] = {}
         self._pumps: list[asyncio.Task[None]] = []
         self._heart: Any = None
         self._beat: asyncio.Future[Any] | None = None
@@ -75,7 +75,7 @@ class Channels:
 
     async def close(self) -> None:
         """Disconnect."""
-        await cancelled(*self._pumps)
+        await cancel_tasks(*self._pumps)
         if self._beat is not None:
             self._beat.cancel()
         if self._heart is not None:
@@ -91,7 +91,7 @@ class Channels:
 
     # -- out -------------------------------------------------------------------------------------------
 
-    def prepare(self, channel: Channel, kind: str, content: Content) -> tuple[str, Callable[[], None]]:
+    def prepare(self, channel: Channel, kind: str, content: MessageContent) -> tuple[str, Callable[[], None]]:
         """A message's id, and what sends it: the id has to be known before an answer can come."""
         session = self._client.session
         message = session.msg(kind, content)
@@ -106,14 +106,14 @@ class Channels:
 
         return message["header"]["msg_id"], send
 
-    def send(self, channel: Channel, kind: str, content: Content) -> None:
+    def send(self, channel: Channel, kind: str, content: MessageContent) -> None:
         """Say something without an answer."""
         self.prepare(channel, kind, content)[1]()
 
-    def ask(self, kind: str, content: Content, channel: Channel = "shell") -> Answer:
+    def ask(self, kind: str, content: MessageContent, channel: Channel = "shell") -> ReplyFuture:
         """Ask at once; whoever waits no longer cancels the answer."""
         request_id, send = self.prepare(channel, kind, content)
-        answer: Answer = asyncio.get_running_loop().create_future()
+        answer: ReplyFuture = asyncio.get_running_loop().create_future()
         answer.add_done_callback(lambda _: self._answers.pop(request_id, None))
         self._answers[request_id] = answer
         send()
@@ -136,7 +136,7 @@ class Channels:
 
     async def _pump(self, channel: Channel, socket: Any) -> None:
         while True:
-            message = self.parsed(await socket.recv_multipart())
+            message = self.parse(await socket.recv_multipart())
             if channel == "iopub":
                 self.heard.set()
             match message:
@@ -144,11 +144,11 @@ class Channels:
                     self._take(channel, kind, parent, content)
             await asyncio.sleep(0)  # a socket that is never empty would not let anyone else run
 
-    def parsed(self, parts: list[bytes]) -> dict[str, Any] | None:
+    def parse(self, parts: list[bytes]) -> dict[str, Any] | None:
         """The message, or None if it makes no sense."""
         size = sum(map(len, parts))
         if size > FRAME_LIMIT:
-            return _dropped(parts, size)
+            return _oversized_message(parts, size)
         session = self._client.session
         try:
             _, frames = session.feed_identities(parts)
@@ -159,7 +159,7 @@ class Channels:
             return None
         return message
 
-    def _take(self, channel: Channel, kind: str, parent: str, content: Content) -> None:
+    def _take(self, channel: Channel, kind: str, parent: str, content: MessageContent) -> None:
         try:
             future = self._answers.get(parent) if channel in ("shell", "control") else None
             if future is not None and not future.done():
@@ -177,10 +177,10 @@ class Channels:
             self._useless()
 
 
-def _dropped(parts: list[bytes], size: int) -> dict[str, Any] | None:
+def _oversized_message(parts: list[bytes], size: int) -> dict[str, Any] | None:
     """What stands for a message that is too large: whose it was, as far as it says so, and how large."""
     try:
-        header = parts[parts.index(MARK) + 3]
+        header = parts[parts.index(DELIMITER) + 3]
         parent = json.loads(header) if len(header) <= HEADER_LIMIT else None
     except (ValueError, IndexError, RecursionError):
         return None

@@ -44,7 +44,7 @@ FRAME_WIDTH = 120
 """Columns of the text form of a pandas object, where nothing else was chosen."""
 
 
-def install() -> None:
+def prepare_kernel() -> None:
     """Prepare the kernel that executes this."""
     from IPython import get_ipython
 
@@ -170,13 +170,13 @@ def drain_pipes(shell: Any) -> None:
         deadline = time.monotonic() + DRAIN
         for stream in (sys.stdout, sys.stderr):
             pipe = getattr(stream, "_fid", None)
-            while pipe is not None and readable(pipe) and time.monotonic() < deadline:
+            while pipe is not None and has_bytes(pipe) and time.monotonic() < deadline:
                 time.sleep(0.001)
 
     shell.events.register("post_execute", drain)
 
 
-def readable(pipe: int) -> bool:
+def has_bytes(pipe: int) -> bool:
     """Whether bytes wait in the pipe."""
     try:
         return any(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))
@@ -249,9 +249,9 @@ def cut_stacks(shell: Any) -> None:
         if len(stack) <= DEEP:
             return records(stack[0], *context)
         return [
-            *records(linked(stack[:FIRST_FRAMES]), *context),
+            *records(copy_traceback(stack[:FIRST_FRAMES]), *context),
             gap(len(stack) - FIRST_FRAMES - LAST_FRAMES),
-            *records(linked(stack[-LAST_FRAMES:]), *context),
+            *records(copy_traceback(stack[-LAST_FRAMES:]), *context),
         ]
 
     def gap(frames: int) -> Any:
@@ -287,7 +287,7 @@ def import_from_folder(_shell: Any) -> None:
     sys.path.insert(next(behind, len(sys.path)), "")  # where IPython puts it: behind the standard library
 
 
-def linked(stack: list[Any]) -> Any:
+def copy_traceback(stack: list[Any]) -> Any:
     """The same part of a traceback once more, so that the one that it was taken from stays whole."""
     linked: Any = None
     for part in reversed(stack):
@@ -310,4 +310,4 @@ def widen_frames(shell: Any) -> None:
 
 
 if __name__ == "oi_tui_in_kernel":
-    install()
+    prepare_kernel()

@@ -67,7 +67,7 @@ def own_tasks(shell: Any) -> None:
     def submit_owned(self: Any, task: Any, /, *args: Any, **named: Any) -> Any:
         parent = shell.get_parent()
 
-        def owned(*args: Any, **named: Any) -> Any:
+        def run_task(*args: Any, **named: Any) -> Any:
             __tracebackhide__ = True
             before = shell.set_thread_parent(parent)
             try:
@@ -75,7 +75,7 @@ def own_tasks(shell: Any) -> None:
             finally:
                 shell.reset_thread_parent(before)
 
-        return submit(self, owned, *args, **named)
+        return submit(self, run_task, *args, **named)
 
     pool.submit = submit_owned
 

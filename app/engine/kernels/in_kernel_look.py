@@ -50,7 +50,7 @@ MOMENTS = ("Timestamp", "Timedelta", "Period")
 INDEXES = ("Index", "RangeIndex", "DatetimeIndex", "TimedeltaIndex", "PeriodIndex", "CategoricalIndex", "IntervalIndex")
 
 
-class Look(NamedTuple):
+class ValueLook(NamedTuple):
     """What is told of a value."""
 
     shape: str = ""
@@ -61,12 +61,12 @@ class Look(NamedTuple):
     """Another one when the value was changed, as far as a cheap look tells."""
 
 
-def told(value: Any) -> dict[str, Any]:
+def listing_row(value: Any) -> dict[str, Any]:
     """One row of a listing."""
     try:
-        look = looked_at(value)
+        look = look_at(value)
     except Exception:  # boundary: one value that is broken, or that a thread is changing, hides no other
-        look = Look(mark=id(value))
+        look = ValueLook(mark=id(value))
     return {
         "type": type_name(type(value)),
         "shape": cut_to(PEEK, look.shape),
@@ -88,7 +88,7 @@ def detail_of(value: Any) -> str:
 # -- one value -----------------------------------------------------------------------------------------
 
 
-def looked_at(value: Any) -> Look:
+def look_at(value: Any) -> ValueLook:
     """What a cheap look tells."""
     kind = type(value)
     if id(kind) in SCALARS:
@@ -97,40 +97,40 @@ def looked_at(value: Any) -> Look:
     if base is not None:
         return collection(value, base, sys.getsizeof(value) if kind is base else None)
     if id(kind) in DATES:
-        return Look(peek=shown(value, PEEK), mark=hash((id(kind), shown(value, PEEK))))
+        return ValueLook(peek=render_value(value, PEEK), mark=hash((id(kind), render_value(value, PEEK))))
     if kind is types.FunctionType:
-        return Look(peek=f"({signature(value)})", mark=hash((id(value), id(value.__code__))))
+        return ValueLook(peek=f"({signature(value)})", mark=hash((id(value), id(value.__code__))))
     if is_part("numpy", kind, "ndarray"):
         return array(value)
     if is_part("pandas", kind, "DataFrame"):
-        return table(value)
+        return look_at_table(value)
     if is_part("pandas", kind, "Series"):
-        peek = f"{tidy(value.dtype.name)} {shown(value.iloc[:6].tolist(), PEEK)}"
+        peek = f"{tidy(value.dtype.name)} {render_value(value.iloc[:6].tolist(), PEEK)}"
         size = int(value.memory_usage(index=True, deep=False))
-        return Look(str(len(value)), size, peek, hash((id(value), len(value), series_mark(value))))
+        return ValueLook(str(len(value)), size, peek, hash((id(value), len(value), series_mark(value))))
     if is_part("pandas", kind, *INDEXES):
-        return Look(str(len(value)), None, shown(value[:6].tolist(), PEEK), id(value))
-    text = shown(value, PEEK)
-    return Look(peek="" if text == f"<{type_name(kind)}>" else text, mark=object_mark(value))
+        return ValueLook(str(len(value)), None, render_value(value[:6].tolist(), PEEK), id(value))
+    text = render_value(value, PEEK)
+    return ValueLook(peek="" if text == f"<{type_name(kind)}>" else text, mark=object_mark(value))
 
 
-def scalar(value: Any) -> Look:
+def scalar(value: Any) -> ValueLook:
     """A number, a text, nothing: told apart by its value, not by who it is."""
     kind = type(value)
     shape = str(len(value)) if kind in (str, bytes) else ""
-    return Look(shape, sys.getsizeof(value), shown(value, PEEK), leaf_mark(value))
+    return ValueLook(shape, sys.getsizeof(value), render_value(value, PEEK), leaf_mark(value))
 
 
-def collection(value: Any, base: Any, size: int | None) -> Look:
+def collection(value: Any, base: Any, size: int | None) -> ValueLook:
     """A builtin container, or a kind of one."""
     length = base.__len__(value)
     sample = sample_of(value, base, length)
     inner = [leaf_mark(item) for item in sample[:DEEPER] if is_container(type(item))]
     mark = hash((id(value), length, tuple(map(id, sample)), tuple(inner)))
-    return Look(str(length), size, shown(value, PEEK), mark)
+    return ValueLook(str(length), size, render_value(value, PEEK), mark)
 
 
-def array(value: Any) -> Look:
+def array(value: Any) -> ValueLook:
     """A numpy array of whatever kind; values only of the plain kind (another may have its own `__getitem__`)."""
     ndarray = part("numpy", "ndarray")
     shape, dtype, size = (getattr(ndarray, name).__get__(value) for name in ("shape", "dtype", "nbytes"))
@@ -138,11 +138,11 @@ def array(value: Any) -> Look:
     if type(value) is ndarray:
         values = array_mark(value)
         first = value.flat[:6].tolist() if value.size else []
-        peek = f" {shown(first, PEEK)[:-1]}, …]" if value.size > 6 else f" {shown(first, PEEK)}"
-    return Look("×".join(map(str, shape)), int(size), f"{dtype.name}{peek}", hash((id(value), shape, values)))
+        peek = f" {render_value(first, PEEK)[:-1]}, …]" if value.size > 6 else f" {render_value(first, PEEK)}"
+    return ValueLook("×".join(map(str, shape)), int(size), f"{dtype.name}{peek}", hash((id(value), shape, values)))
 
 
-def table(value: Any) -> Look:
+def look_at_table(value: Any) -> ValueLook:
     """A pandas table."""
     rows, columns = value.shape
     labels = value.columns[:WIDE].tolist()
@@ -150,7 +150,7 @@ def table(value: Any) -> Look:
     size = int(value.memory_usage(index=True, deep=False).sum()) if columns <= WIDE else None
     marks = [series_mark(value.iloc[:, number]) for number in range(min(columns, WIDE))]
     mark = hash((id(value), rows, columns, tuple(map(label, labels)), tuple(marks)))
-    return Look(f"{rows}×{columns}", size, peek, mark)
+    return ValueLook(f"{rows}×{columns}", size, peek, mark)
 
 
 # -- whether it was changed ----------------------------------------------------------------------------
@@ -217,7 +217,7 @@ def is_container(kind: Any) -> bool:
 # -- how it reads --------------------------------------------------------------------------------------
 
 
-def shown(value: Any, room: int, depth: int = 2) -> str:
+def render_value(value: Any, room: int, depth: int = 2) -> str:
     """A value in about `room` characters, `<Type>` where that cannot be known without running its code."""
     kind = type(value)
     if id(kind) in SCALARS:
@@ -230,7 +230,7 @@ def shown(value: Any, room: int, depth: int = 2) -> str:
     if kind is pathlib.PosixPath or is_part("pandas", kind, *MOMENTS) or value is part("pandas", "NaT"):
         return cut_to(room, str(value).removesuffix(MIDNIGHT))
     if is_part("numpy", kind, "generic") and is_one(kind, part("numpy", "sctypeDict").values()):
-        return shown(value.item(), room, depth)
+        return render_value(value.item(), room, depth)
     return f"<{type_name(kind)}>"
 
 
@@ -263,8 +263,8 @@ def collection_text(value: Any, base: Any, room: int, depth: int) -> str:
 def item_text(item: Any, base: Any, room: int, depth: int) -> str:
     """One element; of a dict, with its key."""
     if base is dict:
-        return f"{shown(item[0], room, depth)}: {shown(item[1], room, depth)}"
-    return shown(item, room, depth)
+        return f"{render_value(item[0], room, depth)}: {render_value(item[1], room, depth)}"
+    return render_value(item, room, depth)
 
 
 def elements(value: Any, base: Any) -> Iterator[Any]:
@@ -287,41 +287,47 @@ def lines_of(value: Any) -> Iterator[str]:
     elif is_part("pandas", kind, "DataFrame"):
         head = value.iloc[:ROWS, :COLUMNS]
         columns = [head.iloc[:, number].tolist() for number in range(head.shape[1])]
-        yield from grid([label(name) for name in head.columns.tolist()], columns, head.index.tolist(), value.shape)
+        yield from aligned_table(
+            [label(name) for name in head.columns.tolist()], columns, head.index.tolist(), value.shape
+        )
     elif is_part("pandas", kind, "Series"):
-        yield from grid([label(value.name)], [value.iloc[:ROWS].tolist()], value.index[:ROWS].tolist(), (len(value), 1))
+        yield from aligned_table(
+            [label(value.name)], [value.iloc[:ROWS].tolist()], value.index[:ROWS].tolist(), (len(value), 1)
+        )
     elif is_part("numpy", kind, "ndarray") and kind is part("numpy", "ndarray"):
         yield from array_lines(value)
     elif kind is types.FunctionType:
         yield f"({signature(value)})"
-    elif (text := shown(value, LINE)) != f"<{type_name(kind)}>":
+    elif (text := render_value(value, LINE)) != f"<{type_name(kind)}>":
         yield text
     else:
         for key, item in dict.items(attributes(value)):
-            yield f".{label(key)} = {shown(item, LINE)}"
+            yield f".{label(key)} = {render_value(item, LINE)}"
 
 
 def array_lines(value: Any) -> Iterator[str]:
     """Its values, of more than two dimensions the first two-dimensional part; the extremes where that is cheap."""
     yield f"{value.dtype.name}, {'×'.join(map(str, value.shape)) or 'no dimension'}"
     if value.dtype.kind in "iuf" and 0 < value.size <= NUMBERS:
-        yield f"min {shown(value.min().item(), PEEK)}, max {shown(value.max().item(), PEEK)}"
+        yield f"min {render_value(value.min().item(), PEEK)}, max {render_value(value.max().item(), PEEK)}"
     while value.ndim > 2 and value.size:
         value = value[0]
     if value.ndim < 2:
         yield collection_text(value.flat[:ITEMS].tolist(), list, LINE, 2)
         return
     head = value[:ROWS, :COLUMNS]
-    yield from grid(
+    yield from aligned_table(
         [str(number) for number in range(head.shape[1])], head.T.tolist(), range(head.shape[0]), value.shape
     )
 
 
-def grid(heads: list[str], columns: list[list[Any]], index: Iterable[Any], shape: tuple[int, ...]) -> Iterator[str]:
+def aligned_table(
+    heads: list[str], columns: list[list[Any]], index: Iterable[Any], shape: tuple[int, ...]
+) -> Iterator[str]:
     """A table, aligned; what it leaves out is said at its end."""
     cells = [["", *(cut_to(PEEK // 3, label(name)) for name in index)]]
     for head, column in zip(heads, columns, strict=True):
-        texts = [cut_to(PEEK // 3, item if type(item) is str else shown(item, PEEK // 3)) for item in column]
+        texts = [cut_to(PEEK // 3, item if type(item) is str else render_value(item, PEEK // 3)) for item in column]
         cells.append([cut_to(PEEK // 3, head), *map(tidy, texts)])
     widths = [max(map(len, column)) for column in cells]
     for row in zip(*cells, strict=True):
@@ -338,7 +344,7 @@ def signature(function: Any) -> str:
 
 def label(name: Any) -> str:
     """A heading: a text as it is, anything else as it is shown."""
-    return tidy(name[:PEEK]) if type(name) is str else tidy(shown(name, PEEK))
+    return tidy(name[:PEEK]) if type(name) is str else tidy(render_value(name, PEEK))
 
 
 def tidy(text: str) -> str:

@@ -28,7 +28,7 @@ WIDE = 60
 CELLS = 20_000
 """Cells of all rows together: a wide frame has fewer rows."""
 
-TEXT = 200
+CELL_TEXT_LIMIT = 200
 """Characters of a cell."""
 
 LEVELS = 8
@@ -41,7 +41,7 @@ BRIEF = reprlib.Repr()
 BRIEF.maxlist = BRIEF.maxtuple = BRIEF.maxset = BRIEF.maxfrozenset = BRIEF.maxdict = BRIEF.maxdeque = BRIEF.maxarray = (
     10
 )
-BRIEF.maxstring = BRIEF.maxother = BRIEF.maxlong = TEXT
+BRIEF.maxstring = BRIEF.maxother = BRIEF.maxlong = CELL_TEXT_LIMIT
 
 MIDNIGHT = " 00:00:00"
 
@@ -76,13 +76,13 @@ def send_tables(shell: Any) -> None:
 def quietly(table: Callable[[Any], dict[str, Any]]) -> Callable[[Any], dict[str, Any] | None]:
     """A frame of another version, or one with strange things in it, is shown without its table."""
 
-    def made(frame: Any) -> dict[str, Any] | None:
+    def make(frame: Any) -> dict[str, Any] | None:
         # Boundary: whatever a library or somebody's `__str__` raises, there is still the text.
         with contextlib.suppress(Exception):
             return table(frame)
         return None
 
-    return made
+    return make
 
 
 def pandas_table(frame: Any) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def pandas_table(frame: Any) -> dict[str, Any]:
         frame = frame.to_frame("" if frame.name is None else frame.name)
     rows, width = frame.shape
     shown = frame.iloc[:, :WIDE]
-    head, tail = split(rows, width)
+    head, tail = head_and_tail(rows, width)
     pieces = [shown.iloc[:head], shown.iloc[rows - tail :]]
     ends = frame.index[:head], frame.index[rows - tail :]
     levels = [[end.get_level_values(level) for end in ends] for level in range(min(LEVELS, frame.index.nlevels))]
@@ -102,10 +102,10 @@ def pandas_table(frame: Any) -> dict[str, Any]:
         texts(itertools.chain(*(piece.iloc[:, at] for piece in pieces)), str(shown.dtypes.iloc[at]), *options)
         for at in range(shown.shape[1])
     ]
-    names = [joined(name) for name in shown.columns]
-    return table(
-        [[joined(level.name), str(level.dtype), is_number(level.dtype)] for level, _ in levels],
-        [[name, str(kind)[:TEXT], is_number(kind)] for name, kind in zip(names, shown.dtypes, strict=True)],
+    names = [column_name(name) for name in shown.columns]
+    return table_message(
+        [[column_name(level.name), str(level.dtype), is_number(level.dtype)] for level, _ in levels],
+        [[name, str(kind)[:CELL_TEXT_LIMIT], is_number(kind)] for name, kind in zip(names, shown.dtypes, strict=True)],
         [*labels, *columns],
         head,
         (rows, width),
@@ -117,41 +117,44 @@ def polars_table(frame: Any) -> dict[str, Any]:
     if hasattr(frame, "to_frame"):
         frame = frame.to_frame()
     rows, width = frame.shape
-    head, tail = split(rows, width)
+    head, tail = head_and_tail(rows, width)
     names = frame.columns[:WIDE]
     parts = [frame[:head], frame[rows - tail :]]
     kinds = [frame.schema[name] for name in names]
     columns = [
-        texts(known(itertools.chain(*(part[name] for part in parts))), str(kind))
+        texts(name_nulls(itertools.chain(*(part[name] for part in parts))), str(kind))
         for name, kind in zip(names, kinds, strict=True)
     ]
-    described = [[name[:TEXT], str(kind)[:TEXT], kind.is_numeric()] for name, kind in zip(names, kinds, strict=True)]
-    return table([], described, columns, head, (rows, width))
+    described = [
+        [name[:CELL_TEXT_LIMIT], str(kind)[:CELL_TEXT_LIMIT], kind.is_numeric()]
+        for name, kind in zip(names, kinds, strict=True)
+    ]
+    return table_message([], described, columns, head, (rows, width))
 
 
 def arrow_table(frame: Any) -> dict[str, Any]:
     """The picture of a pyarrow Table or RecordBatch."""
     rows, width = frame.num_rows, frame.num_columns
-    head, tail = split(rows, width)
+    head, tail = head_and_tail(rows, width)
     fields = [frame.schema.field(at) for at in range(min(WIDE, width))]
     columns, described = [], []
     for at, field in enumerate(fields):
         kind = str(field.type)
         column = frame.column(at)
         values = itertools.chain(column.slice(0, head).to_pylist(), column.slice(rows - tail).to_pylist())
-        columns.append(texts(known(values), "float" if kind in ("double", "halffloat") else kind))
+        columns.append(texts(name_nulls(values), "float" if kind in ("double", "halffloat") else kind))
         is_numeric = kind.startswith(("int", "uint", "float", "double", "halffloat", "decimal"))
-        described.append([field.name[:TEXT], kind[:TEXT], is_numeric])
-    return table([], described, columns, head, (rows, width))
+        described.append([field.name[:CELL_TEXT_LIMIT], kind[:CELL_TEXT_LIMIT], is_numeric])
+    return table_message([], described, columns, head, (rows, width))
 
 
-def split(rows: int, width: int) -> tuple[int, int]:
+def head_and_tail(rows: int, width: int) -> tuple[int, int]:
     """How many rows are taken from the beginning and from the end."""
     head = min(HEAD, CELLS // max(1, min(width, WIDE)) - TAIL)
     return (rows, 0) if rows <= head + TAIL else (head, TAIL)
 
 
-def table(
+def table_message(
     index: list[list[Any]], columns: list[list[Any]], cells: list[list[str]], head: int, size: tuple[int, int]
 ) -> dict[str, Any]:
     """The message; `cells` are columns."""
@@ -166,11 +169,11 @@ def table(
     }
 
 
-def joined(name: Any) -> str:
+def column_name(name: Any) -> str:
     """The name of a column; that of one with several levels is its parts."""
     if name is None:
         return ""
-    return " / ".join(map(text, name)) if isinstance(name, tuple) else text(name)
+    return " / ".join(map(cell_text, name)) if isinstance(name, tuple) else cell_text(name)
 
 
 def is_number(kind: Any) -> bool:
@@ -185,13 +188,13 @@ def texts(
     column = list(values)
     if kind.lower().startswith("float"):
         return floats(column, int(precision), form)
-    cells = [text(value) for value in column]
+    cells = [cell_text(value) for value in column]
     if kind.startswith("datetime") and all(cell.endswith(MIDNIGHT) or cell == "NaT" for cell in cells):
         return [cell.removesuffix(MIDNIGHT) for cell in cells]
     return cells
 
 
-def known(values: Iterable[Any]) -> Iterable[Any]:
+def name_nulls(values: Iterable[Any]) -> Iterable[Any]:
     """Values of a library in which nothing else is absent, with the word that it has for that."""
     return ("null" if value is None else value for value in values)
 
@@ -208,29 +211,31 @@ def floats(column: list[Any], digits: int, form: Callable[[float], str] | None) 
         pattern = f"{{:.{digits}e}}" if wide else f"{{:.{max(1, decimals)}f}}"
         form = pattern.format
     return [
-        form(float(value))[:TEXT] if isinstance(value, numbers.Real) and math.isfinite(value) else missing(value)
+        form(float(value))[:CELL_TEXT_LIMIT]
+        if isinstance(value, numbers.Real) and math.isfinite(value)
+        else missing_text(value)
         for value in column
     ]
 
 
-def missing(value: Any) -> str:
+def missing_text(value: Any) -> str:
     """What is no number in a column of numbers."""
     if isinstance(value, numbers.Real):
         return "NaN" if math.isnan(value) else ("inf" if float(value) > 0 else "-inf")
-    return text(value)
+    return cell_text(value)
 
 
-def text(value: Any) -> str:
+def cell_text(value: Any) -> str:
     """A value on one line, however large it is."""
     if isinstance(value, str):
-        return value[:TEXT].translate(ESCAPES)
+        return value[:CELL_TEXT_LIMIT].translate(ESCAPES)
     if isinstance(value, (list, tuple, set, frozenset, dict, bytes, bytearray)):
-        return BRIEF.repr(value)[:TEXT].translate(ESCAPES)
+        return BRIEF.repr(value)[:CELL_TEXT_LIMIT].translate(ESCAPES)
     if isinstance(value, float) and math.isnan(value):
         return "NaN"
     if isinstance(value, int) and value.bit_length() > 256:
-        return hex(value)[: TEXT - 1] + "…"  # in decimal digits it would take for ever, or be refused
-    return str(value)[:TEXT].translate(ESCAPES)
+        return hex(value)[: CELL_TEXT_LIMIT - 1] + "…"  # in decimal digits it would take for ever, or be refused
+    return str(value)[:CELL_TEXT_LIMIT].translate(ESCAPES)
 
 
 if __name__ == "oi_tui_in_kernel":

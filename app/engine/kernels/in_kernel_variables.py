@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # in the kernel they are there, from the text before
-    from oi_tui.app.engine.kernels.in_kernel_look import detail_of, told
+    from oi_tui.app.engine.kernels.in_kernel_look import detail_of, listing_row
 
 TIME = 0.020
 """Seconds that a listing may take; looked at between two names."""
@@ -63,7 +63,7 @@ class Variables:
             if cut:
                 break
             if value is not MISSING:
-                rows.append({"name": name, **told(value)})
+                rows.append({"name": name, **listing_row(value)})
         listed = [row["name"] for row in rows]
         return {
             "variables": rows,
@@ -110,7 +110,7 @@ class Variables:
         return not issubclass(kind, types.ModuleType | types.BuiltinFunctionType)
 
 
-def install() -> None:
+def install_inspection() -> None:
     """Answer from now on."""
     from IPython import get_ipython  # there is one only in a kernel
 
@@ -131,4 +131,4 @@ def install() -> None:
 
 
 if __name__ == "oi_tui_in_kernel":
-    install()
+    install_inspection()

@@ -10,7 +10,7 @@ import msgspec
 
 from oi_tui.app.engine.core.encoding import expressible
 from oi_tui.app.engine.core.values import Value
-from oi_tui.app.engine.core.variables import Variable
+from oi_tui.app.engine.core.variable import Variable
 
 ANSWER = 1.0
 """Seconds after which no answer is expected any more; asking takes no more than 0.02 of the kernel's time."""
@@ -24,21 +24,21 @@ LINES, TEXT = 40, 4_000
 SOURCE = 50_000
 """Characters of a source that are searched for names."""
 
-Answer = Awaitable[dict[str, Any] | None]
+PendingReply = Awaitable[dict[str, Any] | None]
 """Content of a reply that may come; None if the process ended instead."""
 
 _WORD = re.compile(r"\b[^\W\d]\w{0,99}")
 
-Name = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+VariableName = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 Short = Annotated[str, msgspec.Meta(max_length=100)]
 Size = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
-Names = Annotated[tuple[Name, ...], msgspec.Meta(max_length=NAMES)]
+Names = Annotated[tuple[VariableName, ...], msgspec.Meta(max_length=NAMES)]
 
 
-class Row(Value, frozen=True, kw_only=True):
+class VariableRow(Value, frozen=True, kw_only=True):
     """A variable, with a mark that is another one when its value was changed."""
 
-    name: Name
+    name: VariableName
     type: Short
     shape: Short = ""
     size: Size | None = None
@@ -55,7 +55,7 @@ class Row(Value, frozen=True, kw_only=True):
 class Listing(Value, frozen=True, kw_only=True):
     """Answer to the question for variables."""
 
-    variables: Annotated[tuple[Row, ...], msgspec.Meta(max_length=NAMES)]
+    variables: Annotated[tuple[VariableRow, ...], msgspec.Meta(max_length=NAMES)]
     cut: bool = False
     gone: Names = ()
     """Of the known names."""
@@ -63,7 +63,7 @@ class Listing(Value, frozen=True, kw_only=True):
     """Those listed that were not there before the last run, listed or not; None: unknown."""
 
 
-class Seen(Value, frozen=True, kw_only=True):
+class VariableDetail(Value, frozen=True, kw_only=True):
     """Answer to the question for one variable."""
 
     text: str | None
@@ -80,12 +80,12 @@ class Inspectable(Protocol):
         """What there is; `known` are the names of the listing before. `again`: nothing has run since then."""
         ...
 
-    def peek(self, name: str) -> Awaitable[Seen | None]:
+    def peek(self, name: str) -> Awaitable[VariableDetail | None]:
         """A longer look at one variable."""
         ...
 
 
-async def listing(answer: Answer | None, *, within: float = ANSWER) -> Listing | None:
+async def read_listing(answer: PendingReply | None, *, within: float = ANSWER) -> Listing | None:
     """The answer, if there is one to come, comes in time and can be believed."""
     if answer is None:
         return None
@@ -98,18 +98,18 @@ async def listing(answer: Answer | None, *, within: float = ANSWER) -> Listing |
     return msgspec.structs.replace(found, variables=tuple(rows.values()))
 
 
-async def seen(answer: Answer | None, *, within: float = ANSWER) -> Seen | None:
+async def read_detail(answer: PendingReply | None, *, within: float = ANSWER) -> VariableDetail | None:
     """The answer, if there is one to come, comes in time and can be believed; within its bounds."""
     if answer is None:
         return None
     try:
         async with asyncio.timeout(within):
-            found = msgspec.convert(await answer, Seen)
+            found = msgspec.convert(await answer, VariableDetail)
     except (TimeoutError, msgspec.ValidationError):
         return None
     if found.text is None:
         return found
-    return Seen(text=expressible("\n".join(found.text[:TEXT].split("\n")[:LINES])))
+    return VariableDetail(text=expressible("\n".join(found.text[:TEXT].split("\n")[:LINES])))
 
 
 def names_in(source: str) -> list[str]:

@@ -17,18 +17,18 @@ from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.files.paths import socket_dir
 from oi_tui.app.engine.kernels.base import InterruptMeans, RunFinished
-from oi_tui.app.engine.kernels.channels import NONSENSE_LIMIT, TOO_LARGE, Answer, Channel, Channels
-from oi_tui.app.engine.kernels.environment import kernel_environment
-from oi_tui.app.engine.kernels.inspection import Listing, Seen, listing, names_in, seen
+from oi_tui.app.engine.kernels.channels import NONSENSE_LIMIT, TOO_LARGE, Channel, Channels, ReplyFuture
+from oi_tui.app.engine.kernels.inspection import Listing, VariableDetail, names_in, read_detail, read_listing
 from oi_tui.app.engine.kernels.jupyter_run import JupyterRun
+from oi_tui.app.engine.kernels.kernel_environment import kernel_environment
+from oi_tui.app.engine.kernels.liveness import LivenessTimeouts, LivenessWatch
 from oi_tui.app.engine.kernels.preparation import PRELOAD, at_start, for_inspection
-from oi_tui.app.engine.kernels.processes import LoggedProcess, cancelled
+from oi_tui.app.engine.kernels.processes import LoggedProcess, cancel_tasks
 from oi_tui.app.engine.kernels.spec import KernelSpec, own_python
-from oi_tui.app.engine.kernels.watch import Patience, RunWatch
 from oi_tui.app.engine.kernels.worker import OnEnd, WorkerKernel
-from oi_tui.app.engine.sandbox.entrance import Entrance
 from oi_tui.app.engine.sandbox.hosts import OnRefusal
 from oi_tui.app.engine.sandbox.profile import Profile
+from oi_tui.app.engine.sandbox.sandbox_launch import SandboxLaunch
 
 KEPT_RUNS = 50
 """Runs of which late output is taken; what belongs to older ones is dropped."""
@@ -79,7 +79,7 @@ class JupyterKernel(WorkerKernel):
         environ: Mapping[str, str] | None = None,
         sandbox: Profile | None = None,
         on_refusal: OnRefusal | None = None,
-        patience: Patience | None = None,
+        patience: LivenessTimeouts | None = None,
     ) -> None:
         given = os.environ if environ is None else environ
         started = own_python() if spec is None else spec
@@ -94,7 +94,7 @@ class JupyterKernel(WorkerKernel):
                 timeout=settings.start_timeout,
                 preload=preload,
                 on_end=on_end,
-                patience=patience or Patience(),
+                patience=patience or LivenessTimeouts(),
             )
 
         super().__init__(language, settings, spill_dir, make_worker)
@@ -102,13 +102,13 @@ class JupyterKernel(WorkerKernel):
     def variables(self, known: tuple[str, ...], *, again: bool) -> Awaitable[Listing | None]:
         """See `Inspectable`."""
         first = names_in(self._worker.source) if isinstance(self._worker, JupyterWorker) else []
-        return listing(self._ask("oi_tui_variables", {"first": first, "known": known, "again": again}))
+        return read_listing(self._ask("oi_tui_variables", {"first": first, "known": known, "again": again}))
 
-    def peek(self, name: str) -> Awaitable[Seen | None]:
+    def peek(self, name: str) -> Awaitable[VariableDetail | None]:
         """See `Inspectable`."""
-        return seen(self._ask("oi_tui_peek", {"name": name}))
+        return read_detail(self._ask("oi_tui_peek", {"name": name}))
 
-    def _ask(self, kind: str, question: dict[str, Any]) -> Answer | None:
+    def _ask(self, kind: str, question: dict[str, Any]) -> ReplyFuture | None:
         """Never while something runs."""
         if self._state == "idle" and isinstance(self._worker, JupyterWorker):
             return self._worker.inspect(kind, question)
@@ -129,7 +129,7 @@ class JupyterWorker:
         timeout: float,
         preload: bool,
         on_end: OnEnd,
-        patience: Patience,
+        patience: LivenessTimeouts,
     ) -> None:
         self._spec = spec
         self._cwd = cwd
@@ -198,18 +198,18 @@ class JupyterWorker:
                 "stop_on_error": False,
             },
         )
-        self._run = self._runs[request_id] = run = JupyterRun(request_id, source, cap, spill_dir, doom=self._doom)
+        self._run = self._runs[request_id] = run = JupyterRun(request_id, source, cap, spill_dir, doom=self._kill)
         if len(self._runs) > KEPT_RUNS:
             del self._runs[next(iter(self._runs))]
         send()
         if self._run_watch is not None:
             self._run_watch.cancel()
-        self._run_watch = asyncio.create_task(RunWatch(run, self, self._patience, self._doom).watch())
+        self._run_watch = asyncio.create_task(LivenessWatch(run, self, self._patience, self._kill).watch())
         return run
 
-    def inspect(self, kind: str, content: dict[str, Any]) -> Answer | None:
+    def inspect(self, kind: str, content: dict[str, Any]) -> ReplyFuture | None:
         """Ask about the variables, now; None if it cannot be asked."""
-        if not self._is_python or self._channels is None or self._process is None or self._process.ended:
+        if not self._is_python or self._channels is None or self._process is None or self._process.has_ended:
             return None
         if not self._looked_into:
             self._looked_into = True
@@ -223,7 +223,7 @@ class JupyterWorker:
 
     def press(self, means: InterruptMeans) -> None:
         """One rung of the interrupt ladder."""
-        if self._channels is None or self._process is None or self._process.ended:
+        if self._channels is None or self._process is None or self._process.has_ended:
             return
         if means == "request":
             self._channels.send("control", "interrupt_request", {})
@@ -236,29 +236,29 @@ class JupyterWorker:
         """See `Patient`."""
         return self._channels is None or await self._channels.beats(within)
 
-    def ask_control(self) -> Answer | None:
+    def ask_control(self) -> ReplyFuture | None:
         """See `Patient`."""
         if self._channels is None or not self._has_control:
             return None
         return self._channels.ask("kernel_info_request", {}, "control")
 
     @property
-    def stopped(self) -> bool:
+    def is_stopped(self) -> bool:
         """See `Patient`."""
-        return self._process is not None and self._process.stopped
+        return self._process is not None and self._process.is_stopped
 
     async def close(self, *, politely: bool) -> None:
         """End the process, its children, the channels and the folder."""
         # From here on the end of the process is our doing.
-        await cancelled(*(task for task in (self._watcher, self._run_watch) if task is not None))
+        await cancel_tasks(*(task for task in (self._watcher, self._run_watch) if task is not None))
         if self._process is not None:
-            if politely and self._channels is not None and not self._process.ended:
+            if politely and self._channels is not None and not self._process.has_ended:
                 await self._ask_to_end(self._process, self._channels)
             await self._process.close()
         if self._channels is not None:
             await self._channels.close()
         for run in self._runs.values():
-            run.hush()
+            run.mute()
         if self._directory is not None:
             shutil.rmtree(self._directory, ignore_errors=True)
 
@@ -280,10 +280,10 @@ class JupyterWorker:
         argv = [part.replace("{connection_file}", file) for part in self._spec.argv]
         own = self._spec.env | {"IPYTHONDIR": str(self._directory / "ipython")}
         if self._sandbox is not None and self._sandbox.encloses:
-            entrance = await Entrance.open(
+            entrance = await SandboxLaunch.open(
                 self._sandbox, argv, self._environ, private=self._directory, extra=own, on_refusal=self._on_refusal
             )
-            self._process = await LoggedProcess.enclosed(entrance, self._cwd)
+            self._process = await LoggedProcess.start_enclosed(entrance, self._cwd)
         else:
             own["JPY_PARENT_PID"] = str(os.getpid())  # the kernel ends when we do, however we end
             self._process = await LoggedProcess.start(argv, kernel_environment(self._environ) | own, self._cwd)
@@ -292,7 +292,7 @@ class JupyterWorker:
         client = AsyncKernelClient(context=context)
         client.load_connection_info(info)
         nonsense = f"sent {NONSENSE_LIMIT:,} messages that make no sense, and was ended"
-        self._channels = channels = Channels(client, self._deliver, lambda: self._doom(nonsense))
+        self._channels = channels = Channels(client, self._deliver, lambda: self._kill(nonsense))
         channels.start()
         self._watcher = asyncio.create_task(self._watch(self._process, channels))
 
@@ -311,10 +311,10 @@ class JupyterWorker:
         """Find out, some time, whether the control channel answers."""
         assert self._channels is not None
 
-        def answered(answer: Answer) -> None:
+        def note_reply(answer: ReplyFuture) -> None:
             self._has_control = not answer.cancelled() and answer.result() is not None
 
-        self._channels.ask("kernel_info_request", {}, "control").add_done_callback(answered)
+        self._channels.ask("kernel_info_request", {}, "control").add_done_callback(note_reply)
 
     async def _ask_to_end(self, process: LoggedProcess, channels: Channels) -> None:
         channels.send("control", "shutdown_request", {"restart": False})
@@ -339,7 +339,7 @@ class JupyterWorker:
 
     async def _request(self, kind: str, content: dict[str, Any]) -> dict[str, Any]:
         """Ask on the shell channel and wait for the content of the reply; KernelError if the process ends instead."""
-        if self._channels is None or self._process is None or self._process.ended:
+        if self._channels is None or self._process is None or self._process.has_ended:
             raise self._ended_error()
         reply = await self._channels.ask(kind, content)
         if reply is None:
@@ -362,9 +362,9 @@ class JupyterWorker:
 
     # -- the process -----------------------------------------------------------------------------------
 
-    def _doom(self, how: str) -> None:
+    def _kill(self, how: str) -> None:
         """End a process that is beyond help; the words continue "the kernel ..."."""
-        if self._process is not None and not self._process.ended:
+        if self._process is not None and not self._process.has_ended:
             self._doomed = self._doomed or how
             self._process.kill()
 

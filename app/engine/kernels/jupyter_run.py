@@ -13,7 +13,7 @@ from typing import Any
 
 from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput
 from oi_tui.app.engine.kernels.base import RunFinished
-from oi_tui.app.engine.kernels.run import Run
+from oi_tui.app.engine.kernels.output_stream import OutputStream
 
 GRACE = 2.0
 """Seconds of silence after which a reply without idle (or the other way round) ends the run."""
@@ -24,7 +24,7 @@ EXIT_GRACE = 1.5
 OVERSTAYED = "was told to exit by this run, did not, and was ended"
 
 
-class JupyterRun(Run):
+class JupyterRun(OutputStream):
     """Knows the messages of the run whose request had the id `request_id`."""
 
     def __init__(
@@ -39,7 +39,7 @@ class JupyterRun(Run):
         """`doom` ends a kernel that is beyond help; it is given the words for that."""
         super().__init__(source, cap, spill_dir)
         self.request_id = request_id
-        self._doom = doom
+        self._kill = doom
         self._status = ""
         """Of the reply; empty until it came."""
         self._idle = False
@@ -67,7 +67,7 @@ class JupyterRun(Run):
                 self.line(number)
             case "oi_tui_skipped", {"name": "stdout" | "stderr" as name, "characters": characters, "lines": lines}:
                 if type(characters) is int and type(lines) is int and 0 <= lines <= characters and characters:
-                    self.skipped(name, characters, lines)
+                    self.skip(name, characters, lines)
         self._settle()
 
     def on_reply(self, content: Mapping[str, Any]) -> None:
@@ -113,7 +113,7 @@ class JupyterRun(Run):
             return
         loop = asyncio.get_running_loop()
         if self._leaving:
-            self._timer = loop.call_later(EXIT_GRACE, self._doom, OVERSTAYED)
+            self._timer = loop.call_later(EXIT_GRACE, self._kill, OVERSTAYED)
         else:
             self._timer = loop.call_later(GRACE, self._end)
 

@@ -19,7 +19,7 @@ class Pipe:
     def __init__(self, descriptor: int, take: Callable[[str], None], *, keeper: int = -1) -> None:
         self.open = True
         self._descriptor = descriptor
-        self._keeper = keeper
+        self._write_end = keeper
         self._take = take
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         asyncio.get_running_loop().add_reader(descriptor, self.read)
@@ -64,9 +64,9 @@ class Pipe:
             self._let_go()
 
     def _let_go(self) -> None:
-        if self._keeper >= 0:
-            os.close(self._keeper)
-            self._keeper = -1
+        if self._write_end >= 0:
+            os.close(self._write_end)
+            self._write_end = -1
 
 
 def named_pipe(path: Path) -> int:

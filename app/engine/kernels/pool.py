@@ -8,7 +8,7 @@ from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.kernels.base import Kernel
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel, installed_kernelspecs, kernelspec
-from oi_tui.app.engine.kernels.shell import ShellKernel
+from oi_tui.app.engine.kernels.shell_kernel import ShellKernel
 from oi_tui.app.engine.sandbox.hosts import OnRefusal
 from oi_tui.app.engine.sandbox.profile import Profile
 
@@ -74,15 +74,15 @@ class Kernels:
             return "python"
         if name in SHELL_NAMES:
             return "shell"
-        return self._among_installed(SHORT_NAMES.get(name, name))
+        return self._find_installed(SHORT_NAMES.get(name, name))
 
-    def started(self) -> tuple[Kernel, ...]:
+    def started_kernels(self) -> tuple[Kernel, ...]:
         """Those that were started at least once."""
         return tuple(kernel for kernel in self._kernels.values() if kernel.generation > 0)
 
     async def restart(self, language: Language | None = None) -> None:
         """A fresh process for this language, or for all that were started."""
-        for kernel in self.started():
+        for kernel in self.started_kernels():
             if language in (None, kernel.language):
                 await kernel.restart()
 
@@ -128,7 +128,7 @@ class Kernels:
                     on_refusal=self._on_refusal,
                 )
 
-    def _among_installed(self, name: str) -> Language | None:
+    def _find_installed(self, name: str) -> Language | None:
         specs = self._specs()
         if name in specs:
             return name

@@ -13,7 +13,7 @@ from typing import Self
 import psutil
 
 from oi_tui.app.engine.core.errors import KernelError
-from oi_tui.app.engine.sandbox.entrance import Entrance, leader
+from oi_tui.app.engine.sandbox.sandbox_launch import SandboxLaunch, leader
 
 LOG_TAIL = 32_000
 """Bytes that are kept of what a process writes."""
@@ -28,11 +28,11 @@ SWEEP_PAUSE = 0.005
 MEMORY_KILLS = Path("/proc/vmstat")
 """Where Linux counts the processes that it killed because memory ran out, whichever control group they were in."""
 
-END = 2.0
+END_TIMEOUT = 2.0
 """Seconds in which a process that was killed has to be gone; one that hangs in the system itself may take for ever."""
 
 
-class MemoryWitness:
+class OomCheck:
     """Made when a process starts; knows when it ended whether memory ran out meanwhile."""
 
     def __init__(self, path: Path = MEMORY_KILLS) -> None:
@@ -40,7 +40,7 @@ class MemoryWitness:
         self._before = self._count()
 
     @property
-    def ran_out(self) -> bool | None:
+    def has_run_out(self) -> bool | None:
         """None where the system does not tell."""
         now = self._count()
         return None if now is None or self._before is None else now > self._before
@@ -54,7 +54,7 @@ class MemoryWitness:
         return int(numbers[0]) if numbers and numbers[0].isdecimal() else None
 
 
-class Session:
+class ProcessSession:
     """All that a process which leads a session started. It is ended once: at the latest right after its leader,
     for when all of it is gone another session may get the same number."""
 
@@ -76,9 +76,9 @@ class LoggedProcess:
         self._process = process
         self._leader = process.pid
         """Who gets signals: in a sandbox it is not the process that we started."""
-        self._entrance: Entrance | None = None
-        self._session = Session(process.pid)
-        self._memory = MemoryWitness()
+        self._entrance: SandboxLaunch | None = None
+        self._session = ProcessSession(process.pid)
+        self._memory = OomCheck()
         self._log = b""
         self._reader = asyncio.create_task(self._read())
 
@@ -105,7 +105,7 @@ class LoggedProcess:
         return cls(process)
 
     @classmethod
-    async def enclosed(cls, entrance: Entrance, cwd: Path) -> Self:
+    async def start_enclosed(cls, entrance: SandboxLaunch, cwd: Path) -> Self:
         """Start it in a sandbox, which is closed with it; KernelError if the sandbox does not hold."""
         try:
             made = await cls.start(entrance.argv, entrance.env, cwd, entrance.pass_fds)
@@ -131,17 +131,17 @@ class LoggedProcess:
         return self._process.returncode
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether it runs no more."""
         return self._process.returncode is not None
 
     @property
     def cause(self) -> str:
         """How it ended, in words."""
-        return cause_of_end(self._process.returncode or 0, self._memory.ran_out)
+        return cause_of_end(self._process.returncode or 0, self._memory.has_run_out)
 
     @property
-    def stopped(self) -> bool:
+    def is_stopped(self) -> bool:
         """Whether it was stopped by a signal, and goes on with another."""
         return _status(self._leader) in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
 
@@ -152,7 +152,7 @@ class LoggedProcess:
     def interrupt(self, *, with_children: bool) -> None:
         """SIGINT to it alone, or to its subprocesses as well; one that was stopped goes on, or it would not notice."""
         with suppress(ProcessLookupError):
-            if self.stopped:
+            if self.is_stopped:
                 os.killpg(self._leader, signal.SIGCONT)
             if with_children:
                 os.killpg(self._leader, signal.SIGINT)
@@ -173,8 +173,8 @@ class LoggedProcess:
     async def close(self) -> None:
         """End it and its whole session."""
         self._session.end()
-        await within(END, self._process.wait())
-        await cancelled(self._reader)
+        await wait_within(END_TIMEOUT, self._process.wait())
+        await cancel_tasks(self._reader)
         if self._entrance is not None:
             await self._entrance.close()
 
@@ -184,14 +184,14 @@ class LoggedProcess:
             self._log = (self._log + chunk)[-LOG_TAIL:]
 
 
-async def within(seconds: float, waiting: Awaitable[object]) -> None:
+async def wait_within(seconds: float, waiting: Awaitable[object]) -> None:
     """Wait, but no longer than that."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await waiting
 
 
-async def cancelled(*tasks: asyncio.Task[None]) -> None:
+async def cancel_tasks(*tasks: asyncio.Task[None]) -> None:
     """Cancel our own tasks and wait until they are gone."""
     for task in tasks:
         task.cancel()

@@ -17,8 +17,8 @@ from oi_tui.app.engine.core.events import KernelState
 from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.kernels.base import Afterwards, InterruptMeans, RunEvent, RunFinished
-from oi_tui.app.engine.kernels.processes import cancelled
-from oi_tui.app.engine.kernels.run import Run
+from oi_tui.app.engine.kernels.output_stream import OutputStream
+from oi_tui.app.engine.kernels.processes import cancel_tasks
 
 ABANDONED = 0.5
 """Seconds that a run has to end by the mildest means when nobody waits for it any more."""
@@ -39,7 +39,7 @@ class Worker(Protocol):
         """Start it and wait until it can run something; KernelError if that fails."""
         ...
 
-    def begin(self, source: str, cap: int, spill_dir: Path | None) -> Run:
+    def begin(self, source: str, cap: int, spill_dir: Path | None) -> OutputStream:
         """Hand it the source."""
         ...
 
@@ -73,7 +73,7 @@ class WorkerKernel:
         self._state: KernelState = "cold"
         self._generation = 0
         self._worker: Worker | None = None
-        self._run: Run | None = None
+        self._run: OutputStream | None = None
         self._loss = ""
         """Why the state of the worker before is lost, until somebody was told."""
         self._opening: asyncio.Task[None] | None = None
@@ -175,7 +175,7 @@ class WorkerKernel:
                     )
             return "restart"
 
-    async def _abandon(self, run: Run) -> None:
+    async def _abandon(self, run: OutputStream) -> None:
         """Nobody waits for it any more: it may end by itself within a moment, or its process is killed."""
         run.interrupting = True
         if self._worker is not None:
@@ -205,7 +205,7 @@ class WorkerKernel:
                 raise self._closed_error()
             opening.result()
         except BaseException:
-            await cancelled(opening)
+            await cancel_tasks(opening)
             self._state = "dead"
             await self._end_worker()
             raise

@@ -94,7 +94,7 @@ MODELS: tuple[LocalModel, ...] = (
 """Best first."""
 
 
-def offered() -> tuple[LocalModel, ...]:
+def offered_models() -> tuple[LocalModel, ...]:
     """Those that people are asked about, best first."""
     return tuple(model for model in MODELS if not model.hidden)
 
@@ -105,7 +105,7 @@ def find(name: str) -> LocalModel:
     for model in MODELS:
         if model.id == wanted:
             return model
-    known = ", ".join(model.id for model in offered())
+    known = ", ".join(model.id for model in offered_models())
     raise LocalModelError(f"There is no embedded model named “{wanted}”.", hint=f"Known are: {known}.")
 
 
@@ -115,7 +115,7 @@ def requirements(model: LocalModel) -> tuple[str, ...]:
     return tuple(line for line in text.splitlines() if line.strip())
 
 
-def in_words(size: int) -> str:
+def size_label(size: int) -> str:
     """A number of bytes for people: "98 MB", "1.1 GB", "20 GB"."""
     if size < MB:
         return f"{size:,} bytes"

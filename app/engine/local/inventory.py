@@ -4,19 +4,19 @@ from typing import Literal
 
 from oi_tui.app.engine.core.protocol import ModelOffer
 from oi_tui.app.engine.core.values import Value
-from oi_tui.app.engine.local.catalogue import LocalModel, in_words, offered
-from oi_tui.app.engine.local.choice import Machine, choose
-from oi_tui.app.engine.local.service import INSTALL_HINT
+from oi_tui.app.engine.local.catalogue import LocalModel, offered_models, size_label
+from oi_tui.app.engine.local.model_choice import MachineResources, choose_model
+from oi_tui.app.engine.local.model_server import INSTALL_HINT
 from oi_tui.app.engine.local.weights import Weights
 
-State = Literal["installed", "partial", "absent"]
+WeightsState = Literal["installed", "partial", "absent"]
 
 
-class Entry(Value, frozen=True, kw_only=True):
+class ModelEntry(Value, frozen=True, kw_only=True):
     """One row of `oi-tui models`."""
 
     model: LocalModel
-    state: State
+    state: WeightsState
     size_on_disk: int
     """Bytes, an unfinished download included."""
     path: str
@@ -24,12 +24,12 @@ class Entry(Value, frozen=True, kw_only=True):
     recommended: bool = False
 
 
-def entries(weights: Weights, machine: Machine) -> tuple[Entry, ...]:
+def model_entries(weights: Weights, machine: MachineResources) -> tuple[ModelEntry, ...]:
     """The offered models in the catalogue's order, and hidden ones that are here."""
-    best = choose(machine).model
-    shown = dict.fromkeys((*offered(), *weights.installed()))
+    best = choose_model(machine).model
+    shown = dict.fromkeys((*offered_models(), *weights.installed_models()))
     return tuple(
-        Entry(
+        ModelEntry(
             model=model,
             state=_state(weights, model),
             size_on_disk=weights.size_on_disk(model),
@@ -40,37 +40,37 @@ def entries(weights: Weights, machine: Machine) -> tuple[Entry, ...]:
     )
 
 
-def offers(weights: Weights, machine: Machine, *, available: bool) -> tuple[ModelOffer, ...]:
+def embedded_offers(weights: Weights, machine: MachineResources, *, available: bool) -> tuple[ModelOffer, ...]:
     """What the first screen offers: installed ones first; none without the runtime (`service.is_available`)."""
     if not available:
         return ()
-    best = choose(machine).model
-    found = [_offer(weights, model, recommended=model == best) for model in offered()]
+    best = choose_model(machine).model
+    found = [_offer(weights, model, recommended=model == best) for model in offered_models()]
     return tuple(sorted(found, key=lambda offer: offer.download_bytes > 0))
 
 
-def why(machine: Machine, *, available: bool) -> str:
+def explain_choice(machine: MachineResources, *, available: bool) -> str:
     """One line on the recommended model, or on what stands in the way of all of them."""
     if not available:
         return f"Built-in models need xllamacpp. {INSTALL_HINT}"
-    return choose(machine).why
+    return choose_model(machine).why
 
 
 def _offer(weights: Weights, model: LocalModel, *, recommended: bool) -> ModelOffer:
     here = weights.is_installed(model)
     missing = 0 if here else model.size
-    size = f"{in_words(model.size)} {'on disk' if here else 'download'}"
+    size = f"{size_label(model.size)} {'on disk' if here else 'download'}"
     return ModelOffer(
         id=model.name if here else model.id,
         kind="embedded",
         title=f"Built-in: {model.title}",
-        detail=f"{size}, {in_words(model.memory)} memory, no key, stays on this machine · {model.licence}",
+        detail=f"{size}, {size_label(model.memory)} memory, no key, stays on this machine · {model.licence}",
         download_bytes=missing,
         recommended=recommended,
     )
 
 
-def _state(weights: Weights, model: LocalModel) -> State:
+def _state(weights: Weights, model: LocalModel) -> WeightsState:
     if weights.is_installed(model):
         return "installed"
     return "partial" if weights.size_on_disk(model) else "absent"

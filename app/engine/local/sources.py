@@ -17,7 +17,7 @@ class SourceFailed(Exception):
     """This source could not bring the model, for the reason given; the next one may."""
 
 
-class Source(Protocol):
+class WeightSource(Protocol):
     """A place where a model's bytes can be had."""
 
     name: str

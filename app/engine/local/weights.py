@@ -13,9 +13,9 @@ from typing import BinaryIO
 
 from oi_tui.app.engine.core.errors import LocalModelError
 from oi_tui.app.engine.files import paths
-from oi_tui.app.engine.local.catalogue import MODELS, LocalModel, in_words, offered
+from oi_tui.app.engine.local.catalogue import MODELS, LocalModel, offered_models, size_label
 
-CHUNK = 1 << 22
+COPY_CHUNK = 1 << 22
 """Bytes that are read and hashed at a time."""
 SLACK = 50_000_000
 """Bytes of disk that are left alone."""
@@ -50,7 +50,7 @@ class Weights:
         except OSError:
             return False
 
-    def installed(self) -> tuple[LocalModel, ...]:
+    def installed_models(self) -> tuple[LocalModel, ...]:
         """Those that are here, in the catalogue's order."""
         return tuple(model for model in self._models if self.is_installed(model))
 
@@ -93,7 +93,7 @@ class Weights:
             return
         raise LocalModelError(
             f"Not enough disk space in {self.folder}: "
-            f"{in_words(needed + SLACK)} are needed, {in_words(free)} are free.",
+            f"{size_label(needed + SLACK)} are needed, {size_label(free)} are free.",
             hint="Free some space, or set XDG_CACHE_HOME to a larger disk.",
         )
 
@@ -120,7 +120,7 @@ class Weights:
         raise self._unknown(file)
 
     def _unknown(self, file: Path) -> LocalModelError:
-        known = "; ".join(f"{model.file_name} ({model.size:,} bytes)" for model in offered())
+        known = "; ".join(f"{model.file_name} ({model.size:,} bytes)" for model in offered_models())
         return LocalModelError(
             f"{file.name} is none of the known models: its size or its sha256 differs.",
             hint=f"Accepted are exactly: {known}.",
@@ -151,5 +151,5 @@ def _digest(file: Path) -> str:
 
 
 def _chunks(source: BinaryIO) -> Iterator[bytes]:
-    while chunk := source.read(CHUNK):
+    while chunk := source.read(COPY_CHUNK):
         yield chunk

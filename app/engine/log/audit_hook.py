@@ -16,7 +16,7 @@ from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.sandbox.hosts import Refusal
 from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.secrets.redaction import Redactor
-from oi_tui.app.engine.trust.change_scan import Aftermath, Left, Watch, in_words
+from oi_tui.app.engine.trust.change_scan import ChangeScan, FolderScanner, ScanResult, describe_scan
 
 PROOF = "self-test passed"
 """Of every kernel that runs in a sandbox: one that fails it does not start."""
@@ -25,14 +25,14 @@ Note = Callable[[Level, str, str, str], None]
 """Puts a notice into the transcript: how loud, title, hint, details."""
 
 
-class Witness:
+class AuditHook:
     """Of one engine; `begin` and `end` stand around each session."""
 
-    def __init__(self, auditor: Auditor, watch: Watch, *, sandboxed: bool) -> None:
+    def __init__(self, auditor: Auditor, watch: FolderScanner, *, sandboxed: bool) -> None:
         self.auditor = auditor
         self._watch = watch
         self._sandboxed = sandboxed
-        self._aftermath: Aftermath | None = None
+        self._aftermath: ChangeScan | None = None
         self._note: Note | None = None
         self._told_cut = False
         self._ran = ""
@@ -44,7 +44,7 @@ class Witness:
         """A session is opened."""
         self.auditor.begin(session_id)
         self._note = note
-        self._aftermath = Aftermath(self._watch, self._left)
+        self._aftermath = ChangeScan(self._watch, self._note_changes)
 
     def admit(self, started: ExecutionStarted, block: CodeBlock) -> None:
         """A run is about to begin; AuditError if it must not, because it could not be written down."""
@@ -65,7 +65,7 @@ class Witness:
         if self._aftermath is not None:
             self._aftermath.follow(event)
 
-    def refused(self, refusal: Refusal) -> None:
+    def note_refusal(self, refusal: Refusal) -> None:
         """The sandbox did not let code reach a host. As often as code likes."""
         if self._note is not None and self._refusals.add(refusal):
             self.auditor.refused(self._ran, refusal)
@@ -86,18 +86,18 @@ class Witness:
         late = not self._running
         self.auditor.counted(self._ran, refusals, late=late)
         # Not from here: what happened is told before what is noted about it.
-        asyncio.get_running_loop().call_soon(self._say, *refusals.in_words(late=late))
+        asyncio.get_running_loop().call_soon(self._say, *refusals.describe(late=late))
 
     def _say(self, title: str, hint: str, details: str) -> None:
         if self._note is not None:
             self._note("warning", title, hint, details)
 
-    def _left(self, block_id: str, left: Left) -> None:
+    def _note_changes(self, block_id: str, left: ScanResult) -> None:
         self.auditor.left(block_id, changed=left.changed, later=left.later, entries=left.entries, cut=left.cut)
         if self._note is None:
             return
         if left.later:
-            title, details = in_words(left, sandboxed=self._sandboxed)
+            title, details = describe_scan(left, sandboxed=self._sandboxed)
             self._note("warning", title, "Look at them before you let anything use them.", details)
         if left.cut and not self._told_cut:
             self._told_cut = True
@@ -105,7 +105,7 @@ class Witness:
             self._note("info", title, f"{left.cut.capitalize()}.", "")
 
 
-def make_witness(
+def make_audit_hook(
     profile: Profile,
     policy: Policy,
     *,
@@ -114,7 +114,7 @@ def make_witness(
     own: Iterable[Path] = (),
     redactor: Redactor | None = None,
     program: str = "",
-) -> Witness:
+) -> AuditHook:
     """One whose log is in `folder`; what is in the folders of our `own` is no run's doing."""
     roots = profile.writes if profile.encloses else (profile.workspace,)
     surroundings = Surroundings(
@@ -126,5 +126,5 @@ def make_witness(
         policy=policy.mode,
         program=program,
     )
-    watch = Watch(roots, None if profile.encloses else profile.home, own=own)
-    return Witness(Auditor(folder, surroundings, redactor=redactor), watch, sandboxed=profile.encloses)
+    watch = FolderScanner(roots, None if profile.encloses else profile.home, own=own)
+    return AuditHook(Auditor(folder, surroundings, redactor=redactor), watch, sandboxed=profile.encloses)

@@ -7,7 +7,7 @@ the others it is known how many requests there were.
 from oi_tui.app.engine.sandbox.hosts import USUAL_PORTS, Refusal
 from oi_tui.app.engine.text.safe import visible_text
 
-NAMED = 50
+MOST_NAMED_HOSTS = 50
 """Hosts of one run that are named."""
 
 SHOWN = 4
@@ -39,16 +39,16 @@ class Refusals:
     def add(self, refusal: Refusal) -> bool:
         """One more; whether it is the first to a host that is named."""
         name = refusal.host
-        if name not in self._counts and len(self._counts) >= NAMED:
+        if name not in self._counts and len(self._counts) >= MOST_NAMED_HOSTS:
             self.unnamed += 1
             return False
         self._counts[name] = self._counts.get(name, 0) + 1
         self._known.setdefault(name, refusal)
         return self._counts[name] == 1
 
-    def in_words(self, *, late: bool = False) -> tuple[str, str, str]:
+    def describe(self, *, late: bool = False) -> tuple[str, str, str]:
         """Title, hint and details of what the person is told. `late`: the run had ended when it asked."""
-        said = [f"{_shown(name)}{_times(count)}" for name, count in self._counts.items()]
+        said = [f"{_host_text(name)}{_times(count)}" for name, count in self._counts.items()]
         more = len(said) - SHOWN
         hosts = ", ".join(said[:SHOWN]) + (f" and {more}{' or more' * bool(self.unnamed)} others" if more > 0 else "")
         whom = " to what a run left behind" if late else ""
@@ -62,7 +62,7 @@ class Refusals:
         for name, refusal in self._known.items():
             match refusal.why:
                 case "not on the list":
-                    return f"To allow it, add “{_shown(name)}” to sandbox.hosts in settings.toml."
+                    return f"To allow it, add “{_host_text(name)}” to sandbox.hosts in settings.toml."
                 case "leads to an address that is not public":
                     return "To allow it, add that address (like 192.168.1.5:8080) to sandbox.hosts in settings.toml."
                 case "no host":
@@ -74,7 +74,7 @@ def _times(count: int) -> str:
     return f" ({count:,} times)" if count > 1 else ""
 
 
-def _shown(name: str) -> str:
+def _host_text(name: str) -> str:
     """As a rule would have it: without a port where that is a usual one."""
     host, _, port = name.rpartition(":")
     short = host if host and port in map(str, USUAL_PORTS) else name

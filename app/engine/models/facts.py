@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from oi_tui.app.engine.core.settings import ModelSection
-from oi_tui.app.engine.models.failures import Asked, no_key, unknown_provider
+from oi_tui.app.engine.models.failures import ModelEndpoint, no_key, unknown_provider
 from oi_tui.app.engine.secrets.environment import is_credential
 
 DUMMY_KEY = "no-key"
@@ -35,7 +35,7 @@ class Facts:
     takes_tools: bool
     free: bool
     """Runs on this machine."""
-    asked: Asked
+    asked: ModelEndpoint
 
     def __repr__(self) -> str:
         return f"Facts({self.model!r})"
@@ -54,7 +54,7 @@ def look_up(
     local = free or is_loopback(url) or (provider in _LOCAL_PROVIDERS and not url)
     names = _key_names(litellm, model, section.api_base)
     key = api_key or _key(provider, names, environ, url)
-    asked = Asked(
+    asked = ModelEndpoint(
         model=section.name,
         url=url,
         provider=provider,

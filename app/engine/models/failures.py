@@ -33,7 +33,7 @@ _NO_MONEY = re.compile(r"insufficient_quota|exceeded your current quota|insuffic
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class ModelEndpoint:
     """Who was asked, for the words of an error."""
 
     model: str
@@ -59,7 +59,7 @@ class Asked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Failure:
+class RequestFailure:
     """A failed request: the error, and whether and when it may be sent again."""
 
     error: ModelError
@@ -70,39 +70,39 @@ class Failure:
     """Seconds that the server asks to wait."""
 
 
-def failure(error: Exception, asked: Asked, *, started: bool) -> Failure:
+def failure(error: Exception, asked: ModelEndpoint, *, started: bool) -> RequestFailure:
     """What an exception out of LiteLLM means; `started` when a part of the answer had arrived."""
     chain = list(_chain(error))
     names = {base.__name__ for link in chain for base in type(link).__mro__}
-    said = _said(chain)
-    details = redacted(said, asked.secrets)
+    said = _server_message(chain)
+    details = redact_keys(said, asked.secrets)
     if (status := _http_status(chain)) is not None:
         return _from_status(status, chain, said, details, asked)
     if "ContextWindowExceededError" in names or _TOO_LONG.search(said):
-        return Failure(error=_too_long(asked, details))
+        return RequestFailure(error=_too_long(asked, details))
     if _NO_KEY.search(said):
-        return Failure(error=no_key(asked, details))
+        return RequestFailure(error=no_key(asked, details))
     if names & _NO_CONNECTION or names & _BAD_ADDRESS:
         return _unreachable(names, asked, details)
     if names & _TIMEOUTS:
         title = f"{_capital(asked.server)} sent nothing for {asked.timeout:g} s."
         hint = "Send the message again, or set a longer model.timeout."
-        return Failure(error=ModelError("timeout", title, hint=hint, details=details))
+        return RequestFailure(error=ModelError("timeout", title, hint=hint, details=details))
     if names & _UNREADABLE:
-        return Failure(error=bad_reply(asked, details))
+        return RequestFailure(error=bad_reply(asked, details))
     if names & _BROKEN:
-        return Failure(error=cut(asked, details), passing=not started, why="the connection broke")
+        return RequestFailure(error=cut_off_error(asked, details), passing=not started, why="the connection broke")
     return _from_words(chain, said, details, asked, started)
 
 
-def no_key(asked: Asked, details: str = "") -> ModelError:
+def no_key(asked: ModelEndpoint, details: str = "") -> ModelError:
     """No key was given for a provider that wants one."""
     names = " or ".join(asked.key_names)
     hint = f"Set {names} in the environment, or start with --api-key." if names else "Start with --api-key."
     return ModelError("no_key", f"There is no key for {asked.provider or asked.model}.", hint=hint, details=details)
 
 
-def cut(asked: Asked, details: str = "") -> ModelError:
+def cut_off_error(asked: ModelEndpoint, details: str = "") -> ModelError:
     """The answer broke off."""
     title = f"The connection to {asked.server} broke off."
     return ModelError(
@@ -110,14 +110,14 @@ def cut(asked: Asked, details: str = "") -> ModelError:
     )
 
 
-def bad_reply(asked: Asked, details: str = "") -> ModelError:
+def bad_reply(asked: ModelEndpoint, details: str = "") -> ModelError:
     """The server speaks something else."""
     title = f"{_capital(asked.server)} answered with something that cannot be read."
     hint = "Check that the address is that of an OpenAI-compatible API; it usually ends in /v1." if asked.url else ""
     return ModelError("bad_reply", title, hint=hint or "Send the message again.", details=details)
 
 
-def refused(asked: Asked, details: str = "") -> ModelError:
+def refusal_error(asked: ModelEndpoint, details: str = "") -> ModelError:
     """The server found something wrong with the request."""
     hint = "The details, where there are any, say what it did not like. Another model may take it."
     return ModelError("bad_request", f"{_capital(asked.server)} refused the request.", hint=hint, details=details)
@@ -129,57 +129,63 @@ def unknown_provider(name: str) -> ModelError:
     return ModelError("unknown_model", f"It is not clear whose model “{name}” is.", hint=hint)
 
 
-def redacted(text: str, secrets: Sequence[str]) -> str:
+def redact_keys(text: str, secrets: Sequence[str]) -> str:
     """The text without keys, and not longer than a screen can use."""
     for secret in secrets:
         text = text.replace(secret, "•••")
     return text if len(text) <= DETAILS_LIMIT else text[:DETAILS_LIMIT] + "…"
 
 
-def _from_status(status: int, chain: Sequence[BaseException], said: str, details: str, asked: Asked) -> Failure:
+def _from_status(
+    status: int, chain: Sequence[BaseException], said: str, details: str, asked: ModelEndpoint
+) -> RequestFailure:
     """A server that answered with an error status."""
     server, model = _capital(asked.server), asked.model
     match status:
         case 402:
-            return Failure(error=_no_money(asked, details))
+            return RequestFailure(error=_no_money(asked, details))
         case 429 if _NO_MONEY.search(said):
-            return Failure(error=_no_money(asked, details))
+            return RequestFailure(error=_no_money(asked, details))
         case 429:
             wait = _retry_after(chain)
             pause = "a little" if wait is None else f"{max(1, wait):.0f} s"
             hint = f"Wait {pause}, then send the message again."
             error = ModelError("rate_limited", f"{server} takes no more requests for now.", hint=hint, details=details)
-            return Failure(error=error, passing=True, why="too many requests (429)", wait=wait)
+            return RequestFailure(error=error, passing=True, why="too many requests (429)", wait=wait)
         case 413:
-            return Failure(error=_too_long(asked, details))
+            return RequestFailure(error=_too_long(asked, details))
         case 400 | 422 | 500 if _TOO_LONG.search(said):
-            return Failure(error=_too_long(asked, details))
+            return RequestFailure(error=_too_long(asked, details))
         case _ if status >= 500:
             title = f"{server} failed with status {status}."
             error = ModelError("server", title, hint="Send the message again later.", details=details)
-            return Failure(error=error, passing=True, why=f"the server failed ({status})", wait=_retry_after(chain))
+            return RequestFailure(
+                error=error, passing=True, why=f"the server failed ({status})", wait=_retry_after(chain)
+            )
         case 401 | 403:
-            return Failure(error=_wrong_key(asked, details))
+            return RequestFailure(error=_wrong_key(asked, details))
         case 408:
             error = ModelError("timeout", f"{server} gave up waiting.", hint="Send it again.", details=details)
-            return Failure(error=error)
+            return RequestFailure(error=error)
         case 400 if _WRONG_KEY.search(said):
-            return Failure(error=_wrong_key(asked, details))
+            return RequestFailure(error=_wrong_key(asked, details))
         case 404:
-            return Failure(error=_unknown_model(asked, details))
+            return RequestFailure(error=_unknown_model(asked, details))
         case 400 if _NO_MODEL.search(said):
-            return Failure(error=_unknown_model(asked, details))
+            return RequestFailure(error=_unknown_model(asked, details))
         case 400 | 422:
-            return Failure(error=refused(asked, details))
+            return RequestFailure(error=refusal_error(asked, details))
         case _:
             title = f"{server} answered with status {status} to a request for {model}."
-            return Failure(error=ModelError("other", title, hint="The details may say more.", details=details))
+            return RequestFailure(error=ModelError("other", title, hint="The details may say more.", details=details))
 
 
-def _from_words(chain: Sequence[BaseException], said: str, details: str, asked: Asked, started: bool) -> Failure:
+def _from_words(
+    chain: Sequence[BaseException], said: str, details: str, asked: ModelEndpoint, started: bool
+) -> RequestFailure:
     """An error inside the stream, or one that LiteLLM raised by itself."""
     if _NO_MONEY.search(said):
-        return Failure(error=_no_money(asked, details))
+        return RequestFailure(error=_no_money(asked, details))
     codes = [getattr(link, "status_code", None) for link in chain]
     status = next((code for code in codes if isinstance(code, int)), 0)
     if status in (400, 401, 403, 404, 422):
@@ -189,12 +195,12 @@ def _from_words(chain: Sequence[BaseException], said: str, details: str, asked: 
     )
     hint = "Send the message again; the details say what the server reported."
     if status < 500:
-        return Failure(error=ModelError("other", title, hint=hint, details=details))
+        return RequestFailure(error=ModelError("other", title, hint=hint, details=details))
     error = ModelError("server", title, hint=hint, details=details)
-    return Failure(error=error, passing=not started, why="the server reported an error")
+    return RequestFailure(error=error, passing=not started, why="the server reported an error")
 
 
-def _unreachable(names: set[str], asked: Asked, details: str) -> Failure:
+def _unreachable(names: set[str], asked: ModelEndpoint, details: str) -> RequestFailure:
     wrong = bool(names & _BAD_ADDRESS)
     title = f"{_capital(asked.server)} cannot be reached."
     if wrong:
@@ -202,29 +208,29 @@ def _unreachable(names: set[str], asked: Asked, details: str) -> Failure:
     else:
         hint = "Start the server, or check the address." if asked.url else "Check the network connection."
     error = ModelError("unreachable", title, hint=hint, details=details)
-    return Failure(error=error, passing=not wrong, why=f"{asked.server} cannot be reached")
+    return RequestFailure(error=error, passing=not wrong, why=f"{asked.server} cannot be reached")
 
 
-def _wrong_key(asked: Asked, details: str) -> ModelError:
+def _wrong_key(asked: ModelEndpoint, details: str) -> ModelError:
     hint = "Check the key, or give another one with --api-key."
     if asked.keyless:
         hint = "Give one with --api-key: keys of the environment are not sent to servers on this machine."
     return ModelError("wrong_key", f"{_capital(asked.server)} did not accept the key.", hint=hint, details=details)
 
 
-def _unknown_model(asked: Asked, details: str) -> ModelError:
+def _unknown_model(asked: ModelEndpoint, details: str) -> ModelError:
     title = f"{_capital(asked.server)} does not know the model {asked.model}."
     hint = "Check the name with /model"
     hint += ", and the address: it usually ends in /v1." if asked.url else "; not every key may use every model."
     return ModelError("unknown_model", title, hint=hint, details=details)
 
 
-def _too_long(asked: Asked, details: str) -> ModelError:
+def _too_long(asked: ModelEndpoint, details: str) -> ModelError:
     title = f"The conversation is longer than {asked.model} can read."
     return ModelError("context_too_long", title, hint="Start a new session, or choose a larger model.", details=details)
 
 
-def _no_money(asked: Asked, details: str) -> ModelError:
+def _no_money(asked: ModelEndpoint, details: str) -> ModelError:
     title = f"The account at {asked.server} has no credit left."
     return ModelError("rate_limited", title, hint="Add credit there, or choose another model.", details=details)
 
@@ -256,7 +262,7 @@ def _http_status(chain: Sequence[BaseException]) -> int | None:
     return None
 
 
-def _said(chain: Sequence[BaseException]) -> str:
+def _server_message(chain: Sequence[BaseException]) -> str:
     """What the server said, as far as it can be found, without class names in front."""
     for link in chain:
         body: Any = getattr(link, "body", None)

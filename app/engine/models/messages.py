@@ -5,16 +5,16 @@ from typing import Any
 
 import msgspec
 
-from oi_tui.app.engine.core.chat import ChatMessage, ToolCall
+from oi_tui.app.engine.core.chat_model import ChatMessage, ToolCall
 from oi_tui.app.engine.text.mime import UNTRUSTED
 
-Json = dict[str, Any]
+JsonObject = dict[str, Any]
 
 EXECUTE = "execute"
 """The one tool: run code in a language."""
 
 
-def tool(languages: Sequence[str]) -> Json:
+def execute_tool(languages: Sequence[str]) -> JsonObject:
     """The tool `execute(language, code)`."""
     properties = {
         "language": {"type": "string", "enum": list(languages)},
@@ -25,13 +25,13 @@ def tool(languages: Sequence[str]) -> Json:
     return {"type": "function", "function": {"name": EXECUTE, "description": description, "parameters": parameters}}
 
 
-def messages(conversation: Iterable[ChatMessage], *, tools: bool, images: bool) -> list[Json]:
+def request_messages(conversation: Iterable[ChatMessage], *, tools: bool, images: bool) -> list[JsonObject]:
     """The messages; calls and their results become text for a model without tools, pictures go only where asked."""
     spoken = conversation if tools else _as_text(conversation)
     return [_message(message, images=images) for message in spoken]
 
 
-def _message(message: ChatMessage, *, images: bool) -> Json:
+def _message(message: ChatMessage, *, images: bool) -> JsonObject:
     match message.role:
         case "tool":
             return {"role": "tool", "tool_call_id": message.call_id, "content": message.text}
@@ -45,7 +45,7 @@ def _message(message: ChatMessage, *, images: bool) -> Json:
             return {"role": role, "content": message.text}
 
 
-def _call(call: ToolCall) -> Json:
+def _call(call: ToolCall) -> JsonObject:
     # Several providers parse the arguments again: what a model broke off must still be an object.
     arguments = (
         call.arguments if _arguments(call) is not None else msgspec.json.encode({"code": call.arguments}).decode()
@@ -53,9 +53,9 @@ def _call(call: ToolCall) -> Json:
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
 
 
-def _arguments(call: ToolCall) -> Json | None:
+def _arguments(call: ToolCall) -> JsonObject | None:
     try:
-        return msgspec.json.decode(call.arguments, type=Json)
+        return msgspec.json.decode(call.arguments, type=JsonObject)
     except msgspec.DecodeError:
         return None
 
@@ -74,14 +74,14 @@ def _as_text(conversation: Iterable[ChatMessage]) -> Iterator[ChatMessage]:
             yield ChatMessage(role="user", text="\n\n".join(results))
         results = []
         if message.calls:
-            parts = (message.text, *map(_fenced, message.calls))
+            parts = (message.text, *map(_fence, message.calls))
             message = ChatMessage(role="assistant", text="\n\n".join(part for part in parts if part))
         yield message
     if results:
         yield ChatMessage(role="user", text="\n\n".join(results))
 
 
-def _fenced(call: ToolCall) -> str:
+def _fence(call: ToolCall) -> str:
     arguments = _arguments(call) or {}
     code = str(arguments.get("code", call.arguments))
     ticks = "```" if "```" not in code else "````"

@@ -16,7 +16,7 @@ from contextlib import aclosing, contextmanager, suppress
 from typing import Any
 from uuid import uuid4
 
-from oi_tui.app.engine.core.chat import (
+from oi_tui.app.engine.core.chat_model import (
     AnswerEnded,
     AnswerUsage,
     ChatRequest,
@@ -29,7 +29,7 @@ from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.models import messages
 from oi_tui.app.engine.models.facts import Facts, look_up, price
-from oi_tui.app.engine.models.failures import Failure, bad_reply, cut, failure, refused
+from oi_tui.app.engine.models.failures import RequestFailure, bad_reply, cut_off_error, failure, refusal_error
 
 LONGEST_WAIT = 60.0
 """Seconds: a server that asks for more is not waited for."""
@@ -109,7 +109,7 @@ class LiteLLMModel:
     def _look_up(self) -> Facts:
         return look_up(load(), self._section, api_key=self._api_key, environ=self._environ, free=self._free)
 
-    def _delay(self, failed: Failure, attempt: int, *, started: bool) -> float | None:
+    def _delay(self, failed: RequestFailure, attempt: int, *, started: bool) -> float | None:
         """Seconds until the next attempt, None if there is none."""
         if started or not failed.passing or attempt == self._section.retries:
             return None
@@ -122,7 +122,7 @@ class LiteLLMModel:
         tools = facts.takes_tools and bool(request.languages)
         arguments: dict[str, Any] = {
             "model": facts.model,
-            "messages": messages.messages(request.messages, tools=tools, images=facts.takes_images),
+            "messages": messages.request_messages(request.messages, tools=tools, images=facts.takes_images),
             "stream": True,
             "stream_options": {"include_usage": True},
             "max_retries": 0,
@@ -130,7 +130,7 @@ class LiteLLMModel:
             "api_key": facts.api_key,
             "temperature": section.temperature,
             "max_tokens": section.max_output_tokens,
-            "tools": [messages.tool(request.languages)] if tools else None,
+            "tools": [messages.execute_tool(request.languages)] if tools else None,
         }
         return {name: value for name, value in arguments.items() if value is not None}
 
@@ -153,7 +153,7 @@ class _Answer:
         limits = httpx.Timeout(timeout, connect=min(CONNECT_TIMEOUT, timeout))
         stream = await litellm.acompletion(**call, timeout=limits)
         if stream is None:  # LiteLLM's way to say that the server answered 422 twice
-            raise refused(self._facts.asked)
+            raise refusal_error(self._facts.asked)
         reason, usage = "", None
         async with aclosing(stream):
             async for chunk in stream:
@@ -163,10 +163,10 @@ class _Answer:
                 reason = chunk.choices[0].finish_reason or reason
                 for delta in self._read(chunk.choices[0].delta):
                     yield delta
-            whole = _ended(stream)
+            whole = _is_complete(stream)
             estimated = not any(getattr(chunk, "usage", None) for chunk in stream.chunks)
         if not whole:
-            raise cut(self._facts.asked) if self.started else bad_reply(self._facts.asked)
+            raise cut_off_error(self._facts.asked) if self.started else bad_reply(self._facts.asked)
         if usage is not None:
             yield _usage(litellm, self._facts, usage, estimated=estimated)
         yield self._end(reason)
@@ -240,7 +240,7 @@ def _prepare() -> None:
     try:
         with suppress(ImportError), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # deprecations inside LiteLLM and below it are not ours to mend
-            with _built_when_used():
+            with _defer_validators():
                 import litellm  # if it cannot be, `load` says so
             import openai.resources  # noqa: F401 - with the lines below, what the first request would stop the loop for
 
@@ -256,7 +256,7 @@ def _prepare() -> None:
 
 
 @contextmanager
-def _built_when_used() -> Iterator[None]:
+def _defer_validators() -> Iterator[None]:
     """Let pydantic build the validators of classes that are made meanwhile when they are first needed.
 
     LiteLLM defines nine hundred, most of them for its proxy: a fifth of its import, and 20 MB, for what is never used.
@@ -278,7 +278,7 @@ async def close_connections() -> None:
         await close()
 
 
-def _ended(stream: Any) -> bool:
+def _is_complete(stream: Any) -> bool:
     """Whether the server said that the answer is whole. LiteLLM itself makes up a good end for a stream that just
     stops, and code that was cut in two must not look whole; where it no longer tells, it is believed."""
     told = [getattr(stream, name, "unknown") for name in ("received_finish_reason", "intermittent_finish_reason")]

@@ -63,8 +63,8 @@ async def find_offers(
     servers: Sequence[Server] = SERVERS,
 ) -> tuple[ModelOffer, ...]:
     """Servers on this machine, then keys, then `local`; each server has `probe_timeout` seconds to answer."""
-    found = await asyncio.gather(*(_served(server, probe_timeout) for server in servers))
-    keys = (_keyed(provider, environ) for provider in PROVIDERS)
+    found = await asyncio.gather(*(_server_offers(server, probe_timeout) for server in servers))
+    keys = (_key_offer(provider, environ) for provider in PROVIDERS)
     return (
         *(offer for offers in found for offer in offers),
         *(offer for offer in keys if offer is not None),
@@ -72,7 +72,7 @@ async def find_offers(
     )
 
 
-def _keyed(provider: Provider, environ: Mapping[str, str]) -> ModelOffer | None:
+def _key_offer(provider: Provider, environ: Mapping[str, str]) -> ModelOffer | None:
     variable = next((name for name in provider.variables if environ.get(name, "").strip()), None)
     if variable is None:
         return None
@@ -80,7 +80,7 @@ def _keyed(provider: Provider, environ: Mapping[str, str]) -> ModelOffer | None:
     return ModelOffer(id=provider.model, kind="key", title=f"{provider.title} {model}", detail=f"key in {variable}")
 
 
-async def _served(server: Server, timeout: float) -> list[ModelOffer]:
+async def _server_offers(server: Server, timeout: float) -> list[ModelOffer]:
     """The models of one server; none where nothing listens, or something else does."""
     path = "/api/tags" if server.speaks == "ollama" else "/v1/models"
     with suppress(OSError, TimeoutError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
@@ -118,13 +118,13 @@ async def _get(port: int, path: str) -> Any:
         if b" 200 " not in head.partition(b"\r\n")[0]:
             raise ValueError("not found there")
         length = _content_length(head)
-        body = await (reader.readexactly(length) if length is not None else _until_closed(reader))
+        body = await (reader.readexactly(length) if length is not None else _read_body(reader))
         return msgspec.json.decode(body)
     finally:
         writer.transport.abort()
 
 
-async def _until_closed(reader: asyncio.StreamReader) -> bytes:
+async def _read_body(reader: asyncio.StreamReader) -> bytes:
     body = b""
     while chunk := await reader.read(65_536):
         body += chunk

@@ -11,7 +11,7 @@ from typing import Literal
 
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.parsing.calls import Call, CallReader, Canonical
-from oi_tui.app.engine.parsing.fenced_source import Source
+from oi_tui.app.engine.parsing.fenced_source import FencedSource
 from oi_tui.app.engine.parsing.fences import Fence, may_open, opening
 from oi_tui.app.engine.parsing.line_buffer import HELD_LINE, LineBuffer
 from oi_tui.app.engine.parsing.piece_list import PieceList
@@ -41,7 +41,7 @@ class AnswerText:
         """The opening line of a block and blank lines after it, while it is open what becomes of them."""
         self._blank_from = 0
         """Where in the head the blank lines begin that belong to the code."""
-        self._source: Source | None = None
+        self._source: FencedSource | None = None
         self._line_break = ""
         self._call = CallReader()
         self._calls: list[Call] = []
@@ -70,14 +70,14 @@ class AnswerText:
             pieces += self._read()
         self._pieces.prose("".join(self._head))
         self._head.clear()
-        return pieces + self._pieces.taken()
+        return pieces + self._pieces.take()
 
     # -- one step after the other ----------------------------------------------------------------------
 
     def _read(self) -> list[Piece]:
         while (self._lines.ended or not self._lines.at_end) and self._step():
             pass
-        return self._pieces.taken()
+        return self._pieces.take()
 
     def _kind(self) -> LineKind:
         """What the line at hand is to the block that is open."""
@@ -90,7 +90,7 @@ class AnswerText:
             return "undecided" if line.isspace() or self._fence.may_be_closed_by(line) else "text"
         if not line.strip():
             return "blank"
-        return "closing" if self._fence.closed_by(line) else "text"
+        return "closing" if self._fence.is_closed_by(line) else "text"
 
     def _go(self, step: Callable[[], bool]) -> bool:
         self._step = step
@@ -121,7 +121,7 @@ class AnswerText:
 
     def _prose_call(self) -> bool:
         """In a line of prose that may be a call: nothing is shown until it is certain."""
-        if self._call_undecided():
+        if self._is_call_undecided():
             return False
         start = self._lines.at + self._call.used
         end = self._lines.text.find("\n", start)
@@ -141,7 +141,7 @@ class AnswerText:
         self._call = CallReader()
         return self._go(step)
 
-    def _call_undecided(self) -> bool:
+    def _is_call_undecided(self) -> bool:
         self._call.read(self._lines.text, self._lines.at)
         return self._call.state == "open" and not self._lines.ended
 
@@ -186,10 +186,10 @@ class AnswerText:
                 return self._start_source()
 
     def _start_source(self) -> bool:
-        self._source = Source(self._language, trusting=self._trusting)
+        self._source = FencedSource(self._language, trusting=self._trusting)
         self._pieces.open(self._language)
         for blank in self._head[self._blank_from :]:
-            self._emit_code(self._fence.dedented(blank.removesuffix("\n")))
+            self._emit_code(self._fence.dedent(blank.removesuffix("\n")))
             self._line_break = "\n"
         self._head.clear()
         return self._go(self._source_line)
@@ -213,7 +213,7 @@ class AnswerText:
             self._pieces.code(self._source.show_all())
             return self._close(self._source.whole(), complete=True)
         line, _ = self._lines.line()
-        self._source.pass_by(self._lines.take(len(line) - len(self._fence.dedented(line))))
+        self._source.pass_by(self._lines.take(len(line) - len(self._fence.dedent(line))))
         return self._go(self._source_rest)
 
     def _source_rest(self) -> bool:
@@ -265,16 +265,16 @@ class AnswerText:
         return self._begin_call(self._sample_call) if CallReader.may_begin(line) else self._end_head_as_prose()
 
     def _sample_call(self) -> bool:
-        if self._call_undecided():
+        if self._is_call_undecided():
             return False
         call = self._call.call(self._canonical)
         if call is None:
             return self._end_head_as_prose()
         self._calls.append(call)
         self._head.append(self._lines.take(self._call.used))
-        return self._go(self._sample_called)
+        return self._go(self._sample_after_call)
 
-    def _sample_called(self) -> bool:
+    def _sample_after_call(self) -> bool:
         """Behind a call: only more calls and the closing fence may follow."""
         if self._lines.at_end:
             return self._lines.ended and self._end_calls(self._complete)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from oi_tui.app.engine.core.values import Language, Value
-from oi_tui.app.engine.parsing.objects import Json, NotAnObject, Object, ObjectReader
+from oi_tui.app.engine.parsing.objects import JsonValue, NotAnObject, Object, ObjectReader
 
 Canonical = Callable[[str], Language | None]
 """From the label a model wrote to the language that can be run here, None if there is none."""
@@ -35,7 +35,7 @@ class Call(Value, frozen=True, kw_only=True):
     source: str
 
 
-def language_called(name: str, label: Json, canonical: Canonical) -> Language | None:
+def called_language(name: str, label: JsonValue, canonical: Canonical) -> Language | None:
     """What a call of the tool `name` runs, or None if that is no call to run anything.
 
     A language may stand for the tool (some models call `python`). Without a label it is Python.
@@ -60,7 +60,7 @@ def call_of(fields: Object, canonical: Canonical) -> Call | None:
         case _:
             return None
     source = inner.get("code")
-    language = language_called(name, inner.get("language"), canonical)
+    language = called_language(name, inner.get("language"), canonical)
     if language is None or not isinstance(source, str) or not source.strip():
         return None
     return Call(language=language, source=source)
@@ -76,7 +76,7 @@ def whole_call(text: str, canonical: Canonical) -> Call | None:
     return reader.call(canonical) if whole else None
 
 
-def _object(arguments: Json) -> Object:
+def _object(arguments: JsonValue) -> Object:
     """Arguments come as an object or as the JSON text of one."""
     if isinstance(arguments, dict):
         return arguments

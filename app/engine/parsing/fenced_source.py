@@ -10,7 +10,7 @@ from typing import Protocol
 from oi_tui.app.engine.core.values import Language
 
 
-class Source:
+class FencedSource:
     """The source of the block that is open, and how far it is certain that it is source."""
 
     def __init__(self, language: Language, *, trusting: bool = False) -> None:

@@ -25,7 +25,7 @@ class Fence(Value, frozen=True, kw_only=True):
     label: str
     """First word of the info string, without braces and dots: the language. Empty if there is none."""
 
-    def closed_by(self, line: str) -> bool:
+    def is_closed_by(self, line: str) -> bool:
         """Whether the line (without its end) closes the block."""
         ticks = line.strip(" \t")
         return (
@@ -39,9 +39,9 @@ class Fence(Value, frozen=True, kw_only=True):
         ticks = begun.lstrip(" \t")
         if len(begun) - len(ticks) > self.indent + 3:
             return False
-        return not ticks.strip(self.ticks[0]) or self.closed_by(begun)
+        return not ticks.strip(self.ticks[0]) or self.is_closed_by(begun)
 
-    def dedented(self, line: str) -> str:
+    def dedent(self, line: str) -> str:
         """A line (or its beginning) of the block without the fence's indent."""
         blank = len(line) - len(line.lstrip(" \t"))
         return line[min(blank, self.indent) :]

@@ -11,8 +11,8 @@ import json
 import re
 
 from oi_tui.app.engine.core.values import Language
-from oi_tui.app.engine.parsing.calls import Canonical, language_called
-from oi_tui.app.engine.parsing.habits import undone
+from oi_tui.app.engine.parsing.calls import Canonical, called_language
+from oi_tui.app.engine.parsing.code_repair import repair_code
 from oi_tui.app.engine.parsing.objects import NotAnObject, ObjectReader
 from oi_tui.app.engine.parsing.pieces import CodeClosed, CodeOpened, CodeText, Piece, ProseText
 from oi_tui.app.engine.parsing.text_stream import TextStream
@@ -65,7 +65,7 @@ class NativeCall:
         return "".join(self._fragments)
 
     def _read_plain(self, text: str) -> list[Piece]:
-        return self._grow(self._text.feed(text), language_called(self._name, None, self._canonical))
+        return self._grow(self._text.feed(text), called_language(self._name, None, self._canonical))
 
     def _read_object(self, fragment: str) -> list[Piece]:
         try:
@@ -86,7 +86,7 @@ class NativeCall:
         return self._read_plain(self._raw)
 
     def _label_read(self) -> Language | None:
-        return language_called(self._name, self._object.fields.get("language"), self._canonical)
+        return called_language(self._name, self._object.fields.get("language"), self._canonical)
 
     # -- what comes of it ----------------------------------------------------------------------------
 
@@ -107,7 +107,7 @@ class NativeCall:
         self.closed = True
         if self._language is None:
             return [*pieces, ProseText(text=self._as_prose())]
-        language, source = undone(self._language, "".join(self._source), self._canonical)
+        language, source = repair_code(self._language, "".join(self._source), self._canonical)
         return [*pieces, CodeClosed(language=language, source=source, complete=complete)]
 
     def _as_prose(self) -> str:

@@ -10,11 +10,11 @@ from typing import TypeVar
 
 from oi_tui.app.engine.parsing.text_stream import TextStream
 
-Json = str | None | list["Json"] | dict[str, "Json"]
-Object = dict[str, Json]
+JsonValue = str | None | list["JsonValue"] | dict[str, "JsonValue"]
+Object = dict[str, JsonValue]
 
 T = TypeVar("T")
-Reading = Generator[None, str, T]
+IncrementalRead = Generator[None, str, T]
 """Takes characters by `send`, returns what was read."""
 
 _DEPTH = 16
@@ -68,13 +68,13 @@ class ObjectReader:
 
     # -- the grammar ---------------------------------------------------------------------------------
 
-    def _whole(self) -> Reading[None]:
+    def _whole(self) -> IncrementalRead[None]:
         char = yield from _after_space((yield))
         if char != "{":
             raise NotAnObject
         yield from self._members(self.fields, 1)
 
-    def _members(self, fields: Object, depth: int) -> Reading[None]:
+    def _members(self, fields: Object, depth: int) -> IncrementalRead[None]:
         char = yield from _after_space((yield))
         while char != "}":
             key, char = yield from _key(char)
@@ -93,8 +93,8 @@ class ObjectReader:
             elif char != "}":
                 raise NotAnObject
 
-    def _items(self, depth: int) -> Reading[list[Json]]:
-        items: list[Json] = []
+    def _items(self, depth: int) -> IncrementalRead[list[JsonValue]]:
+        items: list[JsonValue] = []
         char = yield from _after_space((yield))
         while char != "]":
             item, after = yield from self._value(char, depth, None)
@@ -106,7 +106,9 @@ class ObjectReader:
                 raise NotAnObject
         return items
 
-    def _value(self, char: str, depth: int, sink: Callable[[str], None] | None) -> Reading[tuple[Json, str]]:
+    def _value(
+        self, char: str, depth: int, sink: Callable[[str], None] | None
+    ) -> IncrementalRead[tuple[JsonValue, str]]:
         """The value that begins with `char`, and the character after it if that had to be read."""
         if depth == _DEPTH:
             raise NotAnObject
@@ -123,13 +125,13 @@ class ObjectReader:
                 return None, (yield from _after_word(char))
 
 
-def _after_space(char: str) -> Reading[str]:
+def _after_space(char: str) -> IncrementalRead[str]:
     while char.isspace():
         char = yield
     return char
 
 
-def _after_word(char: str) -> Reading[str]:
+def _after_word(char: str) -> IncrementalRead[str]:
     """Skip a number, true, false or null; at least one character of it."""
     if not (char.isalnum() or char in "+-."):
         raise NotAnObject
@@ -138,7 +140,7 @@ def _after_word(char: str) -> Reading[str]:
     return char
 
 
-def _key(char: str) -> Reading[tuple[str, str]]:
+def _key(char: str) -> IncrementalRead[tuple[str, str]]:
     """The key that begins with `char`, and the character after it."""
     if char in "\"'":
         return (yield from _string(char, None)), (yield)
@@ -153,7 +155,7 @@ def _key(char: str) -> Reading[tuple[str, str]]:
     return key, char
 
 
-def _string(quote: str, sink: Callable[[str], None] | None) -> Reading[str]:
+def _string(quote: str, sink: Callable[[str], None] | None) -> IncrementalRead[str]:
     parts: list[str] = []
     while (char := (yield)) != quote:
         if char == "\\":
@@ -165,7 +167,7 @@ def _string(quote: str, sink: Callable[[str], None] | None) -> Reading[str]:
     return text.feed("".join(parts)) + text.finish()
 
 
-def _escape() -> Reading[str]:
+def _escape() -> IncrementalRead[str]:
     char = yield
     if char != "u":
         return _ESCAPES.get(char, "\\" + char)

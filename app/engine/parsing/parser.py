@@ -4,7 +4,7 @@ Whatever the cuts between the deltas, the pieces are the same once neighbours of
 every character of the answer is in one of them, but for the fence lines of code and blank lines around it.
 """
 
-from oi_tui.app.engine.core.chat import ToolDelta
+from oi_tui.app.engine.core.chat_model import ToolDelta
 from oi_tui.app.engine.parsing.answer_text import AnswerText
 from oi_tui.app.engine.parsing.calls import Canonical
 from oi_tui.app.engine.parsing.native_calls import NativeCall
@@ -36,7 +36,7 @@ class AnswerParser:
         if self._waiting:
             self._later.append(text)
             return []
-        return self._joined(self._text, self._text.feed(text))
+        return self._join(self._text, self._text.feed(text))
 
     def feed_call(self, delta: ToolDelta) -> list[Piece]:
         """A fragment of a native call."""
@@ -54,7 +54,7 @@ class AnswerParser:
         """The end of the answer; not `complete` if it was broken off or cut by a limit."""
         pieces: list[Piece] = []
         for call in self._waiting:
-            pieces += self._joined(call, call.finish(complete))
+            pieces += self._join(call, call.finish(complete))
         self._waiting.clear()
         return pieces + self._read_later() + self._end_text(complete)
 
@@ -62,7 +62,7 @@ class AnswerParser:
         pieces: list[Piece] = []
         while self._waiting:
             call = self._waiting[0]
-            pieces += self._joined(call, call.read())
+            pieces += self._join(call, call.read())
             if not call.closed:
                 return pieces
             del self._waiting[0]
@@ -71,13 +71,13 @@ class AnswerParser:
     def _read_later(self) -> list[Piece]:
         text = "".join(self._later)
         self._later.clear()
-        return self._joined(self._text, self._text.feed(text))
+        return self._join(self._text, self._text.feed(text))
 
     def _end_text(self, complete: bool) -> list[Piece]:
         text, self._text = self._text, AnswerText(self._canonical)
-        return self._joined(text, text.finish(complete))
+        return self._join(text, text.finish(complete))
 
-    def _joined(self, origin: object, pieces: list[Piece]) -> list[Piece]:
+    def _join(self, origin: object, pieces: list[Piece]) -> list[Piece]:
         """The pieces, with a blank line where prose of one origin follows prose of another."""
         joined: list[Piece] = []
         for piece in pieces:

@@ -2,7 +2,7 @@
 
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.parsing.calls import Call, Canonical
-from oi_tui.app.engine.parsing.habits import undone
+from oi_tui.app.engine.parsing.code_repair import repair_code
 from oi_tui.app.engine.parsing.pieces import CodeClosed, CodeOpened, CodeText, Piece, ProseText
 
 
@@ -32,7 +32,7 @@ class PieceList:
 
     def close(self, language: Language, source: str, *, complete: bool) -> None:
         """The code is over, and this is what was meant by it."""
-        language, source = undone(language, source, self._canonical)
+        language, source = repair_code(language, source, self._canonical)
         self._pieces.append(CodeClosed(language=language, source=source, complete=complete))
 
     def call(self, call: Call, *, complete: bool) -> None:
@@ -41,7 +41,7 @@ class PieceList:
         self.code(call.source)
         self.close(call.language, call.source, complete=complete)
 
-    def taken(self) -> list[Piece]:
+    def take(self) -> list[Piece]:
         """The pieces; after this there are none."""
         pieces, self._pieces = self._pieces, []
         return pieces

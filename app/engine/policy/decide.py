@@ -13,12 +13,12 @@ The first step that decides counts; what comes later can only make it stricter.
 
 from typing import Literal, NamedTuple
 
-from oi_tui.app.engine.core.values import ApprovalMode, Language, Mode, Value
-from oi_tui.app.engine.policy.modes import OF_APPROVAL, stricter
+from oi_tui.app.engine.core.values import ApprovalMode, Language, PermissionMode, Value
+from oi_tui.app.engine.policy.modes import OF_APPROVAL, strictest
 from oi_tui.app.engine.policy.python import read_python
-from oi_tui.app.engine.policy.reading import Reading, Unread
+from oi_tui.app.engine.policy.reading import SourceFacts, Unread
 from oi_tui.app.engine.policy.risks import labels
-from oi_tui.app.engine.policy.rules import Base, Rule, Tool, Verdict, covers, hit
+from oi_tui.app.engine.policy.rules import Base, Effect, Rule, Tool, covers, hit
 from oi_tui.app.engine.policy.shell import read_shell
 from oi_tui.app.engine.policy.taint import Taint, leads_out, taint_of
 from oi_tui.app.engine.text.safe import safe_text, visible_text
@@ -27,7 +27,7 @@ Ground = Literal["mode", "rule", "guard"]
 """What decided: the approval mode, a rule, or a look at the source."""
 
 
-class Request(NamedTuple):
+class PolicyRequest(NamedTuple):
     """What wants to run."""
 
     language: Language
@@ -41,7 +41,7 @@ class Request(NamedTuple):
 class Policy(Value, frozen=True, kw_only=True):
     """Everything that decides, beside the source and the mode that the session is in."""
 
-    mode: Mode = "bypassPermissions"
+    mode: PermissionMode = "bypassPermissions"
     """No milder than this, whatever the session's mode."""
     sandboxed: bool = False
     """Whether a sandbox is around the kernels (they do not start if its test fails)."""
@@ -53,10 +53,10 @@ class Policy(Value, frozen=True, kw_only=True):
     """Folders of our settings and rules, absolute."""
 
 
-class Decision(NamedTuple):
+class PolicyDecision(NamedTuple):
     """What is to happen, and on whose account."""
 
-    verdict: Verdict
+    verdict: Effect
     by: str
     """The mode or rule, in plain words that follow “because of”."""
     ground: Ground
@@ -71,23 +71,23 @@ class Decision(NamedTuple):
 class _Case(NamedTuple):
     """A request, read."""
 
-    request: Request
+    request: PolicyRequest
     tool: Tool
-    reading: Reading
+    reading: SourceFacts
     policy: Policy
-    mode: Mode
+    mode: PermissionMode
 
 
-def decide(request: Request, policy: Policy, approval: ApprovalMode = "auto") -> Decision:
+def decide(request: PolicyRequest, policy: Policy, approval: ApprovalMode = "auto") -> PolicyDecision:
     """Whether it runs, is asked about, or does not run. Never raises."""
     tool = _tool(request.language)
-    mode = stricter(policy.mode, OF_APPROVAL[approval])
+    mode = strictest(policy.mode, OF_APPROVAL[approval])
     case = _Case(request, tool, _read(tool, request), policy, mode)
-    verdict, by, ground = _judged(case)
+    verdict, by, ground = _judge(case)
     if verdict == "ask" and mode == "dontAsk":
         verdict, by = "deny", f"{by}, and in the mode “dontAsk” nobody is asked"
     lasting = tool == "Shell" and case.reading.lasting
-    return Decision(verdict, by, ground, labels(case.reading), lasting, taint_of(case.reading, policy.base))
+    return PolicyDecision(verdict, by, ground, labels(case.reading), lasting, taint_of(case.reading, policy.base))
 
 
 def _tool(language: Language) -> Tool:
@@ -100,17 +100,17 @@ def _tool(language: Language) -> Tool:
             return "Kernel"
 
 
-def _read(tool: Tool, request: Request) -> Reading:
+def _read(tool: Tool, request: PolicyRequest) -> SourceFacts:
     match tool:
         case "Shell":
             return read_shell(request.source)
         case "Python":
             return read_python(request.source)
         case _:
-            return Reading(unread=(Unread(f"{safe_text(request.language)} is not looked into", 1),))
+            return SourceFacts(unread=(Unread(f"{safe_text(request.language)} is not looked into", 1),))
 
 
-def _judged(case: _Case) -> tuple[Verdict, str, Ground]:
+def _judge(case: _Case) -> tuple[Effect, str, Ground]:
     if case.mode == "plan":
         return "deny", "the mode “plan”", "mode"
     if (found := _against(case)) is not None:
@@ -124,26 +124,26 @@ def _judged(case: _Case) -> tuple[Verdict, str, Ground]:
     return _by_mode(case)
 
 
-def _against(case: _Case) -> tuple[Verdict, str, Ground] | None:
+def _against(case: _Case) -> tuple[Effect, str, Ground] | None:
     """The rules that deny, then those that ask; a part that cannot be read and could be denied is asked about."""
-    doubt: tuple[Verdict, str, Ground] | None = None
+    doubt: tuple[Effect, str, Ground] | None = None
     for verdict in ("deny", "ask"):
         for rule in case.policy.rules:
             if rule.verdict != verdict or (rule.sandboxed and not case.policy.sandboxed):
                 continue
             match hit(rule, case.reading, case.tool, case.request.language, case.policy.base):
                 case "yes":
-                    return rule.verdict, _told(rule), "rule"
-                case "maybe" if rule.verdict == "deny" and case.reading.unseen:
-                    return "deny", f"{_told(rule)}; this source is {case.reading.unread[0].why}", "rule"
+                    return rule.verdict, _rule_text(rule), "rule"
+                case "maybe" if rule.verdict == "deny" and case.reading.has_unseen:
+                    return "deny", f"{_rule_text(rule)}; this source is {case.reading.unread[0].why}", "rule"
                 case "maybe" if doubt is None:
-                    doubt = "ask", f"{_told(rule)}, which may speak of a part that cannot be read", "rule"
+                    doubt = "ask", f"{_rule_text(rule)}, which may speak of a part that cannot be read", "rule"
                 case _:
                     pass
     return doubt
 
 
-def _told(rule: Rule) -> str:
+def _rule_text(rule: Rule) -> str:
     return f"the rule {rule.name}" + (f": {rule.why}" if rule.why else "")
 
 
@@ -173,11 +173,11 @@ def _allowing(case: _Case) -> str | None:
         for rule in case.policy.rules
         if rule.verdict == "allow" and rule.tool == case.tool and (case.policy.sandboxed or not rule.sandboxed)
     ]
-    if not rules or reading.unseen:
+    if not rules or reading.has_unseen:
         return None
     whole = next((rule for rule in rules if _covers_whole(rule, case)), None)
     if whole is not None:
-        return _told(whole)
+        return _rule_text(whole)
     if case.tool != "Shell" or not reading.plain or not reading.commands or case.request.changed:
         return None
     used: list[Rule] = []
@@ -186,7 +186,7 @@ def _allowing(case: _Case) -> str | None:
         if rule is None:
             return None
         used.append(rule)
-    return " and ".join(_told(rule) for rule in dict.fromkeys(used))
+    return " and ".join(_rule_text(rule) for rule in dict.fromkeys(used))
 
 
 def _covers_whole(rule: Rule, case: _Case) -> bool:
@@ -198,7 +198,7 @@ def _covers_whole(rule: Rule, case: _Case) -> bool:
     return rule.everything and case.reading.complete
 
 
-def _by_mode(case: _Case) -> tuple[Verdict, str, Ground]:
+def _by_mode(case: _Case) -> tuple[Effect, str, Ground]:
     reading, policy = case.reading, case.policy
     told = f"the mode “{case.mode}”"
     match case.mode:

@@ -41,7 +41,7 @@ class Magic(NamedTuple):
     """From 1."""
 
 
-class Split(NamedTuple):
+class SplitSource(NamedTuple):
     """A source taken apart: Python, with the same line numbers, and the rest."""
 
     python: str
@@ -50,7 +50,7 @@ class Split(NamedTuple):
     """Of a cell magic: everything after its first line."""
 
 
-def split(source: str) -> Split:
+def split_magics(source: str) -> SplitSource:
     """Every such line replaced by `None`, or by an assignment of it; without the prompts of a copied session."""
     if _PROMPT.match(source.lstrip()):
         source = _PROMPT.sub("", source)
@@ -58,7 +58,7 @@ def split(source: str) -> Split:
     if source.startswith("%%", blank):
         first, _, body = source[blank:].partition("\n")
         line = source.count("\n", 0, blank) + 1
-        return Split("", (Magic("%%", first[2:], line),), body)
+        return SplitSource("", (Magic("%%", first[2:], line),), body)
     pieces: list[str] = []
     magics: list[Magic] = []
     at, line, depth, begins = 0, 1, 0, True
@@ -82,7 +82,7 @@ def split(source: str) -> Split:
         line += text.count("\n")
         pieces.append(text)
         at = token.end()
-    return Split("".join(pieces), tuple(magics))
+    return SplitSource("".join(pieces), tuple(magics))
 
 
 def _magic(source: str, at: int) -> tuple[str, str, str, int] | None:

@@ -11,37 +11,37 @@ This is one of two axes; the other is `sandbox.mode`: what code that runs can re
 """
 
 from oi_tui.app.engine.core.settings import PolicySection, SandboxSection
-from oi_tui.app.engine.core.values import ApprovalMode, Mode
+from oi_tui.app.engine.core.values import ApprovalMode, PermissionMode
 
-MODES: tuple[Mode, ...] = ("plan", "dontAsk", "default", "acceptEdits", "auto", "bypassPermissions")
+MODES: tuple[PermissionMode, ...] = ("plan", "dontAsk", "default", "acceptEdits", "auto", "bypassPermissions")
 """The strictest first."""
 
-OF_APPROVAL: dict[ApprovalMode, Mode] = {"never": "plan", "ask": "default", "auto": "bypassPermissions"}
+OF_APPROVAL: dict[ApprovalMode, PermissionMode] = {"never": "plan", "ask": "default", "auto": "bypassPermissions"}
 """What the setting `approve` means."""
 
-OF_SAFE_MODE: dict[str, Mode] = {"off": "bypassPermissions", "ask": "default", "auto": "auto"}
+OF_SAFE_MODE: dict[str, PermissionMode] = {"off": "bypassPermissions", "ask": "default", "auto": "auto"}
 """Open Interpreter's `safe_mode`: `auto` lets run what a sandbox holds, and asks about the rest."""
 
-OF_AUTO_RUN: dict[bool, Mode] = {True: "bypassPermissions", False: "default"}
+OF_AUTO_RUN: dict[bool, PermissionMode] = {True: "bypassPermissions", False: "default"}
 """Open Interpreter's `auto_run`."""
 
 
-def stricter(first: Mode, *others: Mode) -> Mode:
+def strictest(first: PermissionMode, *others: PermissionMode) -> PermissionMode:
     """The strictest of these."""
     return min((first, *others), key=MODES.index)
 
 
-def demanded(section: PolicySection) -> Mode:
+def requested_mode(section: PolicySection) -> PermissionMode:
     """The mode that the section asks for, whatever `approve` says; it can only make that stricter."""
-    return stricter(
+    return strictest(
         section.mode or "bypassPermissions",
         OF_SAFE_MODE[section.safe_mode],
         OF_AUTO_RUN[True if section.auto_run is None else section.auto_run],
     )
 
 
-def holding(section: PolicySection, sandbox: SandboxSection) -> Mode:
+def effective_mode(section: PolicySection, sandbox: SandboxSection) -> PermissionMode:
     """The same as it works out: without a sandbox that has no network, the mode `auto` asks about everything."""
-    mode = demanded(section)
+    mode = requested_mode(section)
     enclosed = sandbox.mode != "danger-full-access" and sandbox.network == "none"
     return "default" if mode == "auto" and not enclosed else mode

@@ -5,7 +5,7 @@ The tables serve labels and make decisions stricter. That a program is missing h
 
 import re
 
-from oi_tui.app.engine.policy.reading import Command
+from oi_tui.app.engine.policy.reading import ShellCommand
 
 SHELLS = frozenset({"bash", "sh", "dash", "zsh", "ksh", "ash", "fish", "rbash"})
 
@@ -21,7 +21,7 @@ WRAPPERS = RIGHTS | frozenset({
 })  # fmt: skip
 """Programs that run the command behind them: where a rule denies, each rest of their words counts as a command."""
 
-LOOKED_AT = 60
+WRAPPER_WORDS = 60
 """Words of a wrapper among which the command behind it is looked for."""
 
 INTERPRETERS = frozenset(
@@ -108,7 +108,7 @@ def is_python(program: str) -> bool:
     return _PYTHON.fullmatch(program) is not None
 
 
-def may_run_another(command: Command) -> bool:
+def may_run_another(command: ShellCommand) -> bool:
     """Whether its words can make it run another command, write a file, or change what later commands mean."""
     program, words = command.program, [word.text for word in command.words[1:]]
     if program in _MAY_RUN_ANYTHING:
@@ -137,7 +137,7 @@ def _is_telling(word: str, letters: str) -> bool:
     return word.startswith("-") and any(letter in letters for letter in word[1:])
 
 
-def effects(command: Command) -> list[tuple[str, bool]]:
+def effects(command: ShellCommand) -> list[tuple[str, bool]]:
     """What it does, as labels; True for what is not to be run unasked even in a sandbox."""
     program, words = command.program, [word.text for word in command.words[1:]]
     found: list[tuple[str, bool]] = []
@@ -168,11 +168,11 @@ def effects(command: Command) -> list[tuple[str, bool]]:
     return found
 
 
-def inner_commands(command: Command) -> list[Command]:
+def inner_commands(command: ShellCommand) -> list[ShellCommand]:
     """The commands that its words may hold, where it runs others: each rest of them."""
     if command.program not in WRAPPERS:
         return []
-    words = command.words[:LOOKED_AT]
+    words = command.words[:WRAPPER_WORDS]
     starts = [
         place for place in range(1, len(words)) if words[place].text[:1] not in ("-", "") and words[place].text != "."
     ]

@@ -13,17 +13,17 @@ from collections.abc import Iterator
 
 from oi_tui.app.engine.policy import magics
 from oi_tui.app.engine.policy.reading import (
-    LONGEST,
+    LONGEST_SOURCE,
     TOO_LONG,
-    Command,
-    Name,
-    Place,
-    Reading,
+    NameUse,
+    PathUse,
     Risk,
+    ShellCommand,
+    SourceFacts,
     Unread,
     Word,
-    joined,
-    moved,
+    merge_facts,
+    shift_lines,
 )
 from oi_tui.app.engine.policy.risks import CALLS, CODE, EVASIONS, MODULES, NETWORK, STARTS, WRITES, of_name, risk
 from oi_tui.app.engine.policy.secrets import names_secret
@@ -60,27 +60,27 @@ _SHELL_LINES = frozenset(
 _INSTALLERS = frozenset({"pip", "conda", "mamba", "micromamba", "uv"})
 
 
-def read_python(source: str) -> Reading:
+def read_python(source: str) -> SourceFacts:
     """What can be told of a cell; never raises, whatever the text is."""
-    if len(source) > LONGEST:
-        return Reading(unread=(Unread(TOO_LONG, 1),))
-    tree = _parsed(source)
+    if len(source) > LONGEST_SOURCE:
+        return SourceFacts(unread=(Unread(TOO_LONG, 1),))
+    tree = _parse(source)
     automatic = _automatic(source, tree is not None)
     if automatic is not None:
         return _of_magics((automatic,))
     if tree is not None:
         return _of_tree(tree, source)
-    apart = magics.split(source)
+    apart = magics.split_magics(source)
     if apart.magics and apart.magics[0].sign == "%%":
         return _of_cell(apart.magics[0], apart.body)
     found = _of_magics(apart.magics)
-    tree = _parsed(apart.python)
+    tree = _parse(apart.python)
     if tree is None:
-        return joined(found, Reading(unread=(Unread("cannot be read as Python", _wrong_line(apart.python)),)))
-    return joined(found, _of_tree(tree, apart.python))
+        return merge_facts(found, SourceFacts(unread=(Unread("cannot be read as Python", _wrong_line(apart.python)),)))
+    return merge_facts(found, _of_tree(tree, apart.python))
 
 
-def _parsed(source: str) -> ast.Module | None:
+def _parse(source: str) -> ast.Module | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what Python says of odd escapes is for whoever runs it
@@ -113,80 +113,82 @@ def _automatic(source: str, is_python: bool) -> magics.Magic | None:
     return magics.Magic("%", stripped, source.count("\n", 0, source.index(stripped)) + 1)
 
 
-def _of_magics(found: tuple[magics.Magic, ...]) -> Reading:
+def _of_magics(found: tuple[magics.Magic, ...]) -> SourceFacts:
     if len(found) > MANY_MAGICS:
-        return Reading(unread=(Unread(TOO_LONG, found[0].line),))
-    return joined(*(_of_magic(magic) for magic in found))
+        return SourceFacts(unread=(Unread(TOO_LONG, found[0].line),))
+    return merge_facts(*(_of_magic(magic) for magic in found))
 
 
-def _of_magic(magic: magics.Magic) -> Reading:
+def _of_magic(magic: magics.Magic) -> SourceFacts:
     match magic.sign:
         case "!" | "!!":
             return _shell(magic.rest.lstrip("!"), magic.line)
         case "?":
-            return Reading()
+            return SourceFacts()
         case "%":
             return _of_line(magic.rest.strip(), magic.line)
         case _:
-            return Reading(unread=(Unread("a call without brackets", magic.line),))
+            return SourceFacts(unread=(Unread("a call without brackets", magic.line),))
 
 
-def _of_line(text: str, line: int) -> Reading:
+def _of_line(text: str, line: int) -> SourceFacts:
     name, _, rest = text.lstrip("%").partition(" ")
     if name in _QUIET_LINES:
-        return Reading()
+        return SourceFacts()
     if name in _SHELL_LINES:
         return _shell(rest if name in ("sx", "sc", "system") else f"{name} {rest}", line)
     if name in _INSTALLERS:
         return _shell(f"{name} {rest}", line)
     if name in _PYTHON_CELLS:
-        return moved(read_python(re.sub(r"^(?:\s*-\w+(?:\s*\d+)?)+\s*", "", rest)), line - 1)
+        return shift_lines(read_python(re.sub(r"^(?:\s*-\w+(?:\s*\d+)?)+\s*", "", rest)), line - 1)
     if name in ("cd", "pushd", "popd"):
-        return Reading(places=(Place(rest.strip(), line),), moves=True)
+        return SourceFacts(places=(PathUse(rest.strip(), line),), moves=True)
     if name in ("env", "set_env"):
-        return Reading(risks=(Risk("changes the environment", line),) if rest.strip() else ())
+        return SourceFacts(risks=(Risk("changes the environment", line),) if rest.strip() else ())
     if name in ("run", "load", "loadpy", "rerun", "recall", "macro", "edit", "load_ext", "reload_ext"):
-        return Reading(risks=(risk(CODE, line),), unread=(Unread(f"%{name} runs what only the run tells", line),))
+        return SourceFacts(risks=(risk(CODE, line),), unread=(Unread(f"%{name} runs what only the run tells", line),))
     if name in ("save", "store", "logstart", "notebook", "writefile"):
-        return Reading(risks=(Risk(WRITES, line),), places=tuple(Place(word, line, True) for word in rest.split()))
-    return Reading(unread=(Unread("a magic that is not known", line),))
+        return SourceFacts(
+            risks=(Risk(WRITES, line),), places=tuple(PathUse(word, line, True) for word in rest.split())
+        )
+    return SourceFacts(unread=(Unread("a magic that is not known", line),))
 
 
-def _of_cell(magic: magics.Magic, body: str) -> Reading:
+def _of_cell(magic: magics.Magic, body: str) -> SourceFacts:
     name, _, rest = magic.rest.strip().partition(" ")
     if name in _SHELL_CELLS and not (name == "script" and rest.split()[:1] not in (["bash"], ["sh"])):
-        return joined(_shell(body, magic.line + 1), Reading(risks=(Risk(STARTS, magic.line),)))
+        return merge_facts(_shell(body, magic.line + 1), SourceFacts(risks=(Risk(STARTS, magic.line),)))
     if name in _PYTHON_CELLS:
-        statement = _of_line(magic.rest.strip(), magic.line) if name in ("time", "timeit", "prun") else Reading()
-        return joined(statement, moved(read_python(body), magic.line))
+        statement = _of_line(magic.rest.strip(), magic.line) if name in ("time", "timeit", "prun") else SourceFacts()
+        return merge_facts(statement, shift_lines(read_python(body), magic.line))
     if name in ("writefile", "file"):
         path = rest.replace("-a ", "").strip()
-        return Reading(risks=(Risk(WRITES, magic.line),), places=(Place(path, magic.line, True),))
+        return SourceFacts(risks=(Risk(WRITES, magic.line),), places=(PathUse(path, magic.line, True),))
     if name in _QUIET_CELLS:
-        return Reading()
+        return SourceFacts()
     risks = (Risk(STARTS, magic.line),)
-    return Reading(risks=risks, unread=(Unread("a cell of another language", magic.line),))
+    return SourceFacts(risks=risks, unread=(Unread("a cell of another language", magic.line),))
 
 
-def _shell(text: str, line: int) -> Reading:
+def _shell(text: str, line: int) -> SourceFacts:
     """Shell within Python: held to the rules of shell, and never plain."""
-    reading = moved(read_shell(text), line - 1)
+    reading = shift_lines(read_shell(text), line - 1)
     if re.search(r"\{[^{},]+\}|\$\w", text):  # IPython puts Python's values in before the shell sees it
         reading = reading._replace(unread=(*reading.unread, Unread(DYNAMIC, line)))
-    return joined(reading, Reading(risks=(Risk(STARTS, line),)))
+    return merge_facts(reading, SourceFacts(risks=(Risk(STARTS, line),)))
 
 
 # -- what is ------------------------------------------------------------------------------------------
 
 
-def _of_tree(tree: ast.Module, source: str) -> Reading:
+def _of_tree(tree: ast.Module, source: str) -> SourceFacts:
     nodes = list(ast.walk(tree))
     aliases = _Aliases(nodes)
     found = [reading for node in nodes for reading in _of_node(node, aliases)]
-    return joined(*found, Reading(names=aliases.imported, risks=(*aliases.risks, *_disguised(source))))
+    return merge_facts(*found, SourceFacts(names=aliases.imported, risks=(*aliases.risks, *_disguises(source))))
 
 
-def _disguised(source: str) -> Iterator[Risk]:
+def _disguises(source: str) -> Iterator[Risk]:
     """Python reads letters in their plainest form: a name need not be the one that is shown."""
     if source.isascii():
         return
@@ -200,21 +202,21 @@ class _Aliases:
 
     def __init__(self, nodes: list[ast.AST]) -> None:
         self.names: dict[str, str] = {}
-        imported: list[Name] = []
+        imported: list[NameUse] = []
         risks: list[Risk] = []
         for node in nodes:
             match node:
                 case ast.Import():
                     for alias in node.names:
-                        imported.append(Name(alias.name, node.lineno))
+                        imported.append(NameUse(alias.name, node.lineno))
                         if alias.asname:
                             self.names[alias.asname] = alias.name
-                            risks += _masked(alias.name, alias.asname, node.lineno)
+                            risks += _masking_risks(alias.name, alias.asname, node.lineno)
                 case ast.ImportFrom():
                     module = "." * node.level + (node.module or "")
                     for alias in node.names:
                         full = f"{module}.{alias.name}"
-                        imported.append(Name(full, node.lineno))
+                        imported.append(NameUse(full, node.lineno))
                         if alias.name == "*":
                             self._everything(module)
                         else:
@@ -224,7 +226,7 @@ class _Aliases:
         for node in nodes:
             match node:
                 case ast.Assign(targets=[ast.Name(id=target)], value=ast.Name() | ast.Attribute() as value):
-                    full = self.dotted(value)
+                    full = self.full_name(value)
                     if full in CALLS or full in _ALIASED or full.partition(".")[0] in _REACHED or full in MODULES:
                         self.names[target] = full
                 case _:
@@ -239,7 +241,7 @@ class _Aliases:
             if owner == module:
                 self.names[short] = name
 
-    def dotted(self, node: ast.expr) -> str:
+    def full_name(self, node: ast.expr) -> str:
         """The full name of what is called: `os.remove`, `pathlib.Path().unlink`; "" where there is none."""
         parts: list[str] = []
         while True:
@@ -257,48 +259,48 @@ class _Aliases:
                     return "".join(reversed(parts)) if parts else ""
 
 
-def _masked(module: str, alias: str, line: int) -> list[Risk]:
+def _masking_risks(module: str, alias: str, line: int) -> list[Risk]:
     if alias in sys.stdlib_module_names and alias != module.rpartition(".")[2]:
         return [Risk(f"calls {module} “{alias}”", line, grave=True)]
     return []
 
 
-def _of_node(node: ast.AST, aliases: _Aliases) -> Iterator[Reading]:
+def _of_node(node: ast.AST, aliases: _Aliases) -> Iterator[SourceFacts]:
     match node:
         case ast.Call():
             yield from _of_call(node, aliases)
         case ast.Constant(value=str(text)) if 0 < len(text) < 1_000 and "\n" not in text:
             grave = (Risk("names a place of secrets", node.lineno, grave=True),) if names_secret(text) else ()
-            yield Reading(places=(Place(text, node.lineno),), risks=grave)
+            yield SourceFacts(places=(PathUse(text, node.lineno),), risks=grave)
         case ast.Attribute(attr=attr) if attr in EVASIONS:
-            yield Reading(risks=(risk(CODE, node.lineno),))
+            yield SourceFacts(risks=(risk(CODE, node.lineno),))
         case ast.Name(id="__builtins__"):
-            yield Reading(risks=(risk(CODE, node.lineno),))
+            yield SourceFacts(risks=(risk(CODE, node.lineno),))
         case _:
             pass
 
 
-def _of_call(node: ast.Call, aliases: _Aliases) -> Iterator[Reading]:
-    name, line = aliases.dotted(node.func), node.lineno
+def _of_call(node: ast.Call, aliases: _Aliases) -> Iterator[SourceFacts]:
+    name, line = aliases.full_name(node.func), node.lineno
     if not name:
         return
     what = of_name(name)
     if name == "re.compile" or (what == CODE and name == "compile" and not node.args):
         what = ""
-    yield Reading(names=(Name(name, line, called=True),), risks=(risk(what, line),) if what else ())
+    yield SourceFacts(names=(NameUse(name, line, called=True),), risks=(risk(what, line),) if what else ())
     texts = [arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
     if any(_URL.match(text) for text in texts) and name != "print":
-        yield Reading(risks=(Risk(NETWORK, line),))
+        yield SourceFacts(risks=(Risk(NETWORK, line),))
     if name in _OPENS or (name.endswith(".open") and name.startswith("pathlib.Path()")):
-        yield from _opened(node, name, line)
+        yield from _read_open(node, name, line)
     if name in CALLS and what in (WRITES, "deletes files"):
-        yield Reading(places=tuple(Place(text, line, True) for text in texts))
-    if name == "getattr" and node.args and aliases.dotted(node.args[0]) in _REACHED and len(texts) < 1:
-        yield Reading(unread=(Unread("a name that only the run tells", line),), risks=(risk(CODE, line),))
-    yield from _started(node, name, line)
+        yield SourceFacts(places=tuple(PathUse(text, line, True) for text in texts))
+    if name == "getattr" and node.args and aliases.full_name(node.args[0]) in _REACHED and len(texts) < 1:
+        yield SourceFacts(unread=(Unread("a name that only the run tells", line),), risks=(risk(CODE, line),))
+    yield from _read_process_start(node, name, line)
 
 
-def _opened(node: ast.Call, name: str, line: int) -> Iterator[Reading]:
+def _read_open(node: ast.Call, name: str, line: int) -> Iterator[SourceFacts]:
     keywords = {keyword.arg: keyword.value for keyword in node.keywords}
     place = 0 if name.startswith("pathlib.") else 1
     mode = keywords.get("mode", node.args[place] if len(node.args) > place else None)
@@ -312,13 +314,13 @@ def _opened(node: ast.Call, name: str, line: int) -> Iterator[Reading]:
     if writes:
         match node.args:
             case [ast.Constant(value=str(path)), *_]:
-                places: tuple[Place, ...] = (Place(path, line, True),)
+                places: tuple[PathUse, ...] = (PathUse(path, line, True),)
             case _:
                 places = ()
-        yield Reading(places=places, risks=(Risk(WRITES, line),))
+        yield SourceFacts(places=places, risks=(Risk(WRITES, line),))
 
 
-def _started(node: ast.Call, name: str, line: int) -> Iterator[Reading]:
+def _read_process_start(node: ast.Call, name: str, line: int) -> Iterator[SourceFacts]:
     """Commands that are started from Python."""
     first = node.args[0] if node.args else next((k.value for k in node.keywords if k.arg in ("args", "cmd")), None)
     if name in _SHELL_CALLS or _IPYTHON.fullmatch(name):
@@ -326,20 +328,20 @@ def _started(node: ast.Call, name: str, line: int) -> Iterator[Reading]:
             case ast.Constant(value=str(text)):
                 yield _shell(text, line) if name.startswith("get_ipython") else read_and_move(text, line)
             case _:
-                yield Reading(unread=(Unread(DYNAMIC, line),), risks=(Risk(STARTS, line),))
+                yield SourceFacts(unread=(Unread(DYNAMIC, line),), risks=(Risk(STARTS, line),))
     elif name in _PROCESS_CALLS or _WORD_CALLS.fullmatch(name):
         yield _given_words(node, first, line)
     elif _IPYTHON_MAGIC.fullmatch(name):
         texts = [arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
         if not texts or len(texts) < len(node.args) or "magic" not in name:
-            yield Reading(unread=(Unread("code that only the run tells", line),), risks=(risk(CODE, line),))
+            yield SourceFacts(unread=(Unread("code that only the run tells", line),), risks=(risk(CODE, line),))
         elif "cell_magic" in name and len(texts) == 3:
             yield _of_cell(magics.Magic("%%", f"{texts[0]} {texts[1]}", line), texts[2])
         else:
             yield _of_line(" ".join(texts), line)
 
 
-def _given_words(node: ast.Call, first: ast.expr | None, line: int) -> Reading:
+def _given_words(node: ast.Call, first: ast.expr | None, line: int) -> SourceFacts:
     """`subprocess.run(["rm", path])`: words one by one, as far as they stand there."""
     match first:
         case ast.Constant(value=str(text)):
@@ -350,7 +352,7 @@ def _given_words(node: ast.Call, first: ast.expr | None, line: int) -> Reading:
         case ast.List(elts=elements) | ast.Tuple(elts=elements) if elements:
             return _command([_word(element) for element in elements], line)
         case _:
-            return Reading(unread=(Unread(DYNAMIC, line),))
+            return SourceFacts(unread=(Unread(DYNAMIC, line),))
 
 
 def _word(element: ast.expr) -> Word:
@@ -361,15 +363,15 @@ def _word(element: ast.expr) -> Word:
             return Word("", sure=False)
 
 
-def _command(words: list[Word], line: int) -> Reading:
+def _command(words: list[Word], line: int) -> SourceFacts:
     """A command of these words, through the shell's reader so that what it runs is seen too."""
     unread = () if words[0].sure else (Unread(DYNAMIC, line),)
     text = " ".join("'" + word.text.replace("'", "'\\''") + "'" if word.sure else '"$_"' for word in words)
     reading = read_and_move(text, line)
-    direct = Command(words=tuple(words), line=line)
+    direct = ShellCommand(words=tuple(words), line=line)
     return reading._replace(commands=(direct, *reading.commands[1:]), unread=(*unread, *reading.unread))
 
 
-def read_and_move(text: str, line: int) -> Reading:
+def read_and_move(text: str, line: int) -> SourceFacts:
     """A shell command that stands in this line."""
-    return moved(read_shell(text), line - 1)
+    return shift_lines(read_shell(text), line - 1)

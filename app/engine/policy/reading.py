@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-LONGEST = 100_000
+LONGEST_SOURCE = 100_000
 """Characters of Python; what is longer is not read: it would take a third of a second or more."""
 
 LONGEST_SHELL = 50_000
@@ -20,7 +20,7 @@ class Word(NamedTuple):
     """False where only the run tells what stands there (`$x`, `{a,b}`); `text` is the source of the word then."""
 
 
-class Command(NamedTuple):
+class ShellCommand(NamedTuple):
     """A simple command, wherever it stands: in a pipeline, a loop, a substitution, behind `sudo`."""
 
     words: tuple[Word, ...]
@@ -36,7 +36,7 @@ class Command(NamedTuple):
         return first.text.rpartition("/")[2] if first.sure else ""
 
 
-class Place(NamedTuple):
+class PathUse(NamedTuple):
     """A path that stands in the source."""
 
     path: str
@@ -45,7 +45,7 @@ class Place(NamedTuple):
     """Whether it is written, as far as can be seen."""
 
 
-class Name(NamedTuple):
+class NameUse(NamedTuple):
     """Something of a library that is imported or called, by its full dotted name."""
 
     name: str
@@ -69,12 +69,12 @@ class Risk(NamedTuple):
     """Not to be run unasked, even in a sandbox."""
 
 
-class Reading(NamedTuple):
+class SourceFacts(NamedTuple):
     """All that was found. Lines count from 1."""
 
-    commands: tuple[Command, ...] = ()
-    places: tuple[Place, ...] = ()
-    names: tuple[Name, ...] = ()
+    commands: tuple[ShellCommand, ...] = ()
+    places: tuple[PathUse, ...] = ()
+    names: tuple[NameUse, ...] = ()
     unread: tuple[Unread, ...] = ()
     risks: tuple[Risk, ...] = ()
     plain: bool = False
@@ -91,12 +91,12 @@ class Reading(NamedTuple):
         return not self.unread
 
     @property
-    def unseen(self) -> bool:
+    def has_unseen(self) -> bool:
         """Whether some of it was not even looked at."""
         return any(part.why in (TOO_LONG, TOO_DEEP) for part in self.unread)
 
 
-def moved(reading: Reading, lines: int) -> Reading:
+def shift_lines(reading: SourceFacts, lines: int) -> SourceFacts:
     """The same reading of a source that begins so many lines further down."""
     return reading._replace(
         commands=tuple(item._replace(line=item.line + lines) for item in reading.commands),
@@ -107,9 +107,9 @@ def moved(reading: Reading, lines: int) -> Reading:
     )
 
 
-def joined(*readings: Reading) -> Reading:
+def merge_facts(*readings: SourceFacts) -> SourceFacts:
     """All of them as one; never plain, for what is plain stands alone."""
-    return Reading(
+    return SourceFacts(
         commands=tuple(item for reading in readings for item in reading.commands),
         places=tuple(item for reading in readings for item in reading.places),
         names=tuple(item for reading in readings for item in reading.names),

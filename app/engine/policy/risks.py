@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from oi_tui.app.engine.policy.reading import Reading, Risk
+from oi_tui.app.engine.policy.reading import Risk, SourceFacts
 
 SHOWN = 6
 """Labels at most; the rest is counted."""
@@ -77,7 +77,7 @@ EVASIONS = frozenset({"__subclasses__", "__globals__", "__builtins__", "__code__
 """Ways around names, which no reading follows."""
 
 
-def labels(reading: Reading) -> tuple[str, ...]:
+def labels(reading: SourceFacts) -> tuple[str, ...]:
     """In plain words, the gravest first: `deletes files, line 3`."""
     lines: dict[str, list[int]] = {}
     for risk in reading.risks:

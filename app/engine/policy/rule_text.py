@@ -8,13 +8,13 @@ from typing import Any, get_args
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.policy.python import read_python
-from oi_tui.app.engine.policy.reading import Name, Place, Reading
+from oi_tui.app.engine.policy.reading import NameUse, PathUse, SourceFacts
 from oi_tui.app.engine.policy.rules import (
     Base,
+    Effect,
     Origin,
     Rule,
     Tool,
-    Verdict,
     WrongRule,
     command_rule,
     covers,
@@ -24,7 +24,7 @@ from oi_tui.app.engine.policy.rules import (
 )
 from oi_tui.app.engine.policy.shell import read_shell
 
-VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+VERDICTS: tuple[Effect, ...] = get_args(Effect)
 _KEYS = frozenset({"tool", "prefix", "pattern", "rule", "decision", "why", "sandbox", "match", "not_match"})
 _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*rule[ \t]*\]\]", re.MULTILINE)
 _EXAMPLE_BASE = Base(cwd="/work", home="/home")
@@ -40,33 +40,33 @@ def parse_rules(text: str, file: str, origin: Origin) -> tuple[Rule, ...]:
     for verdict in VERDICTS:
         for short in _texts(table.pop(verdict, []), f"{file}: {verdict}"):
             line = _line_of(text, short)
-            with _blamed(file, line):
-                rules.append(_placed(short_form(short, verdict), file, line, origin))
+            with _locate_errors(file, line):
+                rules.append(_with_place(short_form(short, verdict), file, line, origin))
     entries = table.pop("rule", [])
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise SettingsError(f"{file}: rules are tables, each begins with [[rule]].")
     lines = _lines_of_headers(text, len(entries))
     for entry, line in zip(entries, lines, strict=True):
-        with _blamed(file, line):
+        with _locate_errors(file, line):
             rule = _of_table(entry)
             _verify(rule, entry, file, line)
-            rules.append(_placed(rule, file, line, origin))
+            rules.append(_with_place(rule, file, line, origin))
     if table:
         known = ", ".join((*VERDICTS, "[[rule]]"))
         raise SettingsError(f"{file}: unknown key {next(iter(table))!r}.", hint=f"Known are: {known}.")
     return tuple(rules)
 
 
-def parse_short(texts: tuple[str, ...], verdict: Verdict, place: str) -> tuple[Rule, ...]:
+def parse_short(texts: tuple[str, ...], verdict: Effect, place: str) -> tuple[Rule, ...]:
     """Rules of a list in the settings."""
     rules: list[Rule] = []
-    with _blamed(place, 0):
-        rules += [_placed(short_form(text, verdict), place, 0, "settings") for text in texts]
+    with _locate_errors(place, 0):
+        rules += [_with_place(short_form(text, verdict), place, 0, "settings") for text in texts]
     return tuple(rules)
 
 
 @contextmanager
-def _blamed(file: str, line: int) -> Iterator[None]:
+def _locate_errors(file: str, line: int) -> Iterator[None]:
     try:
         yield
     except WrongRule as error:
@@ -74,7 +74,7 @@ def _blamed(file: str, line: int) -> Iterator[None]:
         raise SettingsError(f"{where}: {error}.", hint=f"Nothing is run until {file} is right.") from error
 
 
-def _placed(rule: Rule, file: str, line: int, origin: Origin) -> Rule:
+def _with_place(rule: Rule, file: str, line: int, origin: Origin) -> Rule:
     name = "/".join(file.split("/")[-2 if origin == "project" else -1 :])
     return rule._replace(origin=origin, place=f"{name}, line {line}" if line else name)
 
@@ -138,12 +138,12 @@ def _texts(value: object, where: str) -> list[str]:
 def _verify(rule: Rule, entry: Mapping[str, Any], file: str, line: int) -> None:
     for key, wanted in (("match", True), ("not_match", False)):
         for example in _texts(entry.get(key, []), f"{file}, line {line}: {key}"):
-            if matches(rule, example) != wanted:
+            if rule_matches(rule, example) != wanted:
                 does = "does not match" if wanted else "matches"
                 raise WrongRule(f"the rule {rule.text} {does} its example {example!r}")
 
 
-def matches(rule: Rule, example: str) -> bool:
+def rule_matches(rule: Rule, example: str) -> bool:
     """Whether the rule speaks of the example: allowing, of all of it; asking or denying, of any part."""
     tool: Tool = "Shell" if rule.tool in ("Edit", "Read") else rule.tool
     reading = _example(rule, example)
@@ -154,18 +154,18 @@ def matches(rule: Rule, example: str) -> bool:
     return reading.plain and bool(reading.commands) and all(covers(rule, one) for one in reading.commands)
 
 
-def _example(rule: Rule, example: str) -> Reading:
+def _example(rule: Rule, example: str) -> SourceFacts:
     match rule.tool:
         case "Shell":
             return read_shell(example)
         case "Python":
             reading = read_python(example)
             named = re.fullmatch(r"[\w.]+", example) is not None
-            return Reading(names=(Name(example, 1),)) if named and "." in example else reading
+            return SourceFacts(names=(NameUse(example, 1),)) if named and "." in example else reading
         case "Edit" | "Read":
-            return Reading(places=(Place(example, 1, writes=True),))
+            return SourceFacts(places=(PathUse(example, 1, writes=True),))
         case "Kernel":
-            return Reading()
+            return SourceFacts()
 
 
 # -- lines ----------------------------------------------------------------------------------------------

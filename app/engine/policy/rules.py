@@ -21,14 +21,14 @@ from posixpath import dirname, join, normpath
 from typing import Literal, NamedTuple
 
 from oi_tui.app.engine.policy.programs import inner_commands, is_interpreter, may_run_another
-from oi_tui.app.engine.policy.reading import Command, Reading
+from oi_tui.app.engine.policy.reading import ShellCommand, SourceFacts
 
 Tool = Literal["Shell", "Python", "Kernel", "Edit", "Read"]
 """Shell commands (also within Python), Python by what it imports and calls, other kernels by name, files by path."""
 
-Verdict = Literal["allow", "ask", "deny"]
+Effect = Literal["allow", "ask", "deny"]
 Origin = Literal["admin", "user", "settings", "project"]
-Hit = Literal["yes", "maybe", "no"]
+RuleMatch = Literal["yes", "maybe", "no"]
 """`maybe`: a part cannot be read, and could be what the rule means."""
 
 TOOLS: tuple[Tool, ...] = ("Shell", "Python", "Kernel", "Edit", "Read")
@@ -43,7 +43,7 @@ class Rule(NamedTuple):
     """One rule as it is compared."""
 
     tool: Tool
-    verdict: Verdict
+    verdict: Effect
     text: str
     """The short form, as it is shown."""
     words: tuple[tuple[str, ...], ...] = ()
@@ -87,7 +87,7 @@ class Base(NamedTuple):
 # -- making ---------------------------------------------------------------------------------------------
 
 
-def short_form(text: str, verdict: Verdict, why: str = "", sandboxed: bool = False) -> Rule:
+def short_form(text: str, verdict: Effect, why: str = "", sandboxed: bool = False) -> Rule:
     """`Shell(git log *)`; WrongRule if it is none."""
     found = re.fullmatch(r"\s*(\w+)\s*(?:\((.*)\)\s*)?", text, re.DOTALL)
     if found is None:
@@ -107,7 +107,7 @@ def _pattern_words(pattern: str) -> list[str]:
 
 def command_rule(
     words: list[str] | list[list[str]],
-    verdict: Verdict,
+    verdict: Effect,
     *,
     text: str,
     prefix: bool = False,
@@ -120,15 +120,15 @@ def command_rule(
     if choices and not prefix and is_open:
         choices = choices[:-1]
     made = Rule("Shell", verdict, text, words=tuple(choices), open=is_open, why=why, sandboxed=sandboxed)
-    return _kept(made)
+    return _check_reach(made)
 
 
-def other_rule(tool: str, pattern: str, verdict: Verdict, *, text: str, why: str = "", sandboxed: bool = False) -> Rule:
+def other_rule(tool: str, pattern: str, verdict: Effect, *, text: str, why: str = "", sandboxed: bool = False) -> Rule:
     """A rule for anything but shell commands."""
     match tool:
         case "Python" | "Kernel" | "Edit" | "Read":
             pattern = "" if pattern == "*" else pattern
-            return _kept(Rule(tool, verdict, text, pattern=pattern, why=why, sandboxed=sandboxed))
+            return _check_reach(Rule(tool, verdict, text, pattern=pattern, why=why, sandboxed=sandboxed))
         case "Mcp":
             raise WrongRule(f"{text}: there are no MCP servers here yet, so nothing would keep this rule")
         case "Net":
@@ -137,7 +137,7 @@ def other_rule(tool: str, pattern: str, verdict: Verdict, *, text: str, why: str
             raise WrongRule(f"{tool!r} is no tool: there are {', '.join(TOOLS)}")
 
 
-def _kept(rule: Rule) -> Rule:
+def _check_reach(rule: Rule) -> Rule:
     """WrongRule for an allowance that would reach further than anybody can see."""
     if rule.verdict != "allow" or rule.sandboxed:
         if rule.verdict == "allow" and rule.tool in ("Edit", "Read"):
@@ -167,7 +167,7 @@ _NO_PATHS = "where a path leads is not known before the run; such a rule can ask
 # -- meaning --------------------------------------------------------------------------------------------
 
 
-def hit(rule: Rule, reading: Reading, tool: Tool, language: str, base: Base) -> Hit:
+def hit(rule: Rule, reading: SourceFacts, tool: Tool, language: str, base: Base) -> RuleMatch:
     """Whether an asking or denying rule speaks of this source, which runs as `tool`."""
     match rule.tool:
         case "Kernel":
@@ -177,7 +177,7 @@ def hit(rule: Rule, reading: Reading, tool: Tool, language: str, base: Base) -> 
         case "Python" if not rule.pattern:
             return "yes"
         case "Python":
-            found = any(_named(rule.pattern, name.name) for name in reading.names)
+            found = any(_name_matches(rule.pattern, name.name) for name in reading.names)
         case "Shell" if rule.everything and tool == "Shell":
             return "yes"
         case "Shell":
@@ -190,11 +190,11 @@ def hit(rule: Rule, reading: Reading, tool: Tool, language: str, base: Base) -> 
     return "yes" if found else "maybe" if _may_hide(reading, tool) else "no"
 
 
-def _may_hide(reading: Reading, tool: Tool) -> bool:
+def _may_hide(reading: SourceFacts, tool: Tool) -> bool:
     return not reading.complete or tool == "Kernel"
 
 
-def _named(pattern: str, name: str) -> bool:
+def _name_matches(pattern: str, name: str) -> bool:
     """`requests.*` speaks of `requests` too, and `shutil.rmtree` of whoever takes everything from `shutil`."""
     if fnmatchcase(name, pattern) or (pattern.endswith(".*") and name == pattern[:-2]):
         return True
@@ -206,7 +206,7 @@ def _like(text: str, choice: str) -> bool:
     return fnmatchcase(text, choice.replace("[", "[[]"))
 
 
-def _says(rule: Rule, command: Command) -> Hit:
+def _says(rule: Rule, command: ShellCommand) -> RuleMatch:
     """A rule of words about one command; the program may be named with its folder."""
     words = command.words
     unsure = False
@@ -224,8 +224,8 @@ def _says(rule: Rule, command: Command) -> Hit:
     return "maybe" if unsure else "yes"
 
 
-def _hit_path(rule: Rule, reading: Reading, base: Base) -> Hit:
-    answer: Hit = "no" if reading.complete else "maybe"
+def _hit_path(rule: Rule, reading: SourceFacts, base: Base) -> RuleMatch:
+    answer: RuleMatch = "no" if reading.complete else "maybe"
     pattern = re.compile(_path_pattern(base.absolute(rule.pattern or "/**")))
     fixed = base.absolute(_WILD.split(rule.pattern or "/**")[0] or ".")
     for place in reading.places:
@@ -246,7 +246,7 @@ def _path_pattern(path: str) -> str:
     return made.replace(r"\*", "[^/]*").replace(r"\?", "[^/]")
 
 
-def covers(rule: Rule, command: Command) -> bool:
+def covers(rule: Rule, command: ShellCommand) -> bool:
     """Whether an allowing rule covers this command completely; the source it stands in is plain."""
     if rule.everything:
         return True

@@ -15,8 +15,8 @@ from tree_sitter import Language, Node, Parser
 
 from oi_tui.app.engine.policy.programs import (
     DELETES,
-    LOOKED_AT,
     SHELLS,
+    WRAPPER_WORDS,
     WRAPPERS,
     WRITES,
     effects,
@@ -28,14 +28,14 @@ from oi_tui.app.engine.policy.reading import (
     LONGEST_SHELL,
     TOO_DEEP,
     TOO_LONG,
-    Command,
-    Place,
-    Reading,
+    PathUse,
     Risk,
+    ShellCommand,
+    SourceFacts,
     Unread,
     Word,
-    joined,
-    moved,
+    merge_facts,
+    shift_lines,
 )
 from oi_tui.app.engine.policy.secrets import names_secret
 
@@ -69,20 +69,20 @@ _NO_TEXT = re.compile(r"[\0\ud800-\udfff]")
 """What no shell takes. Over bytes that are no UTF-8 the grammar crashed, and the process with it."""
 
 
-def read_shell(source: str, depth: int = 0) -> Reading:
+def read_shell(source: str, depth: int = 0) -> SourceFacts:
     """What can be told of it; never raises, whatever the text is."""
     if len(source) > LONGEST_SHELL:
-        return Reading(unread=(Unread(TOO_LONG, 1),), lasting=True)
+        return SourceFacts(unread=(Unread(TOO_LONG, 1),), lasting=True)
     if _depth(source) > NESTED:
-        return Reading(unread=(Unread(TOO_DEEP, 1),), lasting=True)
+        return SourceFacts(unread=(Unread(TOO_DEEP, 1),), lasting=True)
     if (odd := _NO_TEXT.search(source)) is not None:
         line = source.count("\n", 0, odd.start()) + 1
-        return Reading(unread=(Unread("cannot be read as shell", line),), lasting=True)
+        return SourceFacts(unread=(Unread("cannot be read as shell", line),), lasting=True)
     walk = _Walk(source)
     inner = [_text_as_code(command, depth) for command in walk.commands]
     reading = walk.reading()
-    reading = joined(reading, *(found for found in inner if found is not None)) if any(inner) else reading
-    plain = reading.complete and _plain(source) == [_as_seen(command) for command in walk.commands]
+    reading = merge_facts(reading, *(found for found in inner if found is not None)) if any(inner) else reading
+    plain = reading.complete and _plain(source) == [_visible_words(command) for command in walk.commands]
     return reading._replace(plain=plain, lasting=reading.lasting or not reading.complete)
 
 
@@ -100,8 +100,8 @@ class _Walk:
 
     def __init__(self, source: str) -> None:
         self.bytes = source.encode()
-        self.commands: list[Command] = []
-        self.places: list[Place] = []
+        self.commands: list[ShellCommand] = []
+        self.places: list[PathUse] = []
         self.unread: list[Unread] = []
         self.risks: list[Risk] = []
         self.lasting = False
@@ -111,9 +111,9 @@ class _Walk:
             self._look(node, of_command)
             stack.extend((child, node.type == "command") for child in reversed(node.children))
 
-    def reading(self) -> Reading:
+    def reading(self) -> SourceFacts:
         """What was found."""
-        return Reading(
+        return SourceFacts(
             commands=tuple(self.commands),
             places=tuple(self.places),
             unread=tuple(dict.fromkeys(self.unread)),
@@ -126,7 +126,7 @@ class _Walk:
         """`of_command`: it is part of a simple command. (To ask a node for its parent takes time with its depth.)"""
         kind = node.type
         if node.is_error or node.is_missing:
-            self._unread("cannot be read as shell", node)
+            self._add_unread("cannot be read as shell", node)
         elif kind == "command":
             self._command(node)
         elif kind in _LASTING_NODES and not (kind == "variable_assignment" and of_command):
@@ -148,21 +148,21 @@ class _Walk:
                     pass
                 case _:
                     words.append(self._word(child))
-        self._take(Command(words=tuple(words), line=line, variables=tuple(variables)), node)
+        self._take(ShellCommand(words=tuple(words), line=line, variables=tuple(variables)), node)
 
     def _declaration(self, node: Node) -> None:
         """`export X=…`: a command of which the grammar makes something of its own."""
         words = [Word(self._text(child), sure=child.type in ("word", "variable_name")) for child in node.children]
         if words:
             first = words[0]._replace(sure=True)
-            self._take(Command(words=(first, *words[1:]), line=node.start_point[0] + 1), node)
+            self._take(ShellCommand(words=(first, *words[1:]), line=node.start_point[0] + 1), node)
 
-    def _take(self, command: Command, node: Node) -> None:
+    def _take(self, command: ShellCommand, node: Node) -> None:
         self.commands.append(command)
         if command.words and not command.words[0].sure:
-            self._unread("a command that only the run tells", node)
-        if command.program in WRAPPERS and len(command.words) > LOOKED_AT:
-            self._unread("more words than are looked at", node)
+            self._add_unread("a command that only the run tells", node)
+        if command.program in WRAPPERS and len(command.words) > WRAPPER_WORDS:
+            self._add_unread("more words than are looked at", node)
         inner = inner_commands(command)
         behind = next((found for one in inner if (found := effects(one))), [])  # the rests of its words do not count
         self.risks += [Risk(what, command.line, grave) for what, grave in (*effects(command), *behind)]
@@ -170,13 +170,13 @@ class _Walk:
         self.lasting = self.lasting or not programs.isdisjoint(_LASTING)
         self._paths(command, writes=not programs.isdisjoint(DELETES | WRITES))
 
-    def _paths(self, command: Command, writes: bool) -> None:
+    def _paths(self, command: ShellCommand, writes: bool) -> None:
         if len(command.words) > MANY_WORDS:
             self.unread.append(Unread("more words than are looked at", command.line))
         for word in command.words[1:MANY_WORDS]:
             path = word.text.partition("=")[2] if word.text.startswith("-") else word.text
             if path and word.sure:
-                self.places.append(Place(path, command.line, writes))
+                self.places.append(PathUse(path, command.line, writes))
                 if names_secret(path):
                     self.risks.append(Risk("names a place of secrets", command.line, grave=True))
 
@@ -185,19 +185,19 @@ class _Walk:
         sign = next((child.type for child in node.children if not child.is_named), "")
         targets = node.children_by_field_name("destination")
         if len(targets) != 1:
-            self._unread("a redirection that is not understood", node)
+            self._add_unread("a redirection that is not understood", node)
             return
         target = self._word(targets[0])
         if sign in (">&", "<&") and re.fullmatch(r"\d+-?|-", target.text):
             return
         if not target.sure:
-            self._unread("a file that only the run tells", node)
+            self._add_unread("a file that only the run tells", node)
             return
         if target.text.startswith(("/dev/tcp/", "/dev/udp/")):
             self.risks.append(Risk("network", line))
         elif target.text not in _NOWHERE:
             writes = sign not in ("<", "<&")
-            self.places.append(Place(target.text, line, writes))
+            self.places.append(PathUse(target.text, line, writes))
             if writes:
                 self.risks.append(Risk("writes files", line))
 
@@ -225,22 +225,22 @@ class _Walk:
         text = self._text(node)
         match node.type:
             case "word" | "number" | "variable_name":
-                return None if _GLOB.search(text) or _BRACES.search(text) else _ESCAPE.sub(_unescaped, text)
+                return None if _GLOB.search(text) or _BRACES.search(text) else _ESCAPE.sub(_unescape, text)
             case "raw_string":
                 return text[1:-1]
             case "string" if all(child.type == "string_content" for child in node.named_children):
-                return _ESCAPE_IN_QUOTES.sub(_unescaped, text[1:-1])
+                return _ESCAPE_IN_QUOTES.sub(_unescape, text[1:-1])
             case _:
                 return None
 
-    def _unread(self, why: str, node: Node) -> None:
+    def _add_unread(self, why: str, node: Node) -> None:
         self.unread.append(Unread(why, node.start_point[0] + 1))
 
     def _text(self, node: Node) -> str:
         return self.bytes[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
 
-def _unescaped(found: re.Match[str]) -> str:
+def _unescape(found: re.Match[str]) -> str:
     return "" if found[1] == "\n" else found[1]
 
 
@@ -252,14 +252,14 @@ def _parser() -> Parser:
 # -- shells within shells -----------------------------------------------------------------------------
 
 
-def _text_as_code(command: Command, depth: int) -> Reading | None:
+def _text_as_code(command: ShellCommand, depth: int) -> SourceFacts | None:
     """What a command runs that is given as text: `bash -c '…'`, `eval …`, `sudo sh -c '…'`, `python -c '…'`."""
     found = [_given_text(one, depth) for one in (command, *inner_commands(command))]
     readings = [reading for reading in found if reading is not None]
-    return joined(*readings) if readings else None
+    return merge_facts(*readings) if readings else None
 
 
-def _given_text(command: Command, depth: int) -> Reading | None:
+def _given_text(command: ShellCommand, depth: int) -> SourceFacts | None:
     program, words = command.program, command.words[1:]
     if program == "eval":
         return _within(words, command.line, depth)
@@ -275,15 +275,15 @@ def _given_text(command: Command, depth: int) -> Reading | None:
     return None
 
 
-def _within(words: tuple[Word, ...], line: int, depth: int) -> Reading:
+def _within(words: tuple[Word, ...], line: int, depth: int) -> SourceFacts:
     if not words or depth >= DEEPEST or not all(word.sure for word in words):
         return _opaque("a command that only the run tells", line)
     reading = read_shell(" ".join(word.text for word in words), depth + 1)
-    return moved(reading._replace(risks=(*reading.risks, Risk("runs text as code", 1))), line - 1)
+    return shift_lines(reading._replace(risks=(*reading.risks, Risk("runs text as code", 1))), line - 1)
 
 
-def _opaque(why: str, line: int) -> Reading:
-    return Reading(unread=(Unread(why, line),), risks=(Risk("runs text as code", line, grave=True),), lasting=True)
+def _opaque(why: str, line: int) -> SourceFacts:
+    return SourceFacts(unread=(Unread(why, line),), risks=(Risk("runs text as code", line, grave=True),), lasting=True)
 
 
 # -- the plain reader ---------------------------------------------------------------------------------
@@ -331,7 +331,7 @@ def _plain(source: str) -> list[tuple[str, ...]] | None:
                     return None
                 words.append(word.group())
                 at = word.end()
-        commands.append(tuple(_unquoted(word) for word in words))
+        commands.append(tuple(_unquote(word) for word in words))
         if binding := _SIGNS.binding.match(source, at):
             at = _skip(_SIGNS.gap, source, binding.end())
             if at == len(source):
@@ -354,12 +354,12 @@ def _is_harmless(word: str) -> bool:
     return not ("*" in bare or "?" in bare) or bool(re.match(r"[\w./~]", word))
 
 
-def _unquoted(word: str) -> str:
+def _unquote(word: str) -> str:
     """As the grammar tells it: patterns for files keep their quotes."""
     if _GLOB.search(_SIGNS.quoted.sub("", word)):
         return word
     return _SIGNS.quoted.sub(lambda found: found[1] if found[1] is not None else found[2], word)
 
 
-def _as_seen(command: Command) -> tuple[str, ...]:
+def _visible_words(command: ShellCommand) -> tuple[str, ...]:
     return tuple(word.text for word in command.words)

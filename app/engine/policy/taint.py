@@ -6,7 +6,7 @@ what could carry it away is asked about, whatever else allows it.
 
 from typing import NamedTuple
 
-from oi_tui.app.engine.policy.reading import Reading
+from oi_tui.app.engine.policy.reading import SourceFacts
 from oi_tui.app.engine.policy.risks import NETWORK
 from oi_tui.app.engine.policy.rules import Base
 
@@ -29,7 +29,7 @@ class Taint(NamedTuple):
         return Taint(self.private or other.private, self.foreign or other.foreign)
 
 
-def taint_of(reading: Reading, base: Base) -> Taint:
+def taint_of(reading: SourceFacts, base: Base) -> Taint:
     """What running this source brings in."""
     return Taint(
         private=any(risk.what == _PRIVATE for risk in reading.risks),
@@ -46,6 +46,6 @@ def is_foreign(path: str, base: Base) -> bool:
     return not (absolute == base.cwd or f"{absolute}/".startswith((f"{base.cwd.rstrip('/')}/", *_OF_THE_SYSTEM)))
 
 
-def leads_out(reading: Reading) -> bool:
+def leads_out(reading: SourceFacts) -> bool:
     """Whether it may reach the network, or is not known not to."""
     return bool(reading.unread) or any(risk.what in _FETCHES for risk in reading.risks)

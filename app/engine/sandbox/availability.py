@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from oi_tui.app.engine.sandbox.bubblewrap import find_bubblewrap
-from oi_tui.app.engine.sandbox.entrance import unavailable
 from oi_tui.app.engine.sandbox.profile import Profile
+from oi_tui.app.engine.sandbox.sandbox_launch import unavailable
 
 PATIENCE = 20.0
 """Seconds that the trial has."""

@@ -22,7 +22,7 @@ SCRATCH = 1_000_000_000
 RESOLVER = Path("/etc/resolv.conf")
 
 
-class Kind(IntEnum):
+class MountKind(IntEnum):
     """What a path is in the sandbox; of two for the same path the later one counts."""
 
     SCRATCH = 0
@@ -40,19 +40,19 @@ class Mount:
     """One path of the sandbox."""
 
     path: Path
-    kind: Kind
+    kind: MountKind
 
     def arguments(self, scratch: int) -> tuple[str, ...]:
         """What bubblewrap is told."""
         path, source = str(self.path), os.path.realpath(self.path)
         match self.kind:
-            case Kind.SCRATCH:
+            case MountKind.SCRATCH:
                 return ("--perms", "0700", "--size", str(scratch), "--tmpfs", path)
-            case Kind.WRITABLE:
+            case MountKind.WRITABLE:
                 return ("--bind", source, path)
-            case Kind.HIDDEN if self.path.is_dir():
+            case MountKind.HIDDEN if self.path.is_dir():
                 return ("--perms", "0000", "--size", "4096", "--tmpfs", path, "--remount-ro", path)
-            case Kind.HIDDEN:
+            case MountKind.HIDDEN:
                 return ("--ro-bind", "/dev/null", path)  # a device where devices are not allowed: it cannot be opened
             case _:
                 return ("--ro-bind", source, path)
@@ -76,7 +76,7 @@ def find_bubblewrap(profile: Profile, path: str = "") -> str | None:
     """
     for folder in (path or os.environ.get("PATH", os.defpath)).split(os.pathsep):
         found = shutil.which("bwrap", path=folder) if os.path.isabs(folder) else None
-        if found is not None and not places.covered(Path(os.path.realpath(found)), _changeable(profile)):
+        if found is not None and not places.is_covered(Path(os.path.realpath(found)), _changeable(profile)):
             return found
     return None
 
@@ -105,7 +105,7 @@ def check(profile: Profile) -> None:
             )
 
 
-def missing(profile: Profile) -> tuple[Path, ...]:
+def missing_paths(profile: Profile) -> tuple[Path, ...]:
     """What must not come to be in the folders that may be written; or is there as a stand-in only."""
     paths = (folder / name for folder in profile.writes for name in places.GUARDED)
     return tuple(path for path in paths if not os.path.lexists(path) or is_placeholder(str(path)))
@@ -114,42 +114,44 @@ def missing(profile: Profile) -> tuple[Path, ...]:
 def plan(profile: Profile, private: Mount, readable: Sequence[Path] = ()) -> Plan:
     """What the sandbox is made of, once stand-ins for what is missing are there. `private` is the folder of sockets
     between us and what runs, `readable` is what the program needs beside the system's."""
-    mounts: dict[Path, Kind] = {}
+    mounts: dict[Path, MountKind] = {}
 
-    def put(path: Path, kind: Kind) -> None:
+    def put(path: Path, kind: MountKind) -> None:
         mounts[path] = max(kind, mounts.get(path, kind))
 
-    for place in places.SCRATCH:
-        put(Path(place), Kind.SCRATCH)
-    if not profile.holds_home and not any(Path(place).is_relative_to(profile.home) for place in places.SYSTEM):
-        put(profile.home, Kind.SCRATCH)
-    system = [Path(place) for place in (*places.SYSTEM, *places.ROOT_LINKS) if os.path.isdir(place)]
+    for place in places.SCRATCH_FOLDERS:
+        put(Path(place), MountKind.SCRATCH)
+    if not profile.holds_home and not any(Path(place).is_relative_to(profile.home) for place in places.SYSTEM_FOLDERS):
+        put(profile.home, MountKind.SCRATCH)
+    system = [Path(place) for place in (*places.SYSTEM_FOLDERS, *places.ROOT_LINKS) if os.path.isdir(place)]
     system += [Path("/etc", name) for name in places.ETC if os.path.exists(f"/etc/{name}")]
     if profile.network == "full" and RESOLVER.exists():
         system.append(RESOLVER)
     wanted = [*system, *places.python_places(), *profile.readable, *places.fonts(profile.home), *readable]
     for path in wanted:
         if path.exists() and not path.is_symlink():
-            put(path, Kind.READABLE)
+            put(path, MountKind.READABLE)
     for path in wanted:
         # A link that leads to a program, and is in nothing that is visible: what it leads to takes its place.
-        if path.exists() and path.is_symlink() and not places.covered(path, _shown(mounts)):
-            put(path, Kind.READABLE)
-    put(profile.workspace, Kind.WRITABLE if profile.writes else Kind.READABLE)
+        if path.exists() and path.is_symlink() and not places.is_covered(path, _visible_paths(mounts)):
+            put(path, MountKind.READABLE)
+    put(profile.workspace, MountKind.WRITABLE if profile.writes else MountKind.READABLE)
     for path in profile.writes:
-        put(path, Kind.WRITABLE)
+        put(path, MountKind.WRITABLE)
     put(private.path, private.kind)
-    guarded = [path for folder in profile.writes for path in _guarded(profile, folder)]
+    guarded = [path for folder in profile.writes for path in _guarded_paths(profile, folder)]
     for path in guarded:
-        put(path, Kind.GUARDED)
+        put(path, MountKind.GUARDED)
     secrets = {*places.secrets(profile)}
     secrets |= {path for folder in _changeable(profile) for path in places.environment_files(folder)}
-    shown = _shown(mounts)
+    shown = _visible_paths(mounts)
     for path in secrets:
-        if places.covered(path, shown):
-            put(path, Kind.HIDDEN)
+        if places.is_covered(path, shown):
+            put(path, MountKind.HIDDEN)
     return Plan(
-        mounts=tuple(Mount(path, kind) for path, kind in sorted(mounts.items(), key=_depth) if _needed(path, mounts)),
+        mounts=tuple(
+            Mount(path, kind) for path, kind in sorted(mounts.items(), key=_depth) if _is_needed(path, mounts)
+        ),
         secrets=tuple(sorted(secrets)),
         guarded=tuple(dict.fromkeys(guarded)),
     )
@@ -167,12 +169,12 @@ def arguments(profile: Profile, mounts: Sequence[Mount], *, inside: Path, seccom
     made += [argument for link in _root_links() for argument in link]
     for mount in mounts:
         made += mount.arguments(scratch)
-    made += ["--ro-bind", str(inside), INSIDE]
+    made += ["--ro-bind", str(inside), INSIDE_PATH]
     # What bubblewrap made to hang all this on is writable until here.
     return [*made, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(profile.workspace)]
 
 
-INSIDE = "/run/oi-tui.py"
+INSIDE_PATH = "/run/oi-tui.py"
 """Where our first program is in the sandbox."""
 
 
@@ -181,12 +183,12 @@ def _changeable(profile: Profile) -> tuple[Path, ...]:
     return (profile.workspace, *profile.writable)
 
 
-def _guarded(profile: Profile, folder: Path) -> tuple[Path, ...]:
-    return places.guarded(folder, is_home=folder == profile.home)
+def _guarded_paths(profile: Profile, folder: Path) -> tuple[Path, ...]:
+    return places.guarded_paths(folder, is_home=folder == profile.home)
 
 
-def _shown(mounts: Mapping[Path, Kind]) -> list[Path]:
-    return [path for path, kind in mounts.items() if kind != Kind.SCRATCH]
+def _visible_paths(mounts: Mapping[Path, MountKind]) -> list[Path]:
+    return [path for path, kind in mounts.items() if kind != MountKind.SCRATCH]
 
 
 def _root_links() -> Iterator[tuple[str, str, str]]:
@@ -195,13 +197,13 @@ def _root_links() -> Iterator[tuple[str, str, str]]:
             yield ("--symlink", os.readlink(name), name)
 
 
-def _needed(path: Path, mounts: Mapping[Path, Kind]) -> bool:
+def _is_needed(path: Path, mounts: Mapping[Path, MountKind]) -> bool:
     """Whether it differs from what is around it."""
     if str(path) in places.ROOT_LINKS and path.is_symlink():
         return False
     around = next((mounts[parent] for parent in path.parents if parent in mounts), None)
-    return not (mounts[path] is around is Kind.READABLE)
+    return not (mounts[path] is around is MountKind.READABLE)
 
 
-def _depth(entry: tuple[Path, Kind]) -> tuple[int, str]:
+def _depth(entry: tuple[Path, MountKind]) -> tuple[int, str]:
     return len(entry[0].parts), str(entry[0])

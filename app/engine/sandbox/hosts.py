@@ -91,7 +91,7 @@ def _host(six: str | None, name: str | None) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class HostRule:
     """One line of the list."""
 
     host: str
@@ -106,7 +106,7 @@ class Rule:
         return wanted.host.endswith("." + self.host) if self.beneath else wanted.host == self.host
 
 
-def parse_rule(text: str) -> Rule:
+def parse_rule(text: str) -> HostRule:
     """SettingsError if it is none."""
     plain = text.strip()
     beneath, plain = plain.startswith("*."), plain.removeprefix("*.")
@@ -117,7 +117,7 @@ def parse_rule(text: str) -> Rule:
             f"sandbox.hosts: {text!r} is no host.",
             hint="Like example.org, *.example.org, example.org:8443 or 192.168.1.5:8080; no addresses of web pages.",
         )
-    return Rule(named.host, beneath, (named.port,) if with_port is not None else USUAL_PORTS)
+    return HostRule(named.host, beneath, (named.port,) if with_port is not None else USUAL_PORTS)
 
 
 class AllowList:

@@ -17,7 +17,7 @@ import stat
 import sys
 from collections.abc import Iterable
 
-MARK = 0o1500
+PLACEHOLDER_MODE = 0o1500
 """Mode of a stand-in; nobody makes a folder like this by chance, and no umask changes it. It outlives a machine that
 lost its power."""
 
@@ -26,7 +26,7 @@ def is_placeholder(path: str) -> bool:
     """Whether the path is a stand-in, of whichever sandbox."""
     try:
         found = os.lstat(path)
-        return stat.S_ISDIR(found.st_mode) and stat.S_IMODE(found.st_mode) == MARK and not os.listdir(path)
+        return stat.S_ISDIR(found.st_mode) and stat.S_IMODE(found.st_mode) == PLACEHOLDER_MODE and not os.listdir(path)
     except OSError:
         return False
 
@@ -67,7 +67,7 @@ def _claim(path: str) -> int | None:
             if os.path.lexists(path):
                 return None  # something real came to be meanwhile
             try:
-                os.mkdir(path, MARK)
+                os.mkdir(path, PLACEHOLDER_MODE)
             except FileExistsError:
                 continue
             except OSError as error:

@@ -11,7 +11,7 @@ from oi_tui.app.engine.sandbox.profile import Profile
 
 OURS = Path(__file__).parents[2]
 
-SYSTEM = ("/usr", "/opt", "/nix/store", "/gnu/store", "/sys/devices/system/cpu", "/sys/devices/system/node")
+SYSTEM_FOLDERS = ("/usr", "/opt", "/nix/store", "/gnu/store", "/sys/devices/system/cpu", "/sys/devices/system/node")
 """Where programs are, and how many processors there are."""
 
 ROOT_LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
@@ -25,7 +25,7 @@ ETC = (
 )
 """What programs read in /etc; nothing of it is secret."""
 
-SCRATCH = ("/tmp", "/var/tmp", "/dev/shm")
+SCRATCH_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")
 """Folders for everybody, of which the sandbox has its own."""
 
 NO_WORKSPACE = (
@@ -78,12 +78,12 @@ SKIPPED = frozenset({".git", ".hg", "node_modules", "__pycache__", ".venv", "ven
 def secrets(profile: Profile) -> tuple[Path, ...]:
     """What exists and must not be seen, without links."""
     home = [profile.home / name for name in SECRETS]
-    configured = _configured(os.environ)
+    configured = _configured_secrets(os.environ)
     known = {_real(path) for path in (*home, *configured, *profile.hidden) if os.path.lexists(path)}
     return tuple(sorted(known - {profile.home, Path("/")}))
 
 
-def _configured(environ: os._Environ[str]) -> Iterator[Path]:
+def _configured_secrets(environ: os._Environ[str]) -> Iterator[Path]:
     """Secret files that programs were told to keep elsewhere."""
     for name in ("GNUPGHOME", "AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "KUBECONFIG", "DOCKER_CONFIG"):
         if value := environ.get(name, ""):
@@ -115,7 +115,7 @@ def _beneath(folder: Path) -> Iterator[os.DirEntry[str]]:
         level = deeper
 
 
-def guarded(folder: Path, *, is_home: bool) -> tuple[Path, ...]:
+def guarded_paths(folder: Path, *, is_home: bool) -> tuple[Path, ...]:
     """What exists in a folder that may be written, but must not be changed; of links, what they lead to in there."""
     names = [*GUARDED, *(name for name in GUARDED_IF_THERE if is_home or name not in HOME_ONLY)]
     there = [_real(folder / name) for name in names if os.path.exists(folder / name)]
@@ -153,7 +153,7 @@ def fonts(home: Path) -> tuple[Path, ...]:
     return tuple(sorted((home / ".cache" / "matplotlib").glob("fontlist-*.json"))[-3:])
 
 
-def covered(path: Path, roots: Iterable[Path]) -> bool:
+def is_covered(path: Path, roots: Iterable[Path]) -> bool:
     """Whether it is one of these or beneath one."""
     return any(path.is_relative_to(root) for root in roots)
 

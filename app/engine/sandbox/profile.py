@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-Mode = Literal["read-only", "workspace-write", "danger-full-access"]
+IsolationMode = Literal["read-only", "workspace-write", "danger-full-access"]
 """`danger-full-access` is no sandbox at all."""
 
 Network = Literal["none", "hosts", "full"]
@@ -33,7 +33,7 @@ class Limits:
 class Profile:
     """Everything that decides what code in the sandbox can reach. All paths are absolute and without links."""
 
-    mode: Mode
+    mode: IsolationMode
     workspace: Path
     home: Path
     """The person's; code sees an empty one in its place."""

@@ -18,7 +18,7 @@ import psutil
 
 from oi_tui.app.engine.sandbox.hosts import Address, AllowList, Authority, OnRefusal, Refusal, parse_authority
 
-HEAD = 32_768
+HEAD_LIMIT = 32_768
 """Bytes of the longest request line with headers."""
 
 PATIENCE = 30.0
@@ -56,7 +56,7 @@ class Proxy:
 
     async def open(self, path: Path) -> Self:
         """Listen on a new socket at this path."""
-        self._server = await asyncio.start_unix_server(self._accepted, path, limit=HEAD)
+        self._server = await asyncio.start_unix_server(self._accept, path, limit=HEAD_LIMIT)
         return self
 
     async def close(self) -> None:
@@ -68,7 +68,7 @@ class Proxy:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._server is None:
             writer.close()  # closed between the call and the answer
             return
@@ -115,10 +115,10 @@ class Proxy:
         line, *headers = head[:-4].split(b"\r\n")
         match line.decode("latin-1").split(" "):
             case ["CONNECT", target, "HTTP/1.0" | "HTTP/1.1"]:
-                return self._named(target, None), b"HTTP/1.1 200 Connection established\r\n\r\n", b""
+                return self._requested_host(target, None), b"HTTP/1.1 200 Connection established\r\n\r\n", b""
             case [method, target, "HTTP/1.0" | "HTTP/1.1" as version] if re.fullmatch("[A-Z]+", method):
                 address, path = _split(target)
-                wanted = self._named(address, 80)
+                wanted = self._requested_host(address, 80)
                 # One request a connection: the next one could be meant for another host.
                 kept = [header for header in headers if not _OURS.match(header)]
                 own = [f"{method} {path} {version}".encode("latin-1"), f"Host: {address}".encode("latin-1")]
@@ -126,7 +126,7 @@ class Proxy:
             case _:
                 raise Refused("400 Bad Request", "this is no request that a proxy understands.")
 
-    def _named(self, text: str, port: int | None) -> Authority:
+    def _requested_host(self, text: str, port: int | None) -> Authority:
         wanted = parse_authority(text, port)
         if wanted is None:
             self._on_refusal(Refusal(text[:WRITTEN], "no host"))

@@ -146,7 +146,7 @@ PERSONALITIES = (0x0, 0xFFFFFFFF)
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class Architecture:
     """A processor family: its mark in the filter's data and the numbers of its calls."""
 
     mark: int
@@ -155,12 +155,12 @@ class Machine:
 
 
 MACHINES = {
-    "x86_64": Machine(0xC000003E, _X86_64, x32=True),
-    "aarch64": Machine(0xC00000B7, _AARCH64),
+    "x86_64": Architecture(0xC000003E, _X86_64, x32=True),
+    "aarch64": Architecture(0xC00000B7, _AARCH64),
 }
 
 
-def supported(machine: str = "") -> bool:
+def is_supported(machine: str = "") -> bool:
     """Whether there is a filter for this processor family; "" is the one that we run on."""
     return (machine or platform.machine()) in MACHINES
 
@@ -181,12 +181,12 @@ def filter_program(machine: str = "") -> bytes:
         program += _call(calls[name], [_failure(errno.EPERM)])
     # What clone3 is asked for lies in memory, where a filter cannot look: the C library falls back to clone.
     program += _call(calls["clone3"], [_failure(errno.ENOSYS)])
-    program += _call(calls["clone"], [_argument(0), *_if(JUMP_ANY_BIT, NEW_NAMESPACE), _allowed()])
-    program += _call(calls["ioctl"], [_argument(1), *_if_among(TERMINAL_REQUESTS), _allowed()])
-    program += _call(calls["personality"], [_argument(0), *_unless_among(PERSONALITIES), _allowed()])
+    program += _call(calls["clone"], [_argument(0), *_if(JUMP_ANY_BIT, NEW_NAMESPACE), _allow()])
+    program += _call(calls["ioctl"], [_argument(1), *_if_among(TERMINAL_REQUESTS), _allow()])
+    program += _call(calls["personality"], [_argument(0), *_unless_among(PERSONALITIES), _allow()])
     program += _call(calls["socket"], _socket())
-    program += _call(calls["socketpair"], [_argument(0), *_unless_among((FAMILIES["AF_UNIX"],)), _allowed()])
-    return b"".join([*program, _allowed()])
+    program += _call(calls["socketpair"], [_argument(0), *_unless_among((FAMILIES["AF_UNIX"],)), _allow()])
+    return b"".join([*program, _allow()])
 
 
 def _socket() -> list[bytes]:
@@ -195,11 +195,11 @@ def _socket() -> list[bytes]:
         _argument(0),
         *_unless_among(FAMILIES.values()),
         _instruction(JUMP_EQUAL, netlink, 0, 1),
-        _allowed(),  # netlink calls itself raw
+        _allow(),  # netlink calls itself raw
         _argument(1),
         _instruction(AND, SOCKET_TYPE),
         *_if(JUMP_EQUAL, RAW_SOCKET),
-        _allowed(),
+        _allow(),
     ]
 
 
@@ -233,7 +233,7 @@ def _failure(number: int) -> bytes:
     return _instruction(RETURN, FAIL | number)
 
 
-def _allowed() -> bytes:
+def _allow() -> bytes:
     return _instruction(RETURN, ALLOW)
 
 

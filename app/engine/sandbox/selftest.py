@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from oi_tui.app.engine.sandbox.bubblewrap import Kind, Plan
-from oi_tui.app.engine.sandbox.environment import PROXY_PORT
+from oi_tui.app.engine.sandbox.bubblewrap import MountKind, Plan
 from oi_tui.app.engine.sandbox.limits import rlimits
 from oi_tui.app.engine.sandbox.profile import Profile
+from oi_tui.app.engine.sandbox.sandbox_environment import PROXY_PORT
 
 OUTSIDE = tuple(map(Path, ("/", "/usr", "/etc", "/dev", "/run", "/proc", "/home")))
 """Where a file must not come to be, beside what is above the workspace."""
@@ -47,7 +47,7 @@ class Report:
         return None
 
 
-class Bait:
+class Probe:
     """Sockets of this machine that must not be reachable from inside, open while that is tried."""
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Bait:
         self._named.listen()
 
     @property
-    def told(self) -> tuple[str, int, str]:
+    def addresses(self) -> tuple[str, int, str]:
         """Address and port, and the name of an abstract socket."""
         return ("127.0.0.1", self._port.getsockname()[1], self._name)
 
@@ -68,9 +68,11 @@ class Bait:
         self._named.close()
 
 
-def promised(profile: Profile, plan: Plan, environment: Iterable[str], *, bait: Bait, proxy: Path | None) -> bytes:
+def encode_promises(
+    profile: Profile, plan: Plan, environment: Iterable[str], *, bait: Probe, proxy: Path | None
+) -> bytes:
     """The promises of a profile, for `inside.py`."""
-    replaced = [_identity(mount.path) for mount in plan.mounts if mount.kind == Kind.SCRATCH]
+    replaced = [_identity(mount.path) for mount in plan.mounts if mount.kind == MountKind.SCRATCH]
     return json.dumps(
         {
             "outside": [str(folder) for folder in (*OUTSIDE, *profile.workspace.parents) if _is_outside(folder, plan)],
@@ -80,7 +82,7 @@ def promised(profile: Profile, plan: Plan, environment: Iterable[str], *, bait: 
             "replaced": [entry for entry in replaced if entry is not None],
             "environment": sorted(environment),
             "network": profile.network == "full",
-            "bait": bait.told,
+            "bait": bait.addresses,
             "limits": dict(rlimits(profile.limits)),
             "proxy": str(proxy) if proxy is not None else "",
             "proxy_port": PROXY_PORT,
@@ -91,8 +93,8 @@ def promised(profile: Profile, plan: Plan, environment: Iterable[str], *, bait: 
 def _is_outside(folder: Path, plan: Plan) -> bool:
     """Whether nothing may be written there, neither here nor into memory."""
     kinds = {mount.path: mount.kind for mount in plan.mounts}
-    around = next((kinds[path] for path in (folder, *folder.parents) if path in kinds), Kind.READABLE)
-    return around == Kind.READABLE
+    around = next((kinds[path] for path in (folder, *folder.parents) if path in kinds), MountKind.READABLE)
+    return around == MountKind.READABLE
 
 
 def _identity(path: Path) -> tuple[str, int, int] | None:

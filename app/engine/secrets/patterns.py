@@ -55,7 +55,7 @@ def _key(name: str, marks: str, rest: str, apart: frozenset[str] = _WORD) -> Sha
     return Shape(name, tuple(marks.split()), re.compile(rest), apart)
 
 
-def _named(name: str, marks: tuple[str, ...], rest: str) -> Shape:
+def _named_shape(name: str, marks: tuple[str, ...], rest: str) -> Shape:
     """What a name in front tells."""
     return Shape(name, marks, re.compile(rest), folded=True)
 
@@ -95,40 +95,40 @@ SHAPES: tuple[Shape, ...] = (
     _key("Replicate token", "r8_", r"[A-Za-z0-9]{35,}+"),
     _key("Perplexity key", "pplx-", r"[A-Za-z0-9]{40,}+"),
     _key("age key", "AGE-SECRET-KEY-1", r"[A-Z0-9]{50,}+"),
-    _named(
+    _named_shape(
         "AWS secret key",
         ("secret_access_key", "secretaccesskey"),
         rf"{_IS}[\"']?(?P<secret>[A-Za-z0-9/+]{{40}})(?![A-Za-z0-9/+=])",
     ),
-    _named(
+    _named_shape(
         "authorization",
         ("authorization",),
         r"[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?:(?i:bearer|basic|token)\s{1,4})?"
         rf"{_STAND_IN}(?P<secret>(?=.[a-z._~+/\-]{{0,200}}[A-Z0-9=])[A-Za-z0-9._~+/=\-]{{12,}}+)(?![\[({{])",
     ),
-    _named(
+    _named_shape(
         "authorization",
         ("bearer",),
         rf"\s{{1,4}}{_STAND_IN}(?P<secret>(?=[A-Za-z._~+/=\-]{{0,200}}[0-9])[A-Za-z0-9._~+/=\-]{{20,}}+)",
     ),
-    _named(
+    _named_shape(
         "password",
         _PASSWORDS,
         rf"{_IS}(?P<quote>[\"']){_STAND_IN}(?P<secret>[^\s\"'`]{{8,200}}+)(?=(?P=quote))",
     ),
-    _named(
+    _named_shape(
         "password",
         _PASSWORDS,
         rf"(?:=|: ?){_STAND_IN}{_MIXED}(?![A-Za-z_]\w{{0,99}}+[(\[.])"
         r"(?P<secret>[^\s\"'`&;,()\[\]{}<>$|]{8,200}+)(?![(\[{])",
     ),
-    _named(
+    _named_shape(
         "secret",
         _SECRETS,
         r"(?:[_\-]?(?i:key|id|value))?"
         rf"{_IS}(?P<quote>[\"']){_STAND_IN}{_MIXED}(?P<secret>[A-Za-z0-9._~+/=\-]{{16,500}}+)(?=(?P=quote))",
     ),
-    _named(
+    _named_shape(
         "secret",
         _SECRETS,
         r"(?:[_\-]?(?i:key|id|value))?"

@@ -17,7 +17,7 @@ from oi_tui.app.engine.secrets.patterns import SHAPES
 SHORTEST = 8
 """Characters of a value that is looked for: shorter ones stand in innocent text by chance."""
 
-LONGEST = 20_000
+LONGEST_VALUE = 20_000
 """Characters of a value; what is longer is no key."""
 
 _FEW = 4
@@ -58,7 +58,7 @@ def secrets_in(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if is_credential(name, value)}
 
 
-class Place(NamedTuple):
+class SecretMatch(NamedTuple):
     """A secret in a text."""
 
     start: int
@@ -97,10 +97,10 @@ class Redactor:
             end = one.end
         return Redacted("".join((*pieces, text[end:])), tuple(one.name for one in places))
 
-    def places(self, text: str) -> list[Place]:
+    def places(self, text: str) -> list[SecretMatch]:
         """Where the secrets are, one behind the other."""
-        found = sorted([*self._known(text), *_shaped(text)], key=lambda one: one[:2])
-        places: list[Place] = []
+        found = sorted([*self._find_values(text), *_find_shapes(text)], key=lambda one: one[:2])
+        places: list[SecretMatch] = []
         for one in found:
             if places and one.start < places[-1].end:  # of two that overlap, nothing is left
                 places[-1] = places[-1]._replace(end=max(places[-1].end, one.end))
@@ -108,10 +108,10 @@ class Redactor:
                 places.append(one)
         return places
 
-    def _known(self, text: str) -> Iterator[Place]:
+    def _find_values(self, text: str) -> Iterator[SecretMatch]:
         for form, name in tuple(self._forms.items()):  # another may be learned meanwhile, in another thread
             for start in _places(form, text):
-                yield Place(start, 0, start + len(form), name)
+                yield SecretMatch(start, 0, start + len(form), name)
 
 
 def mark(name: str) -> str:
@@ -121,7 +121,7 @@ def mark(name: str) -> str:
 
 def _is_telling(secret: str) -> bool:
     return (
-        SHORTEST <= len(secret) <= LONGEST
+        SHORTEST <= len(secret) <= LONGEST_VALUE
         and len(set(secret)) >= _FEW
         and secret.lower() not in _COMMON
         and _FOLDER.match(secret) is None
@@ -148,7 +148,7 @@ def _forms(secret: str) -> Iterator[str]:
                 yield form
 
 
-def _shaped(text: str) -> Iterator[Place]:
+def _find_shapes(text: str) -> Iterator[SecretMatch]:
     folded = text.lower() if text.isascii() else text.translate(_SMALL)
     for rank, shape in enumerate(SHAPES, 1):
         searched = folded if shape.folded else text
@@ -161,7 +161,7 @@ def _shaped(text: str) -> Iterator[Place]:
                     continue
                 has_group = "secret" in shape.rest.groupindex
                 first, end = match.span("secret") if has_group else (start, match.end())
-                yield Place(first, rank, end, shape.name)
+                yield SecretMatch(first, rank, end, shape.name)
 
 
 def _places(part: str, text: str) -> Iterator[int]:

@@ -9,12 +9,12 @@ from typing import assert_never
 
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import NoticeBlock
-from oi_tui.app.engine.core.chat import Model
+from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.endings import PROGRAM_CLOSED
 from oi_tui.app.engine.core.errors import OiTuiError, StoreError
 from oi_tui.app.engine.core.events import AnyEvent, TurnEnded
 from oi_tui.app.engine.core.ids import new_id
-from oi_tui.app.engine.core.protocol import Configure, DraftKept, Failed, Reply, failed
+from oi_tui.app.engine.core.protocol import Configure, DraftKept, Failed, Reply, failure_reply
 from oi_tui.app.engine.core.verbs import (
     AddRule,
     Answer,
@@ -45,17 +45,17 @@ from oi_tui.app.engine.core.verbs import (
     Submit,
     UseModel,
 )
-from oi_tui.app.engine.log.audit_hook import Witness
-from oi_tui.app.engine.log.store import PATIENCE, Claims, Store
+from oi_tui.app.engine.log.audit_hook import AuditHook
+from oi_tui.app.engine.log.store import CLAIM_PATIENCE, Claims, Store
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.sandbox.availability import Availability
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.session.library import Library, LibraryVerb
 from oi_tui.app.engine.session.model_switch import ModelSource
-from oi_tui.app.engine.session.open_session import ClosableKernels, Sitting
-from oi_tui.app.engine.session.outbox import Send, replayed
-from oi_tui.app.engine.transcript.fork_point import cut
-from oi_tui.app.engine.transcript.replay import ends_in_turn, fold
+from oi_tui.app.engine.session.open_session import ClosableKernels, OpenSession
+from oi_tui.app.engine.session.outbox import Send, replay_batches
+from oi_tui.app.engine.transcript.event_log import ends_in_turn, fold_events
+from oi_tui.app.engine.transcript.fork_point import events_until
 from oi_tui.app.engine.transcript.transcript import Transcript
 
 _log = logging.getLogger(__name__)
@@ -78,7 +78,7 @@ class Engine:
         send: Send,
         policy: Policy | None = None,
         redactor: Redactor | None = None,
-        witness: Witness | None = None,
+        witness: AuditHook | None = None,
         trial: Trial | None = None,
     ) -> None:
         """`trial` finds out whether there can be a sandbox, where there has to be one."""
@@ -92,7 +92,7 @@ class Engine:
         self._send = send
         self._claims = Claims.beside(Path() if store is None else store.path)
         self._library = None if store is None else Library(lambda: Store(store.path), send, self._claims)
-        self._sitting: Sitting | None = None
+        self._sitting: OpenSession | None = None
         self._last_words: asyncio.Task[None] | None = None
         self._renewing: asyncio.Task[None] | None = None
         self._trial = trial
@@ -110,7 +110,7 @@ class Engine:
         except OiTuiError as error:
             if self._sitting is None:
                 raise
-            await self._send(failed(error))
+            await self._send(failure_reply(error))
 
     async def _handle(self, verb: AnyVerb) -> None:
         sitting = self._sitting
@@ -212,7 +212,7 @@ class Engine:
         """The session that was asked for; one that is open is left, and its kernels end."""
         wanted = None if verb.anew and not self._is_kept(verb.session_id) else verb.session_id
         events = await self._past(wanted)  # before anything is left: it may not be readable, or open elsewhere
-        session_id = wanted or self._created()
+        session_id = wanted or self._create()
         left = self._sitting
         if left is None:
             await self._sit(session_id, events, self._first_model, replay=bool(events))
@@ -248,7 +248,7 @@ class Engine:
     def _draft_key(self) -> str:
         return f"draft:{self._setup.cwd}"
 
-    async def _fork(self, sitting: Sitting, verb: Fork) -> None:
+    async def _fork(self, sitting: OpenSession, verb: Fork) -> None:
         """Another session that begins as this one did; the kernels stay as they are, and so does the model."""
         if self._store is None:
             raise StoreError("Sessions are not kept here, so none can be forked.")
@@ -260,30 +260,30 @@ class Engine:
             raise error  # before anything is left: what is not there cannot be shared
         await self._leave(sitting, "The session was forked.")
         try:
-            new, events = self._forked(self._store, old, verb)
+            new, events = self._create_fork(self._store, old, verb)
         except OiTuiError:  # as if nothing had been asked; without any session if that fails too
             await self._sit(old, await self._past(old), lambda _: model, forked_from=left)
             raise
         notes = ("Forked. The session that it comes from is kept.",)
-        if self._kernels.started():
+        if self._kernels.started_kernels():
             notes = ("Forked. The session that it comes from is kept; the kernels still hold what later code did.",)
         await self._sit(new, events, lambda _: model, notes=notes, forked_from=left)
 
-    async def _leave(self, sitting: Sitting, why: str) -> None:
+    async def _leave(self, sitting: OpenSession, why: str) -> None:
         """From here on there is none: an error before the next one is open is the end, not a prompt without answer."""
         await sitting.end(why)
         self._sitting = None
 
-    def _forked(self, store: Store, old: str, verb: Fork) -> tuple[str, tuple[AnyEvent, ...]]:
+    def _create_fork(self, store: Store, old: str, verb: Fork) -> tuple[str, tuple[AnyEvent, ...]]:
         """The id of a new session, and what it shares with the old one."""
         events = store.load(old)
-        count = cut(events, verb.block_id, verb.place)
+        count = events_until(events, verb.block_id, verb.place)
         if count is None:
             raise StoreError("The session cannot be forked there: that block was not written down.")
-        new = self._created(parent=(old, count))
-        return new, self._settled(new, events[:count], "The session was forked here.")
+        new = self._create(parent=(old, count))
+        return new, self._end_open_turn(new, events[:count], "The session was forked here.")
 
-    def _created(self, parent: tuple[str, int] | None = None) -> str:
+    def _create(self, parent: tuple[str, int] | None = None) -> str:
         """The id of a new session; forked from another, it shares so many of its events."""
         session_id = new_id()
         if self._store is not None:
@@ -318,26 +318,30 @@ class Engine:
         With `replay` it is told even if nothing was: another session was open before.
         """
         if replay:
-            for batch in replayed(events):
+            for batch in replay_batches(events):
                 await self._send(batch)
                 await asyncio.sleep(0)  # what did not go out at once goes while the next one is made ready
-        past = await asyncio.to_thread(fold, events) if events else None  # meanwhile the last of it goes out
+        past = await asyncio.to_thread(fold_events, events) if events else None  # meanwhile the last of it goes out
         if past is not None and past.strays:
             _log.warning("session %s has %d events of blocks that are not there", session_id, past.strays)
-        sitting = Sitting(
+        sitting = OpenSession(
             self._setup,
             past,
             kernels=self._kernels,
             models=self._models,
             store=self._store,
             send=self._send,
-            broke=self._broke,
+            broke=self._report_broken,
             policy=self._policy,
             redactor=self._redactor,
             witness=self._witness,
             forked_from=forked_from,
         )
-        if sitting.ran_code and not self._kernels.started() and not (past is not None and _says(past, FRESH)):
+        if (
+            sitting.has_run_code
+            and not self._kernels.started_kernels()
+            and not (past is not None and _says(past, FRESH))
+        ):
             notes = (*notes, FRESH)
         sitting.begin(session_id, choose(past or Transcript()), notes)
         self._sitting = sitting
@@ -350,11 +354,11 @@ class Engine:
         if session_id is None or self._store is None:
             return ()
         self._store.record(session_id)  # there is no such session: said before a file is named after it
-        await asyncio.to_thread(self._claims.take, session_id, PATIENCE)
+        await asyncio.to_thread(self._claims.take, session_id, CLAIM_PATIENCE)
         events = self._store.load(session_id)
-        return self._settled(session_id, events, "The program ended in the middle of this turn.")
+        return self._end_open_turn(session_id, events, "The program ended in the middle of this turn.")
 
-    def _settled(self, session_id: str, events: tuple[AnyEvent, ...], why: str) -> tuple[AnyEvent, ...]:
+    def _end_open_turn(self, session_id: str, events: tuple[AnyEvent, ...], why: str) -> tuple[AnyEvent, ...]:
         if not ends_in_turn(events) or self._store is None:
             return events
         ended = TurnEnded(reason="engine_lost", detail=why)
@@ -369,13 +373,13 @@ class Engine:
         if transcript.model or self._store is None:
             return _model_of(transcript, self._setup.api_key)
         name = self._store.recall("model")
-        if not name or not self._models.known(name):
+        if not name or not self._models.can_open(name):
             return None
         return UseModel(name=name, api_base=self._store.recall("api_base") or None, api_key=self._setup.api_key)
 
     # -- what must not happen --------------------------------------------------------------------------
 
-    def _broke(self, error: BaseException | None) -> None:
+    def _report_broken(self, error: BaseException | None) -> None:
         if self._closed:
             return
         _log.error("the engine broke", exc_info=error)

@@ -23,7 +23,7 @@ from oi_tui.app.engine.core.protocol import (
     SessionExported,
     SessionSeen,
     SessionsFound,
-    failed,
+    failure_reply,
 )
 from oi_tui.app.engine.core.session_records import PastPrompt
 from oi_tui.app.engine.core.verbs import EditSession, ExportSession, FindPrompts, FindSessions, PreviewSession
@@ -31,7 +31,7 @@ from oi_tui.app.engine.files.whole_file import write_whole
 from oi_tui.app.engine.formats.export import export_session
 from oi_tui.app.engine.log.store import Claims, Store
 from oi_tui.app.engine.session.outbox import Send
-from oi_tui.app.engine.transcript.replay import fold
+from oi_tui.app.engine.transcript.event_log import fold_events
 
 _log = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ class Library:
         """Do what can wait, bit by bit: look through sessions that are not yet, remove those long deleted."""
         if not self._tidying:
             self._tidying = True
-            self._begin(self._tidied())
+            self._begin(self._run_upkeep())
 
     async def close(self) -> None:
         """End it; what is under way in the thread is waited for, so that no export is cut. Idempotent."""
@@ -102,22 +102,22 @@ class Library:
         try:
             reply = await asyncio.get_running_loop().run_in_executor(self._thread, self._do, verb)
         except OiTuiError as error:
-            reply = failed(error)
+            reply = failure_reply(error)
         except Exception as error:
             # Boundary: a defect in looking through old sessions must not take the open one with it.
             _log.exception("a question about sessions failed")
-            reply = failed(OiTuiError(f"Something went wrong inside oi-tui: {error!r}.", hint="See the log."))
+            reply = failure_reply(OiTuiError(f"Something went wrong inside oi-tui: {error!r}.", hint="See the log."))
         if reply is not None:
             await self._send(reply)
         if isinstance(reply, SessionsFound) and reply.behind:
             self._incomplete = verb
             self.tidy()
 
-    async def _tidied(self) -> None:
+    async def _run_upkeep(self) -> None:
         loop, more = asyncio.get_running_loop(), True
         try:
             while more:
-                more = await loop.run_in_executor(self._thread, lambda: self._opened().tidy(UPKEEP))
+                more = await loop.run_in_executor(self._thread, lambda: self._get_store().tidy(UPKEEP))
         except OiTuiError as error:
             _log.warning("upkeep of the sessions stopped: %s", error)
         except Exception:
@@ -131,7 +131,7 @@ class Library:
 
     # -- in the thread ---------------------------------------------------------------------------------
 
-    def _opened(self) -> Store:
+    def _get_store(self) -> Store:
         if self._store is None:
             self._store = self._open_store()
         return self._store
@@ -141,12 +141,12 @@ class Library:
             self._store.close()
 
     def _do(self, verb: LibraryVerb) -> Reply | None:
-        store = self._opened()
+        store = self._get_store()
         match verb:
             case FindSessions():
-                return _found(store, verb) if verb is self._newest else None
+                return _find_sessions(store, verb) if verb is self._newest else None
             case PreviewSession():
-                return _seen(store, verb.session_id)
+                return _preview(store, verb.session_id)
             case EditSession():
                 if verb.deleted:
                     self._claims.require_free(verb.session_id)
@@ -156,14 +156,14 @@ class Library:
                     )
                 )
             case ExportSession():
-                return _exported(store, verb)
+                return _export(store, verb)
             case FindPrompts():
                 return _prompts(store, verb) if verb is self._newest_prompts else None
             case _:
                 assert_never(verb)
 
 
-def _found(store: Store, verb: FindSessions) -> SessionsFound:
+def _find_sessions(store: Store, verb: FindSessions) -> SessionsFound:
     if not verb.query.strip():
         records = store.sessions(archived=verb.archived, limit=RECORDS + 1)
         return SessionsFound(archived=verb.archived, sessions=records[:RECORDS], cut=len(records) > RECORDS)
@@ -188,26 +188,26 @@ def _prompts(store: Store, verb: FindPrompts) -> PromptsFound:
     return PromptsFound(query=verb.query, prompts=tuple(found.values())[:PROMPTS])
 
 
-def _seen(store: Store, session_id: str) -> SessionSeen:
-    transcript = fold(store.load(session_id))
+def _preview(store: Store, session_id: str) -> SessionSeen:
+    transcript = fold_events(store.load(session_id))
     blocks = [block for block in transcript.blocks if not isinstance(block, NoticeBlock)]
-    shown = tuple(_clipped(block) for block in blocks[:PREVIEW_BLOCKS])
+    shown = tuple(_clip_block(block) for block in blocks[:PREVIEW_BLOCKS])
     return SessionSeen(session=store.record(session_id), blocks=shown, count=len(blocks))
 
 
-def _clipped(block: Block) -> Block:
+def _clip_block(block: Block) -> Block:
     """Short enough to be sent and drawn at once."""
     match block:
         case UserBlock() | ProseBlock():
             return msgspec.structs.replace(block, text=_cut(block.text, PREVIEW_TEXT))
         case CodeBlock():
             source = _cut(block.source, PREVIEW_TEXT)
-            return msgspec.structs.replace(block, source=source, original=None, outputs=_printed(block.outputs))
+            return msgspec.structs.replace(block, source=source, original=None, outputs=_preview_outputs(block.outputs))
         case NoticeBlock():
             return block
 
 
-def _printed(outputs: Sequence[Output]) -> tuple[Output, ...]:
+def _preview_outputs(outputs: Sequence[Output]) -> tuple[Output, ...]:
     """The beginning of what was printed; pictures and the like only when the session is open."""
     for output in outputs:
         if isinstance(output, StreamOutput):
@@ -219,7 +219,7 @@ def _cut(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[:length]} …"
 
 
-def _exported(store: Store, verb: ExportSession) -> SessionExported:
+def _export(store: Store, verb: ExportSession) -> SessionExported:
     """Write the file whole or not at all, and never over another."""
     path = Path(verb.path).expanduser()
     if not path.is_absolute():

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from oi_tui.app.engine.agent.loop import Session
-from oi_tui.app.engine.core.chat import Model
+from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.protocol import FetchEnded, FetchProgressed, ModelsFound
 from oi_tui.app.engine.core.verbs import UseModel
@@ -24,7 +24,7 @@ class ModelSource(Protocol):
     """Where models come from: names to models, what there is to choose from, downloads."""
 
     @property
-    def embedded(self) -> bool:
+    def is_embedded(self) -> bool:
         """Whether the model last opened runs on this machine, as a part of oi-tui."""
         ...
 
@@ -32,11 +32,11 @@ class ModelSource(Protocol):
         """The model of this name, ready to be asked; ModelError or LocalModelError if there is none."""
         ...
 
-    def known(self, name: str) -> bool:
+    def can_open(self, name: str) -> bool:
         """Whether a name remembered from another day can still be opened (its weights are here)."""
         ...
 
-    async def found(self) -> ModelsFound:
+    async def find_models(self) -> ModelsFound:
         """What there is to choose from."""
         ...
 
@@ -49,7 +49,7 @@ class ModelSource(Protocol):
         ...
 
 
-class Chooser:
+class ModelSwitch:
     """Opens one model at a time for a session; the newest choice counts."""
 
     def __init__(self, session: Session, models: ModelSource, store: Store | None, outbox: Outbox) -> None:
@@ -65,7 +65,7 @@ class Chooser:
         """What is under way, for whoever closes the session."""
         return [task for task in (self._opening, self._fetching, self._finding) if task is not None]
 
-    async def opened(self) -> None:
+    async def wait_until_open(self) -> None:
         """Wait until no model is being opened any more."""
         while self._opening is not None and not self._opening.done():
             await asyncio.wait([self._opening])
@@ -115,7 +115,7 @@ class Chooser:
 
     async def _find(self) -> None:
         try:
-            found = await self._models.found()
+            found = await self._models.find_models()
         except Exception as error:
             # Boundary: looking for models must not keep anybody from naming one.
             _log.exception("looking for models failed")

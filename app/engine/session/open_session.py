@@ -13,25 +13,25 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any, Protocol
 
-from oi_tui.app.engine.agent.execution import unwatched
+from oi_tui.app.engine.agent.execution import allow_any_run
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import CodeBlock
-from oi_tui.app.engine.core.chat import Model
+from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError, StoreError
 from oi_tui.app.engine.core.events import AnyEvent, KernelChanged, SessionOpened, TurnEnded
 from oi_tui.app.engine.core.protocol import Configure, SandboxFailed
 from oi_tui.app.engine.core.values import Language, Level
 from oi_tui.app.engine.core.verbs import Clear, Interrupt, Rebuild, Restart, Retry, Run, Submit, UseModel
 from oi_tui.app.engine.kernels.base import KernelSource
-from oi_tui.app.engine.log.audit_hook import Witness
+from oi_tui.app.engine.log.audit_hook import AuditHook
 from oi_tui.app.engine.log.store import Recorder, Store
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.sandbox.availability import Availability
 from oi_tui.app.engine.secrets.redaction import Redactor
-from oi_tui.app.engine.session.inspector import Inspector
-from oi_tui.app.engine.session.model_switch import Chooser, ModelSource
+from oi_tui.app.engine.session.model_switch import ModelSource, ModelSwitch
 from oi_tui.app.engine.session.outbox import Outbox, Send
 from oi_tui.app.engine.session.titles import Titles
+from oi_tui.app.engine.session.variable_inspector import VariableInspector
 from oi_tui.app.engine.text.excerpts import excerpts, named_files
 from oi_tui.app.engine.transcript.transcript import Transcript
 
@@ -58,7 +58,7 @@ class ClosableKernels(KernelSource, Protocol):
         ...
 
 
-class Sitting:
+class OpenSession:
     """One session, from opening it to leaving it."""
 
     def __init__(
@@ -73,7 +73,7 @@ class Sitting:
         broke: Callable[[BaseException | None], None],
         policy: Policy | None = None,
         redactor: Redactor | None = None,
-        witness: Witness | None = None,
+        witness: AuditHook | None = None,
         forked_from: Session | None = None,
     ) -> None:
         """`past` is the fold of what was before, None in a new session; it goes on from here. `broke` is told when a
@@ -94,13 +94,13 @@ class Sitting:
             redactor=redactor,
             ready=self._ready,
             aside=self.emit,
-            admit=witness.admit if witness is not None else unwatched,
+            admit=witness.admit if witness is not None else allow_any_run,
             forked_from=forked_from,
         )
         self._witness = witness
-        self._outbox = Outbox(send, self._unrecorded)
-        self.chooser = Chooser(self.session, models, store, self._outbox)
-        self.inspector = Inspector(kernels, self._outbox.put)
+        self._outbox = Outbox(send, self._report_unrecorded)
+        self.chooser = ModelSwitch(self.session, models, store, self._outbox)
+        self.inspector = VariableInspector(kernels, self._outbox.put)
         self._titles: Titles | None = None
         if store is not None and setup.settings.model.titles:
             self._titles = Titles(self.session, store, redactor or Redactor(), self.emit, self._outbox.put)
@@ -129,12 +129,12 @@ class Sitting:
         self.emit(self.session.take(opened))
         for note in notes:
             self.emit(self.session.notice("info", note))
-        for kernel in self._kernels.started():
+        for kernel in self._kernels.started_kernels():
             self.emit(KernelChanged(language=kernel.language, state=kernel.state, generation=kernel.generation))
         self._tasks = [
-            self._watched(self._outbox.pump()),
-            self._watched(self._outbox.keep()),
-            self._watched(self._work()),
+            self._watch_task(self._outbox.pump()),
+            self._watch_task(self._outbox.keep()),
+            self._watch_task(self._work()),
         ]
         if isinstance(model, UseModel):
             self.chooser.use(model, remember=False)
@@ -171,18 +171,18 @@ class Sitting:
             _log.info("an empty session stays: %s", error)
 
     @property
-    def ran_code(self) -> bool:
+    def has_run_code(self) -> bool:
         """Whether there is code whose variables somebody may count on."""
         blocks = self.session.transcript.blocks
         return any(isinstance(block, CodeBlock) and block.duration is not None for block in blocks)
 
-    def _watched(self, job: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _watch_task(self, job: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """A task that must not end by itself; if it does, the front end is told that the engine is of no use."""
         task = asyncio.create_task(job)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._on_task_end)
         return task
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _on_task_end(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled():
             self._broke(task.exception())
 
@@ -216,7 +216,7 @@ class Sitting:
                 self._titles.busy()
             job = self._jobs.popleft()
             await self._do(job)
-            if self._titles is not None and isinstance(job, Submit) and not self._jobs and not self._models.embedded:
+            if self._titles is not None and isinstance(job, Submit) and not self._jobs and not self._models.is_embedded:
                 self._titles.rest()
 
     async def _do(self, job: Job) -> None:
@@ -260,7 +260,7 @@ class Sitting:
             self.emit(self.session.take(TurnEnded(reason="engine_lost", detail="The turn was broken off by an error.")))
 
     async def _ready(self) -> None:
-        await self.chooser.opened()
+        await self.chooser.wait_until_open()
 
     async def _files(self, job: Submit) -> tuple[tuple[str, ...], str]:
         """The files of a prompt and what the model is told of them.
@@ -269,10 +269,10 @@ class Sitting:
         """
         folder = Path(self._setup.cwd)
         files = job.files
-        if self._models.embedded:
+        if self._models.is_embedded:
             files = tuple(dict.fromkeys(files + await asyncio.to_thread(named_files, job.text, folder)))
         context = await asyncio.to_thread(excerpts, files, folder)
-        if not self._kernels.started() and self.ran_code:
+        if not self._kernels.started_kernels() and self.has_run_code:
             context = "\n\n".join(part for part in (context, GONE) if part)
         return files, context
 
@@ -285,7 +285,7 @@ class Sitting:
     async def _restart(self, language: Language | None) -> list[Language]:
         """The languages whose kernels were restarted."""
         restarted = []
-        for kernel in self._kernels.started():
+        for kernel in self._kernels.started_kernels():
             if language is None or kernel.language == language:
                 self.emit(KernelChanged(language=kernel.language, state="restarting", generation=kernel.generation))
                 await kernel.restart()
@@ -332,6 +332,6 @@ class Sitting:
     def _note(self, level: Level, title: str, hint: str, details: str) -> None:
         self.emit(self.session.notice(level, title, hint=hint, details=details))
 
-    def _unrecorded(self, error: StoreError) -> None:
+    def _report_unrecorded(self, error: StoreError) -> None:
         """The store failed: the session goes on without being written, and says so."""
         self.emit(self.session.report(error))

@@ -14,7 +14,7 @@ from itertools import groupby
 from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.core.events import AnyEvent, Event, OutputAdded, OutputUpdated
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
-from oi_tui.app.engine.core.protocol import Batch, Reply, failed
+from oi_tui.app.engine.core.protocol import Batch, Reply, failure_reply
 from oi_tui.app.engine.log.store import DELTA_INTERVAL, Recorder
 from oi_tui.app.engine.transcript.coalesce import coalesce, is_delta
 
@@ -48,7 +48,7 @@ class Outbox:
     """Keeps events and replies in order."""
 
     def __init__(self, send: Send, failed: Callable[[StoreError], None]) -> None:
-        """`failed` is told once if the store fails for good; from then on nothing is written."""
+        """`failure_reply` is told once if the store fails for good; from then on nothing is written."""
         self._send = send
         self._failed = failed
         self._recorder: Recorder | None = None
@@ -68,7 +68,7 @@ class Outbox:
     def put(self, item: AnyEvent | Reply) -> None:
         """Send this after everything that was put before."""
         if len(self._items) >= CROWD and len(self._items) % CROWD == 0:
-            self._items = _merged(self._items)
+            self._items = _merge(self._items)
         self._items.append(item)
         self._wake.set()
         if isinstance(item, Event) and self._recorder is not None:
@@ -84,7 +84,7 @@ class Outbox:
             self._wake.clear()
             self._urgent.clear()
             items, self._items = self._items, []
-            for item in _batched(items):
+            for item in _batch(items):
                 await self._send(item)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(FRAME):
@@ -119,7 +119,7 @@ class Outbox:
         _log.error("%s", last)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(TELLING):
-                await self._send(failed(last))
+                await self._send(failure_reply(last))
 
     def _write(self, how: Callable[[Recorder], None] | None = None) -> StoreError | None:
         """Write what is due, or (in the way that is given) at once. What went wrong; it is tried again in time."""
@@ -149,7 +149,7 @@ class Outbox:
         self._failed(StoreError(title, hint=error.hint, details=error.details))
 
 
-def _batched(items: Iterable[AnyEvent | Reply]) -> Iterator[Reply]:
+def _batch(items: Iterable[AnyEvent | Reply]) -> Iterator[Reply]:
     """Replies as they are, and the events between them in as few batches as their weight allows."""
     for are_events, group in groupby(items, key=lambda item: isinstance(item, Event)):
         if not are_events:
@@ -164,7 +164,7 @@ def batches(events: Iterable[AnyEvent]) -> Iterator[Batch]:
         yield Batch(events=part)
 
 
-def replayed(events: Iterable[AnyEvent]) -> Iterator[Batch]:
+def replay_batches(events: Iterable[AnyEvent]) -> Iterator[Batch]:
     """A stored session in batches that are neither too heavy nor too long; an empty one is a batch, too."""
     parts = _parts(events, REPLAYED)
     part, further = next(parts, ()), False
@@ -197,7 +197,7 @@ def _weight(event: AnyEvent) -> int:
             return 0
 
 
-def _merged(items: list[AnyEvent | Reply]) -> list[AnyEvent | Reply]:
+def _merge(items: list[AnyEvent | Reply]) -> list[AnyEvent | Reply]:
     """The same with neighbouring deltas merged."""
     merged: list[AnyEvent | Reply] = []
     for are_events, group in groupby(items, key=lambda item: isinstance(item, Event)):

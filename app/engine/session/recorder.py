@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Protocol
 
-from oi_tui.app.engine.core.chat import ChatRequest, Delta, Model
+from oi_tui.app.engine.core.chat_model import ChatRequest, Delta, Model
 from oi_tui.app.engine.core.errors import KernelError, ModelError
 from oi_tui.app.engine.core.events import KernelState
 from oi_tui.app.engine.core.protocol import Batch, FetchProgressed, ModelsFound, Reply
@@ -13,8 +13,8 @@ from oi_tui.app.engine.core.verbs import Answer, AnyVerb, KeepDraft, UseModel
 from oi_tui.app.engine.kernels.base import Afterwards, InterruptMeans, Kernel, RunEvent
 from oi_tui.app.engine.log.recording.form import (
     Asked,
-    KernelBegan,
     KernelFailed,
+    KernelRunBegan,
     KernelSaid,
     ModelBegan,
     ModelFailed,
@@ -27,7 +27,7 @@ from oi_tui.app.engine.session.open_session import ClosableKernels
 from oi_tui.app.engine.session.outbox import Send
 
 
-class Handler(Protocol):
+class RecordableEngine(Protocol):
     """An engine."""
 
     async def handle(self, verb: AnyVerb) -> None:
@@ -84,21 +84,21 @@ class TappedModels:
         self._tape = tape
 
     @property
-    def embedded(self) -> bool:
+    def is_embedded(self) -> bool:
         """Whether the model last opened runs on this machine, as a part of oi-tui."""
-        return self._models.embedded
+        return self._models.is_embedded
 
     async def open(self, name: str, api_base: str | None = None, api_key: str | None = None) -> Model:
         """The model of this name."""
         return TappedModel(await self._models.open(name, api_base, api_key), self._tape)
 
-    def known(self, name: str) -> bool:
+    def can_open(self, name: str) -> bool:
         """Whether a name remembered from another day can still be opened."""
-        return self._models.known(name)
+        return self._models.can_open(name)
 
-    async def found(self) -> ModelsFound:
+    async def find_models(self) -> ModelsFound:
         """What there is to choose from."""
-        return await self._models.found()
+        return await self._models.find_models()
 
     async def fetch(self, model_id: str, progress: Callable[[FetchProgressed], None]) -> str:
         """Download an embedded model; returns its name."""
@@ -147,7 +147,7 @@ class TappedKernel:
             if afterwards is not None:
                 afterwards(event)
 
-        self._tape.put(KernelBegan(language=self.language, source=source))
+        self._tape.put(KernelRunBegan(language=self.language, source=source))
         try:
             async with aclosing(self._kernel.run(source, afterwards=after)) as events:
                 async for event in events:
@@ -198,9 +198,9 @@ class TappedKernels:
         """The kernel of this language."""
         return TappedKernel(self._kernels.get(language), self._tape)
 
-    def started(self) -> tuple[Kernel, ...]:
+    def started_kernels(self) -> tuple[Kernel, ...]:
         """Those that have been started."""
-        return tuple(TappedKernel(kernel, self._tape) for kernel in self._kernels.started())
+        return tuple(TappedKernel(kernel, self._tape) for kernel in self._kernels.started_kernels())
 
     async def renew(self) -> None:
         """End all of them; those that are asked for from now on are others."""
@@ -214,7 +214,7 @@ class TappedKernels:
 class TappedEngine:
     """An engine whose verbs are written down, and what it says to its front end: see `tapped_send`."""
 
-    def __init__(self, engine: Handler, tape: Tape) -> None:
+    def __init__(self, engine: RecordableEngine, tape: Tape) -> None:
         self._engine = engine
         self._tape = tape
 
@@ -238,9 +238,9 @@ class TappedEngine:
 def tapped_send(send: Send, tape: Tape) -> Send:
     """The same, with every batch of events written down when it is sent."""
 
-    async def tapped(reply: Reply) -> None:
+    async def record(reply: Reply) -> None:
         if isinstance(reply, Batch):
             tape.put(Told(events=reply.events, replay=reply.replay, further=reply.further, more=reply.more))
         await send(reply)
 
-    return tapped
+    return record

@@ -1,6 +1,6 @@
 """A recording as the other side of the loop: a model that says what was said, kernels that give what they gave.
 
-`resimulated` has the loop of today do what the recording tells of; what happens should be what happened then.
+`rerun_events` has the loop of today do what the recording tells of; what happens should be what happened then.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 
 from oi_tui.app.engine.agent.loop import Session
-from oi_tui.app.engine.core.chat import ChatRequest, Delta
+from oi_tui.app.engine.core.chat_model import ChatRequest, Delta
 from oi_tui.app.engine.core.errors import KernelError, ModelError, StoreError
 from oi_tui.app.engine.core.events import (
     AnyEvent,
@@ -25,8 +25,8 @@ from oi_tui.app.engine.core.verbs import Decide, Interrupt, Retry, Run, Submit
 from oi_tui.app.engine.kernels.base import Afterwards, InterruptMeans, Kernel, RunEvent, RunFinished
 from oi_tui.app.engine.log.recording.form import (
     Asked,
-    KernelBegan,
     KernelFailed,
+    KernelRunBegan,
     KernelSaid,
     ModelBegan,
     ModelFailed,
@@ -34,7 +34,7 @@ from oi_tui.app.engine.log.recording.form import (
     Recording,
 )
 
-Answer = list[Delta | ModelError]
+RecordedAnswer = list[Delta | ModelError]
 Ran = list[RunEvent | KernelError]
 
 
@@ -45,7 +45,7 @@ class RecordedModel:
         self.name = next((e.model for e in events_of(recording) if isinstance(e, SessionOpened)), "")
         self.context_window: int | None = None
         self.takes_images = False
-        self._answers: deque[Answer] = deque()
+        self._answers: deque[RecordedAnswer] = deque()
         for line in recording.lines:
             match line.what:
                 case ModelBegan():
@@ -125,7 +125,7 @@ class RecordedKernels:
         languages: dict[Language, None] = {}
         for line in recording.lines:
             match line.what:
-                case KernelBegan(language=language):
+                case KernelRunBegan(language=language):
                     languages[language] = None
                     runs.append([])
                 case KernelSaid(event=event, late=False):
@@ -150,7 +150,7 @@ class RecordedKernels:
             raise KernelError(f"Nothing of the recording ran in {language}.")
         return self._kernels[language]
 
-    def started(self) -> tuple[Kernel, ...]:
+    def started_kernels(self) -> tuple[Kernel, ...]:
         """Those that have been started."""
         return tuple(kernel for kernel in self._kernels.values() if kernel.generation)
 
@@ -163,7 +163,7 @@ def events_of(recording: Recording) -> Iterator[AnyEvent]:
         yield from what.events
 
 
-async def resimulated(recording: Recording) -> list[AnyEvent]:
+async def rerun_events(recording: Recording) -> list[AnyEvent]:
     """The events that the loop makes of it today. Times and ids are others; what came late is not in it."""
     header = recording.header
     session = Session(

@@ -8,7 +8,7 @@ from contextlib import aclosing
 
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import Block, ProseBlock, UserBlock
-from oi_tui.app.engine.core.chat import AnswerUsage, ChatMessage, ChatRequest, Model, TextDelta
+from oi_tui.app.engine.core.chat_model import AnswerUsage, ChatMessage, ChatRequest, Model, TextDelta
 from oi_tui.app.engine.core.errors import ModelError, StoreError
 from oi_tui.app.engine.core.events import AnyEvent, UsageReported
 from oi_tui.app.engine.core.protocol import Reply, SessionEdited
@@ -66,11 +66,11 @@ class Titles:
     async def _ask_later(self) -> None:
         await asyncio.sleep(IDLE)
         model = self._session.model
-        if model is None or self._session.budget.exceeded(self._session.transcript.usage) is not None:
+        if model is None or self._session.budget.check_limits(self._session.transcript.usage) is not None:
             return
         session_id = self._session.transcript.session_id
         try:
-            title = cleaned(await self._answer(model))
+            title = clean_title(await self._answer(model))
             if title:
                 self._store.entitle(session_id, title, by="model")
                 self._tell(SessionEdited(session=self._store.record(session_id)))
@@ -111,7 +111,7 @@ class Titles:
         return self._redactor.redact(safe_text(whole)).text[:length]
 
 
-def cleaned(answer: str) -> str:
+def clean_title(answer: str) -> str:
     """The title in an answer: its first line without quotes and marks; "" where it is no title but a text."""
     lines = [line for line in safe_text(answer).splitlines() if line.strip()]
     title = _MARKS.sub("", lines[0]).removeprefix("Title:").strip() if lines else ""

@@ -12,15 +12,15 @@ from collections.abc import Callable
 
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.protocol import (
-    VERSION,
+    PROTOCOL_VERSION,
     Configure,
     Failed,
     Hello,
     ProtocolError,
     Reply,
     decode_request,
-    encode,
-    fatal,
+    encode_message,
+    fatal_reply,
 )
 from oi_tui.app.engine.core.verbs import Close
 from oi_tui.app.engine.session.engine import Engine
@@ -43,15 +43,15 @@ async def serve(connection: socket.socket, make: MakeEngine) -> None:
         # A front end that is gone is noticed by the reader, which ends everything in order.
         with contextlib.suppress(ConnectionError):
             async with sending:
-                writer.write(encode(reply))
+                writer.write(encode_message(reply))
                 await writer.drain()
             if isinstance(reply, Failed) and reply.fatal:
                 writer.close()  # there is nothing more to say: the reader sees the end, and everything is closed
 
     engine: Engine | None = None
     try:
-        await send(Hello(version=VERSION, program="oi-tui engine"))
-        engine = await _configured(reader, make, send)
+        await send(Hello(version=PROTOCOL_VERSION, program="oi-tui engine"))
+        engine = await _configure_engine(reader, make, send)
         if engine is not None:
             await _follow(reader, engine, send)
     finally:
@@ -62,12 +62,12 @@ async def serve(connection: socket.socket, make: MakeEngine) -> None:
             await writer.wait_closed()
 
 
-async def _configured(reader: asyncio.StreamReader, make: MakeEngine, send: Send) -> Engine | None:
+async def _configure_engine(reader: asyncio.StreamReader, make: MakeEngine, send: Send) -> Engine | None:
     """The engine, after both greetings; None (and the front end was told) if they do not fit."""
     try:
         hello = decode_request(await reader.readline())
-        if not isinstance(hello, Hello) or hello.version != VERSION:
-            title = f"This engine speaks version {VERSION} of the protocol, the front end does not."
+        if not isinstance(hello, Hello) or hello.version != PROTOCOL_VERSION:
+            title = f"This engine speaks version {PROTOCOL_VERSION} of the protocol, the front end does not."
             await send(Failed(title=title, hint="Install both from the same release.", fatal=True))
             return None
         setup = decode_request(await reader.readline())
@@ -78,7 +78,7 @@ async def _configured(reader: asyncio.StreamReader, make: MakeEngine, send: Send
     except ProtocolError as error:
         await send(Failed(title="The front end does not speak this protocol.", details=str(error), fatal=True))
     except OiTuiError as error:
-        await send(fatal(error))
+        await send(fatal_reply(error))
     return None
 
 
@@ -95,7 +95,7 @@ async def _follow(reader: asyncio.StreamReader, engine: Engine, send: Send) -> N
         try:
             await engine.handle(verb)
         except OiTuiError as error:
-            await send(fatal(error))
+            await send(fatal_reply(error))
             return
         if isinstance(verb, Close):
             return

@@ -6,14 +6,14 @@ It is the text of a stranger, not yet safe to show. `hypertext_reader.py` makes 
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-Mark = Literal["bold", "italic", "strike", "code"]
+TextMark = Literal["bold", "italic", "strike", "code"]
 
 
 class Span(NamedTuple):
     """Text in one style."""
 
     text: str
-    marks: frozenset[Mark] = frozenset()
+    marks: frozenset[TextMark] = frozenset()
     target: str = ""
     """Where a link leads."""
 
@@ -60,10 +60,10 @@ class Document(NamedTuple):
 
 def as_text(document: Document) -> str:
     """The document as plain text that says what is what: `#` headings, `-` items, `|` tables."""
-    return "\n\n".join(_grouped(map(_said, document.parts)))
+    return "\n\n".join(_join_close(map(_part_text, document.parts)))
 
 
-def _said(part: Passage | Grid) -> tuple[bool, str]:
+def _part_text(part: Passage | Grid) -> tuple[bool, str]:
     """Whether it follows on what is before it without an empty line, and its text."""
     match part:
         case Grid(rows, header, _, caption):
@@ -76,12 +76,12 @@ def _said(part: Passage | Grid) -> tuple[bool, str]:
             return False, f"{'#' * level} {part.text}"
         case Passage("item", level=level, label=label):
             indent = "  " * max(0, level - 1)
-            return True, f"{indent}{'-' if label == '•' else label} {_linked(part.spans)}"
+            return True, f"{indent}{'-' if label == '•' else label} {_text_with_links(part.spans)}"
         case _:
-            return False, "> " * part.quotes + _linked(part.spans)
+            return False, "> " * part.quotes + _text_with_links(part.spans)
 
 
-def _linked(spans: Iterable[Span]) -> str:
+def _text_with_links(spans: Iterable[Span]) -> str:
     """The text, and where its links lead."""
     said: list[str] = []
     spans = list(spans)
@@ -93,7 +93,7 @@ def _linked(spans: Iterable[Span]) -> str:
     return "".join(said)
 
 
-def _grouped(said: Iterable[tuple[bool, str]]) -> list[str]:
+def _join_close(said: Iterable[tuple[bool, str]]) -> list[str]:
     groups: list[str] = []
     was_close = False
     for close, text in said:

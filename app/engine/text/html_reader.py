@@ -10,17 +10,17 @@ from dataclasses import dataclass, field
 from html import unescape
 from typing import Literal, NamedTuple
 
-from oi_tui.app.engine.text.html import Document, Grid, Mark, Passage, Span
+from oi_tui.app.engine.text.html import Document, Grid, Passage, Span, TextMark
 
-MOST_CHARACTERS = 500_000
+MOST_HTML_CHARACTERS = 500_000
 """Of markup that is read."""
 
 MOST_PARTS = 10_000
-MOST_CELLS = 50_000
+MOST_HTML_CELLS = 50_000
 MOST_SPAN = 100
 """Columns or rows that one cell may claim."""
 
-DEEPEST = 100
+DEEPEST_HTML = 100
 """Elements in each other; further ones are read as if they were not marked."""
 
 _TOKEN = (
@@ -38,7 +38,7 @@ _LONGEST_ATTRIBUTES = 20_000
 _RAW = frozenset(("script", "style", "iframe", "noembed", "noframes", "xmp"))
 """What is in them is no markup."""
 _UNSEEN = frozenset(("template", "svg", "head", "title", "object", "audio", "video", "canvas", "select", "datalist"))
-_MARKS: dict[str, Mark] = {
+_MARKS: dict[str, TextMark] = {
     **dict.fromkeys(("b", "strong"), "bold"),
     **dict.fromkeys(("i", "em", "cite", "var", "dfn"), "italic"),
     **dict.fromkeys(("s", "del", "strike"), "strike"),
@@ -64,13 +64,13 @@ class _Open(NamedTuple):
 
     tag: str = ""
     hides: bool = False
-    marks: frozenset[Mark] = frozenset()
+    marks: frozenset[TextMark] = frozenset()
     target: str = ""
     is_code: bool = False
     heading: int = 0
     quotes: int = 0
 
-    def opened(self, tag: str, *, hides: bool, target: str) -> "_Open":
+    def child(self, tag: str, *, hides: bool, target: str) -> "_Open":
         """What an element in this one means."""
         return _Open(
             tag,
@@ -100,7 +100,7 @@ class _Table:
     in_caption: bool = False
 
 
-def read(markup: str) -> Document:
+def read_html(markup: str) -> Document:
     """The parts of a document or of a piece of one."""
     return _Reader().read(markup)
 
@@ -124,10 +124,10 @@ class _Reader:
     def read(self, markup: str) -> Document:
         """All of it."""
         match = re.compile(_TOKEN, re.DOTALL).match
-        position, end = 0, min(len(markup), MOST_CHARACTERS)
-        whole = len(markup) <= MOST_CHARACTERS
+        position, end = 0, min(len(markup), MOST_HTML_CHARACTERS)
+        whole = len(markup) <= MOST_HTML_CHARACTERS
         while position < end:
-            if len(self._parts) >= MOST_PARTS or self._cells >= MOST_CELLS:
+            if len(self._parts) >= MOST_PARTS or self._cells >= MOST_HTML_CELLS:
                 whole = False
                 break
             token = match(markup, position, end)
@@ -222,9 +222,9 @@ class _Reader:
             case _:
                 pass
         hides = tag in _UNSEEN or "hidden" in attributes or _is_invisible(attributes.get("style", ""))
-        if len(self._open) < DEEPEST and (tag in _KEPT or (hides and tag not in _EMPTY)):
+        if len(self._open) < DEEPEST_HTML and (tag in _KEPT or (hides and tag not in _EMPTY)):
             target = _target(attributes) if tag == "a" else ""
-            self._open.append(self._open[-1].opened(tag, hides=hides, target=target))
+            self._open.append(self._open[-1].child(tag, hides=hides, target=target))
             self._count[tag] += 1
 
     def _end(self, tag: str) -> None:
@@ -306,7 +306,7 @@ class _Reader:
             return
         text, table.cell = re.sub(_SPACES, " ", "".join(table.cell)).strip(" "), None
         row = table.rows[-1]
-        self._skip_taken(table, row)
+        self._skip_spanned(table, row)
         if not table.is_name and table.names[-1] < 0:
             table.names[-1] = len(row)
         start = len(row)
@@ -315,7 +315,7 @@ class _Reader:
             table.taken |= dict.fromkeys(range(start, len(row)), table.high - 1)
         self._cells += table.wide
 
-    def _skip_taken(self, table: _Table, row: list[str]) -> None:
+    def _skip_spanned(self, table: _Table, row: list[str]) -> None:
         while table.taken.get(len(row), 0) > 0:
             table.taken[len(row)] -= 1
             row.append("")
@@ -331,7 +331,7 @@ class _Reader:
         width = max(map(len, table.rows), default=0)
         rows = [(*row, *[""] * (width - len(row))) for row in table.rows if any(row)]
         names = [count for row, count in zip(table.rows, table.names, strict=True) if any(row)]
-        if not rows or len(rows) * width > 4 * MOST_CELLS:
+        if not rows or len(rows) * width > 4 * MOST_HTML_CELLS:
             return
         header = next((number for number, count in enumerate(names) if count >= 0), len(rows))
         below = [count for count in names[header:] if count >= 0]

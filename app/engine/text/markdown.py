@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
-from oi_tui.app.engine.text.mime import overwritten, plain_text, without_escapes
+from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text, without_escapes
 from oi_tui.app.engine.text.safe import safe_text, visible_text
 
 PlacePicture = Callable[[str, bytes], str]
@@ -47,7 +47,7 @@ def as_markdown(block: Block, place: PlacePicture | None = None) -> str:
         case UserBlock():
             return _prompt(block)
         case ProseBlock():
-            return _closed(safe_text(block.text).strip("\n"))
+            return _close_markup(safe_text(block.text).strip("\n"))
         case CodeBlock():
             return _code(block, place or _data_url)
         case NoticeBlock():
@@ -60,7 +60,7 @@ def transcript_markdown(blocks: Iterable[Block], place: PlacePicture | None = No
     return "\n\n".join(parts) + "\n" if parts else ""
 
 
-def fenced(text: str, info: str = "") -> str:
+def fenced_block(text: str, info: str = "") -> str:
     """Text that is safe already as a fenced block that nothing inside can end."""
     longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
     fence = "`" * max(3, longest + 1)
@@ -77,27 +77,27 @@ def _prompt(block: UserBlock) -> str:
     lines = safe_text(block.text).strip("\n").split("\n")
     pictures = [name for name in block.files if name.startswith("data:image/")]
     lines += [line for url in pictures for line in ("", f"![picture]({_target(url)})")]
-    if names := ", ".join(escaped(name) for name in block.files if name not in pictures):
+    if names := ", ".join(escape_markdown(name) for name in block.files if name not in pictures):
         lines += ["", f"Files: {names}"]
     return "\n".join(f"> {line}".rstrip() for line in lines)
 
 
 def _notice(block: NoticeBlock) -> str:
-    words = " ".join(escaped(part) for part in (block.title, block.hint) if part.strip())
+    words = " ".join(escape_markdown(part) for part in (block.title, block.hint) if part.strip())
     parts = [f"**{block.level.capitalize()}:** {words}"] if words else []
     if block.details.strip():
-        parts.append(fenced(safe_text(block.details), "text"))
+        parts.append(fenced_block(safe_text(block.details), "text"))
     return "\n\n".join(parts)
 
 
 def _code(block: CodeBlock, place: PlacePicture) -> str:
     source = visible_text(block.source, emoji=True).text
-    parts = [fenced(source, info_word(block.language))] if source.strip() else []
+    parts = [fenced_block(source, info_word(block.language))] if source.strip() else []
     parts += [part for output in block.outputs if (part := _output(output, place))]
     if block.dropped:
         parts.append(f"*{block.dropped:,} more characters of output were not kept.*")
     if end := run_end(block):
-        parts.append(f"*{escaped(end)}*")
+        parts.append(f"*{escape_markdown(end)}*")
     return "\n\n".join(parts)
 
 
@@ -105,7 +105,7 @@ def run_end(block: CodeBlock) -> str:
     """How a run ended, in plain words, where that is not seen from what it gave; "" where it is."""
     match block.state:
         case "refused" | "interrupted" | "died" if block.ending is not None:
-            return f"{block.ending.in_words().capitalize()}."
+            return f"{block.ending.describe().capitalize()}."
         case "refused":
             return f"Not run: {block.refusal}" if block.refusal.strip() else "Not run."
         case "cut":
@@ -130,12 +130,12 @@ def _output(output: Output, place: PlacePicture) -> str:
 
 def _tail(tail: Tail) -> tuple[str, str]:
     """What stands between head and tail of a long output, and the tail."""
-    return f"*… {tail.left_out_characters:,} characters …*", _text(overwritten(without_escapes(tail.text)))
+    return f"*… {tail.left_out_characters:,} characters …*", _text(apply_carriage_returns(without_escapes(tail.text)))
 
 
 def _text(text: str, info: str = "text") -> str:
     text = safe_text(text).strip("\n")
-    return fenced(text, info) if text.strip() else ""
+    return fenced_block(text, info) if text.strip() else ""
 
 
 def _rich(output: RichOutput, place: PlacePicture) -> str:
@@ -145,7 +145,7 @@ def _rich(output: RichOutput, place: PlacePicture) -> str:
         return table
     match data:
         case {"text/markdown": str(text)}:
-            return _closed(safe_text(text).strip("\n"))
+            return _close_markup(safe_text(text).strip("\n"))
         case {"text/latex": str(text)}:
             return _formula(safe_text(text).strip())
     for mime in PICTURE_TYPES:
@@ -160,7 +160,7 @@ def _rich(output: RichOutput, place: PlacePicture) -> str:
             return _text(without_escapes(plain_text(output)))
 
 
-class Frame(NamedTuple):
+class FrameExcerpt(NamedTuple):
     """As much of a data frame as is written out."""
 
     names: tuple[str, ...]
@@ -175,7 +175,7 @@ class Frame(NamedTuple):
     """In words."""
 
 
-def frame_of(content: object) -> Frame | None:
+def frame_of(content: object) -> FrameExcerpt | None:
     """What our part in the kernel sent of a data frame; None for what has another shape than it should have."""
     match content:
         case {
@@ -194,7 +194,7 @@ def frame_of(content: object) -> Frame | None:
     shown = [*head, *tail]
     if len(shown) > TABLE_HEAD + TABLE_TAIL or count > len(shown):
         shown = [*head[:TABLE_HEAD], ["…"] * len(described), *(tail or head[TABLE_HEAD:])[-TABLE_TAIL:]]
-    return Frame(
+    return FrameExcerpt(
         names=_cells([column[0] for column in described], len(described)),
         labels=len(index),
         numeric=tuple(column[-1] is True for column in described),
@@ -213,9 +213,9 @@ def _table(content: object) -> str:
     if frame is None:
         return ""
     lines = [
-        _table_row(map(escaped, frame.names)),
+        _table_row(map(escape_markdown, frame.names)),
         _table_row("---:" if right else "---" for right in frame.numeric),
-        *(_table_row(map(escaped, row)) for row in frame.rows),
+        *(_table_row(map(escape_markdown, row)) for row in frame.rows),
         "",
         f"*{frame.size}*",
     ]
@@ -232,7 +232,7 @@ def _formula(text: str) -> str:
         return ""
     marked = text.startswith(("$", "\\begin", "\\[", "\\("))
     # An empty line would end the paragraph that the formula is.
-    return _closed(re.sub(r"\n\s*\n", "\n", text if marked else f"$$\n{text}\n$$"))
+    return _close_markup(re.sub(r"\n\s*\n", "\n", text if marked else f"$$\n{text}\n$$"))
 
 
 def _json(value: Any) -> str:
@@ -260,12 +260,12 @@ def _target(path: str) -> str:
     return quote(path, safe="/:;,.+=~_-%", errors="replace")
 
 
-def escaped(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Plain words on one line that Markdown takes as they are."""
     return _PUNCTUATION.sub(r"\\\1", " ".join(safe_text(text).split()))
 
 
-def _closed(text: str) -> str:
+def _close_markup(text: str) -> str:
     """Markdown with whatever it leaves open closed, so that it says nothing about what comes after it."""
     if not text.strip():
         return ""
@@ -276,7 +276,7 @@ def _closed(text: str) -> str:
             return candidate
         if last == "fence":
             return f"{text}\n{markup}"
-    return fenced(text)  # nothing closes it: shown as it was written, at least
+    return fenced_block(text)  # nothing closes it: shown as it was written, at least
 
 
 def _after(text: str) -> tuple[str, str]:

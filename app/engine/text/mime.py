@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput
-from oi_tui.app.engine.text.rich_text import readable
+from oi_tui.app.engine.text.rich_text import best_text
 
 IMAGE_TYPES = ("image/png", "image/jpeg")
 """Pictures that a model can be sent."""
@@ -30,7 +30,7 @@ def without_escapes(text: str) -> str:
     return _ESCAPES.sub("", text)
 
 
-def overwritten(text: str) -> str:
+def apply_carriage_returns(text: str) -> str:
     """The text as a terminal would leave it after carriage returns: a progress bar is its last state."""
     if "\r" not in text:
         return text
@@ -42,7 +42,7 @@ def plain_text(output: Output) -> str:
     """One output as text for the model; pictures are described, not included."""
     match output:
         case StreamOutput():
-            return _cleaned(output.text)
+            return _clean(output.text)
         case ErrorOutput():
             return _traceback(output)
         case RichOutput():
@@ -69,7 +69,7 @@ def _rich_text(data: dict[str, Any]) -> str:
             size = image_size(str(data[mime]))
             what = f"a picture of {size[0]}×{size[1]} pixels" if size else "a picture"
             return f"[{what} was shown to the user]\n"
-    return readable(data)
+    return best_text(data)
 
 
 class Gap(NamedTuple):
@@ -79,7 +79,7 @@ class Gap(NamedTuple):
     lines: int
 
 
-def clipped(parts: Sequence[str | Gap], limit: int, where: str = "") -> str:
+def clip_middle(parts: Sequence[str | Gap], limit: int, where: str = "") -> str:
     """Head and tail within about `limit` characters, with the count of what was left out, and `where` all of it is."""
     texts = [part for part in parts if isinstance(part, str)]
     gaps = [number for number, part in enumerate(parts) if isinstance(part, Gap)]
@@ -104,7 +104,7 @@ def report(block: CodeBlock, limit: int, clean: Callable[[str], str] = str) -> s
     where = f"; all of the output is in the file {block.whole.path}" if block.whole and block.whole.path else ""
     if where and block.whole and block.whole.missing:
         where += f" ({block.whole.missing})"
-    text = clipped(written, limit, where).rstrip("\n")
+    text = clip_middle(written, limit, where).rstrip("\n")
     parts = [text] if text.strip() else []
     if block.dropped:
         parts.append(f"[{block.dropped:,} more characters of output were not kept]")
@@ -112,7 +112,7 @@ def report(block: CodeBlock, limit: int, clean: Callable[[str], str] = str) -> s
         parts.append(f"[exit code {block.exit_code}]")
     match block.state:
         case "interrupted" | "died" | "refused" if block.ending is not None:
-            parts.append(f"[{block.ending.in_words('the user')}]")
+            parts.append(f"[{block.ending.describe('the user')}]")
         case "interrupted":
             parts.append("[interrupted by the user]")
         case "died":
@@ -129,30 +129,30 @@ def report(block: CodeBlock, limit: int, clean: Callable[[str], str] = str) -> s
 def _parts(output: Output, limit: int) -> Iterator[str | Gap]:
     """The plain text of an output. Of a very long one only what may be told is looked at."""
     if not isinstance(output, StreamOutput):
-        yield _ended(plain_text(output))
+        yield _with_newline(plain_text(output))
         return
     head, tail, reach = output.text, output.tail, limit * WIDE
     if len(head) > 2 * reach:
         middle = head[reach:-reach]
-        yield _cleaned(head[:reach])
+        yield _clean(head[:reach])
         yield Gap(len(middle), middle.count("\n"))
         head = head[-reach:]
     if tail is None:
-        yield _ended(_cleaned(head))
+        yield _with_newline(_clean(head))
         return
     if not tail.left_out_characters:
-        yield _ended(_cleaned(head + tail.text))
+        yield _with_newline(_clean(head + tail.text))
         return
-    yield _cleaned(head)
+    yield _clean(head)
     yield Gap(tail.left_out_characters, tail.left_out_lines)
-    yield _ended(_cleaned(tail.text))
+    yield _with_newline(_clean(tail.text))
 
 
-def _cleaned(text: str) -> str:
-    return overwritten(without_escapes(text))
+def _clean(text: str) -> str:
+    return apply_carriage_returns(without_escapes(text))
 
 
-def _ended(text: str) -> str:
+def _with_newline(text: str) -> str:
     return text if not text or text.endswith("\n") else text + "\n"
 
 

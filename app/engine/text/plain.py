@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.text.markdown import run_end
-from oi_tui.app.engine.text.mime import overwritten, plain_text, without_escapes
+from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text, without_escapes
 from oi_tui.app.engine.text.safe import safe_text, visible_text
 
 
@@ -19,25 +19,25 @@ def _lines(block: Block) -> Iterator[str]:
     match block:
         case UserBlock():
             yield from (f"> {line}".rstrip() for line in _split(block.text))
-            yield from (f"> [{_named(name)}]" for name in block.files)
+            yield from (f"> [{_picture_name(name)}]" for name in block.files)
         case ProseBlock():
             yield from _split(block.text)
         case CodeBlock():
             yield f"{_line(block.language)}:"
             yield from (f"    {line}".rstrip() for line in _source(block.source))
-            yield from _ran(block)
+            yield from _run_lines(block)
         case NoticeBlock():
             yield from _split(f"{block.level.capitalize()}: {block.title}")
             yield from _split(block.hint)
 
 
-def _ran(block: CodeBlock) -> Iterator[str]:
+def _run_lines(block: CodeBlock) -> Iterator[str]:
     for output in block.outputs:
         yield from _split(plain_text(output))
         if isinstance(output, StreamOutput) and output.tail is not None:
             if output.tail.left_out_characters:
                 yield f"[… {output.tail.left_out_characters:,} characters left out …]"
-            yield from _split(overwritten(without_escapes(output.tail.text)))
+            yield from _split(apply_carriage_returns(without_escapes(output.tail.text)))
     if end := run_end(block):
         yield f"[{_line(end)}]"
 
@@ -53,7 +53,7 @@ def _source(source: str) -> list[str]:
     return text.split("\n") if text.strip() else []
 
 
-def _named(name: str) -> str:
+def _picture_name(name: str) -> str:
     return "picture" if name.startswith("data:") else _line(name)
 
 

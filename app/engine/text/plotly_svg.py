@@ -31,7 +31,7 @@ _LENGTH = r"\s*([0-9]{1,6}(?:\.[0-9]{1,6})?)\s*(px|pt|pc|mm|cm|in)?\s*"
 _PIXELS = {None: 1.0, "px": 1.0, "pt": 4 / 3, "pc": 16.0, "mm": 96 / 25.4, "cm": 96 / 2.54, "in": 96.0}
 
 
-class Drawing(NamedTuple):
+class SvgSummary(NamedTuple):
     """What can be said of an SVG without drawing it."""
 
     title: str
@@ -45,13 +45,13 @@ class Drawing(NamedTuple):
         return f"drawing{size}{f', “{self.title}”' if self.title else ''}"
 
 
-def drawing_of(svg: str) -> Drawing:
+def svg_summary(svg: str) -> SvgSummary:
     """Size and title of an SVG."""
     head = svg[:_SVG_HEAD]
     root = re.search(_SVG, head)
     title = re.search(_SVG_TITLE, head)
     said = " ".join(unescape(title[1]).split())[:LONGEST_TITLE] if title else ""
-    return Drawing(said, _size(root[1]) if root else None)
+    return SvgSummary(said, _size(root[1]) if root else None)
 
 
 def _size(attributes: str) -> tuple[int, int] | None:

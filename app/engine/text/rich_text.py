@@ -5,8 +5,8 @@ import re
 from typing import Any
 
 from oi_tui.app.engine.text.html import as_text
-from oi_tui.app.engine.text.html_reader import read
-from oi_tui.app.engine.text.plotly_svg import drawing_of, plotly_summary
+from oi_tui.app.engine.text.html_reader import read_html
+from oi_tui.app.engine.text.plotly_svg import plotly_summary, svg_summary
 
 _ONLY_A_NAME = re.compile(r"\s*<[\w.:]{1,200}(?: object)?(?: at 0x[0-9A-Fa-f]{1,32})?>\s*")
 
@@ -16,12 +16,12 @@ def says_something(plain: object) -> bool:
     return isinstance(plain, str) and bool(plain.strip()) and _ONLY_A_NAME.fullmatch(plain[:500]) is None
 
 
-def is_json(mime: str) -> bool:
+def is_plain_json(mime: str) -> bool:
     """Whether the content of this type is a JSON value that nothing more is known of."""
     return mime == "application/json" or mime.endswith("+json")
 
 
-def readable(data: dict[str, Any]) -> str:
+def best_text(data: dict[str, Any]) -> str:
     """The form that says most as text; the names of the forms if none of them is text."""
     if says_something(plain := data.get("text/plain")):
         return str(plain)
@@ -30,12 +30,12 @@ def readable(data: dict[str, Any]) -> str:
             return content
     if (figure := data.get("application/vnd.plotly.v1+json")) and (text := _figure(figure)):
         return text
-    if isinstance(content := data.get("text/html"), str) and (text := as_text(read(content))):
+    if isinstance(content := data.get("text/html"), str) and (text := as_text(read_html(content))):
         return text
     if isinstance(content := data.get("image/svg+xml"), str):
-        return f"[{drawing_of(content).text}]"
+        return f"[{svg_summary(content).text}]"
     for mime in sorted(data, key=lambda name: name != "application/json"):
-        if is_json(mime):
+        if is_plain_json(mime):
             return json.dumps(data[mime], indent=2, ensure_ascii=False)
     if isinstance(plain, str) and plain.strip():
         return plain

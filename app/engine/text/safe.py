@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
-MARK = re.compile(r"<U\+[0-9A-F]{4,6}>")
+SPELLED_OUT = re.compile(r"<U\+[0-9A-F]{4,6}>")
 """What a hidden character looks like once made visible."""
 
 _STRING_END = r"\n\x07\x18\x1a\x1b\x9c"
@@ -86,7 +86,7 @@ have a shape of their own."""
 _WORD = re.compile(r"(?<!\\)\w+")
 """The letter after a backslash belongs to an escape, not to the word."""
 
-Look = Literal["plain", "blank", "hidden", "broken"]
+CharacterKind = Literal["plain", "blank", "hidden", "broken"]
 """How a character shows: as it is, as an empty place, not at all, or as who knows what."""
 
 
@@ -109,12 +109,12 @@ def safe_text(text: str) -> str:
         return text
     if _INTRODUCER.search(text) is not None:
         text = _ESCAPE_SEQUENCE.sub("", text)
-    text, unsure = _UNSURE.subn(_cleaned, text)
+    text, unsure = _UNSURE.subn(_clean_character, text)
     if not unsure or text.isascii():
         return text
     if _JOINER in text or _EMOJI_STYLE in text:
         text = _STRAY.sub("", text)
-    return _PILE.sub(lambda pile: _unpiled(pile.group(), spelled=False), text)
+    return _PILE.sub(lambda pile: _limit_marks(pile.group(), spelled=False), text)
 
 
 class SafeStream:
@@ -134,7 +134,7 @@ class SafeStream:
 
     def feed(self, text: str) -> str:
         """What can be seen of the text so far and was not told yet."""
-        plain = _UNSURE.sub(_cleaned, self._without_sequences(self._held + text))
+        plain = _UNSURE.sub(_clean_character, self._without_sequences(self._held + text))
         plain, self._joint = self._joint + plain, ""
         if plain[-1:] in (_JOINER, _EMOJI_STYLE):
             plain, self._joint = plain[:-1], plain[-1]
@@ -179,7 +179,9 @@ class SafeStream:
             joined = _STRAY.sub(lambda found: "" if known <= found.start() < end else found.group(), window)
             said = joined[known : len(joined) - len(self._joint)]
         if not plain.isascii():
-            said = _PILE.sub(lambda pile: _unpiled(pile.group(), spelled=False), self._told + said)[len(self._told) :]
+            said = _PILE.sub(lambda pile: _limit_marks(pile.group(), spelled=False), self._told + said)[
+                len(self._told) :
+            ]
         self._told = (self._told + said[-2 * MOST_MARKS :])[-2 * MOST_MARKS :]
         return said
 
@@ -197,10 +199,10 @@ class Editable(NamedTuple):
 
     def read(self, text: str) -> str:
         """The source that `text` stands for, which the person may have changed."""
-        read = MARK.sub(self._meant, text)
+        read = SPELLED_OUT.sub(self._restore_character, text)
         return read if self.line_end == "\n" else read.replace("\n", self.line_end)
 
-    def _meant(self, mark: re.Match[str]) -> str:
+    def _restore_character(self, mark: re.Match[str]) -> str:
         """Only what was written out here: other marks are the person's own words."""
         return chr(int(mark.group()[3:-1], 16)) if mark.group() in self.marks else mark.group()
 
@@ -217,17 +219,17 @@ def visible_text(text: str, *, emoji: bool = False) -> Visible:
     hidden = sum(_look(character) != "plain" for character in unsure)
     shown = text
     if hidden and emoji and (_JOINER in text or _EMOJI_STYLE in text):
-        shown, stray = _STRAY.subn(_spelled, _UNSURE.sub(_spelled_unless_joining, text))
+        shown, stray = _STRAY.subn(_spell_out, _UNSURE.sub(_spell_unless_joining, text))
         hidden += stray - text.count(_JOINER) - text.count(_EMOJI_STYLE)
     elif hidden:
-        shown = _UNSURE.sub(_spelled_if_hidden, text)
+        shown = _UNSURE.sub(_spell_if_hidden, text)
     if len(unsure) > MOST_MARKS:
         before = shown
-        shown = _PILE.sub(lambda pile: _unpiled(pile.group(), spelled=True), before)
-        hidden += len(MARK.findall(shown)) - len(MARK.findall(before))
+        shown = _PILE.sub(lambda pile: _limit_marks(pile.group(), spelled=True), before)
+        hidden += len(SPELLED_OUT.findall(shown)) - len(SPELLED_OUT.findall(before))
     if _LOOKALIKE.search(shown):
         hidden += sum(len(_LOOKALIKE.findall(word)) for word in _WORD.findall(shown) if _reads_as_latin(word))
-        shown = _WORD.sub(_spelled_if_deceiving, shown)
+        shown = _WORD.sub(_spell_if_deceiving, shown)
     return Visible(shown, hidden)
 
 
@@ -239,21 +241,21 @@ def editable_text(source: str) -> Editable:
     text, hidden = visible_text(whole, emoji=True)
     if not hidden:
         return Editable(text, 0, frozenset(), line_end)
-    if MARK.search(whole) is not None:
+    if SPELLED_OUT.search(whole) is not None:
         # What already looks like a mark must stay what it is: its own first sign is written out.
-        text = visible_text(MARK.sub(lambda mark: f"<U+003C>{mark.group()[1:]}", whole), emoji=True).text
-    return Editable(text, hidden, frozenset(MARK.findall(text)), line_end)
+        text = visible_text(SPELLED_OUT.sub(lambda mark: f"<U+003C>{mark.group()[1:]}", whole), emoji=True).text
+    return Editable(text, hidden, frozenset(SPELLED_OUT.findall(text)), line_end)
 
 
 def without_hidden(text: str) -> str:
     """`text` without its hidden characters; for what a person has pasted into code."""
     plain = text.replace("\r\n", "\n").replace("\u00a0", " ")
-    seen = _STRAY.sub("", _UNSURE.sub(_kept_if_seen, plain))
-    return _PILE.sub(lambda pile: _unpiled(pile.group(), spelled=False), seen)
+    seen = _STRAY.sub("", _UNSURE.sub(_keep_if_visible, plain))
+    return _PILE.sub(lambda pile: _limit_marks(pile.group(), spelled=False), seen)
 
 
 @lru_cache(maxsize=4_096)
-def _look(character: str) -> Look:
+def _look(character: str) -> CharacterKind:
     if character in _INVISIBLE:
         return "hidden"
     if character == _EMPTY_BRAILLE:
@@ -269,7 +271,7 @@ def _look(character: str) -> Look:
             return "plain"
 
 
-def _cleaned(match: re.Match[str]) -> str:
+def _clean_character(match: re.Match[str]) -> str:
     character = match.group()
     if character in (_JOINER, _EMOJI_STYLE):
         return character
@@ -282,7 +284,7 @@ def _cleaned(match: re.Match[str]) -> str:
             return character
 
 
-def _unpiled(pile: str, spelled: bool) -> str:
+def _limit_marks(pile: str, spelled: bool) -> str:
     """The run with at most `MOST_MARKS` marks upon each letter; the rest is left out, or written out.
 
     What a joiner joins is a mark as well, so that a joiner counts for two.
@@ -307,22 +309,22 @@ def _unpiled(pile: str, spelled: bool) -> str:
     return "".join(kept)
 
 
-def _spelled_if_hidden(match: re.Match[str]) -> str:
-    return match.group() if _look(match.group()) == "plain" else _spelled(match)
+def _spell_if_hidden(match: re.Match[str]) -> str:
+    return match.group() if _look(match.group()) == "plain" else _spell_out(match)
 
 
-def _spelled_unless_joining(match: re.Match[str]) -> str:
-    return match.group() if match.group() in (_JOINER, _EMOJI_STYLE) else _spelled_if_hidden(match)
+def _spell_unless_joining(match: re.Match[str]) -> str:
+    return match.group() if match.group() in (_JOINER, _EMOJI_STYLE) else _spell_if_hidden(match)
 
 
-def _kept_if_seen(match: re.Match[str]) -> str:
+def _keep_if_visible(match: re.Match[str]) -> str:
     character = match.group()
     return character if character in (_JOINER, _EMOJI_STYLE) or _look(character) == "plain" else ""
 
 
-def _spelled_if_deceiving(match: re.Match[str]) -> str:
+def _spell_if_deceiving(match: re.Match[str]) -> str:
     word = match.group()
-    return _LOOKALIKE.sub(_spelled, word) if _reads_as_latin(word) else word
+    return _LOOKALIKE.sub(_spell_out, word) if _reads_as_latin(word) else word
 
 
 def _reads_as_latin(word: str) -> bool:
@@ -331,5 +333,5 @@ def _reads_as_latin(word: str) -> bool:
     return latin != word and latin.isascii() and any(map(str.isalpha, latin))
 
 
-def _spelled(match: re.Match[str]) -> str:
+def _spell_out(match: re.Match[str]) -> str:
     return f"<U+{ord(match.group()):04X}>"

@@ -4,21 +4,21 @@ import difflib
 import re
 from collections.abc import Iterator, Sequence
 
-from oi_tui.app.engine.core.encoding import digest
+from oi_tui.app.engine.core.encoding import text_digest
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput
-from oi_tui.app.engine.text.mime import overwritten, plain_text, without_escapes
+from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text, without_escapes
 
-LINES = 2_000
+DIFF_LINES = 2_000
 """Lines of each side that are looked at one by one; of longer outputs it is only told whether they differ."""
 
-SHOWN = 60
+SHOWN_DIFF_LINES = 60
 """Lines of a difference that are told."""
 
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
 """Where an object lies in memory: another place in each process."""
 
 
-def difference(recorded: Sequence[Output], now: Sequence[Output]) -> str:
+def output_diff(recorded: Sequence[Output], now: Sequence[Output]) -> str:
     """Lines of a unified diff, "" where both say the same.
 
     Each stream is one text, however it came in pieces; of pictures and other binary forms it is told that they differ.
@@ -26,11 +26,11 @@ def difference(recorded: Sequence[Output], now: Sequence[Output]) -> str:
     before, after = _lines(recorded), _lines(now)
     if before == after:
         return ""
-    if max(len(before), len(after)) > LINES:
+    if max(len(before), len(after)) > DIFF_LINES:
         return f"{len(before):,} lines then, {len(after):,} lines now; they differ."
     lines = list(difflib.unified_diff(before, after, "then", "now", lineterm="", n=1))
-    left_out = len(lines) - SHOWN
-    return "\n".join([*lines[:SHOWN], *([f"… {left_out:,} more lines"] if left_out > 0 else [])])
+    left_out = len(lines) - SHOWN_DIFF_LINES
+    return "\n".join([*lines[:SHOWN_DIFF_LINES], *([f"… {left_out:,} more lines"] if left_out > 0 else [])])
 
 
 def _lines(outputs: Sequence[Output]) -> list[str]:
@@ -56,8 +56,8 @@ def _forms(output: RichOutput | ErrorOutput) -> Iterator[str]:
     yield from _plain(plain_text(output)).splitlines()
     for mime, content in sorted(output.data.items()):
         if mime.startswith(("image/", "application/pdf")):
-            yield f"{mime} {digest(str(content))[:8]}"
+            yield f"{mime} {text_digest(str(content))[:8]}"
 
 
 def _plain(text: str) -> str:
-    return _ADDRESS.sub("0x…", overwritten(without_escapes(text)))
+    return _ADDRESS.sub("0x…", apply_carriage_returns(without_escapes(text)))

@@ -8,7 +8,7 @@ from oi_tui.app.engine.core.verbs import Place
 from oi_tui.app.engine.transcript.transcript import Transcript
 
 
-def cut(events: Iterable[AnyEvent], block_id: str, place: Place) -> int | None:
+def events_until(events: Iterable[AnyEvent], block_id: str, place: Place) -> int | None:
     """How many of the events stand before the block, or (`after`) lead to the moment when it was finished.
 
     None if there is no such block. Output that came after its run belongs to what is left behind.

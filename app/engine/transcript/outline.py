@@ -3,7 +3,7 @@
 A cell or a message carries the text, the source, the outputs; the outline is the rest of the block, but for what is
 true of one machine only: paths to the whole of a long output, names of secrets, repeated runs, what the model was told
 of the files of a prompt. `unfolding.py` would not believe an imported file that says something of the kind. What the
-program said of itself comes back as what the file says (`attributed`).
+program said of itself comes back as what the file says (`attribute_to_file`).
 """
 
 from typing import Any
@@ -28,7 +28,7 @@ class SessionOutline(Value, frozen=True, kw_only=True):
     usage: Usage = Usage()
 
 
-def outline(block: Block, *, carries_text: bool = True) -> dict[str, Any]:
+def block_outline(block: Block, *, carries_text: bool = True) -> dict[str, Any]:
     """The block as plain values, without what its form carries and without what is true of this machine only."""
     match block:
         case CodeBlock():
@@ -58,16 +58,16 @@ def notice_of(values: dict[str, Any]) -> NoticeBlock:
     return msgspec.convert(values, NoticeBlock)
 
 
-def attributed(block: Block) -> Block:
+def attribute_to_file(block: Block) -> Block:
     """A block that was read from a file, saying nothing in the name of the program."""
     match block:
         case CodeBlock() if block.allowance:
-            return msgspec.structs.replace(block, allowance=_marked(block.allowance))
+            return msgspec.structs.replace(block, allowance=_mark(block.allowance))
         case NoticeBlock():
-            return msgspec.structs.replace(block, title=_marked(block.title))
+            return msgspec.structs.replace(block, title=_mark(block.title))
         case _:
             return block
 
 
-def _marked(words: str) -> str:
+def _mark(words: str) -> str:
     return words if words.startswith(FROM_FILE) else FROM_FILE + words

@@ -46,12 +46,12 @@ from oi_tui.app.engine.core.events import (
     TurnStarted,
     UsageReported,
 )
-from oi_tui.app.engine.core.outputs import Output, RichOutput, StreamOutput, joined
+from oi_tui.app.engine.core.outputs import Output, RichOutput, StreamOutput, joinable_output
 from oi_tui.app.engine.core.usage import Usage
 from oi_tui.app.engine.core.values import ApprovalMode
-from oi_tui.app.engine.transcript.closing import cause_of, settled
+from oi_tui.app.engine.transcript.open_blocks import cause_of, settle_block
 
-Known = TypeVar("Known", ProseBlock, CodeBlock)
+TextBlock = TypeVar("TextBlock", ProseBlock, CodeBlock)
 
 
 class _Stray(Exception):
@@ -279,12 +279,12 @@ class Transcript:
         return (index,)
 
     def _prose(self, block_id: str) -> ProseBlock:
-        return self._known(block_id, ProseBlock)
+        return self._block_of_kind(block_id, ProseBlock)
 
     def _code(self, block_id: str) -> CodeBlock:
-        return self._known(block_id, CodeBlock)
+        return self._block_of_kind(block_id, CodeBlock)
 
-    def _known(self, block_id: str, kind: type[Known]) -> Known:
+    def _block_of_kind(self, block_id: str, kind: type[TextBlock]) -> TextBlock:
         block = self.block(block_id) if block_id in self._index else None
         if not isinstance(block, kind):
             raise _Stray
@@ -316,7 +316,7 @@ class Transcript:
         code = self._blocks[index] if index >= 0 else None  # its text is not joined now
         if not isinstance(code, CodeBlock):
             raise _Stray
-        if isinstance(output, StreamOutput) and (place := joined(code.outputs, output.name)) is not None:
+        if isinstance(output, StreamOutput) and (place := joinable_output(code.outputs, output.name)) is not None:
             self._growing.setdefault(event.block_id, {}).setdefault(place, []).append(output.text)
             return (index,)
         if isinstance(output, RichOutput) and output.display_id is not None:
@@ -356,7 +356,7 @@ class Transcript:
         for index in sorted(self._displays.get(event.display_id, ())):
             block = self._blocks[index]
             assert isinstance(block, CodeBlock)
-            outputs = tuple(_replaced(old, event) for old in block.outputs)
+            outputs = tuple(_replace_output(old, event) for old in block.outputs)
             self._blocks[index] = msgspec.structs.replace(block, outputs=outputs)
             changed.append(index)
         return tuple(changed)
@@ -375,7 +375,7 @@ class Transcript:
             block = blocks[index]
             if isinstance(block, UserBlock) and not everywhere:
                 break
-            closed = settled(block, cause, self._approved)
+            closed = settle_block(block, cause, self._approved)
             if everywhere and isinstance(closed, CodeBlock) and closed.rerun:
                 closed = msgspec.structs.replace(closed, rerun="")  # the kernel is another one now
             if closed is not block:
@@ -387,7 +387,7 @@ class Transcript:
         return tuple(reversed(changed))
 
 
-def _replaced(old: Output, event: OutputUpdated) -> Output:
+def _replace_output(old: Output, event: OutputUpdated) -> Output:
     if isinstance(old, RichOutput) and old.display_id == event.display_id:
         return event.output
     return old

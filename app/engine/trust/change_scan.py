@@ -60,7 +60,7 @@ SHOWN = 6
 LISTED = 200
 
 
-class Mark(NamedTuple):
+class FileStamp(NamedTuple):
     """The state in which a file was when it was told of."""
 
     changed: int
@@ -70,7 +70,7 @@ class Mark(NamedTuple):
     inode: int
 
 
-class Left(NamedTuple):
+class ScanResult(NamedTuple):
     """What one look found."""
 
     changed: int = 0
@@ -91,7 +91,7 @@ class _Walk:
     before: int
     """When was looked last, 0 if never; what is older than that and not `known` came by renaming a folder."""
     known: frozenset[str]
-    told: Mapping[str, Mark]
+    told: Mapping[str, FileStamp]
     """What was told already, by name."""
     own: frozenset[str]
     end: float
@@ -103,7 +103,7 @@ class _Walk:
     later: list[str] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
     """Names of all files that run later, changed or not."""
-    marks: dict[str, Mark] = field(default_factory=dict)
+    marks: dict[str, FileStamp] = field(default_factory=dict)
     """All files that changed since, told now or before."""
 
 
@@ -117,7 +117,7 @@ class _Folder(NamedTuple):
     """It, or one above it, changed during the run: it may have had another name before."""
 
 
-class Watch:
+class FolderScanner:
     """Looks at folders, and remembers what was there. Its methods are for a thread, one at a time."""
 
     def __init__(
@@ -130,12 +130,12 @@ class Watch:
         self._roots = tuple(roots)
         self._home = home if home is not None and home not in roots else None
         self._known: frozenset[str] = frozenset()
-        self._told: dict[str, Mark] = {}
+        self._told: dict[str, FileStamp] = {}
         """Of files that may seem to have changed since the next run began. What is older than a run is so for all that
         come later: nothing else need be remembered."""
         self._looked = 0
 
-    def look(self, since: float, *, told: bool = True) -> Left:
+    def look(self, since: float, *, told: bool = True) -> ScanResult:
         """What has changed since this moment (Unix time in seconds), and is not known to the person from an earlier
         look. What is not going to be `told` is not counted as known."""
         begun = time.time_ns()
@@ -156,13 +156,15 @@ class Watch:
         if told:
             self._told = walk.marks
         self._looked = begun if not walk.cut else 0  # of what was not seen nothing is known
-        return Left(walk.changed, tuple(sorted(walk.later)), walk.entries, walk.cut)
+        return ScanResult(walk.changed, tuple(sorted(walk.later)), walk.entries, walk.cut)
 
 
-class Aftermath:
+class ChangeScan:
     """Has a watch look after each run and tells what it found."""
 
-    def __init__(self, watch: Watch, tell: Callable[[str, Left], None], clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, watch: FolderScanner, tell: Callable[[str, ScanResult], None], clock: Callable[[], float] = time.time
+    ) -> None:
         """`tell` gets the id of the block that ran."""
         self._watch = watch
         self._tell = tell
@@ -189,9 +191,9 @@ class Aftermath:
             await asyncio.wait([self._last])
 
     def _look(self, block_id: str) -> None:
-        self._last = asyncio.create_task(self._told(block_id, self._since or self._clock(), self._last))
+        self._last = asyncio.create_task(self._report(block_id, self._since or self._clock(), self._last))
 
-    async def _told(self, block_id: str, since: float, before: asyncio.Task[None] | None) -> None:
+    async def _report(self, block_id: str, since: float, before: asyncio.Task[None] | None) -> None:
         if before is not None:
             await asyncio.wait([before])
         left = await asyncio.to_thread(self._watch.look, since, told=bool(block_id))
@@ -199,9 +201,9 @@ class Aftermath:
             self._tell(block_id, left)
 
 
-def in_words(left: Left, *, sandboxed: bool) -> tuple[str, str]:
+def describe_scan(left: ScanResult, *, sandboxed: bool) -> tuple[str, str]:
     """Title and details of what the person is told about files that run later."""
-    names = [_spelled(name) for name in left.later]
+    names = [_spell_out(name) for name in left.later]
     shown = ", ".join(names[:SHOWN])
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     what = "a file that runs" if len(names) == 1 else f"{len(names)} files that run"
@@ -210,7 +212,7 @@ def in_words(left: Left, *, sandboxed: bool) -> tuple[str, str]:
     return f"This run left {what} later{where}: {shown}{more}.", details if more else ""
 
 
-def _spelled(name: str) -> str:
+def _spell_out(name: str) -> str:
     """A name on one line in which nothing hides."""
     text = visible_text(name.encode(errors="backslashreplace").decode()).text
     text = text.replace("\n", "<U+000A>").replace("\t", "<U+0009>")
@@ -329,7 +331,7 @@ def _is_news(walk: _Walk, name: str, found: os.stat_result) -> bool:
     """Whether a file changed since the run began, and was not told of in this state before."""
     if not _since(walk, found.st_ctime_ns):
         return False
-    mark = walk.marks[name] = Mark(found.st_ctime_ns, found.st_mode, found.st_size, found.st_ino)
+    mark = walk.marks[name] = FileStamp(found.st_ctime_ns, found.st_mode, found.st_size, found.st_ino)
     return walk.told.get(name) != mark
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.engine.files.owned_file import read_owned
+from oi_tui.app.engine.files.owned_file import read_owned_file
 from oi_tui.app.engine.policy.decide import Policy
-from oi_tui.app.engine.policy.modes import demanded
+from oi_tui.app.engine.policy.modes import requested_mode
 from oi_tui.app.engine.policy.rule_text import parse_rules, parse_short
 from oi_tui.app.engine.policy.rules import Base, Origin, Rule
-from oi_tui.app.engine.trust.project import PROJECT, RULES, digest_of
+from oi_tui.app.engine.trust.folder_settings import PROJECT, RULES, digest_of
 
 ADMIN = Path("/etc/oi-tui/permissions.toml")
 HINT = "Nothing is run until its rules can be relied on."
@@ -39,7 +39,7 @@ def load_policy(
     """
     section, sandbox = settings.policy, settings.sandbox
     return Policy(
-        mode=demanded(section),
+        mode=requested_mode(section),
         sandboxed=sandbox.mode != "danger-full-access",
         offline=sandbox.network == "none",
         rules=(
@@ -64,7 +64,7 @@ def read_rules(path: Path, origin: Origin, *, owner: int) -> tuple[Rule, ...]:
 
     It must be a plain file of `owner` (or of root) that nobody else can write.
     """
-    text = read_owned(path, "rules file", HINT, owner=owner)
+    text = read_owned_file(path, "rules file", HINT, owner=owner)
     return parse_rules(text, str(path), origin) if text is not None else ()
 
 
@@ -79,7 +79,7 @@ def project_rules(cwd: Path, *, trusted: bool, seen: str | None = None) -> tuple
     if folder.is_symlink():
         raise SettingsError(f"{folder} is a link.", hint=HINT)
     owner = os.getuid() if trusted else None
-    text = read_owned(folder / RULES, "rules file", HINT, owner=owner, private_group=True)
+    text = read_owned_file(folder / RULES, "rules file", HINT, owner=owner, private_group=True)
     rules = parse_rules(text, str(folder / RULES), "project") if text is not None else ()
     allows = trusted and seen in (None, digest_of(text))
     return rules if allows else tuple(rule for rule in rules if rule.verdict != "allow")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.core.session_records import Hit, Piece, SessionRecord
-from oi_tui.widgets.sessions.face import Pen, age_text, cut_left, folder_text, nothing_listed, snippet
-from oi_tui.widgets.sessions.listing import Found, Heading, Listed
+from oi_tui.app.engine.core.session_records import SearchHit, SessionRecord, SnippetPart
+from oi_tui.widgets.sessions.listing import Heading, HitEntry, SessionEntry
+from oi_tui.widgets.sessions.row_view import RowRenderer, age_text, cut_left, explain_no_rows, folder_text, snippet_line
 
 NOW = datetime(2026, 6, 17, 12, 0).timestamp()  # noqa: DTZ001 # the list is in local time
 
@@ -19,8 +19,8 @@ def record(title: str = "Monthly mean of score", **more) -> SessionRecord:
     )
 
 
-def pen(width: int = 33, *, current: str = "", words: tuple[str, ...] = ()) -> Pen:
-    return Pen(width, now=NOW, home="/home/me", here="/home/me/data", current=current, words=words)
+def pen(width: int = 33, *, current: str = "", words: tuple[str, ...] = ()) -> RowRenderer:
+    return RowRenderer(width, now=NOW, home="/home/me", here="/home/me/data", current=current, words=words)
 
 
 def read(entry, **look) -> list[str]:
@@ -28,7 +28,7 @@ def read(entry, **look) -> list[str]:
 
 
 def test_a_session_is_a_title_with_its_age_and_a_line_of_facts() -> None:
-    row = Listed(record(model="openai/qwen-1.5b", turns=4, cost=0.0312, input_tokens=900, output_tokens=200))
+    row = SessionEntry(record(model="openai/qwen-1.5b", turns=4, cost=0.0312, input_tokens=900, output_tokens=200))
     assert read(row, width=41) == [
         "  Monthly mean of score            2 min ",
         "  qwen-1.5b · 4 turns · $0.03 · 1.1k tok ",
@@ -37,20 +37,21 @@ def test_a_session_is_a_title_with_its_age_and_a_line_of_facts() -> None:
 
 
 def test_the_open_session_and_the_cursor_have_a_sign_beside_their_colour() -> None:
-    row = Listed(record())
+    row = SessionEntry(record())
     assert read(row, current="s1")[0].startswith("  ● Monthly")
     assert [str(line)[0] for line in pen().lines(row, "here")] == ["▌", "▌"]
 
 
 def test_a_long_title_is_cut_and_a_session_without_one_says_so() -> None:
     assert (
-        read(Listed(record("Fix the parser tests that fail on Windows only")))[0] == "  Fix the parser tests th… 2 min "
+        read(SessionEntry(record("Fix the parser tests that fail on Windows only")))[0]
+        == "  Fix the parser tests th… 2 min "
     )
-    assert "nothing asked yet" in read(Listed(record("  ")))[0]
+    assert "nothing asked yet" in read(SessionEntry(record("  ")))[0]
 
 
 def test_a_fork_stands_beside_its_line() -> None:
-    row = Listed(record(model="m"), "├ ", "│ ")
+    row = SessionEntry(record(model="m"), "├ ", "│ ")
     assert [line.rstrip() for line in read(row)] == ["  ├ Monthly mean of score  2 min", "  │ m"]
 
 
@@ -66,10 +67,12 @@ def test_a_fork_stands_beside_its_line() -> None:
     ],
 )
 def test_a_row_is_exactly_as_wide_as_there_is_room(width: int, title: str) -> None:
-    hit = Hit(session=record(title), kind="output", snippet=(Piece(text=title), Piece(text=title, matched=True)))
+    hit = SearchHit(
+        session=record(title), kind="output", snippet=(SnippetPart(text=title), SnippetPart(text=title, matched=True))
+    )
     entries = [
-        Listed(record(title, tags=(title,), model=title), "│ └ ", "│   "),
-        Found(hit, True),
+        SessionEntry(record(title, tags=(title,), model=title), "│ └ ", "│   "),
+        HitEntry(hit, True),
         Heading("Wednesday", f"/home/me/{title}"),
         Heading("", title * 9),
     ]
@@ -80,25 +83,27 @@ def test_a_row_is_exactly_as_wide_as_there_is_room(width: int, title: str) -> No
 
 @given(st.text(max_size=60), st.integers(1, 40))
 def test_any_title_at_any_width(title: str, width: int) -> None:
-    assert {line.cell_length for line in pen(width).lines(Listed(record(title)), "here")} == {width}
+    assert {line.cell_length for line in pen(width).lines(SessionEntry(record(title)), "here")} == {width}
 
 
 def test_what_was_looked_for_is_marked_in_the_title_and_in_the_snippet() -> None:
-    title = pen(words=("mean",)).lines(Listed(record()), "none")[0]
+    title = pen(words=("mean",)).lines(SessionEntry(record()), "none")[0]
     assert "mean" in {str(title)[span.start : span.end] for span in title.spans if "underline" in str(span.style)}
-    hit = Hit(
+    hit = SearchHit(
         session=record(),
         kind="answer",
-        snippet=(Piece(text="The monthly "), Piece(text="MEAN", matched=True), Piece(text=" rises")),
+        snippet=(SnippetPart(text="The monthly "), SnippetPart(text="MEAN", matched=True), SnippetPart(text=" rises")),
     )
-    drawn = snippet(hit, 40)
+    drawn = snippet_line(hit, 40)
     assert str(drawn) == "The monthly MEAN rises"
     assert [str(drawn)[span.start : span.end] for span in drawn.spans if "underline" in str(span.style)] == ["MEAN"]
 
 
 def test_the_match_is_in_view_however_much_stands_before_it() -> None:
-    hit = Hit(session=record(), kind="code", snippet=(Piece(text="x" * 200), Piece(text="mean", matched=True)))
-    assert "mean" in str(snippet(hit, 24))
+    hit = SearchHit(
+        session=record(), kind="code", snippet=(SnippetPart(text="x" * 200), SnippetPart(text="mean", matched=True))
+    )
+    assert "mean" in str(snippet_line(hit, 24))
 
 
 @pytest.mark.parametrize(
@@ -121,6 +126,6 @@ def test_a_folder_reads_as_in_a_shell_and_keeps_its_end() -> None:
 
 
 def test_where_there_is_nothing_words_say_why() -> None:
-    assert "“zz”" in nothing_listed("zz", archived=False)
-    assert "put away" in nothing_listed("", archived=True)
-    assert "No sessions yet" in nothing_listed("", archived=False)
+    assert "“zz”" in explain_no_rows("zz", archived=False)
+    assert "put away" in explain_no_rows("", archived=True)
+    assert "No sessions yet" in explain_no_rows("", archived=False)

@@ -6,17 +6,17 @@ from datetime import datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.core.session_records import Hit, Piece, SessionRecord
+from oi_tui.app.engine.core.session_records import SearchHit, SessionRecord, SnippetPart
 from oi_tui.widgets.sessions.listing import (
-    Found,
     Heading,
-    Listed,
+    HitEntry,
+    SessionEntry,
     day_name,
     day_of,
     haystack,
-    listed,
+    list_hits,
+    list_sessions,
     record_of,
-    searched,
     words_of,
 )
 
@@ -33,8 +33,8 @@ def lines(*sessions: SessionRecord, here: str = "/a") -> list[str]:
     """The list as words: `= day folder`, or the tree and id of a session."""
     return [
         f"= {entry.label} {entry.folder}" if isinstance(entry, Heading) else f"{entry.branch}{entry.record.id}"
-        for entry in listed(sessions, now=NOW, here=here)
-        if not isinstance(entry, Found)
+        for entry in list_sessions(sessions, now=NOW, here=here)
+        if not isinstance(entry, HitEntry)
     ]
 
 
@@ -92,33 +92,33 @@ def test_every_session_is_listed_once_whatever_the_parents_say(parents: dict[int
     sessions = [
         record(str(number), parent_id=None if parent is None else str(parent)) for number, parent in parents.items()
     ]
-    rows = [entry for entry in listed(sessions, now=NOW, here="/a") if isinstance(entry, Listed)]
+    rows = [entry for entry in list_sessions(sessions, now=NOW, here="/a") if isinstance(entry, SessionEntry)]
     assert sorted(row.record.id for row in rows) == sorted(map(str, parents))
     assert all(len(row.branch) == len(row.below) <= 8 for row in rows)
 
 
 def test_a_long_line_of_forks_is_indented_a_few_levels_only() -> None:
     chain = [record(str(number), parent_id=str(number - 1) if number else None) for number in range(3000)]
-    rows = [entry for entry in listed(chain, now=NOW, here="/a") if isinstance(entry, Listed)]
+    rows = [entry for entry in list_sessions(chain, now=NOW, here="/a") if isinstance(entry, SessionEntry)]
     assert len(rows) == 3000
     assert {len(row.branch) for row in rows} == {0, 2, 4, 6, 8}
 
 
 def test_a_search_lists_titles_and_then_places_session_by_session() -> None:
     first, second = record("1", title="mean"), record("2")
-    snippet = (Piece(text="mean", matched=True),)
+    snippet = (SnippetPart(text="mean", matched=True),)
     hits = [
-        Hit(session=second, kind="code", snippet=snippet, block_id="c"),
-        Hit(session=first, kind="answer", snippet=snippet, block_id="a"),
-        Hit(session=second, kind="output", snippet=snippet, block_id="c"),
-        Hit(session=first, kind="title", snippet=snippet),
-        Hit(session=record("3"), kind="title", snippet=snippet),
+        SearchHit(session=second, kind="code", snippet=snippet, block_id="c"),
+        SearchHit(session=first, kind="answer", snippet=snippet, block_id="a"),
+        SearchHit(session=second, kind="output", snippet=snippet, block_id="c"),
+        SearchHit(session=first, kind="title", snippet=snippet),
+        SearchHit(session=record("3"), kind="title", snippet=snippet),
     ]
-    found = searched([first], hits)
+    found = list_hits([first], hits)
     assert [record_of(entry).id if record_of(entry) else entry.label for entry in found] == [
         "1", "3", "In the text", "2", "2", "1",
     ]  # fmt: skip
-    assert [entry.first for entry in found if isinstance(entry, Found)] == [True, False, True]
+    assert [entry.first for entry in found if isinstance(entry, HitEntry)] == [True, False, True]
 
 
 def test_a_filter_looks_into_everything_that_a_row_shows() -> None:

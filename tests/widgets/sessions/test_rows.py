@@ -11,9 +11,9 @@ from textual.pilot import Pilot
 
 from oi_tui.app.engine.core.session_records import SessionRecord
 from oi_tui.themes.loader import load_palette, textual_theme
-from oi_tui.widgets.sessions.face import Cursor, Pen
-from oi_tui.widgets.sessions.listing import Entry, listed
-from oi_tui.widgets.sessions.rows import SessionRows
+from oi_tui.widgets.sessions.listing import ListEntry, list_sessions
+from oi_tui.widgets.sessions.row_view import Cursor, RowRenderer
+from oi_tui.widgets.sessions.session_rows import SessionRows
 
 NOW = datetime(2026, 6, 17, 12, 0).timestamp()  # noqa: DTZ001 # the list is in local time
 
@@ -33,12 +33,12 @@ def records(count: int) -> list[SessionRecord]:
     ]
 
 
-class CountingPen(Pen):
+class CountingPen(RowRenderer):
     """Counts the entries that it draws."""
 
     drawn = 0
 
-    def lines(self, entry: Entry, cursor: Cursor, *, first: bool = False) -> list[Content]:
+    def lines(self, entry: ListEntry, cursor: Cursor, *, first: bool = False) -> list[Content]:
         self.drawn += 1
         return super().lines(entry, cursor, first=first)
 
@@ -66,11 +66,11 @@ class Stage:
         self.pen: CountingPen
 
     async def show(self, sessions: list[SessionRecord], *, keep: str = "") -> None:
-        def pens(width: int) -> Pen:
+        def pens(width: int) -> RowRenderer:
             self.pen = CountingPen(width, now=NOW, home="", here="/1", current="")
             return self.pen
 
-        entries = listed(sessions, now=NOW, here="/1")
+        entries = list_sessions(sessions, now=NOW, here="/1")
         self.rows.show(entries, pens, keep=(keep, "", "") if keep else None)
         self.rows.set_active(True)
         self.rows.focus()

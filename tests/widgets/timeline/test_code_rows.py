@@ -11,12 +11,12 @@ from PIL import Image
 from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.endings import Ending
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
-from oi_tui.widgets.timeline.cells import Cell
+from oi_tui.widgets.timeline.cells import BlockCell
 from oi_tui.widgets.timeline.code import duration
-from oi_tui.widgets.timeline.logical import hidden_in, logical_text, output_text
-from oi_tui.widgets.timeline.pieces import Canvas, Display
+from oi_tui.widgets.timeline.highlighted_source import HighlightedSource, SourceRows
+from oi_tui.widgets.timeline.logical import count_hidden, logical_text, output_text
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas
 from oi_tui.widgets.timeline.search import Search
-from oi_tui.widgets.timeline.source import Source, SourceRows
 
 Draw = Callable[..., list[str]]
 
@@ -80,14 +80,14 @@ def test_folded_to_its_header(drawn: Draw) -> None:
 
 def test_the_active_line_moves_without_drawing_the_others_again(canvas_of: Callable[[int], Canvas]) -> None:
     source = "\n".join(f"line_{number}()" for number in range(20))
-    cell = Cell(code(source, state="running", active_line=1))
-    cell.layout(code(source, state="running", active_line=1), canvas_of(60), Display())
+    cell = BlockCell(code(source, state="running", active_line=1))
+    cell.layout(code(source, state="running", active_line=1), canvas_of(60), BlockDisplay())
     before = [cell.row(y) for y in range(1, 21)]
 
-    cell.layout(code(source, state="running", active_line=2), cell_canvas := canvas_of(60), Display())
-    cell.layout(code(source, state="running", active_line=3), cell_canvas, Display())
+    cell.layout(code(source, state="running", active_line=2), cell_canvas := canvas_of(60), BlockDisplay())
+    cell.layout(code(source, state="running", active_line=3), cell_canvas, BlockDisplay())
     between = [cell.row(y) for y in range(1, 21)]
-    cell.layout(code(source, state="running", active_line=4), cell_canvas, Display())
+    cell.layout(code(source, state="running", active_line=4), cell_canvas, BlockDisplay())
     after = [cell.row(y) for y in range(1, 21)]
 
     assert len(before) == 20
@@ -97,11 +97,11 @@ def test_the_active_line_moves_without_drawing_the_others_again(canvas_of: Calla
 def test_growing_source_keeps_its_finished_rows(canvas_of: Callable[[int], Canvas]) -> None:
     canvas = canvas_of(60)
     source = "".join(f"line_{number}()\n" for number in range(50))
-    cell = Cell(code(source, state="streaming"))
-    cell.layout(code(source, state="streaming"), canvas, Display())
+    cell = BlockCell(code(source, state="streaming"))
+    cell.layout(code(source, state="streaming"), canvas, BlockDisplay())
     before = [cell.row(y) for y in range(1, 51)]
 
-    cell.layout(code(source + "more", state="streaming"), canvas, Display())
+    cell.layout(code(source + "more", state="streaming"), canvas, BlockDisplay())
 
     assert all(one is cell.row(y + 1) for y, one in enumerate(before))
 
@@ -193,7 +193,7 @@ def test_U5_what_hides_in_code_is_written_out_before_it_runs_and_after(drawn: Dr
 
 
 def test_U5_what_hides_in_code_that_still_streams_is_written_out_as_it_comes() -> None:
-    source = Source("python", reveals=True)
+    source = HighlightedSource("python", reveals=True)
     for end in range(len(HIDING) + 1):
         source.update(HIDING[:end], complete=False)
     assert source.lines == ["if user != 'admin<U+202E>': # \u26a0\ufe0f", "    p<U+0430>y()"]
@@ -206,7 +206,7 @@ def test_U5_what_is_written_out_stands_out_wherever_it_stands(
     canvas_of: Callable[[int], Canvas],
 ) -> None:
     canvas = canvas_of(60)
-    source = Source("python", reveals=True)
+    source = HighlightedSource("python", reveals=True)
     source.update("a\u202e\u200b = '\u2066x' # \u202e", complete=True)
     style = canvas.ink.code_hidden
     segments = list(SourceRows(source, canvas).row(0))
@@ -218,6 +218,6 @@ def test_U5_what_is_written_out_stands_out_wherever_it_stands(
 def test_U5_what_is_copied_or_found_of_code_is_what_is_shown_of_it() -> None:
     block = code(HIDING, state="ok")
     assert logical_text(block) == HIDING.replace("\u202e", "<U+202E>").replace("\u0430", "<U+0430>")
-    assert hidden_in(block) == 2
-    assert hidden_in(code("print('\u26a0\ufe0f')")) == 0
+    assert count_hidden(block) == 2
+    assert count_hidden(code("print('\u26a0\ufe0f')")) == 0
     assert Search("u+202e").matches_in(block) == 1

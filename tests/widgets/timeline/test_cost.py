@@ -12,7 +12,7 @@ from types import FrameType
 import pytest
 
 from oi_tui.app.engine.core.blocks import Block, CodeBlock, ProseBlock
-from oi_tui.widgets.timeline.pieces import Canvas
+from oi_tui.widgets.timeline.row_pieces import Canvas
 from oi_tui.widgets.timeline.viewport import Viewport
 
 CanvasOf = Callable[[int], Canvas]

@@ -9,10 +9,10 @@ from textual.app import App, ComposeResult
 
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.outputs import StreamOutput, Tail, WholeOutput
-from oi_tui.widgets.timeline.cells import Cell
-from oi_tui.widgets.timeline.console import LONGEST, STEP, Stream
+from oi_tui.widgets.timeline.cells import BlockCell
+from oi_tui.widgets.timeline.console import MEASURED_LINES, MOST_LINES, ConsoleStream
 from oi_tui.widgets.timeline.logical import output_text, whole_output
-from oi_tui.widgets.timeline.pieces import Canvas, Display
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas
 from oi_tui.widgets.timeline.terminal import TerminalText
 from oi_tui.widgets.timeline.view import Timeline
 from oi_tui.widgets.timeline.viewport import Viewport
@@ -65,11 +65,11 @@ def test_what_is_not_in_the_file_is_said(drawn: Draw, whole: WholeOutput | None,
 
 
 def test_the_file_can_come_after_the_text(drawn: Draw, canvas_of: Callable[[int], Canvas]) -> None:
-    cell, before, after = Cell(code(HEAD, TAIL, None)), code(HEAD, TAIL, None), code(HEAD, TAIL)
+    cell, before, after = BlockCell(code(HEAD, TAIL, None)), code(HEAD, TAIL, None), code(HEAD, TAIL)
     after = CodeBlock(id="c", language="python", source="1", state="ok", outputs=before.outputs, whole=WHOLE)
-    cell.layout(before, canvas_of(60), Display("open"))
+    cell.layout(before, canvas_of(60), BlockDisplay("open"))
     assert "not kept" in cell.row(102).text
-    cell.layout(after, canvas_of(60), Display("open"))
+    cell.layout(after, canvas_of(60), BlockDisplay("open"))
     assert "v shows all" in cell.row(102).text
 
 
@@ -83,8 +83,8 @@ def test_a_tail_without_a_gap_continues_the_text(drawn: Draw) -> None:
 
 
 def test_what_stands_for_left_out_lines_is_no_text(canvas_of: Callable[[int], Canvas]) -> None:
-    cell, block = Cell(code(HEAD, TAIL)), code(HEAD, TAIL)
-    cell.layout(block, canvas_of(60), Display())
+    cell, block = BlockCell(code(HEAD, TAIL)), code(HEAD, TAIL)
+    cell.layout(block, canvas_of(60), BlockDisplay())
     row = cell.row(12)
     assert "more lines" in row.text
     assert row.lead == row.reach
@@ -153,38 +153,38 @@ def test_frames_go_on_until_all_is_read(canvas_of: Callable[[int], Canvas]) -> N
 
 
 def test_a_folded_block_does_not_ask_for_frames(canvas_of: Callable[[int], Canvas]) -> None:
-    cell, block = Cell(code(FLOODS["coloured"])), code(FLOODS["coloured"])
-    cell.layout(block, canvas_of(60), Display())
+    cell, block = BlockCell(code(FLOODS["coloured"])), code(FLOODS["coloured"])
+    cell.layout(block, canvas_of(60), BlockDisplay())
     assert cell.behind
-    cell.layout(block, canvas_of(60), Display("closed"))
+    cell.layout(block, canvas_of(60), BlockDisplay("closed"))
     assert not cell.behind
 
 
-def opened(canvas: Canvas, lines: int) -> Stream:
+def opened(canvas: Canvas, lines: int) -> ConsoleStream:
     """A stream that was laid out when it was opened."""
-    stream = Stream(StreamOutput(name="stdout", text="line\n" * lines))
-    stream.pieces(canvas, Display("open"))
+    stream = ConsoleStream(StreamOutput(name="stdout", text="line\n" * lines))
+    stream.pieces(canvas, BlockDisplay("open"))
     while stream.behind:
-        stream.pieces(canvas, Display("open"))
+        stream.pieces(canvas, BlockDisplay("open"))
     return stream
 
 
 def test_of_an_opened_output_only_rows_that_are_painted_are_drawn(canvas_of: Callable[[int], Canvas]) -> None:
     canvas = canvas_of(60)
     stream = opened(canvas, 20_000)
-    pieces = stream.pieces(canvas, Display("open"))
-    assert sum(piece.height for piece in pieces) == LONGEST + 1
+    pieces = stream.pieces(canvas, BlockDisplay("open"))
+    assert sum(piece.height for piece in pieces) == MOST_LINES + 1
     pieces[0].row(3)
     assert stream._lines is not None
     assert list(stream._lines[0]._drawn) == [3]
 
 
 def test_a_long_output_opens_in_steps(canvas_of: Callable[[int], Canvas]) -> None:
-    canvas, stream = canvas_of(60), Stream(StreamOutput(name="stdout", text="line\n" * LONGEST))
+    canvas, stream = canvas_of(60), ConsoleStream(StreamOutput(name="stdout", text="line\n" * MOST_LINES))
     heights: list[int] = []
     while not heights or stream.behind:
-        heights.append(sum(piece.height for piece in stream.pieces(canvas, Display("open"))))
-    assert heights == [*range(STEP + 1, LONGEST + 1, STEP), LONGEST]
+        heights.append(sum(piece.height for piece in stream.pieces(canvas, BlockDisplay("open"))))
+    assert heights == [*range(MEASURED_LINES + 1, MOST_LINES + 1, MEASURED_LINES), MOST_LINES]
 
 
 def test_streamed_text_measures_only_new_lines(canvas_of: Callable[[int], Canvas]) -> None:
@@ -194,7 +194,7 @@ def test_streamed_text_measures_only_new_lines(canvas_of: Callable[[int], Canvas
     heights = stream._lines[0]._heights
     heights.update(dict.fromkeys(range(1_000), 3))  # measured again, they would be 1
     stream.update(StreamOutput(name="stdout", text="line\n" * 1_000 + "one\ntwo\n"))
-    assert sum(piece.height for piece in stream.pieces(canvas, Display("open"))) == 3_002
+    assert sum(piece.height for piece in stream.pieces(canvas, BlockDisplay("open"))) == 3_002
 
 
 async def test_a_flood_that_was_put_at_once_is_shown_to_its_end_without_further_news() -> None:
@@ -215,11 +215,11 @@ def test_the_count_in_the_header_is_right_when_all_slices_were_read(canvas_of: C
     block = CodeBlock(
         id="c", language="python", source="go()", state="ok", outputs=(StreamOutput(name="stdout", text=text),)
     )
-    cell, canvas = Cell(block), canvas_of(80)
-    cell.layout(block, canvas, Display())
+    cell, canvas = BlockCell(block), canvas_of(80)
+    cell.layout(block, canvas, BlockDisplay())
     for _ in range(1_000):
         if not cell.behind:
             break
-        cell.layout(block, canvas, Display())
+        cell.layout(block, canvas, BlockDisplay())
     assert not cell.behind
     assert "output 60,000 lines" in cell.row(0).text

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from oi_tui.app.engine.core.blocks import ProseBlock
-from oi_tui.widgets.timeline.cells import Cell
-from oi_tui.widgets.timeline.pieces import Canvas, Display, Stack
+from oi_tui.widgets.timeline.cells import BlockCell
 from oi_tui.widgets.timeline.prose import Prose
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, Stack
 
 LINES = st.sampled_from(
     r"""
@@ -78,26 +78,26 @@ ODD = st.sampled_from(
     ["\tx = 1", "\x1b[31mred", "\u202eabc", "a\u200db", "\ud800", "x\r", "\x9b2J", "a hard break  ", ":", "[", "$"]
 )
 MARKDOWN = st.lists(st.one_of(LINES, LINES, LINES, ODD, st.text(max_size=8)), max_size=16).map("\n".join)
-DISPLAYS = st.builds(Display, shift=st.sampled_from([0, 0, 7, 60]), numbers=st.booleans())
+DISPLAYS = st.builds(BlockDisplay, shift=st.sampled_from([0, 0, 7, 60]), numbers=st.booleans())
 
 
-def strips(cell: Cell) -> list[list[object]]:
+def strips(cell: BlockCell) -> list[list[object]]:
     return [[*cell.row(y)] for y in range(cell.height)]
 
 
 @settings(max_examples=300, deadline=None)
 @given(MARKDOWN, st.lists(st.integers(0, 400), max_size=8), st.integers(20, 140), st.lists(DISPLAYS, max_size=3))
 def test_any_chunking_gives_the_same_strips(
-    canvas_of: Callable[[int], Canvas], text: str, cuts: list[int], width: int, displays: list[Display]
+    canvas_of: Callable[[int], Canvas], text: str, cuts: list[int], width: int, displays: list[BlockDisplay]
 ) -> None:
     canvas = canvas_of(width)
-    displays.append(Display())
-    streamed = Cell(ProseBlock(id="p"))
+    displays.append(BlockDisplay())
+    streamed = BlockCell(ProseBlock(id="p"))
     for number, cut in enumerate(sorted(cut for cut in cuts if cut < len(text))):
         streamed.layout(ProseBlock(id="p", text=text[:cut]), canvas, displays[number % len(displays)])
     whole = ProseBlock(id="p", text=text, state="complete")
     streamed.layout(whole, canvas, displays[-1])
-    at_once = Cell(whole)
+    at_once = BlockCell(whole)
     at_once.layout(whole, canvas, displays[-1])
 
     assert strips(streamed) == strips(at_once)
@@ -107,10 +107,10 @@ def test_any_chunking_gives_the_same_strips(
 @settings(max_examples=300, deadline=None)
 @given(MARKDOWN, st.integers(20, 140), DISPLAYS)
 def test_V8_every_strip_is_as_wide_as_the_screen_and_safe(
-    canvas_of: Callable[[int], Canvas], text: str, width: int, display: Display
+    canvas_of: Callable[[int], Canvas], text: str, width: int, display: BlockDisplay
 ) -> None:
     block = ProseBlock(id="p", text=text, state="streaming")
-    cell = Cell(block)
+    cell = BlockCell(block)
     for y in range(cell.layout(block, canvas_of(width), display)):
         row = cell.row(y)
         assert row.cell_length == width
@@ -124,15 +124,15 @@ def test_a_definition_redraws_only_what_refers_to_it(canvas_of: Callable[[int], 
     content = Prose(ProseBlock(id="p"))
     text = "".join(f"Paragraph {number} with [a{number % 50}] and [^{number % 50}].\n\n" for number in range(500))
     content.update(ProseBlock(id="p", text=text))
-    content.pieces(canvas, Display())
+    content.pieces(canvas, BlockDisplay())
     before = content.draws
     for number in range(50):
         text += f"[a{number}]: https://example.org/{number}\n[^{number}]: A note.\n\n"
         content.update(ProseBlock(id="p", text=text))
-        content.pieces(canvas, Display())
+        content.pieces(canvas, BlockDisplay())
 
     assert 500 <= content.draws - before <= 500 * 2 + 100 + 2
-    shown = [Stack(content.pieces(canvas, Display())).row(y).text.strip() for y in (0, 1, 2)]
+    shown = [Stack(content.pieces(canvas, BlockDisplay())).row(y).text.strip() for y in (0, 1, 2)]
     assert shown == [
         "Paragraph 0 with a0 (https://example.org/0) and ⁰.",
         "",
@@ -144,9 +144,9 @@ def test_moving_sideways_redraws_only_what_is_too_wide(canvas_of: Callable[[int]
     canvas = canvas_of(40)
     table = "|" + "a column of words|" * 8 + "\n|" + "---|" * 8 + "\n|" + "x|" * 8 + "\n\n"
     content = Prose(ProseBlock(id="p", text="A paragraph.\n\n" * 50 + table + "The end.\n\nReally."))
-    content.pieces(canvas, Display())
+    content.pieces(canvas, BlockDisplay())
     before = content.draws
-    content.pieces(canvas, Display(shift=8))
+    content.pieces(canvas, BlockDisplay(shift=8))
 
     assert content.draws == before + 1
     assert content.beyond == 8 * 17 + 7 * 3 - canvas.room
@@ -160,23 +160,25 @@ def test_a_long_table_streams_row_by_row(canvas_of: Callable[[int], Canvas]) -> 
     for number in range(200):
         text += f"| row {number:>4} | {number:>6} |\n"
         content.update(ProseBlock(id="p", text=text))
-        _, table = content.pieces(canvas, Display())
+        _, table = content.pieces(canvas, BlockDisplay())
         rows.append(table.row(0))
 
     assert all(row is rows[-1] for row in rows[1:])
     assert table.height == 202
 
 
-@pytest.mark.parametrize("display", [Display(numbers=True), Display(shift=9), Display(shift=30, numbers=True)])
+@pytest.mark.parametrize(
+    "display", [BlockDisplay(numbers=True), BlockDisplay(shift=9), BlockDisplay(shift=30, numbers=True)]
+)
 @pytest.mark.parametrize("end", ["", "\nThe end.\n\nReally.\n"])
 def test_another_display_is_drawn_as_if_it_had_always_been_so(
-    canvas_of: Callable[[int], Canvas], display: Display, end: str
+    canvas_of: Callable[[int], Canvas], display: BlockDisplay, end: str
 ) -> None:
     canvas = canvas_of(40)
     table = "|" + "a column of words|" * 8 + "\n|" + "---|" * 8 + "\n|" + "x|" * 8 + "\n"
     block = ProseBlock(id="p", text="```python\nx = 1\n```\n\n- item\n\n  ```\n  y\n  ```\n\n" + table + end)
-    cell, fresh = Cell(block), Cell(block)
-    cell.layout(block, canvas, Display())
+    cell, fresh = BlockCell(block), BlockCell(block)
+    cell.layout(block, canvas, BlockDisplay())
     for y in range(cell.height):
         cell.row(y)
     cell.layout(block, canvas, display)
@@ -189,8 +191,8 @@ def test_a_title_of_two_lines_may_come_in_two_pieces(canvas_of: Callable[[int], 
     text = '[a]: https://example.org/a\n"a title\nof two lines"\n\nsee [a]'
     canvas = canvas_of(60)
     for cut in range(len(text)):
-        cell, fresh = Cell(ProseBlock(id="p")), Cell(ProseBlock(id="p", text=text))
-        cell.layout(ProseBlock(id="p", text=text[:cut]), canvas, Display())
-        cell.layout(ProseBlock(id="p", text=text), canvas, Display())
-        fresh.layout(ProseBlock(id="p", text=text), canvas, Display())
+        cell, fresh = BlockCell(ProseBlock(id="p")), BlockCell(ProseBlock(id="p", text=text))
+        cell.layout(ProseBlock(id="p", text=text[:cut]), canvas, BlockDisplay())
+        cell.layout(ProseBlock(id="p", text=text), canvas, BlockDisplay())
+        fresh.layout(ProseBlock(id="p", text=text), canvas, BlockDisplay())
         assert strips(cell) == strips(fresh)

@@ -9,9 +9,9 @@ from rich.cells import cell_len, split_graphemes
 from rich.style import Style
 
 from oi_tui.app.engine.core.blocks import ProseBlock
-from oi_tui.widgets.timeline.cells import Cell
+from oi_tui.widgets.timeline.cells import BlockCell
 from oi_tui.widgets.timeline.inline import HREF
-from oi_tui.widgets.timeline.pieces import Canvas, Display, RowStrip
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowStrip
 from oi_tui.widgets.timeline.wrap import Continuation, wrap
 
 CanvasOf = Callable[[int], Canvas]
@@ -33,10 +33,10 @@ def prose(text: str) -> ProseBlock:
     return ProseBlock(id="p", text=text, state="complete")
 
 
-def rows(text: str, canvas: Canvas, display: Display | None = None) -> list[RowStrip]:
+def rows(text: str, canvas: Canvas, display: BlockDisplay | None = None) -> list[RowStrip]:
     block = prose(text)
-    cell = Cell(block)
-    height = cell.layout(block, canvas, display or Display())
+    cell = BlockCell(block)
+    height = cell.layout(block, canvas, display or BlockDisplay())
     return [cell.row(y) for y in range(height - 1)]
 
 
@@ -62,7 +62,7 @@ def test_copying_a_fence_gives_its_source_without_numbers(
     canvas_of: CanvasOf, lines: list[str], width: int, numbers: bool, language: str
 ) -> None:
     source = "\n".join([*lines, "end"])
-    drawn = rows(f"~~~{language}\n{source}\n~~~\n", canvas_of(width), Display(numbers=numbers))
+    drawn = rows(f"~~~{language}\n{source}\n~~~\n", canvas_of(width), BlockDisplay(numbers=numbers))
     assert copied(drawn[bool(language) :]) == source
 
 
@@ -151,7 +151,7 @@ def test_a_table_too_wide_keeps_its_columns_and_moves_sideways(canvas_of: Canvas
     )
     canvas = canvas_of(44)
     at_rest = [row.text.rstrip() for row in rows(words, canvas)]
-    moved = [row.text.rstrip() for row in rows(words, canvas, Display(shift=19))]
+    moved = [row.text.rstrip() for row in rows(words, canvas, BlockDisplay(shift=19))]
 
     assert at_rest[0] == "   alpha beta gamma │ delta epsilon │ zeta›"
     assert at_rest[2:] == [
@@ -168,7 +168,7 @@ def test_lines_of_code_are_numbered_on_demand(canvas_of: CanvasOf) -> None:
     text = (
         "```python\n" + "x = 1\n" * 9 + "y = 'a string that is too long for the row'\n```\n\n- item\n  ```\n  z\n  ```"
     )
-    drawn = [row.text.rstrip() for row in rows(text, canvas_of(30), Display(numbers=True))]
+    drawn = [row.text.rstrip() for row in rows(text, canvas_of(30), BlockDisplay(numbers=True))]
 
     assert drawn[1] == "    1 x = 1"
     assert drawn[10:12] == ["   10 y = 'a string that is t", " ↪    oo long for the row'"]

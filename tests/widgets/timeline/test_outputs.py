@@ -10,9 +10,9 @@ import pytest
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.plugins.host import screen_hooks
-from oi_tui.widgets.timeline.cells import Cell
+from oi_tui.widgets.timeline.cells import BlockCell
 from oi_tui.widgets.timeline.outputs import registry
-from oi_tui.widgets.timeline.pieces import Canvas, Display
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas
 from support.gallery import picture
 
 Rows = Callable[..., list[str]]
@@ -28,8 +28,8 @@ def block(*outputs: RichOutput) -> CodeBlock:
 def drawn(canvas_of: Callable[[int], Canvas]) -> Rows:
     """Draws a result and gives its rows as text, without the block's own."""
 
-    def draw(output: RichOutput, width: int = 80, display: Display = Display()) -> list[str]:  # noqa: B008  a value
-        cell = Cell(block(output))
+    def draw(output: RichOutput, width: int = 80, display: BlockDisplay = BlockDisplay()) -> list[str]:  # noqa: B008  a value
+        cell = BlockCell(block(output))
         height = cell.layout(block(output), canvas_of(width), display)
         return [cell.row(number).text.rstrip() for number in range(2, height - 1)]
 
@@ -103,14 +103,14 @@ class FailsLater:
 
 class TooWide(FailsLater):
     def pieces(self, canvas, display):
-        from oi_tui.widgets.timeline.pieces import Rows, RowStrip
+        from oi_tui.widgets.timeline.row_pieces import Rows, RowStrip
         from rich.segment import Segment
         return [Rows([RowStrip([Segment("x" * 999)], 999, "", 0, 0)])]
 
 class Own(FailsLater):
     def pieces(self, canvas, display):
         from rich.segment import Segment
-        from oi_tui.widgets.timeline.pieces import rows
+        from oi_tui.widgets.timeline.row_pieces import rows
         return [rows(canvas, [[Segment("drawn by a plugin", canvas.ink.console)]], canvas.ink.console)]
 
 def endless(output):
@@ -139,10 +139,10 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (info / "entry_points.txt").write_text(POINTS)
     (tmp_path / "oi_tui_tale.py").write_text(PLUGIN)
     monkeypatch.syspath_prepend(tmp_path)
-    registry.registered.cache_clear()
+    registry.plugin_renderers.cache_clear()
     screen_hooks.cache_clear()
     yield
-    registry.registered.cache_clear()
+    registry.plugin_renderers.cache_clear()
     screen_hooks.cache_clear()
     sys.modules.pop("oi_tui_tale", None)
 
@@ -201,7 +201,7 @@ def test_R5_a_long_frame_shows_its_first_and_last_rows(drawn: Rows) -> None:
 
 
 def test_R5_an_opened_frame_shows_all_that_is_here_and_says_what_is_not(drawn: Rows) -> None:
-    rows = drawn(frame(12_345, 1), display=Display("open"))
+    rows = drawn(frame(12_345, 1), display=BlockDisplay("open"))
 
     assert len(rows) == 2 + 550 + 2
     assert rows[2 + 500] == " │ … 11,795 more rows are not kept here"
@@ -215,22 +215,22 @@ def test_R5_what_does_not_fit_is_reached_sideways_and_the_labels_stay(drawn: Row
         " │ 1         0         1         2    ›",
         " │ 2 rows × 6 columns · → more columns",
     ]
-    assert drawn(frame(2, 5), 40, Display(shift=16))[:4] == [
+    assert drawn(frame(2, 5), 40, BlockDisplay(shift=16))[:4] == [
         " │    ‹column_1  column_2  column_3   ›",
         " │    ‹   int64     int64     int64   ›",
         " │ 0  ‹       0         0         0   ›",
         " │ 1  ‹       1         2         3   ›",
     ]
-    assert drawn(frame(2, 5), 40, Display(shift=500))[3] == " │ 1  ‹x"
+    assert drawn(frame(2, 5), 40, BlockDisplay(shift=500))[3] == " │ 1  ‹x"
 
 
 def test_R5_every_column_can_be_reached(canvas_of: Callable[[int], Canvas]) -> None:
     output = frame(2, 30)
-    cell = Cell(block(output))
+    cell = BlockCell(block(output))
     seen: set[str] = set()
     shift = 0
     for _ in range(100):
-        cell.layout(block(output), canvas_of(40), Display(shift=shift))
+        cell.layout(block(output), canvas_of(40), BlockDisplay(shift=shift))
         seen |= set(cell.row(2).text.strip(" │").replace("‹", " ").split())
         if shift == cell.beyond:
             break
@@ -243,7 +243,7 @@ def test_a_long_cell_is_cut_and_longer_when_opened(drawn: Rows) -> None:
     output = frame(1, 0, text="0123456789" * 20)
 
     assert drawn(output, 200)[-1] == " │ 0  " + ("0123456789" * 4)[:39] + "…"
-    assert len(drawn(output, 200, Display("open"))[-1]) == 6 + 120
+    assert len(drawn(output, 200, BlockDisplay("open"))[-1]) == 6 + 120
 
 
 def test_a_data_resource_is_a_table(drawn: Rows) -> None:
@@ -280,10 +280,10 @@ def test_a_tree_shows_two_levels_and_says_what_it_folds(drawn: Rows) -> None:
 
 
 def test_an_opened_tree_shows_all_within_a_bound(drawn: Rows) -> None:
-    rows = drawn(RichOutput(data={"application/json": DEEP}), display=Display("open"))
+    rows = drawn(RichOutput(data={"application/json": DEEP}), display=BlockDisplay("open"))
     assert " │     299" in rows
     assert ' │       "11": {"k": 11}' in rows
-    endless = drawn(RichOutput(data={"application/json": list(range(1_000_000))}), display=Display("open"))
+    endless = drawn(RichOutput(data={"application/json": list(range(1_000_000))}), display=BlockDisplay("open"))
     assert 5_000 <= len(endless) <= 5_002
     assert "more" in endless[-1] + endless[-2]
 
@@ -303,7 +303,7 @@ def test_wide_json_moves_sideways(drawn: Rows) -> None:
     output = RichOutput(data={"application/json": {"text": "0123456789" * 20}})
 
     assert drawn(output, 24)[1] == ' │   "text": "01234567›'
-    assert drawn(output, 24, Display(shift=10))[1] == " │ ‹012345678901234567›"
+    assert drawn(output, 24, BlockDisplay(shift=10))[1] == " │ ‹012345678901234567›"
 
 
 # Markdown, LaTeX, plotly
@@ -322,7 +322,7 @@ def test_long_markdown_shows_its_head_and_tail(drawn: Rows) -> None:
     output = RichOutput(data={"text/markdown": "\n".join(f"- item {number}" for number in range(100))})
 
     assert drawn(output)[10] == " │ … 80 more lines · enter to show"
-    assert len(drawn(output, display=Display("open"))) == 100
+    assert len(drawn(output, display=BlockDisplay("open"))) == 100
 
 
 def test_a_formula_is_readable(drawn: Rows) -> None:
@@ -378,7 +378,7 @@ PAGE = dedent("""\
 
 
 def test_R9_html_is_read_without_a_browser(drawn: Rows) -> None:
-    assert drawn(RichOutput(data={"text/html": PAGE}), 70, Display("open")) == [
+    assert drawn(RichOutput(data={"text/html": PAGE}), 70, BlockDisplay("open")) == [
         " │ Report & more",
         " │ ─────────────",
         " │",

@@ -15,15 +15,21 @@ from hypothesis import strategies as st
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.text.html import Grid, as_text
-from oi_tui.app.engine.text.html_reader import DEEPEST, MOST_CELLS, MOST_CHARACTERS, MOST_PARTS, read
-from oi_tui.app.engine.text.plotly_svg import drawing_of, plotly_summary
-from oi_tui.app.engine.text.rich_text import readable
-from oi_tui.widgets.timeline.cells import Cell
+from oi_tui.app.engine.text.html_reader import (
+    DEEPEST_HTML,
+    MOST_HTML_CELLS,
+    MOST_HTML_CHARACTERS,
+    MOST_PARTS,
+    read_html,
+)
+from oi_tui.app.engine.text.plotly_svg import plotly_summary, svg_summary
+from oi_tui.app.engine.text.rich_text import best_text
+from oi_tui.widgets.timeline.cells import BlockCell
 from oi_tui.widgets.timeline.outputs.browser import needs_scripts, page_of, write_page
-from oi_tui.widgets.timeline.outputs.svg import LARGEST, SMALLEST, fitted, png_of
-from oi_tui.widgets.timeline.outputs.table import MOST_CELLS as MOST_TABLE_CELLS
-from oi_tui.widgets.timeline.outputs.table import MOST_ROWS, RESOURCE_TYPE, TABLE_TYPE, table_of
-from oi_tui.widgets.timeline.pieces import Canvas, Display, Fold
+from oi_tui.widgets.timeline.outputs.svg import LARGEST_RASTER, SMALLEST, png_of, raster_size
+from oi_tui.widgets.timeline.outputs.table_data import MOST_TABLE_CELLS as MOST_TABLE_CELLS
+from oi_tui.widgets.timeline.outputs.table_data import MOST_TABLE_ROWS, RESOURCE_TYPE, TABLE_MIME_TYPE, table_of
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, FoldState
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]")
 
@@ -70,10 +76,10 @@ def draw(canvas_of: Callable[[int], Canvas]) -> Callable[[RichOutput, int], None
 
     def look(output: RichOutput, width: int) -> None:
         block = CodeBlock(id="c", language="python", source="x", state="ok", outputs=(output,))
-        cell, canvas = Cell(block), canvas_of(width)
-        for fold in get_args(Fold):
+        cell, canvas = BlockCell(block), canvas_of(width)
+        for fold in get_args(FoldState):
             for shift in (0, 7, 500):
-                for y in range(cell.layout(block, canvas, Display(fold, shift))):
+                for y in range(cell.layout(block, canvas, BlockDisplay(fold, shift))):
                     row = cell.row(y)
                     assert sum(segment.cell_length for segment in row) == width
                     assert not CONTROL.search(row.text)
@@ -106,7 +112,7 @@ def test_T1_json_of_any_shape_is_drawn_within_the_canvas(draw: Look, value: Any,
 @settings(deadline=None)
 @given(st.one_of(TABLE, JSON), WIDTHS)
 def test_T1_tables_of_any_shape_are_drawn_within_the_canvas(draw: Look, value: Any, width: int) -> None:
-    draw(RichOutput(data={TABLE_TYPE: value}), width)
+    draw(RichOutput(data={TABLE_MIME_TYPE: value}), width)
 
 
 @settings(deadline=None)
@@ -132,13 +138,13 @@ def test_T1_texts_of_any_shape_are_drawn_within_the_canvas(draw: Look, mime: str
 @settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(("text/plain", "text/html", "image/svg+xml", "application/json", "a/b")), JSON))
 def test_every_bundle_has_a_text(data: dict[str, Any]) -> None:
-    assert isinstance(readable(data), str)
-    assert bool(readable(data)) or not data
+    assert isinstance(best_text(data), str)
+    assert bool(best_text(data)) or not data
 
 
 # Bounds
 
-N = MOST_CHARACTERS
+N = MOST_HTML_CHARACTERS
 ENDLESS = {
     "less": "<" * N,
     "tags": "<a " * (N // 3),
@@ -161,36 +167,36 @@ ENDLESS = {
 @pytest.mark.parametrize("name", ENDLESS)
 def test_html_that_never_ends_is_read_in_a_bounded_time(name: str) -> None:
     """Quadratic work would take minutes; the time-out of the test is the bound."""
-    document = read(ENDLESS[name] * 2)
+    document = read_html(ENDLESS[name] * 2)
 
     assert not document.is_whole
     assert len(document.parts) <= MOST_PARTS + 1
     cells = sum(len(part.rows) * len(part.rows[0]) for part in document.parts if isinstance(part, Grid))
-    assert cells <= 4 * MOST_CELLS
+    assert cells <= 4 * MOST_HTML_CELLS
     assert len(as_text(document)) <= 20 * N
 
 
 def test_nesting_is_followed_so_far_and_no_further() -> None:
-    document = read("<blockquote>" * 500 + "x" + "</blockquote>" * 500 + "<p>after")
+    document = read_html("<blockquote>" * 500 + "x" + "</blockquote>" * 500 + "<p>after")
 
-    assert next(part.quotes for part in document.parts if not isinstance(part, Grid)) < DEEPEST
+    assert next(part.quotes for part in document.parts if not isinstance(part, Grid)) < DEEPEST_HTML
     assert as_text(document).endswith("after")
 
 
 def test_what_is_cut_off_is_said(draw: Look) -> None:
     draw(RichOutput(data={"text/html": "<p>word" * N}), 60)
-    assert not read("<p>word" * N).is_whole
-    assert read("<p>word").is_whole
+    assert not read_html("<p>word" * N).is_whole
+    assert read_html("<p>word").is_whole
 
 
 def test_a_table_that_claims_more_than_there_is_costs_no_more() -> None:
     column, row = ["a", "", False], ["x"]
     long = {"index": [], "columns": [column], "head": [row] * 50_000, "tail": [row] * 10, "rows": 2**62, "width": 1}
-    made = table_of(RichOutput(data={TABLE_TYPE: long}))
+    made = table_of(RichOutput(data={TABLE_MIME_TYPE: long}))
     assert made is not None
-    assert len(made.rows) == MOST_ROWS
+    assert len(made.rows) == MOST_TABLE_ROWS
     wide = {"index": [], "columns": [column] * 90_000, "head": [row * 90_000], "tail": [], "rows": 1, "width": 90_000}
-    made = table_of(RichOutput(data={TABLE_TYPE: wide}))
+    made = table_of(RichOutput(data={TABLE_MIME_TYPE: wide}))
     assert made is not None
     assert len(made.rows) * len(made.columns) <= MOST_TABLE_CELLS
     assert made.hidden_columns == 90_000 - len(made.columns)
@@ -222,15 +228,15 @@ HEAD = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1
     ],
 )
 def test_a_drawing_says_how_large_it_is(svg: str, size: tuple[int, int] | None) -> None:
-    assert drawing_of(svg).size == size
+    assert svg_summary(svg).size == size
 
 
 @settings(deadline=None)
 @given(st.integers(1, 10**6), st.integers(1, 10**6))
 def test_no_drawing_is_huge_or_tiny(width: int, height: int) -> None:
-    drawn = fitted((width, height))
+    drawn = raster_size((width, height))
 
-    assert SMALLEST <= max(drawn) <= LARGEST
+    assert SMALLEST <= max(drawn) <= LARGEST_RASTER
     assert min(drawn) >= 1
 
 

@@ -20,18 +20,18 @@ from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.widgets.timeline.drawing import Order, draw
 from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.graphics_kitty import (
-    CHUNK,
-    MARKS,
+    DIACRITICS,
+    KITTY_CHUNK,
     PLACEHOLDER,
+    apply_filters,
     deletion,
-    filtered,
     numbers,
     placeholders,
     transmission,
 )
 from oi_tui.widgets.timeline.picture import Picture, original_of
-from oi_tui.widgets.timeline.pieces import Canvas, Display
-from oi_tui.widgets.timeline.pixels import Source, Unreadable, fitted
+from oi_tui.widgets.timeline.pixels import PictureSource, Unreadable, fit_picture
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas
 
 CELL = (9, 19)
 GROUND = "#102030"
@@ -49,7 +49,7 @@ def gradient(width: int, height: int) -> Image.Image:
 
 
 def order_of(data: bytes, columns: int, rows: int, size: tuple[int, int]) -> Order:
-    return Order(Source(data), columns, rows, size, GROUND)
+    return Order(PictureSource(data), columns, rows, size, GROUND)
 
 
 # --- Kitty
@@ -74,7 +74,7 @@ def test_a_picture_is_sent_to_kitty_in_chunks_with_a_place_for_it() -> None:
     wanted = {"a": "T", "U": "1", "f": "100", "t": "d", "i": "16777282", "c": "23", "r": "6", "q": "2", "m": "1"}
     assert first == wanted
     assert [control["m"] for control in rest] == ["1"] * (len(rest) - 1) + ["0"]
-    assert all(len(payload) <= CHUNK for _, payload in sent)
+    assert all(len(payload) <= KITTY_CHUNK for _, payload in sent)
     assert base64.b64decode("".join(payload for _, payload in sent)) == noise
 
 
@@ -84,13 +84,15 @@ def test_a_deleted_picture_frees_its_memory_without_an_answer() -> None:
 
 def test_every_placeholder_says_its_row_column_and_picture() -> None:
     number = 0x2A00_00C8
-    for row in (0, 1, 19, len(MARKS) - 1):
-        segment = placeholders(number, row, len(MARKS), Style(bgcolor=GROUND))
+    for row in (0, 1, 19, len(DIACRITICS) - 1):
+        segment = placeholders(number, row, len(DIACRITICS), Style(bgcolor=GROUND))
         cells = re.findall(f"{PLACEHOLDER}(.)(.)(.)", segment.text)
 
-        assert segment.cell_length == len(MARKS) == len(cells) == 297
+        assert segment.cell_length == len(DIACRITICS) == len(cells) == 297
         assert segment.text == "".join(PLACEHOLDER + "".join(marks) for marks in cells)
-        assert [tuple(map(MARKS.index, marks)) for marks in cells] == [(row, at, 0x2A) for at in range(len(MARKS))]
+        assert [tuple(map(DIACRITICS.index, marks)) for marks in cells] == [
+            (row, at, 0x2A) for at in range(len(DIACRITICS))
+        ]
         assert segment.style is not None
         assert segment.style.color is not None
         assert segment.style.color.get_ansi_codes() == ("38", "5", "200")
@@ -100,14 +102,20 @@ def test_marks_are_those_of_the_protocol() -> None:
     """Its table: marks above letters in Unicode 6.0, without those that letters are composed with."""
     composed = "0300 0301 0302 0303 0304 0306 0307 0308 0309 030A 030B 030C 030F 0311 0313 0314 0342 0653 0654"
     kinds = {
-        (unicodedata.category(mark), unicodedata.combining(mark), unicodedata.bidirectional(mark)) for mark in MARKS
+        (unicodedata.category(mark), unicodedata.combining(mark), unicodedata.bidirectional(mark))
+        for mark in DIACRITICS
     }
 
     assert kinds == {("Mn", 230, "NSM")}
-    assert not any(map(unicodedata.decomposition, MARKS))
-    assert not {chr(int(code, 16)) for code in composed.split()} & set(MARKS)
-    assert list(MARKS) == sorted(set(MARKS))
-    assert (len(MARKS), ord(MARKS[0]), ord(MARKS[30]), ord(MARKS[-1])) == (297, 0x305, 0x483, 0x1D244)
+    assert not any(map(unicodedata.decomposition, DIACRITICS))
+    assert not {chr(int(code, 16)) for code in composed.split()} & set(DIACRITICS)
+    assert list(DIACRITICS) == sorted(set(DIACRITICS))
+    assert (len(DIACRITICS), ord(DIACRITICS[0]), ord(DIACRITICS[30]), ord(DIACRITICS[-1])) == (
+        297,
+        0x305,
+        0x483,
+        0x1D244,
+    )
 
 
 def test_numbers_can_be_told_by_an_8_bit_colour_and_never_meet() -> None:
@@ -120,7 +128,7 @@ def test_numbers_can_be_told_by_an_8_bit_colour_and_never_meet() -> None:
 def test_V7_without_colours_a_picture_keeps_its_number() -> None:
     red = Style(color="red")
     strip = Strip([*Strip.blank(3, red), placeholders(0x010000C8, 0, 4, Style(bgcolor="blue"))])
-    without = filtered(strip, [NoColor()], Color(0, 0, 0))
+    without = apply_filters(strip, [NoColor()], Color(0, 0, 0))
 
     assert [segment.style.color.name for segment in without if segment.style and segment.style.color] == [
         "default",
@@ -218,7 +226,7 @@ def test_what_shines_through_is_the_ground() -> None:
 def test_proportions_follow_the_cells_and_nothing_is_enlarged(
     size: tuple[int, int], room: tuple[int, int], cells: tuple[int, int]
 ) -> None:
-    fit = fitted(size, room, CELL)
+    fit = fit_picture(size, room, CELL)
     assert (fit.columns, fit.rows) == cells
     assert fit.scale <= 1
 
@@ -226,15 +234,15 @@ def test_proportions_follow_the_cells_and_nothing_is_enlarged(
 def test_an_opened_picture_is_as_wide_as_the_window(canvas_of: Callable[[int], Canvas]) -> None:
     picture = Picture.of(file_of(gradient(600, 900)), "chart")
     canvas = canvas_of(80)
-    heights = {fold: picture.pieces(canvas, Display(fold))[0].height for fold in ("short", "open")}
+    heights = {fold: picture.pieces(canvas, BlockDisplay(fold))[0].height for fold in ("short", "open")}
 
     assert picture.has_more
     assert heights == {"short": 20, "open": 57}
-    assert picture.pieces(canvas, Display())[1].row(0).text.strip() == "│ chart · 600×900 · z zoom · s save"
+    assert picture.pieces(canvas, BlockDisplay())[1].row(0).text.strip() == "│ chart · 600×900 · z zoom · s save"
 
 
 def test_rows_of_a_picture_are_no_text_to_copy(canvas_of: Callable[[int], Canvas]) -> None:
-    row = Picture.of(file_of(gradient(60, 40)), "figure").pieces(canvas_of(80), Display())[0].row(0)
+    row = Picture.of(file_of(gradient(60, 40)), "figure").pieces(canvas_of(80), BlockDisplay())[0].row(0)
     assert row.lead == row.reach
 
 
@@ -259,7 +267,7 @@ def bomb() -> bytes:
 @pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
 @pytest.mark.parametrize("data", [b"", b"GIF89a", b"<svg/>", bomb(), b"\x89PNG\r\n\x1a\n" + bytes(100)])
 def test_what_is_no_picture_or_too_large_has_no_size(data: bytes) -> None:
-    source = Source(data)
+    source = PictureSource(data)
     assert source.size is None
     with pytest.raises(Unreadable):
         source.pixels((4, 4))
@@ -268,11 +276,11 @@ def test_what_is_no_picture_or_too_large_has_no_size(data: bytes) -> None:
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "WEBP"])
 def test_a_picture_that_breaks_off_is_unreadable_and_said_so(kind: str, canvas_of: Callable[[int], Canvas]) -> None:
     whole = file_of(gradient(300, 200), kind)
-    source = Source(whole[: len(whole) // 2])
+    source = PictureSource(whole[: len(whole) // 2])
     if source.size is not None:
         with pytest.raises(Unreadable):
             source.pixels((30, 20))
-        rows = Picture.of(whole[: len(whole) // 2], "figure").pieces(canvas_of(80), Display())[0]
+        rows = Picture.of(whole[: len(whole) // 2], "figure").pieces(canvas_of(80), BlockDisplay())[0]
         assert rows.row(0).text.strip() == "│ this picture is broken"
 
 
@@ -288,13 +296,13 @@ MODES = {
 
 @pytest.mark.parametrize("name", MODES)
 def test_every_kind_of_pixel_becomes_plain_colours(name: str) -> None:
-    pixels = Source(file_of(MODES[name])).pixels((2, 2)).convert("RGB")
+    pixels = PictureSource(file_of(MODES[name])).pixels((2, 2)).convert("RGB")
     wanted = {"one bit": (255, 255, 255), "palette": (255, 0, 0), "alpha": (255, 0, 0)}.get(name, (76, 76, 76))
     assert pixels.getpixel((1, 1)) == wanted
 
 
 def test_the_colours_of_print_are_turned_into_those_of_a_screen() -> None:
-    pixels = Source(file_of(Image.new("CMYK", (16, 16), (0, 255, 255, 0)), "JPEG")).pixels((2, 2))
+    pixels = PictureSource(file_of(Image.new("CMYK", (16, 16), (0, 255, 255, 0)), "JPEG")).pixels((2, 2))
     red, green, blue = pixels.getpixel((1, 1))
     assert pixels.mode == "RGB"
     assert red > 200 > 60 > max(green, blue)
@@ -303,7 +311,7 @@ def test_the_colours_of_print_are_turned_into_those_of_a_screen() -> None:
 def test_of_an_animation_the_first_frame_is_shown() -> None:
     frames = [Image.new("RGB", (4, 4), colour) for colour in ("red", "blue")]
     data = file_of(frames[0], "GIF", save_all=True, append_images=frames[1:])
-    assert Source(data).pixels((1, 1)).convert("RGB").getpixel((0, 0)) == (255, 0, 0)
+    assert PictureSource(data).pixels((1, 1)).convert("RGB").getpixel((0, 0)) == (255, 0, 0)
 
 
 def test_a_turned_photograph_stands_upright() -> None:
@@ -311,7 +319,7 @@ def test_a_turned_photograph_stands_upright() -> None:
     photo.paste((255, 0, 0), (0, 0, 20, 20))
     exif = Image.Exif()
     exif[0x0112] = 6  # its top is at the right
-    source = Source(file_of(photo, "JPEG", exif=exif.tobytes(), quality=95))
+    source = PictureSource(file_of(photo, "JPEG", exif=exif.tobytes(), quality=95))
 
     assert source.size == (20, 40)
     upright = source.pixels((2, 4))

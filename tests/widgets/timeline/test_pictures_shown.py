@@ -18,9 +18,9 @@ from oi_tui.app.engine.core.blocks import CodeBlock, ProseBlock
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.screens.picture_screen import PictureScreen
 from oi_tui.themes.loader import load_palette, textual_theme
-from oi_tui.widgets.timeline.gallery import MOST_DRAWN
+from oi_tui.widgets.timeline.gallery import MOST_PICTURES
 from oi_tui.widgets.timeline.graphics import Graphics
-from oi_tui.widgets.timeline.graphics_kitty import MARKS, PLACEHOLDER
+from oi_tui.widgets.timeline.graphics_kitty import DIACRITICS, PLACEHOLDER
 from oi_tui.widgets.timeline.picture_view import PictureView
 from oi_tui.widgets.timeline.view import Timeline
 
@@ -84,7 +84,7 @@ def text_of(app: Shown, y: int) -> str:
 
 
 def cells(text: str) -> list[tuple[int, ...]]:
-    return [tuple(map(MARKS.index, marks)) for marks in re.findall(f"{PLACEHOLDER}(.)(.)(.)", text)]
+    return [tuple(map(DIACRITICS.index, marks)) for marks in re.findall(f"{PLACEHOLDER}(.)(.)(.)", text)]
 
 
 async def test_a_picture_for_kitty_is_sent_before_its_rows_and_once(written: list[str]) -> None:
@@ -164,7 +164,7 @@ async def test_no_sixels_are_laid_over_another_screen(written: list[str]) -> Non
 
 async def test_pictures_that_were_long_out_of_sight_are_forgotten(written: list[str]) -> None:
     app = Shown("kitty")
-    many = MOST_DRAWN + 4
+    many = MOST_PICTURES + 4
     async with app.run_test(size=(60, 16)) as pilot:
         app.timeline.reset([figure(number, height=200 + number) for number in range(many)])
         app.timeline.focus()
@@ -172,7 +172,7 @@ async def test_pictures_that_were_long_out_of_sight_are_forgotten(written: list[
         for number in range(many):
             app.timeline._go(number)
             await until(pilot, partial(is_drawn, app, number))
-        assert len(app.timeline._gallery._drawn) <= MOST_DRAWN
+        assert len(app.timeline._gallery._drawn) <= MOST_PICTURES
         assert any("a=d,d=I" in piece for piece in written)
 
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from oi_tui.app.engine.core.blocks import ProseBlock
-from oi_tui.widgets.timeline.cells import Cell
-from oi_tui.widgets.timeline.pieces import Canvas, Display
+from oi_tui.widgets.timeline.cells import BlockCell
 from oi_tui.widgets.timeline.prose import Prose
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas
 
 Draw = Callable[..., list[str]]
 CanvasOf = Callable[[int], Canvas]
@@ -36,12 +36,12 @@ def test_chunks_of_any_size_give_the_rows_of_the_whole(
 ) -> None:
     canvas = canvas_of(width)
     whole = ProseBlock(id="p", text=text, state="complete")
-    streamed = Cell(ProseBlock(id="p"))
+    streamed = BlockCell(ProseBlock(id="p"))
     for cut in sorted(cut for cut in cuts if cut < len(text)):
-        streamed.layout(ProseBlock(id="p", text=text[:cut]), canvas, Display())
-    streamed.layout(whole, canvas, Display())
-    at_once = Cell(whole)
-    at_once.layout(whole, canvas, Display())
+        streamed.layout(ProseBlock(id="p", text=text[:cut]), canvas, BlockDisplay())
+    streamed.layout(whole, canvas, BlockDisplay())
+    at_once = BlockCell(whole)
+    at_once.layout(whole, canvas, BlockDisplay())
 
     assert [list(streamed.row(y)) for y in range(streamed.height)] == [
         list(at_once.row(y)) for y in range(at_once.height)
@@ -54,8 +54,8 @@ def test_T1_rows_are_as_wide_as_the_screen_and_hold_no_control_characters(
     canvas_of: CanvasOf, text: str, width: int
 ) -> None:
     block = ProseBlock(id="p", text=text, state="streaming")
-    cell = Cell(block)
-    for y in range(cell.layout(block, canvas_of(width), Display())):
+    cell = BlockCell(block)
+    for y in range(cell.layout(block, canvas_of(width), BlockDisplay())):
         row = cell.row(y)
         assert row.cell_length == width
         assert sum(cell_len(segment.text) for segment in row) == width
@@ -125,23 +125,23 @@ def test_an_answer_that_was_cut_says_so(drawn: Draw) -> None:
 def test_finished_code_is_coloured_alike_streamed_or_not(canvas_of: CanvasOf, language: str) -> None:
     text = f"```{language}\n" + "/* a\n b */ x = '''\n1\n''' # <b>\n>>> f\n" * 3 + "```\n"
     canvas = canvas_of(40)
-    streamed = Cell(ProseBlock(id="p"))
+    streamed = BlockCell(ProseBlock(id="p"))
     for cut in range(0, len(text), 3):
-        streamed.layout(ProseBlock(id="p", text=text[:cut]), canvas, Display())
+        streamed.layout(ProseBlock(id="p", text=text[:cut]), canvas, BlockDisplay())
     block = prose(text)
-    at_once = Cell(block)
+    at_once = BlockCell(block)
 
-    assert streamed.layout(block, canvas, Display()) == at_once.layout(block, canvas, Display())
+    assert streamed.layout(block, canvas, BlockDisplay()) == at_once.layout(block, canvas, BlockDisplay())
     assert all(list(streamed.row(y)) == list(at_once.row(y)) for y in range(at_once.height))
 
 
 def test_appending_leaves_finished_rows_alone(canvas_of: CanvasOf) -> None:
     canvas = canvas_of(80)
     text = "".join(f"Paragraph {number} with some words.\n\n- item\n- item\n\n" for number in range(100))
-    cell = Cell(prose(text))
-    before = [cell.row(y) for y in range(cell.layout(prose(text), canvas, Display()) - 1)]
+    cell = BlockCell(prose(text))
+    before = [cell.row(y) for y in range(cell.layout(prose(text), canvas, BlockDisplay()) - 1)]
 
-    cell.layout(prose(text + "and more"), canvas, Display())
+    cell.layout(prose(text + "and more"), canvas, BlockDisplay())
 
     assert all(row is cell.row(y) for y, row in enumerate(before[:-2]))
 
@@ -159,7 +159,7 @@ def test_the_work_per_append_does_not_grow_with_the_message(canvas_of: CanvasOf)
         before = content.parses
         text += f"Paragraph {number} with some words.\n\n"
         content.update(ProseBlock(id="p", text=text))
-        content.pieces(canvas, Display())
+        content.pieces(canvas, BlockDisplay())
         counts.append(content.parses - before)
 
     assert max(counts) <= 2

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from oi_tui.app.engine.text.safe import safe_text
-from oi_tui.widgets.timeline.math import LONGEST, readable_math
-from oi_tui.widgets.timeline.math_boxes import MOST_CELLS
+from oi_tui.widgets.timeline.math import LONGEST_FORMULA, readable_math
+from oi_tui.widgets.timeline.math_boxes import MOST_BOX_CELLS
 
 PIECES = st.sampled_from(
     re.split(
@@ -70,7 +70,7 @@ def test_words_around_formulas_stay() -> None:
 def test_anything_gives_safe_text_of_bounded_size(latex: str) -> None:
     shown = readable_math(latex)
     assert shown == safe_text(shown)
-    assert sum(map(cell_len, shown.split("\n"))) <= max(MOST_CELLS, 20 * LONGEST)
+    assert sum(map(cell_len, shown.split("\n"))) <= max(MOST_BOX_CELLS, 20 * LONGEST_FORMULA)
     assert not re.search(r"[\n\t]|  ", readable_math(latex, rows=False))
 
 
@@ -85,10 +85,10 @@ def test_anything_gives_safe_text_of_bounded_size(latex: str) -> None:
         r"\sqrt{" * 500 + "}" * 500,
         r"\begin{matrix}" + "x" * 2_000 + r"\\a" * 900 + r"\end{matrix}",
         r"\def\a{\a\a}\a \newcommand{\b}{\b\b}\b \input{/etc/passwd}",
-        "x" * (LONGEST + 1),
+        "x" * (LONGEST_FORMULA + 1),
         r"\hat{" * 25 + "abcdefgh" + "}" * 25,
     ],
 )
 def test_bombs_cost_little(latex: str) -> None:
-    assert len(readable_math(latex)) <= 20 * LONGEST
+    assert len(readable_math(latex)) <= 20 * LONGEST_FORMULA
     assert "root:" not in readable_math(latex)

@@ -11,8 +11,8 @@ from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamOutput
 from oi_tui.themes.loader import load_palette
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.logical import logical_text, output_text
-from oi_tui.widgets.timeline.pieces import GUTTER, Canvas, RowStrip
-from oi_tui.widgets.timeline.search import PORTION, SLICE, Search, folded
+from oi_tui.widgets.timeline.row_pieces import GUTTER, Canvas, RowStrip
+from oi_tui.widgets.timeline.search import PORTION, SEARCH_SLICE, Search, fold_case
 from oi_tui.widgets.timeline.wrap import fold_runs, wrap
 
 INK = Ink(load_palette())
@@ -65,8 +65,8 @@ def test_a_needle_without_capitals_finds_any_case():
 def test_letters_of_any_alphabet_have_a_small_one_in_the_same_place():
     for number in range(sys.maxunicode + 1):
         letter = chr(number)
-        assert len(folded(f"x{letter}y")) == 3
-    assert folded("ΣΑΣ İ") == "σασ i"
+        assert len(fold_case(f"x{letter}y")) == 3
+    assert fold_case("ΣΑΣ İ") == "σασ i"
 
 
 def test_nothing_is_found_by_nothing_or_across_lines():
@@ -133,7 +133,7 @@ def test_blocks_are_found_in_order_and_around_the_end():
 def test_a_search_lets_others_go_on_after_each_slice_of_work():
     ticks = iter(range(10_000))
     blocks = [said("-")] * 100
-    search = Search("x", clock=lambda: next(ticks) * SLICE / 4)
+    search = Search("x", clock=lambda: next(ticks) * SEARCH_SLICE / 4)
     found = list(search.find(blocks, 0, 1))
     assert set(found) == {None}
     assert 15 <= len(found) <= 50
@@ -144,7 +144,7 @@ def test_a_long_output_is_searched_in_slices():
     for written in (text, "\x1b[1m" + text, text + "\rneedle"):
         block = CodeBlock(id="c", language="python", outputs=(StreamOutput(name="stdout", text=written),))
         ticks = iter(range(10_000))
-        search = Search("nowhere", clock=lambda ticks=ticks: next(ticks) * SLICE)
+        search = Search("nowhere", clock=lambda ticks=ticks: next(ticks) * SEARCH_SLICE)
         assert len(list(search.find([block], 0, 1))) >= 19
 
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput
-from oi_tui.widgets.timeline.cells import Cell
+from oi_tui.widgets.timeline.cells import BlockCell
 from oi_tui.widgets.timeline.ink import Sgr
-from oi_tui.widgets.timeline.pieces import Canvas, Display, Fold
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, FoldState
 from oi_tui.widgets.timeline.terminal import TerminalText
 
 Draw = Callable[..., list[str]]
@@ -105,9 +105,9 @@ def test_T1_rows_are_as_wide_as_the_screen_and_hold_no_control_characters(
     canvas_of: Callable[[int], Canvas], text: str, width: int
 ) -> None:
     block = code(stdout(text), RichOutput(data={"text/plain": text}), ErrorOutput(name=text, value=text))
-    cell = Cell(block)
-    for fold in get_args(Fold):
-        for y in range(cell.layout(block, canvas_of(width), Display(fold))):
+    cell = BlockCell(block)
+    for fold in get_args(FoldState):
+        for y in range(cell.layout(block, canvas_of(width), BlockDisplay(fold))):
             row = cell.row(y)
             assert sum(segment.cell_length for segment in row) == width
             assert not re.search("[\x00-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]", row.text)
@@ -157,11 +157,11 @@ def test_what_was_not_kept_is_counted(drawn: Draw) -> None:
 
 def test_streamed_output_draws_only_what_is_new(canvas_of: Callable[[int], Canvas]) -> None:
     canvas, text = canvas_of(60), "first\n"
-    cell = Cell(code(stdout(text)))
-    cell.layout(code(stdout(text)), canvas, Display("open"))
+    cell = BlockCell(code(stdout(text)))
+    cell.layout(code(stdout(text)), canvas, BlockDisplay("open"))
     for number in range(50):
         text += f"line {number}\n"
-        cell.layout(code(stdout(text)), canvas, Display("open"))
+        cell.layout(code(stdout(text)), canvas, BlockDisplay("open"))
 
     assert cell.height == 2 + 51 + 1
     assert cell.row(2).text.startswith(" │ first")

@@ -21,8 +21,8 @@ from textual.widgets import Input
 from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamOutput
 from oi_tui.themes.loader import load_palette
-from oi_tui.widgets.timeline.view import Timeline, Wish
-from oi_tui.widgets.timeline.viewport import ROW_BITS
+from oi_tui.widgets.timeline.view import BlockAction, Timeline
+from oi_tui.widgets.timeline.viewport import BLOCK_ROW_BITS
 
 
 class Clock:
@@ -40,7 +40,7 @@ class Page(App[None]):
     def __init__(self) -> None:
         super().__init__()
         self.clock = Clock()
-        self.wanted: list[tuple[Wish, str]] = []
+        self.wanted: list[tuple[BlockAction, str]] = []
         self.links: list[str] = []
 
     def compose(self) -> ComposeResult:
@@ -565,7 +565,9 @@ async def test_a_selection_over_soft_breaks_and_blocks_is_the_text_as_it_was_wri
 
 async def test_what_was_selected_is_not_when_other_blocks_come() -> None:
     async with shown(paragraphs(20)) as screen:
-        screen.page.screen.selections = {screen.timeline: Selection(Offset(3, 1 << ROW_BITS), Offset(8, 3 << ROW_BITS))}
+        screen.page.screen.selections = {
+            screen.timeline: Selection(Offset(3, 1 << BLOCK_ROW_BITS), Offset(8, 3 << BLOCK_ROW_BITS))
+        }
         assert screen.page.screen.get_selected_text()
         screen.timeline.reset(paragraphs(10))
         await screen.settle()

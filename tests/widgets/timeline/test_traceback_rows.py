@@ -8,10 +8,10 @@ import pytest
 
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.outputs import ErrorOutput, StreamOutput
-from oi_tui.widgets.timeline.cells import Cell
+from oi_tui.widgets.timeline.cells import BlockCell
 from oi_tui.widgets.timeline.code import Code
-from oi_tui.widgets.timeline.pieces import Canvas, Display
-from oi_tui.widgets.timeline.tracebacks import Traceback, shortened
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas
+from oi_tui.widgets.timeline.traceback_rows import Traceback, shorten_home
 
 Draw = Callable[..., list[str]]
 
@@ -52,8 +52,8 @@ def test_the_line_of_this_cell_that_led_there_is_marked(drawn: Draw) -> None:
 
 def test_the_error_row_is_where_the_line_begins(canvas_of: Callable[[int], Canvas]) -> None:
     block = code(error(CALL, "KeyError: 'a'"), source="x = '" + "long " * 40 + "'\n\nf('{')\n")
-    cell = Cell(block)
-    cell.layout(block, canvas_of(40), Display())
+    cell = BlockCell(block)
+    cell.layout(block, canvas_of(40), BlockDisplay())
     assert cell.error_row is not None
     assert cell.row(cell.error_row).text.startswith(" ✗ f('{')")
 
@@ -105,7 +105,7 @@ def test_what_is_no_python_traceback_shows_its_message_and_opens_to_all(drawn: D
 
 def test_paths_begin_with_the_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/someone")
-    assert shortened("File /home/someone/a.py, /srv/home/someone/b.py") == "File ~/a.py, /srv/home/someone/b.py"
+    assert shorten_home("File /home/someone/a.py, /srv/home/someone/b.py") == "File ~/a.py, /srv/home/someone/b.py"
     assert str(Path.home()) == "/home/someone"
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from oi_tui.app.engine.core.blocks import Block, CodeBlock, ProseBlock, UserBlock
 from oi_tui.widgets.timeline.heights import Heights
-from oi_tui.widgets.timeline.pieces import Canvas
+from oi_tui.widgets.timeline.row_pieces import Canvas
 from oi_tui.widgets.timeline.viewport import Viewport
 
 CanvasOf = Callable[[int], Canvas]

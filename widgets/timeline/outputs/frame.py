@@ -1,20 +1,20 @@
 """Data frames and other tables that come as tables."""
 
 from oi_tui.app.engine.core.outputs import RichOutput
-from oi_tui.widgets.timeline.outputs.table import Table, table_of
+from oi_tui.widgets.timeline.outputs.table_data import TableData, table_of
 from oi_tui.widgets.timeline.outputs.table_lines import has_more, table_lines
-from oi_tui.widgets.timeline.pieces import Canvas, Display, Piece, rows
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowPiece, rows
 
 
-class Frame:
+class FrameContent:
     """The first rows of a table and its last ones; all that are here when it is opened."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: TableData) -> None:
         self._table = table
         self._beyond = 0
 
     @classmethod
-    def of(cls, output: RichOutput) -> "Frame | None":
+    def of(cls, output: RichOutput) -> "FrameContent | None":
         """The table that a result is."""
         table = table_of(output)
         return None if table is None else cls(table)
@@ -34,7 +34,7 @@ class Frame:
         """Cells by which it is too wide."""
         return self._beyond
 
-    def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
+    def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
         """Its lines."""
         lines, self._beyond = table_lines(self._table, canvas.ink, canvas.room, display)
         return [rows(canvas, lines, canvas.ink.console, "│", canvas.ink.console_faint)]

@@ -8,14 +8,14 @@ from rich.style import Style
 
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.text.html import Document, Grid, Passage, Span
-from oi_tui.app.engine.text.html_reader import read
+from oi_tui.app.engine.text.html_reader import read_html
 from oi_tui.widgets.timeline.ink import Ink
-from oi_tui.widgets.timeline.markdown import HREF, clean
-from oi_tui.widgets.timeline.outputs.layout import folded, is_folded
-from oi_tui.widgets.timeline.outputs.table import Column, Table, made
+from oi_tui.widgets.timeline.markdown_lines import HREF, clean_text
+from oi_tui.widgets.timeline.outputs.layout import fold_lines, is_folded
+from oi_tui.widgets.timeline.outputs.table_data import TableColumn, TableData, build_table
 from oi_tui.widgets.timeline.outputs.table_lines import has_more, table_lines
-from oi_tui.widgets.timeline.pieces import PROSE_WIDTH, Canvas, Display, Piece, rows
-from oi_tui.widgets.timeline.wrap import Line, Run, cells, fold_runs, wrap
+from oi_tui.widgets.timeline.row_pieces import PROSE_WIDTH, BlockDisplay, Canvas, RowPiece, rows
+from oi_tui.widgets.timeline.wrap import Line, TextRun, cells, fold_runs, wrap
 
 LONGEST_TARGET = 80
 """Cells of a link's target that are shown."""
@@ -30,7 +30,7 @@ class HtmlText:
     """A `text/html` form."""
 
     def __init__(self, document: Document) -> None:
-        self._parts: list[Passage | Table] = []
+        self._parts: list[Passage | TableData] = []
         for part in document.parts:
             if isinstance(part, Grid) and part.caption:
                 self._parts.append(Passage("paragraph", (Span(part.caption, frozenset(("bold",))),)))
@@ -46,7 +46,7 @@ class HtmlText:
         markup = output.data.get("text/html")
         if not isinstance(markup, str):
             return None
-        document = read(markup)
+        document = read_html(markup)
         return cls(document) if document.parts or document.has_scripts else None
 
     @property
@@ -57,7 +57,7 @@ class HtmlText:
     @property
     def has_more(self) -> bool:
         """Whether lines are hidden; as of the last layout."""
-        tables = [part for part in self._parts if isinstance(part, Table)]
+        tables = [part for part in self._parts if isinstance(part, TableData)]
         return is_folded(self._count) or any(map(has_more, tables))
 
     @property
@@ -65,16 +65,16 @@ class HtmlText:
         """Cells by which the widest table is too wide."""
         return self._beyond
 
-    def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
+    def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
         """The lines of all parts, or the first and last of them."""
         ink, room = canvas.ink, canvas.room
         self._beyond = 0
         lines: list[Line] = []
-        before: Passage | Table | None = None
+        before: Passage | TableData | None = None
         for part in self._parts:
             if before is not None and not _is_close(before, part):
                 lines.append([])
-            if isinstance(part, Table):
+            if isinstance(part, TableData):
                 drawn, beyond = table_lines(part, ink, room, display)
                 self._beyond = max(self._beyond, beyond)
                 lines += drawn
@@ -83,12 +83,12 @@ class HtmlText:
             before = part
         self._count = len(lines)
         if len(self._parts) > 1:  # a table alone has shortened itself
-            lines = folded(lines, display.fold, ink.console_dim)
+            lines = fold_lines(lines, display.fold, ink.console_dim)
         lines += _remarks(self._is_whole, scripts=self._scripts and not self._parts, ink=ink, room=room)
         return [rows(canvas, lines, ink.console, "│", ink.console_faint)]
 
 
-def table_of_grid(grid: Grid) -> Table:
+def table_of_grid(grid: Grid) -> TableData:
     """A table of a document: names of columns from its header, numbers known by their look."""
     width = len(grid.rows[0])
     header, body = grid.rows[: grid.header], grid.rows[grid.header :]
@@ -97,13 +97,13 @@ def table_of_grid(grid: Grid) -> Table:
         names = dict.fromkeys(row[at] for row in header if row[at])
         values = [row[at] for row in body]
         is_number = any(values) and all(_NUMBER.fullmatch(value[:60]) for value in values)
-        columns.append(Column(" / ".join(names), "", is_number))
-    return made(columns, body, index=min(grid.labels, max(0, width - 1)))
+        columns.append(TableColumn(" / ".join(names), "", is_number))
+    return build_table(columns, body, index=min(grid.labels, max(0, width - 1)))
 
 
-def _is_close(before: Passage | Table, part: Passage | Table) -> bool:
+def _is_close(before: Passage | TableData, part: Passage | TableData) -> bool:
     """Whether two parts stand without an empty line between them."""
-    if isinstance(before, Table) or isinstance(part, Table):
+    if isinstance(before, TableData) or isinstance(part, TableData):
         return False
     return part.kind == "item" and (before.kind == "item" or before.level > 0) and before.kind != "heading"
 
@@ -119,7 +119,7 @@ def _passage(part: Passage, ink: Ink, room: int) -> Iterator[Line]:
             yield [Segment("─" * min(PROSE_WIDTH, room), ink.console_faint)]
             return
         case "code":
-            content = clean(part.text).split("\n")
+            content = clean_text(part.text).split("\n")
             lines = [line for row in content for line in fold_runs([(row, ink.console)], inner)]
         case _:
             lines = wrap(_runs(part, ink), inner)
@@ -130,13 +130,13 @@ def _passage(part: Passage, ink: Ink, room: int) -> Iterator[Line]:
         yield [Segment("─" * max(map(cells, lines)), ink.console_faint)]
 
 
-def _runs(part: Passage, ink: Ink) -> list[Run]:
+def _runs(part: Passage, ink: Ink) -> list[TextRun]:
     base = ink.console
     if part.kind == "heading":
         base += Style(bold=True, color=ink.palette.inks.user if part.level < 3 else None)
     if part.quotes:
         base += Style(color=ink.palette.inks.dim)
-    runs: list[Run] = []
+    runs: list[TextRun] = []
     text = ""
     for number, span in enumerate(part.spans):
         marks = span.marks
@@ -144,7 +144,7 @@ def _runs(part: Passage, ink: Ink) -> list[Run]:
         style += Style(strike="strike" in marks or None)
         if "code" in marks:
             style += Style(bgcolor=ink.palette.surfaces.surface)
-        said = clean(span.text)
+        said = clean_text(span.text)
         if span.target:
             style += Style(color=ink.palette.inks.link, underline=True, meta={HREF: span.target})
             text += said
@@ -152,12 +152,12 @@ def _runs(part: Passage, ink: Ink) -> list[Run]:
         following = part.spans[number + 1].target if number + 1 < len(part.spans) else ""
         if span.target and following != span.target:
             if text.strip() != span.target:
-                runs.append((f" ({_shortened(clean(span.target))})", base + Style(color=ink.palette.inks.dim)))
+                runs.append((f" ({_shorten(clean_text(span.target))})", base + Style(color=ink.palette.inks.dim)))
             text = ""
     return runs
 
 
-def _shortened(target: str) -> str:
+def _shorten(target: str) -> str:
     return target if len(target) <= LONGEST_TARGET else target[: LONGEST_TARGET - 1] + "…"
 
 

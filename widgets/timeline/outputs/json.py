@@ -9,13 +9,13 @@ from pygments.token import Token, _TokenType
 from rich.style import Style
 
 from oi_tui.app.engine.core.outputs import RichOutput
-from oi_tui.widgets.timeline.console import HEAD, LONGEST, LONGEST_LINE, TAIL
+from oi_tui.widgets.timeline.console import HEAD_LINES, LINE_CHARACTERS, MOST_LINES, TAIL_LINES
 from oi_tui.widgets.timeline.ink import Ink
-from oi_tui.widgets.timeline.markdown import one_line
+from oi_tui.widgets.timeline.markdown_lines import single_line
 from oi_tui.widgets.timeline.outputs.layout import sideways
-from oi_tui.widgets.timeline.pieces import Canvas, Display, Piece, rows
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowPiece, rows
 
-AT_ONCE = HEAD + TAIL + 1
+AT_ONCE = HEAD_LINES + TAIL_LINES + 1
 """Lines of a folded tree."""
 
 LEVELS = 2
@@ -32,11 +32,11 @@ SHORT = 60
 
 INDENT = "  "
 
-Row = list[tuple[str, _TokenType | None]]
+TokenRow = list[tuple[str, _TokenType | None]]
 """Texts and what they are; None is a remark."""
 
 
-class JsonTree:
+class JsonOutline:
     """A value, folded or open."""
 
     def __init__(self, value: object, root: str = "", levels: int = LEVELS) -> None:
@@ -46,7 +46,7 @@ class JsonTree:
         self._beyond = 0
 
     @classmethod
-    def of(cls, output: RichOutput) -> "JsonTree | None":
+    def of(cls, output: RichOutput) -> "JsonOutline | None":
         """The first JSON form of a result, with what `IPython.display.JSON` wants of it."""
         mimes = sorted(output.data, key=lambda mime: mime != "application/json")
         mime = next((mime for mime in mimes if mime == "application/json" or mime.endswith("+json")), None)
@@ -77,13 +77,13 @@ class JsonTree:
         """Cells by which it is too wide."""
         return self._beyond
 
-    def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
+    def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
         """The tree."""
         ink = canvas.ink
         drawn = self._folded
         if display.fold == "open":
-            drawn = list(islice(_tree(self._value, self._root, DEEPEST, LONGEST), LONGEST))
-            if len(drawn) == LONGEST:
+            drawn = list(islice(_tree(self._value, self._root, DEEPEST, MOST_LINES), MOST_LINES))
+            if len(drawn) == MOST_LINES:
                 drawn.append([("… more lines are left out here", None)])
         runs = [[(text, _style(kind, ink)) for text, kind in row] for row in drawn]
         lines, self._beyond = sideways(runs, display.shift, canvas.room)
@@ -94,7 +94,7 @@ def _style(kind: _TokenType | None, ink: Ink) -> Style:
     return ink.console_dim if kind is None else ink.console + Style(color=ink.token(kind).color)
 
 
-def _fitting(value: object, root: str, levels: int) -> tuple[list[Row], bool]:
+def _fitting(value: object, root: str, levels: int) -> tuple[list[TokenRow], bool]:
     """As many levels as fit at once, and whether something is folded."""
     for depth, items in ((levels, MOST), (LEVELS, MOST), (LEVELS, 5), (LEVELS, 2), (1, 1)):
         drawn = list(islice(_tree(value, root, depth, items), AT_ONCE + 1))
@@ -103,15 +103,15 @@ def _fitting(value: object, root: str, levels: int) -> tuple[list[Row], bool]:
     return drawn[:AT_ONCE], any(kind is None for row in drawn for _, kind in row)
 
 
-def _tree(value: object, root: str, levels: int, items: int) -> Iterator[Row]:
+def _tree(value: object, root: str, levels: int, items: int) -> Iterator[TokenRow]:
     """Lines of a value. Containers below `levels` are folded; each inside the first shows so many `items` at most."""
-    first: Row = [(one_line(root[:LONGEST_LINE]), Token.Name.Attribute), (": ", Token.Text)] if root else []
+    first: TokenRow = [(single_line(root[:LINE_CHARACTERS]), Token.Name.Attribute), (": ", Token.Text)] if root else []
     yield from _lines(first, value, "", "", levels, items, max(items, MOST))
 
 
 def _lines(
-    before: Row, value: object, indent: str, after: str, levels: int, items: int, first: int = 0
-) -> Iterator[Row]:
+    before: TokenRow, value: object, indent: str, after: str, levels: int, items: int, first: int = 0
+) -> Iterator[TokenRow]:
     """`first` is how many items this container shows, where it is another number than for those in it."""
     if not isinstance(value, dict | list) or not value:
         yield [*before, *_scalar(value), (after, Token.Punctuation)]
@@ -129,9 +129,9 @@ def _lines(
     most = first or items
     shown = len(value) if len(value) <= most + 1 else most
     for number, (key, inner) in enumerate(islice(_pairs(value), shown), 1):
-        start: Row = [(deeper, Token.Text)]
+        start: TokenRow = [(deeper, Token.Text)]
         if key is not None:
-            start += [(_quoted(key), Token.Name.Attribute), (": ", Token.Punctuation)]
+            start += [(_quote(key), Token.Name.Attribute), (": ", Token.Punctuation)]
         yield from _lines(start, inner, deeper, "," if number < len(value) else "", levels - 1, items)
     if shown < len(value):
         yield [(deeper, Token.Text), (f"… {len(value) - shown:,} more {noun}s", None)]
@@ -142,28 +142,28 @@ def _pairs(value: dict[str, Any] | list[Any]) -> Iterable[tuple[str | None, Any]
     return value.items() if isinstance(value, dict) else ((None, inner) for inner in value)
 
 
-def _on_one_line(value: dict[str, Any] | list[Any]) -> Row | None:
+def _on_one_line(value: dict[str, Any] | list[Any]) -> TokenRow | None:
     """A list of a few short scalars; a dict of more than two is read better below each other."""
     if len(value) > (SHORT // 3 if isinstance(value, list) else 2):
         return None
     opening, closing = ("{", "}") if isinstance(value, dict) else ("[", "]")
-    row: Row = [(opening, Token.Punctuation)]
+    row: TokenRow = [(opening, Token.Punctuation)]
     for number, (key, inner) in enumerate(_pairs(value)):
         if (isinstance(inner, dict | list) and inner) or (isinstance(inner, str) and len(inner) > SHORT):
             return None
         if number:
             row.append((", ", Token.Punctuation))
         if key is not None:
-            row += [(_quoted(key), Token.Name.Attribute), (": ", Token.Punctuation)]
+            row += [(_quote(key), Token.Name.Attribute), (": ", Token.Punctuation)]
         row += _scalar(inner)
     row.append((closing, Token.Punctuation))
     return row if sum(len(text) for text, _ in row) <= SHORT else None
 
 
-def _scalar(value: object) -> Row:
+def _scalar(value: object) -> TokenRow:
     match value:
         case str():
-            return [(_quoted(value), Token.Literal.String)]
+            return [(_quote(value), Token.Literal.String)]
         case bool() | None:
             return [(json.dumps(value), Token.Keyword.Constant)]
         case int() | float():
@@ -173,9 +173,9 @@ def _scalar(value: object) -> Row:
         case list():
             return [("[]", Token.Punctuation)]
         case _:
-            return [(one_line(str(value)[:LONGEST_LINE]), Token.Text)]
+            return [(single_line(str(value)[:LINE_CHARACTERS]), Token.Text)]
 
 
-def _quoted(text: str) -> str:
-    cut = one_line(json.dumps(text[:LONGEST_LINE], ensure_ascii=False))
-    return cut if len(text) <= LONGEST_LINE else cut[:-1] + '…"'
+def _quote(text: str) -> str:
+    cut = single_line(json.dumps(text[:LINE_CHARACTERS], ensure_ascii=False))
+    return cut if len(text) <= LINE_CHARACTERS else cut[:-1] + '…"'

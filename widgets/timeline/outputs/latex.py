@@ -2,11 +2,11 @@
 
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.text.rich_text import says_something
-from oi_tui.widgets.timeline.markdown import clean
+from oi_tui.widgets.timeline.markdown_lines import clean_text
 from oi_tui.widgets.timeline.math import readable_math
-from oi_tui.widgets.timeline.outputs.layout import folded, is_folded, sideways
-from oi_tui.widgets.timeline.pieces import Canvas, Display, Piece, rows
-from oi_tui.widgets.timeline.wrap import Run
+from oi_tui.widgets.timeline.outputs.layout import fold_lines, is_folded, sideways
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowPiece, rows
+from oi_tui.widgets.timeline.wrap import TextRun
 
 
 class Formula:
@@ -22,7 +22,7 @@ class Formula:
         latex = output.data.get("text/latex")
         if not isinstance(latex, str) or not latex.strip():
             return None
-        text = clean(readable_math(latex)).strip("\n")
+        text = clean_text(readable_math(latex)).strip("\n")
         if not text or ("\\" in text and says_something(output.data.get("text/plain"))):
             return None
         return cls(text)
@@ -42,9 +42,9 @@ class Formula:
         """Cells by which it is too wide."""
         return self._beyond
 
-    def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
+    def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
         """The lines, moved sideways where they are wider than the room."""
         ink = canvas.ink
-        runs: list[list[Run]] = [[(line, ink.console)] for line in self._lines]
+        runs: list[list[TextRun]] = [[(line, ink.console)] for line in self._lines]
         lines, self._beyond = sideways(runs, display.shift, canvas.room)
-        return [rows(canvas, folded(lines, display.fold, ink.console_dim), ink.console, "│", ink.console_faint)]
+        return [rows(canvas, fold_lines(lines, display.fold, ink.console_dim), ink.console, "│", ink.console_faint)]

@@ -6,28 +6,28 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 
-from oi_tui.widgets.timeline.console import HEAD, TAIL, hidden, shown
-from oi_tui.widgets.timeline.pieces import Fold
-from oi_tui.widgets.timeline.wrap import Line, Run, window
+from oi_tui.widgets.timeline.console import HEAD_LINES, TAIL_LINES, fold_note, shown_lines
+from oi_tui.widgets.timeline.row_pieces import FoldState
+from oi_tui.widgets.timeline.wrap import Line, TextRun, window
 
 
-def folded(lines: Sequence[Line], fold: Fold, dim: Style) -> list[Line]:
+def fold_lines(lines: Sequence[Line], fold: FoldState, dim: Style) -> list[Line]:
     """All lines, or the first and last of them with a remark between."""
-    remark: Line = [Segment(hidden(len(lines) - HEAD - TAIL, fold), dim)]
-    return [remark if number is None else lines[number] for number in shown(len(lines), fold)]
+    remark: Line = [Segment(fold_note(len(lines) - HEAD_LINES - TAIL_LINES, fold), dim)]
+    return [remark if number is None else lines[number] for number in shown_lines(len(lines), fold)]
 
 
 def is_folded(count: int) -> bool:
     """Whether so many lines are not all shown at once."""
-    return count > HEAD + TAIL + 1
+    return count > HEAD_LINES + TAIL_LINES + 1
 
 
-def width_of(runs: Sequence[Run]) -> int:
+def row_width(runs: Sequence[TextRun]) -> int:
     """Cells of one row."""
     return sum(cell_len(text) for text, _ in runs)
 
 
-def sideways(rows: Sequence[Sequence[Run]], shift: int, room: int) -> tuple[list[Line], int]:
+def sideways(rows: Sequence[Sequence[TextRun]], shift: int, room: int) -> tuple[list[Line], int]:
     """The rows within their room, and the cells by which the widest of them is too wide."""
-    beyond = max((width_of(row) for row in rows), default=0) - room
+    beyond = max((row_width(row) for row in rows), default=0) - room
     return [window(row, shift, room) if row else [] for row in rows], max(0, beyond)

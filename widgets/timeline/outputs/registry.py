@@ -29,9 +29,9 @@ from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.text.rich_text import says_something
 from oi_tui.plugins.host import screen_hooks
 from oi_tui.widgets.timeline.console import note
-from oi_tui.widgets.timeline.outputs.careful import Careful
-from oi_tui.widgets.timeline.outputs.plain import PlainText
-from oi_tui.widgets.timeline.pieces import Canvas, Display, Piece
+from oi_tui.widgets.timeline.outputs.checked_content import CheckedContent
+from oi_tui.widgets.timeline.outputs.plain_output import PlainText
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowPiece
 
 _log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class OutputContent(Protocol):
     def beyond(self) -> int:
         """Cells by which its widest row is too wide and can be moved sideways; as of the last layout."""
 
-    def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
+    def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
         """Its rows."""
 
 
@@ -61,20 +61,20 @@ Renderer = Callable[[RichOutput], OutputContent | RichOutput | None]
 _HERE = "oi_tui.widgets.timeline.outputs"
 
 _BUILT_IN = (
-    ("application/vnd.oi-tui.table+json", f"{_HERE}.frame:Frame.of"),
-    ("application/vnd.dataresource+json", f"{_HERE}.frame:Frame.of"),
+    ("application/vnd.oi-tui.table+json", f"{_HERE}.frame:FrameContent.of"),
+    ("application/vnd.dataresource+json", f"{_HERE}.frame:FrameContent.of"),
     ("image/png", "oi_tui.widgets.timeline.picture:Picture"),
     ("image/jpeg", "oi_tui.widgets.timeline.picture:Picture"),
     ("image/gif", "oi_tui.widgets.timeline.picture:Picture"),
     ("image/webp", "oi_tui.widgets.timeline.picture:Picture"),
-    ("image/svg+xml", f"{_HERE}.svg:of"),
+    ("image/svg+xml", f"{_HERE}.svg:svg_content"),
     ("application/vnd.plotly.v1+json", f"{_HERE}.plotly:PlotlySummary.of"),
-    ("text/markdown", f"{_HERE}.markdown:MarkdownText.of"),
+    ("text/markdown", f"{_HERE}.markdown_output:MarkdownText.of"),
     ("text/latex", f"{_HERE}.latex:Formula.of"),
-    ("application/json", f"{_HERE}.json:JsonTree.of"),
-    ("text/plain", f"{_HERE}.plain:PlainText"),
+    ("application/json", f"{_HERE}.json:JsonOutline.of"),
+    ("text/plain", f"{_HERE}.plain_output:PlainText"),
     ("text/html", f"{_HERE}.html:HtmlText.of"),
-    ("*+json", f"{_HERE}.json:JsonTree.of"),
+    ("*+json", f"{_HERE}.json:JsonOutline.of"),
 )
 """Mime type (or how it ends) and renderer, best first. Each is imported when it is first needed."""
 
@@ -82,7 +82,7 @@ _REPLACED = 3
 """How often a result may be replaced by another one before it is drawn as text."""
 
 
-class Choice(NamedTuple):
+class RendererChoice(NamedTuple):
     """A renderer that may draw a result."""
 
     name: str
@@ -92,31 +92,31 @@ class Choice(NamedTuple):
     is_ours: bool
 
 
-def choices(output: RichOutput) -> Iterator[Choice]:
+def renderer_choices(output: RichOutput) -> Iterator[RendererChoice]:
     """The renderers of the types that a result has, best first."""
-    for plugin, mime, renderer in registered():
+    for plugin, mime, renderer in plugin_renderers():
         if mime in output.data:
-            yield Choice(plugin, mime, partial(_imported, renderer), False)
+            yield RendererChoice(plugin, mime, partial(_import_renderer, renderer), False)
     for pattern, reference in _BUILT_IN:
         if pattern == "text/plain" and not says_something(output.data.get(pattern)):
             continue
         ending = pattern[1:] if pattern.startswith("*") else ""
         mime = next((mime for mime in output.data if ending and mime.endswith(ending)), pattern)
         if mime in output.data:
-            yield Choice(pattern, mime, partial(resolve_name, reference), True)
+            yield RendererChoice(pattern, mime, partial(resolve_name, reference), True)
 
 
 def content_of(output: RichOutput) -> OutputContent:
     """The content of a result; text where nothing better can be drawn."""
-    return Drawing(output)
+    return FallbackContent(output)
 
 
-class Drawing:
+class FallbackContent:
     """The content that the first renderer makes which does not fail."""
 
     def __init__(self, output: RichOutput) -> None:
         self._output = output
-        self._choices = choices(output)
+        self._choices = renderer_choices(output)
         self._replaced = 0
         self._failed: list[str] = []
         self._content = self._next()
@@ -136,7 +136,7 @@ class Drawing:
         """See `OutputContent`."""
         return self._content.beyond
 
-    def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
+    def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
         """See `OutputContent`."""
         while True:
             try:
@@ -155,7 +155,7 @@ class Drawing:
         for choice in self._choices:
             self._name = choice.name
             try:
-                made = self._made(choice)
+                made = self._make(choice)
             except Exception:
                 # As above.
                 self._report(choice.name)
@@ -165,28 +165,28 @@ class Drawing:
         self._name = ""
         return PlainText(self._output)
 
-    def _made(self, choice: Choice) -> OutputContent | None:
+    def _make(self, choice: RendererChoice) -> OutputContent | None:
         made = choice.load()(self._output)
         if isinstance(made, RichOutput):
             if self._replaced == _REPLACED:
                 return None
             self._replaced += 1
-            self._output, self._choices = made, choices(made)
+            self._output, self._choices = made, renderer_choices(made)
             return self._next()
-        return made if made is None or choice.is_ours else Careful(made)
+        return made if made is None or choice.is_ours else CheckedContent(made)
 
     def _report(self, name: str) -> None:
         _log.warning("%s cannot draw a result of the types %s", name, ", ".join(self._output.data), exc_info=True)
         self._failed.append(name)
 
 
-def _imported(renderer: Renderer | str) -> Renderer:
+def _import_renderer(renderer: Renderer | str) -> Renderer:
     imported: Renderer = resolve_name(renderer) if isinstance(renderer, str) else renderer
     return imported
 
 
 @cache
-def registered() -> tuple[tuple[str, str, Renderer | str], ...]:
+def plugin_renderers() -> tuple[tuple[str, str, Renderer | str], ...]:
     """Plugin, mime type and renderer of each that plugins add; asked once, when the first rich result is drawn."""
     return tuple(
         (plugin, mime, renderer)

@@ -7,15 +7,15 @@ from functools import cached_property
 from importlib.util import find_spec
 
 from oi_tui.app.engine.core.outputs import RichOutput
-from oi_tui.app.engine.text.plotly_svg import SVG_TYPE, Drawing, drawing_of
+from oi_tui.app.engine.text.plotly_svg import SVG_TYPE, SvgSummary, svg_summary
 from oi_tui.widgets.timeline.console import note
 from oi_tui.widgets.timeline.outputs import svg_worker
 from oi_tui.widgets.timeline.picture import Picture
-from oi_tui.widgets.timeline.pieces import Canvas, Display, Piece
-from oi_tui.widgets.timeline.pixels import Source
+from oi_tui.widgets.timeline.pixels import PictureSource
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowPiece
 
 MOST_CHARACTERS = 8_000_000
-LARGEST = 1600
+LARGEST_RASTER = 1600
 """Pixels of the longer side that are drawn; a drawing has no pixels of its own."""
 USUAL = (640, 480)
 """Pixels of a drawing that does not say how large it is."""
@@ -26,12 +26,12 @@ _ENVIRON = ("PATH", "HOME", "LANG", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYL
 """What it takes to find the library and fonts; no keys."""
 
 
-class SvgSource(Source):
+class SvgSource(PictureSource):
     """The picture of an SVG. It is drawn when its pixels are wanted, which is in a worker and may take a while."""
 
     def __init__(self, svg: str) -> None:
         self._svg = svg
-        self._pixels = fitted(drawing_of(svg).size or USUAL)
+        self._pixels = raster_size(svg_summary(svg).size or USUAL)
         super().__init__(b"")
 
     @cached_property
@@ -46,7 +46,7 @@ class SvgSource(Source):
 class SvgLine:
     """What is said of a drawing that cannot be shown."""
 
-    def __init__(self, drawing: Drawing, why: str) -> None:
+    def __init__(self, drawing: SvgSummary, why: str) -> None:
         self._text = f"{drawing.text} · {why}"
 
     @property
@@ -64,17 +64,17 @@ class SvgLine:
         """It fits."""
         return 0
 
-    def pieces(self, canvas: Canvas, display: Display) -> list[Piece]:
+    def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
         """The line."""
         return [note(canvas, self._text)]
 
 
-def of(output: RichOutput) -> Picture | SvgLine | None:
+def svg_content(output: RichOutput) -> Picture | SvgLine | None:
     """What is drawn of a result that is an SVG."""
     svg = output.data.get(SVG_TYPE)
     if not isinstance(svg, str) or "<" not in svg:
         return None
-    drawing = drawing_of(svg)
+    drawing = svg_summary(svg)
     if len(svg) > MOST_CHARACTERS:
         return SvgLine(drawing, "too long to be drawn here")
     if not can_draw():
@@ -104,8 +104,8 @@ def png_of(svg: str, size: tuple[int, int]) -> bytes:
     return finished.stdout if finished.returncode == 0 else b""
 
 
-def fitted(size: tuple[int, int]) -> tuple[int, int]:
+def raster_size(size: tuple[int, int]) -> tuple[int, int]:
     """Pixels to draw: of its own size, where that is neither tiny nor huge."""
     longest = max(size)
-    scale = min(LARGEST, max(SMALLEST, longest)) / longest
+    scale = min(LARGEST_RASTER, max(SMALLEST, longest)) / longest
     return max(1, round(size[0] * scale)), max(1, round(size[1] * scale))

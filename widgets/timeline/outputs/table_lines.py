@@ -9,11 +9,11 @@ from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 
-from oi_tui.widgets.timeline.console import LONGEST
+from oi_tui.widgets.timeline.console import MOST_LINES
 from oi_tui.widgets.timeline.ink import Ink
-from oi_tui.widgets.timeline.outputs.table import Table
-from oi_tui.widgets.timeline.pieces import Display, Fold
-from oi_tui.widgets.timeline.wrap import Line, Run, crop, fold, window
+from oi_tui.widgets.timeline.outputs.table_data import TableData
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, FoldState
+from oi_tui.widgets.timeline.wrap import Line, TextRun, crop, fold_offsets, window
 
 HEAD, TAIL = 8, 2
 """Rows of a long table that are shown at once."""
@@ -27,11 +27,11 @@ GAP = 2
 _MISSING = frozenset(("NaN", "NaT", "None", "<NA>", "null", ""))
 
 
-Row = list[Run]
+RunRow = list[TextRun]
 """A cell of each column, with the gap at its right."""
 
 
-class Drawn(NamedTuple):
+class DrawnTable(NamedTuple):
     """The lines of a table."""
 
     lines: list[Line]
@@ -39,37 +39,39 @@ class Drawn(NamedTuple):
     """Cells by which they are too wide."""
 
 
-def has_more(table: Table) -> bool:
+def has_more(table: TableData) -> bool:
     """Whether rows are here that are not shown at once."""
     return len(table.rows) > HEAD + TAIL + 1
 
 
-def table_lines(table: Table, ink: Ink, room: int, display: Display) -> Drawn:
+def table_lines(table: TableData, ink: Ink, room: int, display: BlockDisplay) -> DrawnTable:
     """Names, types and rows, and a remark where rows or columns are left out.
 
     The type of an index without a name says nothing that anybody wants to know.
     """
-    numbers = list(_shown(table, display.fold))
+    numbers = list(_shown_rows(table, display.fold))
     widest = WIDEST_OPEN if display.fold == "open" else WIDEST
     kinds = [column.kind if column.name or at >= table.index else "" for at, column in enumerate(table.columns)]
     widths = _widths(table, kinds, [number for number in numbers if number is not None], widest)
     bold, dim = ink.console + Style(bold=True), ink.console_dim
-    rows: list[Row | str] = []
+    rows: list[RunRow | str] = []
     if any(column.name for column in table.columns):
         rows.append(_row(table, (column.name for column in table.columns), widths, [bold] * len(widths)))
     if any(kinds):
         rows.append(_row(table, kinds, widths, [dim] * len(widths)))
     for number in numbers:
         if number is None:
-            rows.append(_left_out(table, display.fold))
+            rows.append(_cut_note(table, display.fold))
             continue
         cells = table.rows[number]
         styles = [dim if at < table.index or cell in _MISSING else ink.console for at, cell in enumerate(cells)]
         rows.append(_row(table, cells, widths, styles))
-    return _placed(table, rows, widths, ink, room, display.shift)
+    return _place_columns(table, rows, widths, ink, room, display.shift)
 
 
-def _placed(table: Table, rows: list[Row | str], widths: list[int], ink: Ink, room: int, shift: int) -> Drawn:
+def _place_columns(
+    table: TableData, rows: list[RunRow | str], widths: list[int], ink: Ink, room: int, shift: int
+) -> DrawnTable:
     """Labels at their place, the other columns as far as they are moved."""
     labels = sum(widths[: table.index]) + GAP * table.index
     if labels > room // 2 or labels == sum(widths) + GAP * len(widths):
@@ -93,14 +95,14 @@ def _placed(table: Table, rows: list[Row | str], widths: list[int], ink: Ink, ro
         elif is_split:
             line = window(free, shift, inner)
         else:
-            line = _moved(free, moving, bisect_right(starts, shift) - 1, inner, ink.console_dim)
+            line = _shift_row(free, moving, bisect_right(starts, shift) - 1, inner, ink.console_dim)
         lines.append([*(Segment(*run) for run in fixed), *line])
     if beyond or table.hidden_columns or table.hidden_rows:
         lines.append(crop([(_size(table, beyond), ink.console_dim)], room))
-    return Drawn(lines, beyond)
+    return DrawnTable(lines, beyond)
 
 
-def _moved(row: Row, widths: list[int], first: int, inner: int, dim: Style) -> Line:
+def _shift_row(row: RunRow, widths: list[int], first: int, inner: int, dim: Style) -> Line:
     """Whole columns from the `first` on: half a number would be another number."""
     line: Line = [Segment("‹", dim)] if first else []
     used = len(line)
@@ -116,7 +118,7 @@ def _moved(row: Row, widths: list[int], first: int, inner: int, dim: Style) -> L
     return line
 
 
-def _size(table: Table, beyond: int) -> str:
+def _size(table: TableData, beyond: int) -> str:
     """How large the whole is, and how to see what is beyond the edge."""
     here = len(table.columns) - table.index
     said = f"{table.total_rows:,} {_plural('row', table.total_rows)} × "
@@ -130,28 +132,28 @@ def _plural(noun: str, count: int) -> str:
     return noun if count == 1 else noun + "s"
 
 
-def _shown(table: Table, fold: Fold) -> Iterator[int | None]:
+def _shown_rows(table: TableData, fold: FoldState) -> Iterator[int | None]:
     """Numbers of rows; None where some are left out."""
     count = len(table.rows)
     if fold != "open" and count > HEAD + TAIL + 1:
         yield from (*range(HEAD), None, *range(count - TAIL, count))
         return
-    for number in range(min(count, LONGEST)):
+    for number in range(min(count, MOST_LINES)):
         if number == table.head and table.hidden_rows:
             yield None
         yield number
-    if (table.hidden_rows and table.head >= count) or count > LONGEST:
+    if (table.hidden_rows and table.head >= count) or count > MOST_LINES:
         yield None
 
 
-def _left_out(table: Table, fold: Fold) -> str:
+def _cut_note(table: TableData, fold: FoldState) -> str:
     if fold != "open" and has_more(table):
         return f"… {table.total_rows - HEAD - TAIL:,} more rows · enter to show"
-    missing = table.total_rows - min(len(table.rows), LONGEST)
+    missing = table.total_rows - min(len(table.rows), MOST_LINES)
     return f"… {missing:,} more {_plural('row', missing)} are not kept here"
 
 
-def _widths(table: Table, kinds: Iterable[str], numbers: Iterable[int], widest: int) -> list[int]:
+def _widths(table: TableData, kinds: Iterable[str], numbers: Iterable[int], widest: int) -> list[int]:
     widths = [max(_cells(column.name), _cells(kind)) for column, kind in zip(table.columns, kinds, strict=True)]
     for number in numbers:
         for at, cell in enumerate(table.rows[number]):
@@ -160,23 +162,23 @@ def _widths(table: Table, kinds: Iterable[str], numbers: Iterable[int], widest: 
     return [max(1, min(width, widest)) for width in widths]
 
 
-def _row(table: Table, cells: Iterable[str], widths: list[int], styles: list[Style]) -> Row:
+def _row(table: TableData, cells: Iterable[str], widths: list[int], styles: list[Style]) -> RunRow:
     row = []
     last = len(widths) - 1
     for at, (cell, width, style) in enumerate(zip(cells, widths, styles, strict=True)):
-        text = _fitted(cell, width)
+        text = _fit(cell, width)
         padding = " " * (width - _cells(text))
         text = padding + text if table.columns[at].is_number else text + padding
         row.append((text if at == last else text + " " * GAP, style))
     return row
 
 
-def _fitted(text: str, width: int) -> str:
+def _fit(text: str, width: int) -> str:
     if len(text) <= width and text.isascii():
         return text
     if cell_len(text) <= width:
         return text
-    return text[: fold(text, width - 1)[1]] + "…" if width > 2 else set_cell_size(text, width)
+    return text[: fold_offsets(text, width - 1)[1]] + "…" if width > 2 else set_cell_size(text, width)
 
 
 def _cells(text: str) -> int:

@@ -8,7 +8,7 @@ their paths are not taken from a stranger. The message language (`lmc/envelope.p
 """
 
 from oi_tui.app.engine.formats.export.exporting import export_session
-from oi_tui.app.engine.formats.export.importing import Imported, ImportFormat, import_session
+from oi_tui.app.engine.formats.export.importing import ImportedSession, ImportFormat, import_session
 from oi_tui.app.engine.text.plain import plain_transcript
 
-__all__ = ["ImportFormat", "Imported", "export_session", "import_session", "plain_transcript"]
+__all__ = ["ImportFormat", "ImportedSession", "export_session", "import_session", "plain_transcript"]

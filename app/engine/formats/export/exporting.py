@@ -8,15 +8,15 @@ from oi_tui.app.engine.formats.export.notebook import notebook_bytes
 from oi_tui.app.engine.formats.export.page import page_bytes
 from oi_tui.app.engine.formats.export.pictures import without_pictures
 from oi_tui.app.engine.formats.lmc.envelope import envelope_bytes
-from oi_tui.app.engine.text.markdown import escaped, transcript_markdown
+from oi_tui.app.engine.text.markdown import escape_markdown, transcript_markdown
 from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.transcript.event_log import fold_events
 from oi_tui.app.engine.transcript.outline import SessionOutline
-from oi_tui.app.engine.transcript.replay import fold
 
 
 def export_session(events: Sequence[AnyEvent], format: ExportFormat, *, images: bool = True, title: str = "") -> bytes:
     """The session as a file. Without `images`, words stand where the pictures were."""
-    transcript = fold(events)
+    transcript = fold_events(events)
     transcript.close("record")  # code that runs at this moment has run until here
     blocks = transcript.blocks if images else list(map(without_pictures, transcript.blocks))
     session = SessionOutline(
@@ -32,7 +32,7 @@ def export_session(events: Sequence[AnyEvent], format: ExportFormat, *, images: 
         case "lmc":
             return envelope_bytes(blocks, session)
         case "md":
-            heading = f"# {escaped(session.title)}\n\n" if session.title else ""
+            heading = f"# {escape_markdown(session.title)}\n\n" if session.title else ""
             return (heading + transcript_markdown(blocks)).encode("utf-8", "replace")
         case "html":
             return page_bytes(blocks, session.title)

@@ -26,7 +26,7 @@ ImportFormat = Literal["ipynb", "lmc"]
 LONGEST_PATH = 4_096
 
 
-class Imported(Value, frozen=True, kw_only=True):
+class ImportedSession(Value, frozen=True, kw_only=True):
     """A session that was read from a file."""
 
     events: tuple[AnyEvent, ...]
@@ -38,27 +38,29 @@ class Imported(Value, frozen=True, kw_only=True):
     format: ImportFormat
 
 
-def import_session(data: bytes, name: str) -> Imported:
+def import_session(data: bytes, name: str) -> ImportedSession:
     """The session in a file with this name; StoreError if there is none in it."""
     content = read_json(data)
     session: SessionOutline | None
     match content:
         case {"format": str(form), "messages": _} if form == FORMAT:
             blocks, session = blocks_of_envelope(content)
-            return _imported(blocks, session, name, "lmc")
+            return _make_session(blocks, session, name, "lmc")
         case list():
-            return _imported(blocks_of_list(content), None, name, "lmc")
+            return _make_session(blocks_of_list(content), None, name, "lmc")
         case {"cells": _} | {"nbformat": _} | {"worksheets": _}:
             blocks, session = blocks_of_notebook(content)
-            return _imported(blocks, session, name, "ipynb")
+            return _make_session(blocks, session, name, "ipynb")
         case _:
             raise StoreError("The file holds no session", hint=_hint(content))
 
 
-def _imported(blocks: list[Block], session: SessionOutline | None, name: str, form: ImportFormat) -> Imported:
+def _make_session(
+    blocks: list[Block], session: SessionOutline | None, name: str, form: ImportFormat
+) -> ImportedSession:
     events = events_of_blocks(blocks, session.usage if session is not None else None)
     title = session.title if session is not None else PurePath(name).stem.replace("_", " ")
-    return Imported(
+    return ImportedSession(
         events=tuple(events),
         title=" ".join(safe_text(title).split())[:TITLE_LIMIT],
         cwd=_path(session.cwd) if session is not None else "",

@@ -6,9 +6,9 @@ from typing import Any
 from oi_tui.app.engine.core.errors import StoreError
 
 MOST_BYTES = 128 * 1024 * 1024
-MOST_VALUES = 10_000_000
+MOST_JSON_VALUES = 10_000_000
 """Lists, objects and things in them, guessed by the signs between them: each takes far more memory than space here."""
-DEEPEST = 100
+DEEPEST_JSON = 100
 """Lists and objects in each other."""
 
 _LARGEST = 2**63 - 1
@@ -25,16 +25,16 @@ def read_json(data: bytes) -> Any:
             f"The file is too large: {len(data):,} bytes, and {MOST_BYTES:,} can be read",
             hint="Export it without pictures.",
         )
-    if sum(map(data.count, (b"[", b"{", b","))) > MOST_VALUES:
-        raise StoreError(f"The file holds more than {MOST_VALUES:,} values", hint="Export it in several parts.")
+    if sum(map(data.count, (b"[", b"{", b","))) > MOST_JSON_VALUES:
+        raise StoreError(f"The file holds more than {MOST_JSON_VALUES:,} values", hint="Export it in several parts.")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise StoreError(f"The file is not UTF-8 text: byte {error.start:,} is none", hint=_EXPECTED) from None
     try:
-        value = _loaded(text)
+        value = _load(text)
         if "\\ud" in text.lower():  # perhaps a half of a character, which nothing else can be made of
-            value = _loaded(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode())
+            value = _load(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode())
     except RecursionError:
         raise _too_deep() from None
     except json.JSONDecodeError as error:
@@ -48,7 +48,7 @@ def read_json(data: bytes) -> Any:
 _EXPECTED = "A Jupyter notebook, or a conversation in the message language, can be imported."
 
 
-def _loaded(text: str) -> Any:
+def _load(text: str) -> Any:
     return json.loads(text, parse_int=_number, parse_float=_finite, parse_constant=lambda _: None)
 
 
@@ -65,13 +65,13 @@ def _finite(digits: str) -> float | None:
 
 
 def _too_deep() -> StoreError:
-    return StoreError(f"The file is nested too deep: more than {DEEPEST} lists in each other", hint=_EXPECTED)
+    return StoreError(f"The file is nested too deep: more than {DEEPEST_JSON} lists in each other", hint=_EXPECTED)
 
 
 def _check_depth(value: Any) -> None:
     """Level by level, so that no depth can exhaust the stack."""
     level = [value] if isinstance(value, dict | list) else []
-    for _ in range(DEEPEST + 1):
+    for _ in range(DEEPEST_JSON + 1):
         level = [
             inner
             for outer in level

@@ -17,25 +17,25 @@ import msgspec
 from oi_tui.app.engine.core.blocks import Block, CodeBlock, ProseBlock
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput
 from oi_tui.app.engine.formats.export.notebook_form import (
-    Cell,
     CellOutput,
     CodeCell,
-    Display,
-    Failure,
+    DisplayData,
+    ExecuteResult,
     MarkdownCell,
     Notebook,
-    Result,
-    Stream,
-    is_json,
-    split,
+    NotebookCell,
+    NotebookError,
+    NotebookStream,
+    is_json_mime,
+    split_lines,
 )
 from oi_tui.app.engine.text.markdown import as_markdown
-from oi_tui.app.engine.transcript.outline import SessionOutline, outline
+from oi_tui.app.engine.transcript.outline import SessionOutline, block_outline
 
-OURS = "oi_tui"
+METADATA_KEY = "oi_tui"
 """The key in metadata under which stands what is only ours."""
 
-VERSION = 1
+NOTEBOOK_VERSION = 1
 """Of what stands there; a reader that does not know it takes the cells alone."""
 
 SHELL_MAGIC = "%%bash\n"
@@ -51,7 +51,7 @@ _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 def notebook_bytes(blocks: Sequence[Block], session: SessionOutline) -> bytes:
     """The file."""
     language = _main_language(blocks)
-    cells: list[Cell] = []
+    cells: list[NotebookCell] = []
     count = 0
     for number, block in enumerate(blocks, start=1):
         count += _is_cell(block, language)
@@ -60,13 +60,13 @@ def notebook_bytes(blocks: Sequence[Block], session: SessionOutline) -> bytes:
         "kernelspec": _kernelspec(language),
         "language_info": {"name": language},
         **({"title": session.title} if session.title else {}),
-        OURS: {"version": VERSION, **msgspec.to_builtins(session)},
+        METADATA_KEY: {"version": NOTEBOOK_VERSION, **msgspec.to_builtins(session)},
     }
     notebook = msgspec.json.encode(Notebook(cells=_with_own_ids(cells), metadata=metadata))
     return msgspec.json.format(notebook, indent=1) + b"\n"
 
 
-def shown_tail(output: StreamOutput) -> str:
+def tail_gap(output: StreamOutput) -> str:
     """What stands between head and tail of a long stream."""
     left_out = output.tail.left_out_characters if output.tail is not None else 0
     joint = "" if output.text.endswith("\n") or not output.text else "\n"
@@ -97,20 +97,24 @@ def _is_cell(block: Block, language: str) -> bool:
     return block.language == language or (language == "python" and block.language in _SHELLS)
 
 
-def _cell(block: Block, number: int, count: int, language: str) -> Cell:
+def _cell(block: Block, number: int, count: int, language: str) -> NotebookCell:
     cell_id = block.id if _ID.fullmatch(block.id) else f"block-{number}"
     match block:
         case CodeBlock() if _is_cell(block, language):
             return _code_cell(block, cell_id, count, SHELL_MAGIC if block.language != language else "")
         case ProseBlock():
-            return MarkdownCell(id=cell_id, metadata={OURS: {"block": outline(block)}}, source=split(block.text))
+            return MarkdownCell(
+                id=cell_id, metadata={METADATA_KEY: {"block": block_outline(block)}}, source=split_lines(block.text)
+            )
         case _:
-            values = outline(block, carries_text=False)
-            return MarkdownCell(id=cell_id, metadata={OURS: {"block": values}}, source=split(as_markdown(block)))
+            values = block_outline(block, carries_text=False)
+            return MarkdownCell(
+                id=cell_id, metadata={METADATA_KEY: {"block": values}}, source=split_lines(as_markdown(block))
+            )
 
 
 def _code_cell(block: CodeBlock, cell_id: str, count: int, magic: str) -> CodeCell:
-    ours: dict[str, Any] = {"block": outline(block)}
+    ours: dict[str, Any] = {"block": block_outline(block)}
     if tails := {str(place): _tail(output) for place, output in enumerate(block.outputs) if _has_tail(output)}:
         ours["tails"] = tails
     tags = []
@@ -121,8 +125,8 @@ def _code_cell(block: CodeBlock, cell_id: str, count: int, magic: str) -> CodeCe
         tags.append(_RAISES)
     return CodeCell(
         id=cell_id,
-        metadata={**({"tags": tags} if tags else {}), OURS: ours},
-        source=split(magic + block.source),
+        metadata={**({"tags": tags} if tags else {}), METADATA_KEY: ours},
+        source=split_lines(magic + block.source),
         outputs=[_output(output, count) for output in block.outputs],
         execution_count=count,
     )
@@ -132,7 +136,7 @@ def _why_not_again(block: CodeBlock) -> str:
     """Why it is passed over when the notebook runs by itself, "" if it is not."""
     match block.state:
         case "interrupted" | "died" if block.ending is not None:
-            return block.ending.in_words()
+            return block.ending.describe()
         case "interrupted":
             return "it was interrupted"
         case "died":
@@ -160,32 +164,32 @@ def _output(output: Output, count: int) -> CellOutput:
     match output:
         case StreamOutput():
             tail = output.tail.text if output.tail is not None else ""
-            return Stream(name=output.name, text=split(output.text + shown_tail(output) + tail))
+            return NotebookStream(name=output.name, text=split_lines(output.text + tail_gap(output) + tail))
         case ErrorOutput():
-            return Failure(ename=output.name, evalue=output.value, traceback=list(output.traceback))
+            return NotebookError(ename=output.name, evalue=output.value, traceback=list(output.traceback))
         case RichOutput():
             data = {mime: _content(mime, content) for mime, content in output.data.items()}
             metadata = output.metadata
             if output.display_id is not None:
-                metadata = {**metadata, OURS: {"display_id": output.display_id}}
+                metadata = {**metadata, METADATA_KEY: {"display_id": output.display_id}}
             if output.is_result:
-                return Result(data=data, metadata=metadata, execution_count=count)
-            return Display(data=data, metadata=metadata)
+                return ExecuteResult(data=data, metadata=metadata, execution_count=count)
+            return DisplayData(data=data, metadata=metadata)
 
 
 def _content(mime: str, content: Any) -> Any:
     """Text as lines, base64 as it is; only a JSON type may hold anything else."""
-    if is_json(mime):
+    if is_json_mime(mime):
         return content
     if not isinstance(content, str):
         return json.dumps(content, ensure_ascii=False, default=str)
-    return split(content) if mime.startswith("text/") or mime == "image/svg+xml" else content
+    return split_lines(content) if mime.startswith("text/") or mime == "image/svg+xml" else content
 
 
-def _with_own_ids(cells: Sequence[Cell]) -> list[Cell]:
+def _with_own_ids(cells: Sequence[NotebookCell]) -> list[NotebookCell]:
     """No two cells of one id, and none without."""
     seen: set[str] = set()
-    own: list[Cell] = []
+    own: list[NotebookCell] = []
     for number, cell in enumerate(cells, start=1):
         cell_id = cell.id if cell.id not in seen else f"cell-{number}-{len(seen)}"
         seen.add(cell_id)

@@ -12,25 +12,25 @@ MAJOR: Literal[4] = 4
 MINOR = 5
 """Of the format that is written: the first one in which cells have ids."""
 
-Lines = str | list[str]
+MultilineString = str | list[str]
 """Text as it is, or as lines with their ends."""
 
 
-class Stream(msgspec.Struct, frozen=True, kw_only=True, tag_field="output_type", tag="stream"):
+class NotebookStream(msgspec.Struct, frozen=True, kw_only=True, tag_field="output_type", tag="stream"):
     """Text that was printed."""
 
     name: str = "stdout"
-    text: Lines
+    text: MultilineString
 
 
-class Display(msgspec.Struct, frozen=True, kw_only=True, tag_field="output_type", tag="display_data"):
+class DisplayData(msgspec.Struct, frozen=True, kw_only=True, tag_field="output_type", tag="display_data"):
     """Something shown on the way."""
 
     data: dict[str, Any]
     metadata: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class Result(msgspec.Struct, frozen=True, kw_only=True, tag_field="output_type", tag="execute_result"):
+class ExecuteResult(msgspec.Struct, frozen=True, kw_only=True, tag_field="output_type", tag="execute_result"):
     """The value of the last expression."""
 
     data: dict[str, Any]
@@ -38,7 +38,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, tag_field="output_type",
     execution_count: int | None = None
 
 
-class Failure(msgspec.Struct, frozen=True, kw_only=True, tag_field="output_type", tag="error"):
+class NotebookError(msgspec.Struct, frozen=True, kw_only=True, tag_field="output_type", tag="error"):
     """An exception."""
 
     ename: str = ""
@@ -46,7 +46,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True, tag_field="output_type"
     traceback: list[str] = msgspec.field(default_factory=list)
 
 
-CellOutput = Stream | Display | Result | Failure
+CellOutput = NotebookStream | DisplayData | ExecuteResult | NotebookError
 
 
 class CodeCell(msgspec.Struct, frozen=True, kw_only=True, tag_field="cell_type", tag="code"):
@@ -54,7 +54,7 @@ class CodeCell(msgspec.Struct, frozen=True, kw_only=True, tag_field="cell_type",
 
     id: str = ""
     metadata: dict[str, Any] = msgspec.field(default_factory=dict)
-    source: Lines
+    source: MultilineString
     outputs: list[CellOutput] = msgspec.field(default_factory=list)
     execution_count: int | None = None
 
@@ -64,7 +64,7 @@ class MarkdownCell(msgspec.Struct, frozen=True, kw_only=True, tag_field="cell_ty
 
     id: str = ""
     metadata: dict[str, Any] = msgspec.field(default_factory=dict)
-    source: Lines
+    source: MultilineString
     attachments: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -73,32 +73,32 @@ class RawCell(msgspec.Struct, frozen=True, kw_only=True, tag_field="cell_type", 
 
     id: str = ""
     metadata: dict[str, Any] = msgspec.field(default_factory=dict)
-    source: Lines
+    source: MultilineString
     attachments: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
 
 
-Cell = CodeCell | MarkdownCell | RawCell
+NotebookCell = CodeCell | MarkdownCell | RawCell
 
 
 class Notebook(msgspec.Struct, frozen=True, kw_only=True):
     """All of it."""
 
-    cells: list[Cell]
+    cells: list[NotebookCell]
     metadata: dict[str, Any] = msgspec.field(default_factory=dict)
     nbformat: Literal[4] = MAJOR
     nbformat_minor: int = MINOR
 
 
-def joined(lines: Lines) -> str:
+def join_lines(lines: MultilineString) -> str:
     """The text of lines."""
     return lines if isinstance(lines, str) else "".join(lines)
 
 
-def split(text: str) -> list[str]:
+def split_lines(text: str) -> list[str]:
     """The lines of a text, as Jupyter writes them: each change is a line of a comparison of versions."""
     return text.splitlines(keepends=True)
 
 
-def is_json(mime: str) -> bool:
+def is_json_mime(mime: str) -> bool:
     """Whether content of this type is a JSON value and not text."""
     return mime == "application/json" or (mime.startswith("application/") and mime.endswith("+json"))

@@ -13,24 +13,24 @@ import msgspec
 from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
-from oi_tui.app.engine.formats.export.notebook import OURS, SHELL_MAGIC, VERSION, shown_tail
+from oi_tui.app.engine.formats.export.notebook import METADATA_KEY, NOTEBOOK_VERSION, SHELL_MAGIC, tail_gap
 from oi_tui.app.engine.formats.export.notebook_form import (
     MAJOR,
-    Cell,
     CellOutput,
     CodeCell,
-    Display,
-    Failure,
+    DisplayData,
+    ExecuteResult,
     MarkdownCell,
     Notebook,
+    NotebookCell,
+    NotebookError,
+    NotebookStream,
     RawCell,
-    Result,
-    Stream,
-    is_json,
-    joined,
+    is_json_mime,
+    join_lines,
 )
-from oi_tui.app.engine.text.markdown import as_markdown, fenced
-from oi_tui.app.engine.transcript.outline import SessionOutline, attributed, block_of
+from oi_tui.app.engine.text.markdown import as_markdown, fenced_block
+from oi_tui.app.engine.transcript.outline import SessionOutline, attribute_to_file, block_of
 
 MOST_CELLS = 50_000
 
@@ -51,10 +51,10 @@ def blocks_of_notebook(content: dict[str, Any]) -> tuple[list[Block], SessionOut
             f"The notebook has {len(notebook.cells):,} cells, and {MOST_CELLS:,} can be read",
             hint="Split it into several notebooks.",
         )
-    session = _session(notebook.metadata.get(OURS))
+    session = _session(notebook.metadata.get(METADATA_KEY))
     language = _language(notebook.metadata)
     blocks = [_block(cell, number, language, session) for number, cell in enumerate(notebook.cells, start=1)]
-    return [*blocks, *_left_out(notebook.cells)], session
+    return [*blocks, *_attachment_notice(notebook.cells)], session
 
 
 def _check_version(content: dict[str, Any]) -> None:
@@ -83,12 +83,12 @@ def _wrong(said: str) -> StoreError:
 
 def _session(ours: object) -> SessionOutline | None:
     """None for the notebook of another program, and for one of a newer version of ours: then the cells alone count."""
-    if not isinstance(ours, dict) or ours.get("version") != VERSION:
+    if not isinstance(ours, dict) or ours.get("version") != NOTEBOOK_VERSION:
         return None
     try:
         return msgspec.convert(ours, SessionOutline)
     except msgspec.ValidationError as error:
-        raise StoreError(f"The notebook is wrong at metadata.{OURS}: {error}", hint=_WHAT) from None
+        raise StoreError(f"The notebook is wrong at metadata.{METADATA_KEY}: {error}", hint=_WHAT) from None
 
 
 def _language(metadata: dict[str, Any]) -> str:
@@ -101,19 +101,19 @@ def _language(metadata: dict[str, Any]) -> str:
             return "python"
 
 
-def _block(cell: Cell, number: int, language: str, session: SessionOutline | None) -> Block:
-    outlined = _outlined(cell, number) if session is not None else None
+def _block(cell: NotebookCell, number: int, language: str, session: SessionOutline | None) -> Block:
+    outlined = _block_from_outline(cell, number) if session is not None else None
     match cell:
         case CodeCell():
             return _code(cell, number, language, outlined if isinstance(outlined, CodeBlock) else None)
         case MarkdownCell():
-            return _text(joined(cell.source), number, outlined)
+            return _text(join_lines(cell.source), number, outlined)
         case RawCell():
-            return ProseBlock(id=f"cell-{number}", text=fenced(joined(cell.source)), state="complete")
+            return ProseBlock(id=f"cell-{number}", text=fenced_block(join_lines(cell.source)), state="complete")
 
 
-def _outlined(cell: Cell, number: int) -> Block | None:
-    match cell.metadata.get(OURS):
+def _block_from_outline(cell: NotebookCell, number: int) -> Block | None:
+    match cell.metadata.get(METADATA_KEY):
         case {"block": dict(values)}:
             pass
         case _:
@@ -121,7 +121,7 @@ def _outlined(cell: Cell, number: int) -> Block | None:
     try:
         return block_of(values)
     except msgspec.ValidationError as error:
-        raise StoreError(f"Cell {number}, metadata.{OURS}.block: {error}", hint="Remove this key.") from None
+        raise StoreError(f"Cell {number}, metadata.{METADATA_KEY}.block: {error}", hint="Remove this key.") from None
 
 
 def _text(text: str, number: int, outlined: Block | None) -> Block:
@@ -129,19 +129,19 @@ def _text(text: str, number: int, outlined: Block | None) -> Block:
         case ProseBlock():
             return msgspec.structs.replace(outlined, text=text)
         case UserBlock() | CodeBlock() | NoticeBlock() if as_markdown(outlined) == text:
-            return attributed(outlined)
+            return attribute_to_file(outlined)
         case UserBlock():
-            return attributed(msgspec.structs.replace(outlined, text=_unquoted(text), files=()))
+            return attribute_to_file(msgspec.structs.replace(outlined, text=_unquote(text), files=()))
         case _:
             return ProseBlock(id=f"cell-{number}", text=text, state="complete")
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     return "\n".join(re.sub(r"^> ?", "", line) for line in text.split("\n"))
 
 
 def _code(cell: CodeCell, number: int, language: str, outlined: CodeBlock | None) -> Block:
-    source = joined(cell.source)
+    source = join_lines(cell.source)
     outputs = tuple(_output(output, cell, place) for place, output in enumerate(cell.outputs))
     if outlined is None:
         failed = any(isinstance(output, ErrorOutput) for output in outputs)
@@ -158,30 +158,30 @@ def _code(cell: CodeCell, number: int, language: str, outlined: CodeBlock | None
     if outlined.language != language:
         source = source.removeprefix(SHELL_MAGIC)
     original = outlined.original if outlined.original != source else None
-    return attributed(msgspec.structs.replace(outlined, source=source, original=original, outputs=outputs))
+    return attribute_to_file(msgspec.structs.replace(outlined, source=source, original=original, outputs=outputs))
 
 
 def _output(output: CellOutput, cell: CodeCell, place: int) -> Output:
     match output:
-        case Stream():
-            stream = StreamOutput(name="stderr" if output.name == "stderr" else "stdout", text=joined(output.text))
-            return _with_tail(stream, cell.metadata.get(OURS), place)
-        case Failure():
+        case NotebookStream():
+            stream = StreamOutput(name="stderr" if output.name == "stderr" else "stdout", text=join_lines(output.text))
+            return _with_tail(stream, cell.metadata.get(METADATA_KEY), place)
+        case NotebookError():
             return ErrorOutput(name=output.ename, value=output.evalue, traceback=tuple(output.traceback))
-        case Display() | Result():
+        case DisplayData() | ExecuteResult():
             data = {mime: _content(mime, content) for mime, content in output.data.items()}
-            metadata = {key: value for key, value in output.metadata.items() if key != OURS}
+            metadata = {key: value for key, value in output.metadata.items() if key != METADATA_KEY}
             return RichOutput(
                 data=data,
                 metadata=metadata,
-                display_id=_display_id(output.metadata.get(OURS)),
-                is_result=isinstance(output, Result),
+                display_id=_display_id(output.metadata.get(METADATA_KEY)),
+                is_result=isinstance(output, ExecuteResult),
             )
 
 
 def _content(mime: str, content: Any) -> Any:
     """Text that is in lines is joined; what should be text and is not is shown as it was written."""
-    if is_json(mime) or isinstance(content, str):
+    if is_json_mime(mime) or isinstance(content, str):
         return content
     if isinstance(content, list) and all(isinstance(line, str) for line in content):
         return "".join(content)
@@ -209,14 +209,14 @@ def _with_tail(stream: StreamOutput, ours: object, place: int) -> StreamOutput:
         case _:
             return stream
     split = StreamOutput(name=stream.name, text=stream.text[: max(0, head)], tail=tail)
-    between = shown_tail(split)
+    between = tail_gap(split)
     rest = stream.text[len(split.text) :]
     if not rest.startswith(between):
         return stream
     return msgspec.structs.replace(split, tail=msgspec.structs.replace(tail, text=rest.removeprefix(between)))
 
 
-def _left_out(cells: list[Cell]) -> Iterator[Block]:
+def _attachment_notice(cells: list[NotebookCell]) -> Iterator[Block]:
     """What a session has no place for is said, not dropped silently."""
     count = sum(len(cell.attachments or {}) for cell in cells if isinstance(cell, MarkdownCell | RawCell))
     if count:

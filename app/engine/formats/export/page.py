@@ -14,18 +14,18 @@ from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, Stre
 from oi_tui.app.engine.formats.export.page_parts import (
     PICTURES,
     document,
+    escape_text,
     frame,
     picture,
     picture_of_url,
-    preformatted,
+    preformat,
     prose,
     source,
-    text,
 )
 from oi_tui.app.engine.formats.export.page_style import style_sheet
-from oi_tui.app.engine.text.html_reader import read
+from oi_tui.app.engine.text.html_reader import read_html
 from oi_tui.app.engine.text.markdown import TABLE_TYPE, frame_of, run_end
-from oi_tui.app.engine.text.mime import overwritten, plain_text, without_escapes
+from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text, without_escapes
 from oi_tui.app.engine.text.plotly_svg import PLOTLY_TYPE, plotly_summary
 from oi_tui.app.engine.text.rich_text import says_something
 
@@ -59,10 +59,10 @@ def page_bytes(blocks: Iterable[Block], title: str) -> bytes:
     """The page."""
     style = style_sheet()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode("ascii")
-    heading = f"<header><h1>{text(title)}</h1></header>" if title else ""
+    heading = f"<header><h1>{escape_text(title)}</h1></header>" if title else ""
     page = _PAGE.format(
         policy=_POLICY.format(style=f"sha256-{digest}"),
-        title=text(title or "Session"),
+        title=escape_text(title or "Session"),
         style=style,
         body="\n".join([heading, *(part for block in blocks if (part := _block(block)))]),
     )
@@ -78,24 +78,24 @@ def _block(block: Block) -> str:
         case CodeBlock():
             return f'<figure class="run {block.state}">\n{"".join(_code(block))}</figure>'
         case NoticeBlock():
-            words = "".join(f"<p>{text(part)}</p>" for part in (block.title, block.hint) if part.strip())
-            details = preformatted(block.details, "details")
+            words = "".join(f"<p>{escape_text(part)}</p>" for part in (block.title, block.hint) if part.strip())
+            details = preformat(block.details, "details")
             return f'<aside class="notice {block.level}">{words}{details}</aside>'
 
 
 def _prompt(block: UserBlock) -> Iterator[str]:
     if block.text.strip():
-        yield f"<p>{text(block.text.strip(chr(10)))}</p>"
+        yield f"<p>{escape_text(block.text.strip(chr(10)))}</p>"
     pictures = [shown for name in block.files if (shown := picture_of_url(name))]
     yield from pictures
     names = [name for name in block.files if not name.startswith("data:")]
     if names:
-        yield f'<p class="files">Files: {text(", ".join(names))}</p>'
+        yield f'<p class="files">Files: {escape_text(", ".join(names))}</p>'
 
 
 def _code(block: CodeBlock) -> Iterator[str]:
     took = f"{block.duration:,.1f} s" if block.duration is not None and block.duration >= WORTH_TELLING else ""
-    yield f"<figcaption><span>{text(block.language)}</span><span>{took}</span></figcaption>\n"
+    yield f"<figcaption><span>{escape_text(block.language)}</span><span>{took}</span></figcaption>\n"
     yield source(block.source, block.language)
     if block.original is not None:
         written = source(block.original, block.language)
@@ -106,20 +106,20 @@ def _code(block: CodeBlock) -> Iterator[str]:
     if block.dropped:
         yield f'\n<p class="note">{block.dropped:,} more characters of output were not kept.</p>'
     if end := run_end(block):
-        yield f'\n<p class="end">{text(end)}</p>'
+        yield f'\n<p class="end">{escape_text(end)}</p>'
 
 
 def _output(output: Output) -> Iterator[str]:
     match output:
         case StreamOutput(tail=tail):
-            yield preformatted(plain_text(output), output.name)
+            yield preformat(plain_text(output), output.name)
             if tail is not None:
                 if tail.left_out_characters:
                     yield f'<p class="note">… {tail.left_out_characters:,} characters left out …</p>'
-                yield preformatted(overwritten(without_escapes(tail.text)), output.name)
+                yield preformat(apply_carriage_returns(without_escapes(tail.text)), output.name)
         case ErrorOutput():
             trace = "\n".join(output.traceback) or f"{output.name}: {output.value}"
-            yield preformatted(without_escapes(trace), "error")
+            yield preformat(without_escapes(trace), "error")
         case RichOutput():
             yield _rich(output)
 
@@ -133,15 +133,15 @@ def _rich(output: RichOutput) -> str:
         if shown := picture(mime, data.get(mime)):
             return shown
     if lines := plotly_summary(data.get(PLOTLY_TYPE)):
-        return preformatted("\n".join(["[interactive figure]", *lines]), "figure")
+        return preformat("\n".join(["[interactive figure]", *lines]), "figure")
     match data:
-        case {"text/html": str(markup)} if shown := document(read(markup)):
+        case {"text/html": str(markup)} if shown := document(read_html(markup)):
             return shown
         case {"text/markdown": str(markdown)} if markdown.strip():
             return prose(markdown)
         case {"text/latex": str(formula)} if formula.strip() and not says_something(data.get("text/plain")):
-            return preformatted(formula, "formula")
+            return preformat(formula, "formula")
         case {"application/json": value}:
-            return preformatted(json.dumps(value, indent=2, ensure_ascii=False, default=str), "json")
+            return preformat(json.dumps(value, indent=2, ensure_ascii=False, default=str), "json")
         case _:
-            return preformatted(without_escapes(plain_text(output)), "result")
+            return preformat(without_escapes(plain_text(output)), "result")

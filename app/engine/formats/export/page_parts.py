@@ -11,7 +11,7 @@ from html import escape
 from typing import Any
 
 from oi_tui.app.engine.text.html import Document, Grid, Passage, Span
-from oi_tui.app.engine.text.markdown import Frame, info_word
+from oi_tui.app.engine.text.markdown import FrameExcerpt, info_word
 from oi_tui.app.engine.text.safe import safe_text, visible_text
 
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml")
@@ -25,21 +25,21 @@ _DATA = re.compile(rf"data:({'|'.join(map(re.escape, PICTURES))});base64,(.*)", 
 _ELEMENTS = {"bold": "b", "italic": "i", "strike": "s", "code": "code"}
 
 
-def text(said: str) -> str:
+def escape_text(said: str) -> str:
     """Text between tags or in an attribute."""
     return escape(safe_text(said))
 
 
-def preformatted(said: str, kind: str) -> str:
+def preformat(said: str, kind: str) -> str:
     """Text whose lines and spaces count; "" for none."""
     said = said.strip("\n")
     # A newline that follows the tag would be taken for none of the text.
-    return f'<pre class="{kind}">\n{text(said)}\n</pre>' if said.strip() else ""
+    return f'<pre class="{kind}">\n{escape_text(said)}\n</pre>' if said.strip() else ""
 
 
 def source(code: str, language: str) -> str:
     """Code with its colours; what hides or deceives in it is written out."""
-    return f'<pre class="source"><code>{_coloured(visible_text(code, emoji=True).text, language)}</code></pre>'
+    return f'<pre class="source"><code>{_colour_code(visible_text(code, emoji=True).text, language)}</code></pre>'
 
 
 def picture(mime: str, content: object) -> str:
@@ -73,7 +73,7 @@ def link(target: str, inner: str) -> str:
     """A link around HTML of ours, where it leads to the web or to somebody's mail."""
     if not _leads_out(target):
         return inner
-    return f'<a href="{text(target)}" rel="noopener noreferrer">{inner}</a>'
+    return f'<a href="{escape_text(target)}" rel="noopener noreferrer">{inner}</a>'
 
 
 def prose(markdown: str) -> str:
@@ -81,7 +81,7 @@ def prose(markdown: str) -> str:
     # Only for an export: not worth its time at the start.
     from markdown_it import MarkdownIt
 
-    parser = MarkdownIt("commonmark", {"html": False, "highlight": _highlighted}).enable(["table", "strikethrough"])
+    parser = MarkdownIt("commonmark", {"html": False, "highlight": _highlight}).enable(["table", "strikethrough"])
     parser.add_render_rule("image", _image)
     parser.add_render_rule("link_open", _anchor)
     parser.validateLink = _is_allowed  # type: ignore[method-assign]  # the library's own way to say so
@@ -95,13 +95,13 @@ def prose(markdown: str) -> str:
 
 def _image(_: Any, tokens: Sequence[Any], index: int, *__: Any) -> str:
     url, said = str(tokens[index].attrGet("src") or ""), str(tokens[index].content)
-    return picture_of_url(url) or link(url, f"[picture: {text(said or url)}]")
+    return picture_of_url(url) or link(url, f"[picture: {escape_text(said or url)}]")
 
 
 def _anchor(_: Any, tokens: Sequence[Any], index: int, *__: Any) -> str:
     """Where a link may lead; one to a picture that is part of its address leads nowhere: it would open as a page."""
     target = str(tokens[index].attrGet("href") or "")
-    return f'<a href="{text(target)}" rel="noopener noreferrer">' if _leads_out(target) else "<a>"
+    return f'<a href="{escape_text(target)}" rel="noopener noreferrer">' if _leads_out(target) else "<a>"
 
 
 def _leads_out(target: str) -> bool:
@@ -113,11 +113,11 @@ def _is_allowed(url: str) -> bool:
     return _leads_out(url) or _DATA.fullmatch(url) is not None
 
 
-def _highlighted(code: str, language: str, _: str) -> str:
-    return _coloured(code, language)
+def _highlight(code: str, language: str, _: str) -> str:
+    return _colour_code(code, language)
 
 
-def _coloured(code: str, language: str) -> str:
+def _colour_code(code: str, language: str) -> str:
     # Only for an export: not worth its time at the start.
     from pygments import highlight
     from pygments.formatters import HtmlFormatter
@@ -131,7 +131,7 @@ def _coloured(code: str, language: str) -> str:
     return str(highlight(code, lexer, HtmlFormatter(nowrap=True)))
 
 
-def frame(content: Frame) -> str:
+def frame(content: FrameExcerpt) -> str:
     """A data frame as a table."""
     table = _table([content.names, *content.rows], 1, content.labels, content.size, content.numeric)
     return f'<div class="document">{table}</div>'
@@ -160,7 +160,7 @@ def _table(
             for column, cell in enumerate(row)
         ]
         (head if number < header else body).append(f"<tr>{''.join(cells)}</tr>")
-    parts = [f"<caption>{text(caption)}</caption>" if caption else ""]
+    parts = [f"<caption>{escape_text(caption)}</caption>" if caption else ""]
     parts += [f"<thead>{''.join(head)}</thead>" if head else "", f"<tbody>{''.join(body)}</tbody>" if body else ""]
     return f"<table>{''.join(parts)}</table>"
 
@@ -168,7 +168,7 @@ def _table(
 def _cell(cell: str, is_name: bool, is_number: bool) -> str:
     element = "th" if is_name else "td"
     kind = ' class="number"' if is_number else ""
-    return f"<{element}{kind}>{text(cell)}</{element}>"
+    return f"<{element}{kind}>{escape_text(cell)}</{element}>"
 
 
 def _is_number(cell: str) -> bool:
@@ -186,7 +186,7 @@ def _passage(part: Passage) -> str:
         case Passage("code"):
             said = f"<pre>{spans}</pre>"
         case Passage("item", level=level, label=label):
-            said = f'<p class="item l{max(1, min(3, level))}">{text(label)} {spans}</p>'
+            said = f'<p class="item l{max(1, min(3, level))}">{escape_text(label)} {spans}</p>'
         case _:
             said = f"<p>{spans}</p>"
     quotes = min(part.quotes, 5)
@@ -194,7 +194,7 @@ def _passage(part: Passage) -> str:
 
 
 def _span(span: Span) -> str:
-    said = text(span.text).replace("\n", "<br />")
+    said = escape_text(span.text).replace("\n", "<br />")
     for mark in sorted(span.marks):
         said = f"<{_ELEMENTS[mark]}>{said}</{_ELEMENTS[mark]}>"
     return link(span.target, said)

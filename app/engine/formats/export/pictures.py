@@ -7,7 +7,7 @@ import msgspec
 
 from oi_tui.app.engine.core.blocks import Block, CodeBlock, UserBlock
 from oi_tui.app.engine.core.outputs import Output, RichOutput
-from oi_tui.app.engine.formats.lmc.forms import PATH_MIME
+from oi_tui.app.engine.formats.lmc.mime_map import PATH_MIME
 from oi_tui.app.engine.text.mime import image_size
 
 LEFT_OUT = "[picture left out]"
@@ -30,10 +30,10 @@ def without_pictures(block: Block) -> Block:
 def _without(output: Output) -> Output:
     if not isinstance(output, RichOutput):
         return output
-    kept = {mime: _stripped(mime, content) for mime, content in output.data.items() if not _is_picture(mime)}
+    kept = {mime: _strip_data_urls(mime, content) for mime, content in output.data.items() if not _is_picture(mime)}
     if len(kept) < len(output.data) and not kept.keys() - {"text/plain"}:
         # The words beside a figure are only its name in Python: its size says more.
-        kept = {"text/plain": _said(output.data)}
+        kept = {"text/plain": _describe(output.data)}
     return msgspec.structs.replace(output, data=kept)
 
 
@@ -41,13 +41,13 @@ def _is_picture(mime: str) -> bool:
     return mime.startswith("image/") or mime == PATH_MIME
 
 
-def _said(data: dict[str, Any]) -> str:
+def _describe(data: dict[str, Any]) -> str:
     png = data.get("image/png")
     size = image_size(png) if isinstance(png, str) else None
     return f"[picture of {size[0]}×{size[1]} pixels left out]" if size else LEFT_OUT
 
 
-def _stripped(mime: str, content: Any) -> Any:
+def _strip_data_urls(mime: str, content: Any) -> Any:
     if mime in ("text/html", "text/markdown") and isinstance(content, str):
         return _DATA_URL.sub("", content)
     return content

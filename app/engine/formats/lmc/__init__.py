@@ -1,6 +1,6 @@
 """The public message language (LMC): what `run --json` prints, what sessions export and import.
 
-`LmcWriter` turns events into streamed chunks, `fold_chunks` chunks into static messages, `messages` a transcript
+`LmcWriter` turns events into streamed chunks, `fold_chunks` chunks into static messages, `static_messages` a transcript
 into the same, and `events_from_messages` is the way back. What the language leaves open is done so:
 
 - An output of several forms is written as its best one: a picture (`image`), else markup (`code` in `html` or
@@ -16,9 +16,9 @@ into the same, and `events_from_messages` is the way back. What the language lea
 - Notices, usage, questions for input and the states of kernels have no place in it.
 """
 
-from oi_tui.app.engine.formats.lmc.fold import fold_chunks
+from oi_tui.app.engine.formats.lmc.chunk_fold import fold_chunks
 from oi_tui.app.engine.formats.lmc.loading import events_from_messages
-from oi_tui.app.engine.formats.lmc.static import block_messages, messages
+from oi_tui.app.engine.formats.lmc.static import block_messages, static_messages
 from oi_tui.app.engine.formats.lmc.writer import LmcWriter
 
-__all__ = ["LmcWriter", "block_messages", "events_from_messages", "fold_chunks", "messages"]
+__all__ = ["LmcWriter", "block_messages", "events_from_messages", "fold_chunks", "static_messages"]

@@ -24,17 +24,17 @@ import msgspec
 from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.core.values import Value
-from oi_tui.app.engine.formats.lmc.habits import tidied
+from oi_tui.app.engine.formats.lmc.legacy_messages import update_messages
 from oi_tui.app.engine.formats.lmc.loading import events_from_messages
 from oi_tui.app.engine.formats.lmc.static import block_messages
-from oi_tui.app.engine.transcript.outline import SessionOutline, attributed, block_of, notice_of, outline
-from oi_tui.app.engine.transcript.replay import fold
+from oi_tui.app.engine.transcript.event_log import fold_events
+from oi_tui.app.engine.transcript.outline import SessionOutline, attribute_to_file, block_of, block_outline, notice_of
 
 FORMAT = "oi-tui/lmc"
 VERSION = 1
 
 
-class Beside(Value, frozen=True, kw_only=True):
+class BlockExtras(Value, frozen=True, kw_only=True):
     """What a message does not say of its block."""
 
     message: int
@@ -43,34 +43,34 @@ class Beside(Value, frozen=True, kw_only=True):
     block: dict[str, Any]
 
 
-class Notice(Value, frozen=True, kw_only=True):
+class PlacedNotice(Value, frozen=True, kw_only=True):
     """A notice, and how many messages there were before it."""
 
     after: int
     block: dict[str, Any]
 
 
-class Session(SessionOutline, frozen=True, kw_only=True):
+class SessionEnvelope(SessionOutline, frozen=True, kw_only=True):
     """All that stands beside the messages."""
 
-    blocks: tuple[Beside, ...] = ()
-    notices: tuple[Notice, ...] = ()
+    blocks: tuple[BlockExtras, ...] = ()
+    notices: tuple[PlacedNotice, ...] = ()
 
 
 def envelope_bytes(blocks: Sequence[Block], session: SessionOutline) -> bytes:
     """The file."""
     messages: list[dict[str, Any]] = []
-    beside: list[Beside] = []
-    notices: list[Notice] = []
+    beside: list[BlockExtras] = []
+    notices: list[PlacedNotice] = []
     for block in blocks:
         if isinstance(block, NoticeBlock):
-            notices.append(Notice(after=len(messages), block=outline(block)))
+            notices.append(PlacedNotice(after=len(messages), block=block_outline(block)))
             continue
         number = len(messages) + 1
-        edit = number + 1 if isinstance(block, CodeBlock) and block.edited else 0
-        beside.append(Beside(message=number, edit=edit, block=outline(block)))
+        edit = number + 1 if isinstance(block, CodeBlock) and block.is_edited else 0
+        beside.append(BlockExtras(message=number, edit=edit, block=block_outline(block)))
         messages += block_messages(block)
-    whole = Session(
+    whole = SessionEnvelope(
         id=session.id,
         title=session.title,
         cwd=session.cwd,
@@ -92,7 +92,7 @@ def blocks_of_envelope(content: dict[str, Any]) -> tuple[list[Block], SessionOut
             hint="A newer oi-tui may have written it; the list in its `messages` alone can be imported.",
         )
     try:
-        session = msgspec.convert(content.get("session", {}), Session)
+        session = msgspec.convert(content.get("session", {}), SessionEnvelope)
         outlines = {beside.message: block_of(beside.block) for beside in session.blocks}
         notices = [(notice.after, notice_of(notice.block)) for notice in session.notices]
     except msgspec.ValidationError as error:
@@ -100,19 +100,19 @@ def blocks_of_envelope(content: dict[str, Any]) -> tuple[list[Block], SessionOut
     edits = frozenset(beside.edit for beside in session.blocks if beside.edit)
     events = events_from_messages(content.get("messages"), edits=edits, starts=frozenset(outlines))
     blocks: list[Block] = []
-    for block in fold(events).blocks:
+    for block in fold_events(events).blocks:
         number = int(block.id.removeprefix("message-"))
         while notices and notices[0][0] < number:
-            blocks.append(attributed(notices.pop(0)[1]))
-        blocks.append(attributed(_restored(block, outlines.get(number))))
-    blocks += [attributed(notice) for _, notice in notices]
+            blocks.append(attribute_to_file(notices.pop(0)[1]))
+        blocks.append(attribute_to_file(_restore(block, outlines.get(number))))
+    blocks += [attribute_to_file(notice) for _, notice in notices]
     return blocks, session
 
 
 def blocks_of_list(messages: list[Any]) -> list[Block]:
     """The blocks of a bare list of messages; StoreError if it is none."""
-    numbered = tidied(messages)
-    return fold(
+    numbered = update_messages(messages)
+    return fold_events(
         events_from_messages(
             [message for _, message in numbered],
             numbers=[number for number, _ in numbered],
@@ -120,7 +120,7 @@ def blocks_of_list(messages: list[Any]) -> list[Block]:
     ).blocks
 
 
-def _restored(block: Block, outlined: Block | None) -> Block:
+def _restore(block: Block, outlined: Block | None) -> Block:
     """The block with what stands beside its message, as far as the two fit together."""
     match block, outlined:
         case UserBlock(), UserBlock():

@@ -26,7 +26,7 @@ from oi_tui.app.engine.core.events import (
     TurnStarted,
 )
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput
-from oi_tui.app.engine.formats.lmc.forms import IMAGES, MARKUP, PATH_MIME, Message
+from oi_tui.app.engine.formats.lmc.mime_map import IMAGES, MARKUP, PATH_MIME, Message
 
 _MIMES = {
     "image": {form: mime for mime, form in IMAGES.items()} | {"path": PATH_MIME},

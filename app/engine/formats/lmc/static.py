@@ -20,15 +20,15 @@ from oi_tui.app.engine.core.events import (
     TurnStarted,
 )
 from oi_tui.app.engine.core.outputs import StreamOutput
-from oi_tui.app.engine.formats.lmc.fold import fold_chunks
-from oi_tui.app.engine.formats.lmc.forms import Message
+from oi_tui.app.engine.formats.lmc.chunk_fold import fold_chunks
+from oi_tui.app.engine.formats.lmc.mime_map import Message
 from oi_tui.app.engine.formats.lmc.writer import LmcWriter
 from oi_tui.app.engine.transcript.transcript import Transcript
 
 _HAS_RUN = ("running", "ok", "error", "interrupted", "died")
 
 
-def messages(transcript: Transcript) -> list[Message]:
+def static_messages(transcript: Transcript) -> list[Message]:
     """The static messages of a transcript: what its blocks would be, streamed one after the other and folded."""
     return [message for block in transcript.blocks for message in block_messages(block)]
 
@@ -58,7 +58,7 @@ def _events_of_code(block: CodeBlock) -> Iterator[AnyEvent]:
     yield CodeStarted(block_id=block.id, language=block.language, author=block.author)
     yield CodeGrew(block_id=block.id, text=source)
     yield CodeFinished(block_id=block.id, language=block.language, source=source)
-    if block.edited:
+    if block.is_edited:
         yield DecisionMade(block_id=block.id, verdict="edit", decider="person", source=block.source)
     if block.state not in _HAS_RUN:
         return

@@ -24,7 +24,7 @@ from oi_tui.app.engine.core.events import (
 )
 from oi_tui.app.engine.core.outputs import StreamName, StreamOutput, Tail
 from oi_tui.app.engine.core.values import Language
-from oi_tui.app.engine.formats.lmc.forms import CONSOLE, TEXT, Chunk, Message, file_message, output_messages
+from oi_tui.app.engine.formats.lmc.mime_map import CONSOLE, TEXT_OUTPUT, Chunk, Message, file_message, output_messages
 
 
 class LmcWriter:
@@ -69,7 +69,7 @@ class LmcWriter:
             case DecisionRequested():
                 return [_confirmation(event)]
             case DecisionMade():
-                return self._decided(event)
+                return self._decision_chunks(event)
             case ExecutionStarted():
                 self._running, self._dropped, self._tails = event.block_id, 0, {}
                 return self._open_console()
@@ -133,7 +133,7 @@ class LmcWriter:
         self._run = {**self._run, "format": event.language}
         return [{**self._run, "content": event.source, "replace": True}, *self._end()]
 
-    def _decided(self, event: DecisionMade) -> list[Chunk]:
+    def _decision_chunks(self, event: DecisionMade) -> list[Chunk]:
         language, source = self._codes.get(event.block_id, ("", event.source))
         if event.verdict in ("skip", "stop") or event.source == source:
             return []
@@ -184,7 +184,7 @@ class LmcWriter:
                 chunks += self._tail(name, tail)
             if self._dropped:
                 note = f"[{self._dropped} more characters are not shown]\n"
-                chunks += self._console_text({**TEXT, "content": note}, flows=False)
+                chunks += self._console_text({**TEXT_OUTPUT, "content": note}, flows=False)
         self._running, self._dropped, self._tails = "", 0, {}
         return [*chunks, *self._end()]
 

@@ -24,7 +24,7 @@ from oi_tui.app.engine.log.audit.records import (
     SettingsWere,
     WriteWasInterrupted,
 )
-from oi_tui.app.engine.log.audit.verify import Finding, Verdict
+from oi_tui.app.engine.log.audit.verify import Finding, LogReport
 
 SHORT = 12
 """Digits of a hash that are shown; the whole of it is in the file."""
@@ -99,7 +99,7 @@ def in_words(record: AnyRecord) -> str:
             assert_never(record)
 
 
-def verdict_in_words(verdict: Verdict) -> list[str]:
+def verdict_in_words(verdict: LogReport) -> list[str]:
     """What was found of one file: a line of summary, and one for each finding."""
     lines = f"{verdict.lines} line{'' if verdict.lines == 1 else 's'}"
     state = "intact" if verdict.intact else "NOT AS IT WAS WRITTEN"

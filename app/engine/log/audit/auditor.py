@@ -15,12 +15,12 @@ import msgspec
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.errors import AuditError
 from oi_tui.app.engine.core.events import AnyEvent, ExecutionStarted
-from oi_tui.app.engine.log.audit.fold import Fold, source_digest
+from oi_tui.app.engine.log.audit.fold import AuditFold, source_digest
 from oi_tui.app.engine.log.audit.log import AuditLog
 from oi_tui.app.engine.log.audit.records import (
     AnyRecord,
-    Body,
     DecisionWasMade,
+    LogBody,
     NoticeWasGiven,
     RunBegan,
     RunWasRefused,
@@ -59,9 +59,9 @@ class Auditor:
         self._withheld = 0
         self._where = msgspec.structs.replace(surroundings, cwd=self._say(surroundings.cwd))
         self._session = ""
-        self._fold = Fold(self._where, self._say)
+        self._fold = AuditFold(self._where, self._say)
         self._log: AuditLog | None = None
-        self._waiting: list[Body] = []
+        self._waiting: list[LogBody] = []
         self._uncounted = 0
         """Records that did not even find room to wait."""
 
@@ -77,7 +77,7 @@ class Auditor:
         with contextlib.suppress(OSError):
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._session = session_id
-        self._fold = Fold(self._where, self._say)
+        self._fold = AuditFold(self._where, self._say)
 
     def end(self) -> None:
         """The session is left: what can be written is."""
@@ -136,7 +136,7 @@ class Auditor:
         if len(self._waiting) >= WAITING and not isinstance(record, RunBegan):
             self._uncounted += 1
             return
-        self._waiting.append(Body(at=self._clock(), session=self._session, withheld=withheld, record=record))
+        self._waiting.append(LogBody(at=self._clock(), session=self._session, withheld=withheld, record=record))
 
     def _try(self, *, seal: bool) -> None:
         """Write what waits, if that can be done; if not, it is told when something is about to run."""
@@ -152,13 +152,13 @@ class Auditor:
         if self._uncounted:
             title = f"{self._uncounted} records could not be written, and are nowhere."
             lost = NoticeWasGiven(level="error", title=title)
-            bodies.append(Body(at=self._clock(), session=self._session, record=lost))
+            bodies.append(LogBody(at=self._clock(), session=self._session, record=lost))
         self._log.add(bodies)
         self._waiting, self._uncounted = [], 0
         if seal:
             self._log.seal()
 
-    def _complete(self, body: Body, log: AuditLog) -> Body:
+    def _complete(self, body: LogBody, log: AuditLog) -> LogBody:
         if not isinstance(body.record, SessionBegan):
             return body
         head = log.newest_head()

@@ -33,21 +33,21 @@ _PLACE = re.compile(rb'\{"seq":([1-9][0-9]{0,17}),"prev":"[0-9a-f]{64}",')
 """How a line begins; one that was cut off behind that still says which one it is."""
 
 
-class Link(NamedTuple):
+class ChainLink(NamedTuple):
     """A line, by its number in the file and its SHA-256 in hexadecimal digits."""
 
     seq: int
     sha256: str
 
 
-class State(NamedTuple):
+class ChainState(NamedTuple):
     """In what state a file was found by whoever is about to add to it."""
 
-    last: Link
+    last: ChainLink
     """The last line, which the next one names. One without an end counts as a line."""
     torn: int = 0
     """Bytes of a last line without an end, 0 if it has one."""
-    lost: Link | None = None
+    lost: ChainLink | None = None
     """The last line that was written from here, if it is not in the file any more."""
 
 
@@ -57,13 +57,13 @@ Sync = Callable[[int], None]
 Read = Callable[[int, int, int], bytes]
 """Bytes of a descriptor: at most so many, from here on."""
 
-Compose = Callable[[State], Sequence[bytes]]
+Compose = Callable[[ChainState], Sequence[bytes]]
 """What to add, as JSON objects that are not empty."""
 
 
-def origin(name: str) -> Link:
+def origin(name: str) -> ChainLink:
     """What the first line of a file names: a fixed text with the name of what is logged."""
-    return Link(0, digest(f"oi-tui audit log of {name}".encode()))
+    return ChainLink(0, digest(f"oi-tui audit log of {name}".encode()))
 
 
 def digest(data: bytes) -> str:
@@ -71,7 +71,7 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def chained(body: bytes, before: Link) -> bytes:
+def chained(body: bytes, before: ChainLink) -> bytes:
     """The line (without its end) that comes after `before`."""
     return b'{"seq":%d,"prev":"%s",' % (before.seq + 1, before.sha256.encode()) + body[1:]
 
@@ -80,7 +80,7 @@ class ChainFile:
     """One file. All methods raise `AuditError` in plain words."""
 
     def __init__(
-        self, path: Path, first: Link, *, patience: float = PATIENCE, sync: Sync = os.fsync, read: Read = os.pread
+        self, path: Path, first: ChainLink, *, patience: float = PATIENCE, sync: Sync = os.fsync, read: Read = os.pread
     ) -> None:
         """`first` is the origin that the first line names; the file is made with the first line."""
         self.path = path
@@ -98,7 +98,7 @@ class ChainFile:
         self._replaced = False
         """Another file has taken the place of the one that was open."""
 
-    def append(self, compose: Compose) -> Link:
+    def append(self, compose: Compose) -> ChainLink:
         """Add lines, all of them in one write; the last one. Nothing is known to be on disk before `sync`."""
         try:
             with self._held() as descriptor:
@@ -106,7 +106,7 @@ class ChainFile:
                 lines, last = [], state.last
                 for body in compose(state):
                     line = chained(body, last)
-                    last = Link(last.seq + 1, digest(line))
+                    last = ChainLink(last.seq + 1, digest(line))
                     lines.append(line + b"\n")
                 data = b"\n" * bool(state.torn) + b"".join(lines)
                 written = os.write(descriptor, data)
@@ -125,7 +125,7 @@ class ChainFile:
         except OSError as error:
             raise self._failure(error) from error
 
-    def look(self) -> Link:
+    def look(self) -> ChainLink:
         """The last line that is in the file now, the origin if there is none."""
         try:
             with self._held() as descriptor:
@@ -193,7 +193,7 @@ class ChainFile:
                 hint=f"chmod 600 {self.path} mends the second.",
             )
 
-    def _catch_up(self, descriptor: int) -> State:
+    def _catch_up(self, descriptor: int) -> ChainState:
         """Take note of what others added, and of what is gone."""
         size, lost = os.fstat(descriptor).st_size, None
         if not self._size and not self._replaced:
@@ -206,13 +206,13 @@ class ChainFile:
             if lost is not None and _holds(lines, lost):
                 lost = None  # a true copy
             if lines:
-                self._last = Link(self._last.seq + len(lines), digest(lines[-1]))
+                self._last = ChainLink(self._last.seq + len(lines), digest(lines[-1]))
             self._size = size
         if lost == self._first:
             lost = None
         if self._torn:
-            return State(Link(self._last.seq + 1, digest(self._torn)), len(self._torn), lost)
-        return State(self._last, 0, lost)
+            return ChainState(ChainLink(self._last.seq + 1, digest(self._torn)), len(self._torn), lost)
+        return ChainState(self._last, 0, lost)
 
     def _find_end(self, descriptor: int, size: int) -> None:
         """Begin with a file that was there before: from its end back to a line that says which one it is."""
@@ -224,7 +224,7 @@ class ChainFile:
             whole = lines[bool(start) :]  # of the first one the beginning may be missing
             for behind, line in enumerate(reversed(whole)):
                 if said := _PLACE.match(line):
-                    self._last, self._torn = Link(int(said[1]) + behind, digest(lines[-1])), torn
+                    self._last, self._torn = ChainLink(int(said[1]) + behind, digest(lines[-1])), torn
                     self._size = size
                     return
 
@@ -240,7 +240,7 @@ class ChainFile:
         return AuditError(f"The audit log {self.path} could not be written: {error.strerror}.", hint=HINT)
 
 
-def _holds(lines: Sequence[bytes], link: Link) -> bool:
+def _holds(lines: Sequence[bytes], link: ChainLink) -> bool:
     return 0 < link.seq <= len(lines) and digest(lines[link.seq - 1]) == link.sha256
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from oi_tui.app.engine.core.blocks import CodeBlock
-from oi_tui.app.engine.core.encoding import digest
+from oi_tui.app.engine.core.encoding import text_digest
 from oi_tui.app.engine.core.events import (
     AnyEvent,
     CodeFinished,
@@ -83,7 +83,7 @@ class _Run:
     questions: int = 0
 
 
-class Fold:
+class AuditFold:
     """Of one session. `say` makes text fit for the log: secrets withheld, nothing that cannot be written."""
 
     def __init__(self, surroundings: Surroundings, say: Callable[[str], str]) -> None:
@@ -291,7 +291,7 @@ class Fold:
 
 def source_digest(source: str) -> str:
     """SHA-256 of a source, as in `DecisionRequested`."""
-    return digest(source)
+    return text_digest(source)
 
 
 def _characters(output: Output) -> int:

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from oi_tui.app.engine.core.errors import AuditError
-from oi_tui.app.engine.log.audit.chain import ChainFile, Link, Read, State, Sync, origin
+from oi_tui.app.engine.log.audit.chain import ChainFile, ChainLink, ChainState, Read, Sync, origin
 from oi_tui.app.engine.log.audit.records import (
-    Body,
     Head,
     LinesWereLost,
+    LogBody,
     Tear,
     WriteWasInterrupted,
     encode,
@@ -29,7 +29,7 @@ HEADS = "heads.jsonl"
 HEADS_NAME = "all sessions"
 DATE = len("2026-11-22-")
 
-Made = TypeVar("Made", Body, Tear)
+Made = TypeVar("Made", LogBody, Tear)
 
 
 class AuditLog:
@@ -50,15 +50,15 @@ class AuditLog:
         self._heads = ChainFile(folder / HEADS, origin(HEADS_NAME), sync=sync, read=read)
         self._last = origin(session_id)
 
-    def newest_head(self) -> Link:
+    def newest_head(self) -> ChainLink:
         """Of all sessions, on disk."""
         head = self._heads.look()
         self._heads.sync()
         return head
 
-    def add(self, bodies: Sequence[Body]) -> None:
+    def add(self, bodies: Sequence[LogBody]) -> None:
         """Write these."""
-        self._last = self._file.append(lambda state: [*map(encode, self._faults(state, Body)), *map(encode, bodies)])
+        self._last = self._file.append(lambda state: [*map(encode, self._faults(state, LogBody)), *map(encode, bodies)])
 
     def seal(self) -> None:
         """Return when all that was added is on disk, and the heads say how far the log goes."""
@@ -72,7 +72,7 @@ class AuditLog:
         self._file.close()
         self._heads.close()
 
-    def _faults(self, state: State, make: type[Made]) -> list[Made]:
+    def _faults(self, state: ChainState, make: type[Made]) -> list[Made]:
         """What has to be said before anything else about the state of a file."""
         found: list[WriteWasInterrupted | LinesWereLost] = []
         if state.torn:

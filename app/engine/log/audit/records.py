@@ -263,7 +263,7 @@ AnyRecord = (
 """The closed union of what is written."""
 
 
-class Body(Value, frozen=True, kw_only=True):
+class LogBody(Value, frozen=True, kw_only=True):
     """What one line holds beside its place in the chain."""
 
     at: float
@@ -274,7 +274,7 @@ class Body(Value, frozen=True, kw_only=True):
     record: AnyRecord
 
 
-class Entry(Body, frozen=True, kw_only=True):
+class LogEntry(LogBody, frozen=True, kw_only=True):
     """One line, read."""
 
     seq: int
@@ -300,15 +300,15 @@ class Tear(Value, frozen=True, kw_only=True):
 
 
 _bodies = msgspec.json.Encoder()
-_entries: msgspec.json.Decoder[Entry] = msgspec.json.Decoder(Entry)
+_entries: msgspec.json.Decoder[LogEntry] = msgspec.json.Decoder(LogEntry)
 
 
-def encode(body: Body | Head | Tear) -> bytes:
+def encode(body: LogBody | Head | Tear) -> bytes:
     """A JSON object without its place in the chain."""
     return _bodies.encode(body)
 
 
-def decode(line: bytes) -> Entry | None:
+def decode(line: bytes) -> LogEntry | None:
     """None if the line is not one of ours, or of a newer oi-tui."""
     try:
         return _entries.decode(line)

@@ -13,10 +13,10 @@ import msgspec
 
 from oi_tui.app.engine.core.errors import AuditError
 from oi_tui.app.engine.core.values import Value
-from oi_tui.app.engine.log.audit.chain import Link, digest, origin
+from oi_tui.app.engine.log.audit.chain import ChainLink, digest, origin
 from oi_tui.app.engine.log.audit.log import HEADS, HEADS_NAME, logs, session_of
 
-Kind = Literal["edited", "missing", "reordered", "cut off", "lost", "unreadable", "interrupted write"]
+FindingKind = Literal["edited", "missing", "reordered", "cut off", "lost", "unreadable", "interrupted write"]
 
 
 class Finding(NamedTuple):
@@ -24,7 +24,7 @@ class Finding(NamedTuple):
 
     line: int
     """From 1 on."""
-    kind: Kind
+    kind: FindingKind
     what: str
 
     @property
@@ -33,7 +33,7 @@ class Finding(NamedTuple):
         return self.kind == "interrupted write"
 
 
-class Verdict(NamedTuple):
+class LogReport(NamedTuple):
     """What was found of one file."""
 
     name: str
@@ -68,7 +68,7 @@ class _Line(Value, frozen=True, kw_only=True):
 _decoder: msgspec.json.Decoder[_Line] = msgspec.json.Decoder(_Line)
 
 
-class Lines:
+class LogLines:
     """The lines of a file, with what can be read of them."""
 
     def __init__(self, data: bytes) -> None:
@@ -77,7 +77,7 @@ class Lines:
         if self.open_end:
             self.raw.append(data.rpartition(b"\n")[2])
         self.read = [_read(line) for line in self.raw]
-        self.links = [Link(number, digest(line)) for number, line in enumerate(self.raw, 1)]
+        self.links = [ChainLink(number, digest(line)) for number, line in enumerate(self.raw, 1)]
 
     def is_torn(self, index: int) -> bool:
         """Whether this line has no end: it is the last, or the next one says so."""
@@ -92,46 +92,46 @@ class Lines:
         )
 
 
-def verify_session(name: str, log: bytes, heads: Lines, later: Lines | None = None) -> Verdict:
+def verify_session(name: str, log: bytes, heads: LogLines, later: LogLines | None = None) -> LogReport:
     """One log, whose session is `name`, and what the heads say of it.
 
     Sessions may be at work: `heads` were read before the log, which may know of some that only `later` ones have.
     """
-    lines = Lines(log)
+    lines = LogLines(log)
     there = [line for line in heads.read if line is not None and line.session == name and line.log_seq > 0]
-    seals = [Link(line.log_seq, line.log_sha256) for line in there]
+    seals = [ChainLink(line.log_seq, line.log_sha256) for line in there]
     sealed = max((seal.seq for seal in seals), default=0)
     found = _chain(lines, origin(name), frozenset(seals))
     found = _with(found, _against(lines.links, seals, "the heads know"))
     began = [line.record for line in lines.read if line is not None and line.record.heads_seq > 0]
-    vouched = [Link(record.heads_seq, record.heads_sha256) for record in began]
+    vouched = [ChainLink(record.heads_seq, record.heads_sha256) for record in began]
     for finding in _against((later or heads).links, vouched, "this log knows"):
         found.append(finding._replace(what=f"of {HEADS}: {finding.what}"))
-    return Verdict(name, len(lines.raw), max(len(lines.raw) - sealed, 0), tuple(found))
+    return LogReport(name, len(lines.raw), max(len(lines.raw) - sealed, 0), tuple(found))
 
 
-def verify_heads(heads: Lines) -> Verdict:
+def verify_heads(heads: LogLines) -> LogReport:
     """The file of heads by itself."""
-    return Verdict(HEADS, len(heads.raw), 0, tuple(_chain(heads, origin(HEADS_NAME))))
+    return LogReport(HEADS, len(heads.raw), 0, tuple(_chain(heads, origin(HEADS_NAME))))
 
 
-def verify_folder(folder: Path, paths: Sequence[Path] = ()) -> tuple[Verdict, ...]:
+def verify_folder(folder: Path, paths: Sequence[Path] = ()) -> tuple[LogReport, ...]:
     """These logs, or all there are and were, and the heads; AuditError if one cannot be read."""
-    heads = Lines(_content(folder / HEADS))
+    heads = LogLines(_content(folder / HEADS))
     known = paths or logs(folder)
     contents = {path: _content(path) for path in known}
-    later = Lines(_content(folder / HEADS))
+    later = LogLines(_content(folder / HEADS))
     verdicts = [verify_session(session_of(path), log, heads, later) for path, log in contents.items()]
     if not paths:
         there = {session_of(path) for path in known}
         for name in dict.fromkeys(line.session for line in heads.read if line is not None and line.log_seq):
             if name not in there:
                 gone = Finding(1, "missing", "the whole log is gone; the heads know of it")
-                verdicts.append(Verdict(name, 0, 0, (gone,)))
+                verdicts.append(LogReport(name, 0, 0, (gone,)))
     return (*verdicts, verify_heads(heads))
 
 
-def _chain(lines: Lines, first: Link, seals: Set[Link] = frozenset()) -> list[Finding]:
+def _chain(lines: LogLines, first: ChainLink, seals: Set[ChainLink] = frozenset()) -> list[Finding]:
     """What the lines say of each other. A line that was sealed had an end then."""
     found: list[Finding] = []
     before, said = first, 0
@@ -152,7 +152,7 @@ def _chain(lines: Lines, first: Link, seals: Set[Link] = frozenset()) -> list[Fi
     return found
 
 
-def _place(line: _Line, number: int, said: int, before: Link, found: Sequence[Finding]) -> Iterable[Finding]:
+def _place(line: _Line, number: int, said: int, before: ChainLink, found: Sequence[Finding]) -> Iterable[Finding]:
     """Whether the line follows the one before, which gave itself the number `said`."""
     if line.seq > said + 1:
         gone = f"line {said + 1}" if line.seq == said + 2 else f"lines {said + 1} to {line.seq - 1}"
@@ -168,7 +168,7 @@ def _place(line: _Line, number: int, said: int, before: Link, found: Sequence[Fi
         yield Finding(number, "lost", "when it was written, lines before it had vanished")
 
 
-def _against(links: Sequence[Link], seals: Sequence[Link], who: str) -> list[Finding]:
+def _against(links: Sequence[ChainLink], seals: Sequence[ChainLink], who: str) -> list[Finding]:
     """What was kept elsewhere, compared with the lines there are."""
     found: dict[int, Finding] = {}
     beyond = max((seal.seq for seal in seals), default=0)

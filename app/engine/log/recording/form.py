@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from oi_tui.app.engine.core.chat import Delta
+from oi_tui.app.engine.core.chat_model import Delta
 from oi_tui.app.engine.core.errors import ModelErrorKind, StoreError
 from oi_tui.app.engine.core.events import (
     AnyEvent,
@@ -34,9 +34,9 @@ from oi_tui.app.engine.core.events import (
 from oi_tui.app.engine.core.values import ApprovalMode, Language, Value
 from oi_tui.app.engine.core.verbs import AnyVerb
 from oi_tui.app.engine.kernels.base import RunEvent, TailMoved
-from oi_tui.app.engine.log.recording.strands import Piece, Strands
+from oi_tui.app.engine.log.recording.strands import Strands, StreamItem
 from oi_tui.app.engine.secrets.redaction import Redactor
-from oi_tui.app.engine.transcript.replay import extend
+from oi_tui.app.engine.transcript.event_log import extend
 from oi_tui.app.engine.transcript.transcript import Transcript
 
 VERSION = 1
@@ -83,7 +83,7 @@ class ModelFailed(Value, frozen=True, kw_only=True, tag=True):
     details: str = ""
 
 
-class KernelBegan(Value, frozen=True, kw_only=True, tag=True):
+class KernelRunBegan(Value, frozen=True, kw_only=True, tag="KernelBegan"):
     """A kernel was given a source."""
 
     language: Language
@@ -115,10 +115,10 @@ class Told(Value, frozen=True, kw_only=True, tag=True):
     more: bool = False
 
 
-Happening = Asked | ModelBegan | ModelSaid | ModelFailed | KernelBegan | KernelSaid | KernelFailed | Told
+Happening = Asked | ModelBegan | ModelSaid | ModelFailed | KernelRunBegan | KernelSaid | KernelFailed | Told
 
 
-class Line(Value, frozen=True, kw_only=True):
+class RecordingLine(Value, frozen=True, kw_only=True):
     """One line but the first."""
 
     at: float
@@ -129,7 +129,7 @@ class Line(Value, frozen=True, kw_only=True):
 SHORT = 40
 """Characters of a text that is likely to come again."""
 
-Source = Literal["model", "kernel"]
+TextOrigin = Literal["model", "kernel"]
 
 _encoder = msgspec.json.Encoder()
 
@@ -141,7 +141,7 @@ class Tape:
         """StoreError if the file is there already, or cannot be made."""
         self._redactor = redactor
         self._strands = Strands(redactor)
-        self._held: list[Line | None] = []
+        self._held: list[RecordingLine | None] = []
         self._open: set[str] = set()
         """What goes on: the answer of the model, the run of a kernel, blocks that a front end is told of by id."""
         self._redone: dict[str, str] = {}
@@ -161,15 +161,15 @@ class Tape:
     def put(self, what: Happening) -> None:
         """It happened now."""
         match what:
-            case ModelBegan() | KernelBegan() | Asked():
+            case ModelBegan() | KernelRunBegan() | Asked():
                 self._settle()  # what follows goes on with nothing of before
         self._follow(what)
-        self._hold(Line(at=round(self._clock() - self._begun, 4), what=what))
+        self._hold(RecordingLine(at=round(self._clock() - self._begun, 4), what=what))
         match what:
             case Told(events=[*_, TurnEnded()]):
                 self._settle()
 
-    def over(self, source: Source) -> None:
+    def over(self, source: TextOrigin) -> None:
         """The answer or the run has come to its end, or was left."""
         self._open.discard(source)
 
@@ -183,7 +183,7 @@ class Tape:
         match what:
             case ModelBegan():
                 self._open.add("model")
-            case KernelBegan():
+            case KernelRunBegan():
                 self._open.add("kernel")
             case Told():
                 for event in what.events:
@@ -199,7 +199,7 @@ class Tape:
             case _:
                 pass
 
-    def _hold(self, line: Line) -> None:
+    def _hold(self, line: RecordingLine) -> None:
         """Of the ends of a stream only the newest: a flood moves it many times, and each is long."""
         place = len(self._held)
         self._held.append(line)
@@ -252,10 +252,10 @@ class Tape:
                 return value
 
 
-def _pieces(what: Happening) -> tuple[Piece | None, ...]:
+def _pieces(what: Happening) -> tuple[StreamItem | None, ...]:
     """What may be a part of something longer; None where all such begins anew."""
     match what:
-        case ModelBegan() | KernelBegan():
+        case ModelBegan() | KernelRunBegan():
             return (None,)
         case ModelSaid():
             return (what.delta,)
@@ -267,7 +267,7 @@ def _pieces(what: Happening) -> tuple[Piece | None, ...]:
             return ()
 
 
-def _with_pieces(line: Line, pieces: Iterator[Any]) -> Line:
+def _with_pieces(line: RecordingLine, pieces: Iterator[Any]) -> RecordingLine:
     """The line with as many of these as it has pieces."""
     what = line.what
     match what:
@@ -277,16 +277,16 @@ def _with_pieces(line: Line, pieces: Iterator[Any]) -> Line:
             what = msgspec.structs.replace(what, event=next(pieces))
         case Told():
             what = msgspec.structs.replace(what, events=tuple(islice(pieces, len(what.events))))
-        case ModelBegan() | KernelBegan():
+        case ModelBegan() | KernelRunBegan():
             next(pieces)
         case _:
             pass
     return msgspec.structs.replace(line, what=what)
 
 
-def _without_tail(line: Line | None, block_id: str, name: str) -> Line | None:
+def _without_tail(line: RecordingLine | None, block_id: str, name: str) -> RecordingLine | None:
     match line:
-        case Line(what=Told() as told):
+        case RecordingLine(what=Told() as told):
             events = tuple(
                 event
                 for event in told.events
@@ -301,7 +301,7 @@ class Recording(Value, frozen=True, kw_only=True):
     """A recording that was read."""
 
     header: Header
-    lines: tuple[Line, ...]
+    lines: tuple[RecordingLine, ...]
 
     def told(self) -> Iterator[tuple[float, Told]]:
         """What a front end was told, and when."""
@@ -351,8 +351,8 @@ def _require_sense(recording: Recording, path: Path) -> None:
         raise StoreError(f"{path}: what was told in this recording makes no sense.", details=error.details) from error
 
 
-def _lines(lines: Iterable[bytes], path: Path) -> Iterator[Line]:
-    decoder = msgspec.json.Decoder(Line)
+def _lines(lines: Iterable[bytes], path: Path) -> Iterator[RecordingLine]:
+    decoder = msgspec.json.Decoder(RecordingLine)
     for number, line in enumerate(lines, 2):
         try:
             yield decoder.decode(line)

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from oi_tui.app.engine.core.chat import Delta, TextDelta, ToolDelta
+from oi_tui.app.engine.core.chat_model import Delta, TextDelta, ToolDelta
 from oi_tui.app.engine.core.events import AnyEvent, CodeGrew, OutputAdded, OutputTailMoved, ProseGrew
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.kernels.base import OutputArrived, RunEvent, TailMoved
-from oi_tui.app.engine.secrets.redaction import LONGEST, Redactor, mark
+from oi_tui.app.engine.secrets.redaction import LONGEST_VALUE, Redactor, mark
 
-Piece = Delta | RunEvent | AnyEvent
-Key = tuple[str | int, ...]
+StreamItem = Delta | RunEvent | AnyEvent
+StreamKey = tuple[str | int, ...]
 
 
 class Strands:
@@ -23,15 +23,15 @@ class Strands:
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
-        self._ends: dict[Key, str] = {}
+        self._ends: dict[StreamKey, str] = {}
         self._era = 0
 
-    def cleaned(self, pieces: Sequence[Piece | None]) -> list[Piece | None]:
+    def cleaned(self, pieces: Sequence[StreamItem | None]) -> list[StreamItem | None]:
         """The same pieces in the same order, without secrets, also those that several of them make up.
 
         None stands where another answer or another run begins.
         """
-        places: dict[Key, list[int]] = {}
+        places: dict[StreamKey, list[int]] = {}
         for place, piece in enumerate(pieces):
             self._era += piece is None
             if (key := _key(piece, self._era)) is not None:
@@ -43,7 +43,7 @@ class Strands:
                 if text != _text(pieces[place]):
                     cleaned[place] = _with_text(pieces[place], text)
         self._ends = {
-            key: (self._ends.get(key, "") + "".join(_text(pieces[place]) for place in of_strand))[-LONGEST:]
+            key: (self._ends.get(key, "") + "".join(_text(pieces[place]) for place in of_strand))[-LONGEST_VALUE:]
             for key, of_strand in places.items()
         }
         return cleaned
@@ -71,7 +71,7 @@ class Strands:
         return parts
 
 
-def _key(piece: Piece | None, era: int) -> Key | None:
+def _key(piece: StreamItem | None, era: int) -> StreamKey | None:
     """What the piece goes on with; None for what is whole. An end with a gap before it goes on with nothing."""
     match piece:
         case TextDelta():
@@ -92,7 +92,7 @@ def _key(piece: Piece | None, era: int) -> Key | None:
             return None
 
 
-def _text(piece: Piece | None) -> str:
+def _text(piece: StreamItem | None) -> str:
     match piece:
         case TextDelta() | ProseGrew() | CodeGrew():
             return piece.text
@@ -106,7 +106,7 @@ def _text(piece: Piece | None) -> str:
             return ""
 
 
-def _with_text(piece: Piece | None, text: str) -> Piece | None:
+def _with_text(piece: StreamItem | None, text: str) -> StreamItem | None:
     replace = msgspec.structs.replace
     match piece:
         case ToolDelta():

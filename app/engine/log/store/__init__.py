@@ -8,16 +8,16 @@ Of the modules, `statements` has all SQL, `database` the connection and what its
 the events (pure), `words` queries and snippets (pure), `blobs` the large outputs, which are files beside the database.
 """
 
-from oi_tui.app.engine.log.store.claims import PATIENCE, Claims, SessionOpenElsewhere
+from oi_tui.app.engine.log.store.claims import CLAIM_PATIENCE, Claims, SessionOpenElsewhere
 from oi_tui.app.engine.log.store.database import StoreBusy
 from oi_tui.app.engine.log.store.recorder import DELTA_INTERVAL, Recorder
 from oi_tui.app.engine.log.store.statements import MIGRATIONS
 from oi_tui.app.engine.log.store.store import Store
 
 __all__ = [
+    "CLAIM_PATIENCE",
     "DELTA_INTERVAL",
     "MIGRATIONS",
-    "PATIENCE",
     "Claims",
     "Recorder",
     "SessionOpenElsewhere",

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from oi_tui.app.engine.core.errors import StoreError
 
-PATIENCE = 2.0
+CLAIM_PATIENCE = 2.0
 """Seconds for a program that is about to leave the session: one whose screen was killed saves and ends its kernels."""
 
 PAUSE = 0.05
@@ -58,7 +58,7 @@ class Claims:
             if descriptor is not None:
                 _give_up(self._path(left), descriptor)
 
-    def require_free(self, session_id: str, patience: float = PATIENCE) -> None:
+    def require_free(self, session_id: str, patience: float = CLAIM_PATIENCE) -> None:
         """SessionOpenElsewhere if, after so many seconds, somebody else still has it open."""
         if session_id in self._held or not self._path(session_id).exists():
             return

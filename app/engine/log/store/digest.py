@@ -32,7 +32,7 @@ from oi_tui.app.engine.core.events import (
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamName, StreamOutput
 from oi_tui.app.engine.core.session_records import HitKind
 from oi_tui.app.engine.log.store.words import OUTPUT_LIMIT, middle_out, searchable
-from oi_tui.app.engine.text.mime import overwritten, without_escapes
+from oi_tui.app.engine.text.mime import apply_carriage_returns, without_escapes
 from oi_tui.app.engine.text.safe import visible_text
 
 
@@ -233,7 +233,7 @@ class Digest:
         self._end_stream(block_id, run)
         if run.lines:
             self.merged.append(Merged(tuple(run.lines), None))
-        words = middle_out(overwritten(without_escapes(run.words)), OUTPUT_LIMIT)
+        words = middle_out(apply_carriage_returns(without_escapes(run.words)), OUTPUT_LIMIT)
         self._found("output", block_id, seq, at, words)
 
     def _forget(self) -> None:

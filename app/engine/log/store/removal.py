@@ -9,13 +9,13 @@ from oi_tui.app.engine.core.events import AnyEvent, OutputKept
 from oi_tui.app.engine.log.store import statements
 from oi_tui.app.engine.log.store.blobs import Blobs
 from oi_tui.app.engine.log.store.database import Database
-from oi_tui.app.engine.log.store.rows import Row
+from oi_tui.app.engine.log.store.rows import SessionRow
 from oi_tui.app.engine.log.store.shares import Shares
 
 _decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 
 
-class Left(NamedTuple):
+class RemovedSession(NamedTuple):
     """What a session that is gone leaves to be looked after."""
 
     heirs: list[str]
@@ -34,16 +34,18 @@ class Removal:
         self._blobs = blobs
         self._shares = shares
 
-    def take_out(self, row: Row) -> Left:
+    def take_out(self, row: SessionRow) -> RemovedSession:
         """The rows of a session, within a step that somebody opened (`Database.writing`)."""
         digests = [digest for (digest,) in self._db.rows(statements.BLOBS_OF, row.id)]
         wholes = [path for (event,) in self._db.rows(statements.WHOLES_OF, row.id) if (path := _path_in(event))]
         heirs = self._shares.bequeath(row)
         self._db.do(statements.REMOVE, row.id)
         named = [event for (event,) in self._db.rows(statements.WHOLES_INHERITED)] if wholes else []
-        return Left(heirs, digests, [path for path in wholes if not any(Path(path).name in event for event in named)])
+        return RemovedSession(
+            heirs, digests, [path for path in wholes if not any(Path(path).name in event for event in named)]
+        )
 
-    def clear_away(self, left: Left) -> None:
+    def clear_away(self, left: RemovedSession) -> None:
         """The files, in a step of its own."""
         with self._db.writing():  # nobody begins to use a file meanwhile
             for digest in left.digests:

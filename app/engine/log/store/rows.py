@@ -13,7 +13,7 @@ TAG_LIMIT, TAGS_LIMIT = 40, 20
 """Characters of a tag, and tags of a session."""
 
 
-class Row(NamedTuple):
+class SessionRow(NamedTuple):
     """A session in the order of `statements.COLUMNS`."""
 
     id: str

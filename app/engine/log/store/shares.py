@@ -2,12 +2,12 @@
 
 from oi_tui.app.engine.log.store import statements
 from oi_tui.app.engine.log.store.database import Database
-from oi_tui.app.engine.log.store.rows import Row
+from oi_tui.app.engine.log.store.rows import SessionRow
 
 END = 2**62
 """A `seq` beyond all others."""
 
-Part = tuple[str, int]
+SharedPart = tuple[str, int]
 """The events of this session up to this `seq`."""
 
 
@@ -17,23 +17,23 @@ class Shares:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    def parts(self, row: Row) -> list[Part]:
+    def parts(self, row: SessionRow) -> list[SharedPart]:
         """Where the events of a session are, in order."""
         parts = [(row.id, END)]
         while row.base_id is not None:
             parts.append((row.base_id, row.base_seq))
             above = self._db.row(statements.SESSION, row.base_id)
             assert above is not None, "a session that others build on cannot be removed before them"
-            row = Row(*above)
+            row = SessionRow(*above)
         return parts[::-1]
 
-    def count(self, row: Row) -> int:
+    def count(self, row: SessionRow) -> int:
         """Events of a session, inherited ones among them."""
         return sum(self._rows_of(part) for part in self.parts(row))
 
-    def first(self, row: Row, number: int) -> Part | None:
+    def first(self, row: SessionRow, number: int) -> SharedPart | None:
         """Where the first `number` events end; None if that is before the first one."""
-        end: Part | None = None
+        end: SharedPart | None = None
         for session_id, last in self.parts(row):
             if number <= 0:
                 break
@@ -46,12 +46,12 @@ class Shares:
             number -= here
         return end
 
-    def turns(self, row: Row) -> int:
+    def turns(self, row: SessionRow) -> int:
         """Prompts among the events that a session inherited."""
         inherited = self.parts(row)[:-1]
         return sum(self._number(statements.TURNS, *part) for part in inherited)
 
-    def bequeath(self, row: Row) -> list[str]:
+    def bequeath(self, row: SessionRow) -> list[str]:
         """Before a session goes, those that share its events get them; their ids."""
         heirs = self._db.rows(statements.HEIRS, row.id)
         for heir, last in heirs:
@@ -66,7 +66,7 @@ class Shares:
         """The last `seq` that another session builds on: nothing up to there may change."""
         return self._number(statements.SHARED, session_id)
 
-    def _rows_of(self, part: Part) -> int:
+    def _rows_of(self, part: SharedPart) -> int:
         return self._number(statements.COUNT, *part)
 
     def _number(self, statement: str, *values: object) -> int:

@@ -14,13 +14,13 @@ import msgspec
 from oi_tui.app.engine.core.encoding import as_json
 from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.core.events import AnyEvent
-from oi_tui.app.engine.core.session_records import Hit, PastPrompt, SessionRecord, Titler
+from oi_tui.app.engine.core.session_records import PastPrompt, SearchHit, SessionRecord, Titler
 from oi_tui.app.engine.log.store import statements
 from oi_tui.app.engine.log.store.blobs import Blob, Blobs
 from oi_tui.app.engine.log.store.database import PATIENCE, Database, SearchDamaged
 from oi_tui.app.engine.log.store.digest import Digest, FoundText, Merged, Totals
 from oi_tui.app.engine.log.store.removal import Removal
-from oi_tui.app.engine.log.store.rows import Row, clean_tags, looked_up_to, one_line
+from oi_tui.app.engine.log.store.rows import SessionRow, clean_tags, looked_up_to, one_line
 from oi_tui.app.engine.log.store.shares import Shares
 from oi_tui.app.engine.log.store.texts import Texts
 from oi_tui.app.engine.log.store.words import read_query
@@ -175,9 +175,9 @@ class Store:
         """The sessions (or those put away), the one last active first."""
         bound = -1 if limit is None else limit
         rows = self._db.rows(statements.SESSIONS, archived=archived, cwd=cwd, limit=bound)
-        return tuple(Row(*row).record for row in rows)
+        return tuple(SessionRow(*row).record for row in rows)
 
-    def search(self, text: str, *, archived: bool = False, limit: int = 50) -> tuple[Hit, ...]:
+    def search(self, text: str, *, archived: bool = False, limit: int = 50) -> tuple[SearchHit, ...]:
         """Where all of these words and "phrases" stand, the last word being the beginning of one; best first."""
         if (query := read_query(text)) is None:
             return ()
@@ -187,7 +187,7 @@ class Store:
                 block_id, snippet = self._texts.snippet(query, match)
                 if snippet:
                     record = self.record(match.session_id)
-                    hits.append(Hit(session=record, kind=match.kind, snippet=snippet, block_id=block_id))
+                    hits.append(SearchHit(session=record, kind=match.kind, snippet=snippet, block_id=block_id))
             return tuple(hits)
         except SearchDamaged:
             self._begin_search_anew()
@@ -259,11 +259,11 @@ class Store:
 
     # -- within a step -----------------------------------------------------------------------------
 
-    def _row(self, session_id: str) -> Row:
+    def _row(self, session_id: str) -> SessionRow:
         row = self._db.row(statements.SESSION, session_id)
         if row is None:
             raise StoreError(f"There is no session {session_id}.", hint="`oi-tui sessions` lists those there are.")
-        return Row(*row)
+        return SessionRow(*row)
 
     def _append(self, session_id: str, events: list[AnyEvent], patience: float) -> None:
         now = time.time()
@@ -308,14 +308,14 @@ class Store:
             self._db.do(statements.USE_BLOB, blob.digest, session_id)
         return slim, as_json(blobs).decode() if blobs else None
 
-    def _half_open(self, row: Row, last: int) -> Digest:
+    def _half_open(self, row: SessionRow, last: int) -> Digest:
         """What another program, or this one before an error, left incomplete."""
         digest = Digest()
         for seq, at, event in self._db.rows(statements.EVENTS_BETWEEN, row.id, row.indexed, last):
             digest.take(seq, at, _decoder.decode(event))
         return digest
 
-    def _keep(self, row: Row, digest: Digest, totals: Totals, indexed: int) -> None:
+    def _keep(self, row: SessionRow, digest: Digest, totals: Totals, indexed: int) -> None:
         """Write down what was read off the events."""
         texts, merged, cleared = digest.taken()
         if cleared:
@@ -342,14 +342,14 @@ class Store:
         """One step through a session; one that cannot be read is left out of the search, not out of the list."""
         with self._db.writing():
             row = self._db.row(statements.SESSION, session_id)
-            if row is None or Row(*row).indexed >= 0:
+            if row is None or SessionRow(*row).indexed >= 0:
                 return  # another process was faster
             try:
-                self._look_through(Row(*row))
+                self._look_through(SessionRow(*row))
             except msgspec.DecodeError:
                 self._db.do(statements.GIVE_UP, session_id)
 
-    def _look_through(self, row: Row) -> Row:
+    def _look_through(self, row: SessionRow) -> SessionRow:
         """The next part of a session whose texts and totals are not known yet."""
         digest, settled = Digest(), 0
         start = row.looked_at
@@ -376,12 +376,12 @@ class Store:
         with self._db.writing():
             self._texts.begin_anew()
 
-    def _describe(self, row: Row) -> None:
+    def _describe(self, row: SessionRow) -> None:
         values = (row.title, row.titled, row.tags, row.archived, row.deleted)
         self._db.do(statements.EDIT, *values, row.id)
         self._put_title(row)
 
-    def _put_title(self, row: Row) -> None:
+    def _put_title(self, row: SessionRow) -> None:
         """Tags can be searched for where the title can."""
         text = " ".join((row.title, *(f"#{tag}" for tag in row.tag_names)))
         self._texts.put(row.id, [FoundText("title", "", 0, row.active, text)])

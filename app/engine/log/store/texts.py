@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import NamedTuple
 
-from oi_tui.app.engine.core.session_records import HitKind, PastPrompt, Piece
+from oi_tui.app.engine.core.session_records import HitKind, PastPrompt, SnippetPart
 from oi_tui.app.engine.log.store import statements, words
 from oi_tui.app.engine.log.store.database import Database
 from oi_tui.app.engine.log.store.digest import FoundText
@@ -57,7 +57,7 @@ class Texts:
                 found.setdefault(match.kind, {}).setdefault(match.session_id, match)
         return self._ranked(found, limit)
 
-    def snippet(self, query: Query, match: Match) -> tuple[str, tuple[Piece, ...]]:
+    def snippet(self, query: Query, match: Match) -> tuple[str, tuple[SnippetPart, ...]]:
         """Block, and the words around what matched."""
         found = self._db.row(statements.TEXT, match.text_id)
         if found is None:  # another process has just removed it

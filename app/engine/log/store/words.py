@@ -6,7 +6,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from oi_tui.app.engine.core.encoding import expressible
-from oi_tui.app.engine.core.session_records import HitKind, Piece
+from oi_tui.app.engine.core.session_records import HitKind, SnippetPart
 from oi_tui.app.engine.text.safe import safe_text
 
 KINDS: Final[tuple[HitKind, ...]] = ("output", "code", "answer", "prompt", "title")
@@ -123,7 +123,7 @@ def read_query(text: str) -> Query | None:
     return Query(tuple(terms), growing) if terms else None
 
 
-def snippet(text: str, query: Query) -> tuple[Piece, ...]:
+def snippet(text: str, query: Query) -> tuple[SnippetPart, ...]:
     """One line of the text around the first match, in parts that matched and parts that did not."""
     pattern, plain = query.pattern, folded(text)
     first = pattern.search(plain)
@@ -131,14 +131,14 @@ def snippet(text: str, query: Query) -> tuple[Piece, ...]:
     if start and (space := _SPACE.search(text, start, first.start() if first is not None else start)) is not None:
         start = space.end()
     end = min(start + AROUND, len(text))
-    parts: list[Piece] = []
+    parts: list[SnippetPart] = []
     place = start
     for match in pattern.finditer(plain, start, end):
         parts += _piece(text[place : match.start()], matched=False)
         parts += _piece(text[match.start() : match.end()], matched=True)
         place = match.end()
     parts += _piece(text[place:end], matched=False)
-    return tuple([Piece(text=_CUT)] * (start > 0) + parts + [Piece(text=_CUT)] * (end < len(text)))
+    return tuple([SnippetPart(text=_CUT)] * (start > 0) + parts + [SnippetPart(text=_CUT)] * (end < len(text)))
 
 
 def folded(text: str) -> str:
@@ -154,8 +154,8 @@ def _folded(letter: str) -> str:
     return bare if len(bare) == 1 else letter
 
 
-def _piece(text: str, *, matched: bool) -> list[Piece]:
-    return [Piece(text=_SPACE.sub(" ", text), matched=matched)] if text else []
+def _piece(text: str, *, matched: bool) -> list[SnippetPart]:
+    return [SnippetPart(text=_SPACE.sub(" ", text), matched=matched)] if text else []
 
 
 _SPACE = re.compile(r"\s+")

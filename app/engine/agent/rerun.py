@@ -1,0 +1,130 @@
+"""Rebuilding the state of kernels: runs that are on record, repeated in order and compared with the record.
+
+The person chose each of them; what a rule or the source itself denies or asks about now is refused all the same. What
+comes out is not put into the conversation: the record stays what it was.
+"""
+
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+
+import msgspec
+
+from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.errors import KernelError
+from oi_tui.app.engine.core.events import (
+    AnyEvent,
+    CodeFinished,
+    CodeStarted,
+    ExecutionFinished,
+    ExecutionStarted,
+    InputAnswered,
+    InputRequested,
+    KernelChanged,
+    NoticeAdded,
+    RerunFinished,
+    RerunOutcome,
+    RerunStarted,
+)
+from oi_tui.app.engine.core.ids import new_id
+from oi_tui.app.engine.text.safe import visible_text
+from oi_tui.app.engine.transcript.diff import output_diff
+from oi_tui.app.engine.transcript.transcript import Transcript
+
+RerunEvents = AsyncGenerator[AnyEvent, None]
+
+GOES_ON: frozenset[RerunOutcome] = frozenset({"same", "differs"})
+"""Outcomes after which the next run makes sense."""
+
+
+async def rerun_blocks(
+    blocks: Sequence[CodeBlock],
+    perform: Callable[[CodeBlock], RerunEvents],
+    denied: Callable[[CodeBlock], str],
+) -> RerunEvents:
+    """Repeat the runs of these blocks, up to the first that does not end as it did; a notice sums up.
+
+    `perform` runs a source, `denied` says why it is not run again here, "" if nothing is against it.
+    """
+    finished: list[RerunFinished] = []
+    for block in blocks:
+        async with aclosing(_repeat(block, perform, denied(block))) as events:
+            async for event in events:
+                yield event
+                if isinstance(event, RerunFinished):
+                    finished.append(event)
+        if finished and finished[-1].outcome not in GOES_ON:
+            break
+    yield _summary(blocks, finished)
+
+
+async def _repeat(block: CodeBlock, perform: Callable[[CodeBlock], RerunEvents], why: str) -> RerunEvents:
+    """`RerunStarted`, what the kernel asks and says of itself, `RerunFinished`."""
+    if why:
+        yield RerunFinished(block_id=block.id, outcome="refused", difference=why)
+        return
+    now = Transcript()
+    now.apply(CodeStarted(block_id=block.id, language=block.language, author="user"))
+    now.apply(CodeFinished(block_id=block.id, language=block.language, source=block.source))
+    try:
+        async with aclosing(perform(msgspec.structs.replace(block, outputs=(), whole=None))) as events:
+            async for event in events:
+                match event:
+                    case ExecutionStarted():
+                        yield RerunStarted(block_id=block.id, generation=event.generation)
+                    case KernelChanged() | NoticeAdded() | InputRequested() | InputAnswered():
+                        yield event
+                        continue
+                    case _:
+                        pass
+                now.apply(event)
+                if isinstance(event, ExecutionFinished):
+                    ran = now.block(block.id)
+                    assert isinstance(ran, CodeBlock)
+                    yield _compare(block, ran)
+    except KernelError as error:
+        yield RerunFinished(block_id=block.id, outcome="died", difference=error.title)
+
+
+def _compare(then: CodeBlock, now: CodeBlock) -> RerunFinished:
+    changed = output_diff(then.outputs, now.outputs)
+    if now.exit_code != then.exit_code:
+        changed = f"exit code {then.exit_code} then, {now.exit_code} now\n{changed}".strip()
+    match now.state:
+        case "ok" | "error" if now.state == then.state:
+            outcome: RerunOutcome = "differs" if changed else "same"
+        case "ok":
+            outcome = "differs"
+        case "interrupted" | "died":
+            outcome = now.state
+        case _:
+            outcome = "error"
+    return RerunFinished(block_id=then.id, outcome=outcome, difference=changed)
+
+
+def _summary(blocks: Sequence[CodeBlock], finished: Sequence[RerunFinished]) -> NoticeAdded:
+    """How many went as they did, which did not, and what came out instead."""
+    counts = Counter(event.outcome for event in finished)
+    words: dict[RerunOutcome, str] = {
+        "same": "the same",
+        "differs": "with other output",
+        "error": "failed",
+        "interrupted": "interrupted",
+        "died": "ended by the kernel",
+        "refused": "refused",
+    }
+    told = ", ".join(f"{counts[outcome]} {said}" for outcome, said in words.items() if counts[outcome])
+    left = len(blocks) - len(finished)
+    title = f"Rebuilt {len(finished)} of {len(blocks)} runs: {told or 'none'}."
+    details = "\n\n".join(
+        f"{_first_line(blocks[number])}\n{event.difference}"
+        for number, event in enumerate(finished)
+        if event.difference
+    )
+    whole = counts["same"] == len(blocks)
+    hint = f"{left} more were not run. Mend what failed, or choose other runs with /rebuild." if left else ""
+    return NoticeAdded(block_id=new_id(), level="info" if whole else "warning", title=title, hint=hint, details=details)
+
+
+def _first_line(block: CodeBlock) -> str:
+    return next((line.strip() for line in visible_text(block.source).text.split("\n") if line.strip()), "")

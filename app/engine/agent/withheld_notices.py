@@ -1,0 +1,33 @@
+"""Telling the person what the model is not told: once for each block, not with every request."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from oi_tui.app.engine.agent.prompt import Conversation
+from oi_tui.app.engine.core.blocks import CodeBlock, UserBlock
+from oi_tui.app.engine.core.events import AnyEvent, NoticeAdded, SecretsWithheld
+from oi_tui.app.engine.core.ids import new_id
+from oi_tui.app.engine.transcript.transcript import Transcript
+
+
+def withheld_events(conversation: Conversation, transcript: Transcript) -> Iterator[AnyEvent]:
+    """What the last request was sent without, as far as the transcript does not say so yet.
+
+    Code shows it in its own header. A prompt gets a notice: whoever gives a key to a model should know that it
+    does not arrive.
+    """
+    for block_id, names in conversation.withheld_names.items():
+        block = transcript.block(block_id)
+        if not isinstance(block, CodeBlock | UserBlock) or block.withheld == names:
+            continue
+        yield SecretsWithheld(block_id=block_id, names=names)
+        if isinstance(block, UserBlock):
+            title = f"Withheld from the model: {count_secrets(names)}."
+            hint = "It sees [secret withheld: …] in that place. Code can read a file that holds it."
+            yield NoticeAdded(block_id=new_id(), level="info", title=title, hint=hint)
+
+
+def count_secrets(names: Iterable[str]) -> str:
+    """`OPENAI_API_KEY and 2 × password`."""
+    told = [f"{count} × {name}" if count > 1 else name for name, count in Counter(names).items()]
+    return " and ".join((", ".join(told[:-1]), told[-1])) if len(told) > 1 else "".join(told)

@@ -1,0 +1,90 @@
+"""Models by name: hosted ones, ones on a server, and the embedded one, whose server is started when it is needed."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from oi_tui.app.engine.core.chat_model import Model
+from oi_tui.app.engine.core.errors import LocalModelError
+from oi_tui.app.engine.core.protocol import FetchProgressed, ModelsFound
+from oi_tui.app.engine.core.settings import ModelSection
+from oi_tui.app.engine.local import catalogue, inventory, model_choice
+from oi_tui.app.engine.local.fetch import fetch
+from oi_tui.app.engine.local.model_server import ALIAS, CONTEXT, LocalServer, is_available
+from oi_tui.app.engine.local.weights import Weights
+from oi_tui.app.engine.models.model import LiteLLMModel, close_connections
+from oi_tui.app.engine.models.offers import find_offers
+
+EMBEDDED = "local/"
+"""Names of embedded models begin so."""
+
+
+class Models:
+    """Opens models; owns the server of the embedded one."""
+
+    def __init__(self, section: ModelSection, *, environ: Mapping[str, str], weights: Weights) -> None:
+        self._section = section
+        self._environ = environ
+        self._weights = weights
+        self._machine = model_choice.measure_machine()
+        self._server = LocalServer(threads=self._machine.cores)
+        self.is_embedded = False
+        """Whether the model last opened runs here, and is therefore small."""
+
+    async def open(self, name: str, api_base: str | None = None, api_key: str | None = None) -> Model:
+        """The model of this name; an embedded one whose weights are not here is an error that says how to get them."""
+        self.is_embedded = name.startswith(EMBEDDED)
+        if self.is_embedded:
+            return await self._open_embedded(name)
+        section = msgspec.structs.replace(self._section, name=name, api_base=api_base or "")
+        model = LiteLLMModel(section, api_key=api_key, environ=self._environ)
+        await model.preload()
+        return model
+
+    async def _open_embedded(self, name: str) -> Model:
+        local = catalogue.find(name)
+        if not self._weights.is_installed(local):
+            raise LocalModelError(
+                f"{local.title} is not on this machine yet ({catalogue.size_label(local.size)}).",
+                hint="Choose it on the first screen, or run `oi-tui models fetch`.",
+            )
+        url = await self._server.start(local, self._weights.path(local))
+        section = msgspec.structs.replace(
+            self._section,
+            name=f"openai/{ALIAS}",
+            api_base=url,
+            tools="off",
+            temperature=0.0,
+            context_window=CONTEXT,
+        )
+        model = LiteLLMModel(section, api_key=None, environ=self._environ, title=name, free=True)
+        await model.preload()
+        return model
+
+    def can_open(self, name: str) -> bool:
+        """False for an embedded model whose weights are gone."""
+        if not name.startswith(EMBEDDED):
+            return True
+        try:
+            return is_available() and self._weights.is_installed(catalogue.find(name))
+        except LocalModelError:
+            return False
+
+    async def find_models(self) -> ModelsFound:
+        """Keys and local servers first, then embedded models."""
+        available = is_available()
+        local = await asyncio.to_thread(inventory.embedded_offers, self._weights, self._machine, available=available)
+        offers = await find_offers(self._environ, local=local)
+        return ModelsFound(offers=offers, why=inventory.explain_choice(self._machine, available=available))
+
+    async def fetch(self, model_id: str, progress: Callable[[FetchProgressed], None]) -> str:
+        """Download the embedded model of this id; returns its name."""
+        local = catalogue.find(model_id)
+        await fetch(local, self._weights, progress=progress)
+        return local.name
+
+    async def close(self) -> None:
+        """Stop the server and let go of connections."""
+        await self._server.stop()
+        await close_connections()

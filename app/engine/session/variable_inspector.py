@@ -1,0 +1,202 @@
+"""What kernels hold, told while somebody looks, and what the last run did to it.
+
+A kernel is asked when it has become idle, before anything else is run in it, and never while it is busy. Nothing
+waits for its answer. While nobody looks nothing is asked, so that it costs nothing.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+from oi_tui.app.engine.core.events import KernelChanged
+from oi_tui.app.engine.core.protocol import Reply, VariableSeen, VariablesFound
+from oi_tui.app.engine.core.values import Language
+from oi_tui.app.engine.core.variable import Telling
+from oi_tui.app.engine.kernels.base import Kernel, KernelSource
+from oi_tui.app.engine.kernels.inspection import Inspectable, Listing, VariableDetail
+
+Said = TypeVar("Said")
+
+_log = logging.getLogger(__name__)
+
+DEFAULT: Language = "python"
+"""Whose variables are told as long as nothing has run."""
+
+NOT_ASKED: frozenset[Language] = frozenset({"shell"})
+"""What has no variables to speak of; after a run of it those of the kernel before are still the ones to see."""
+
+
+class Difference(NamedTuple):
+    """What one run did, by name."""
+
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+
+@dataclass
+class ListingHistory:
+    """Listings of one process, by how many runs there were before; those of the last two are kept."""
+
+    generation: int
+    runs: int = 0
+    asked: int = -1
+    """Number of the last listing that was asked for."""
+    listings: dict[int, Listing] = field(default_factory=dict)
+
+    def write(self, number: int, listing: Listing) -> None:
+        """What there was after so many runs."""
+        self.listings[number] = listing
+        for old in [old for old in self.listings if old < self.runs - 1]:
+            del self.listings[old]
+
+    def names_before(self, number: int) -> tuple[str, ...]:
+        """Those there were before the last of so many runs, as far as known."""
+        before = self.listings.get(number - 1)
+        return tuple(row.name for row in before.variables) if before is not None else ()
+
+
+class VariableInspector:
+    """Asks kernels and tells what they answer."""
+
+    def __init__(self, kernels: KernelSource, tell: Callable[[Reply], None]) -> None:
+        self._kernels = kernels
+        self._tell = tell
+        self._on = False
+        self._language = DEFAULT
+        """Of the kernel that ran last."""
+        self._books: dict[Language, ListingHistory] = {}
+        self._asking: set[asyncio.Future[Any]] = set()
+
+    def tasks(self) -> list[asyncio.Future[Any]]:
+        """What is under way, for whoever closes the session."""
+        return list(self._asking)
+
+    def watch(self, on: bool) -> None:
+        """Somebody looks from now on, or nobody any more."""
+        self._on = on
+        if on:
+            self._look()
+
+    def follow(self, event: KernelChanged) -> None:
+        """A kernel's state changed; the session says so after every run, before it runs something else."""
+        if event.language in NOT_ASKED:
+            return
+        match event.state:
+            case "busy":
+                self._language = event.language
+                self._book(event.generation).runs += 1
+            case "idle" | "dead" if self._on and event.language == self._language:
+                self._look()
+            case _:
+                pass
+
+    def peek(self, name: str) -> None:
+        """A longer look at one of the variables that were told last."""
+        language, kernel = self._language, self._kernel()
+        told = partial(VariableSeen, language=language, name=name)
+        asked = _askable(kernel)
+        if isinstance(asked, str):
+            self._tell(told(telling=asked))
+            return
+
+        def tell(seen: VariableDetail | None) -> None:
+            if seen is None:
+                self._tell(told(telling="silent"))
+            else:
+                self._tell(told(telling="gone" if seen.text is None else "told", text=seen.text or ""))
+
+        self._ask(asked.peek(name), tell)
+
+    # -- asking -------------------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        """Ask at once, tell when the answer comes; of two that are under way the newer one is told."""
+        language, kernel = self._language, self._kernel()
+        asked = _askable(kernel)
+        if isinstance(asked, str):
+            self._tell(VariablesFound(language=language, telling=asked))
+            return
+        assert kernel is not None
+        book = self._book(kernel.generation)
+        number, again = book.runs, book.runs == book.asked
+        book.asked = number
+
+        def tell(listing: Listing | None) -> None:
+            if listing is not None:
+                book.write(number, listing)
+            if not self._on or book is not self._books.get(language) or number != book.asked:
+                return
+            if listing is None:
+                self._tell(VariablesFound(language=language, telling="silent"))
+            else:
+                self._tell(_make_reply(language, listing, book.listings.get(number - 1)))
+
+        self._ask(asked.variables(book.names_before(number), again=again), tell)
+
+    def _ask(self, question: Awaitable[Said | None], tell: Callable[[Said | None], None]) -> None:
+        """Nobody waits for the answer but us."""
+
+        def finish(asking: asyncio.Future[Said | None]) -> None:
+            self._asking.discard(asking)
+            if asking.cancelled():
+                return
+            if (error := asking.exception()) is not None:
+                _log.error("looking at variables failed", exc_info=error)
+            tell(None if error is not None else asking.result())
+
+        asking = asyncio.ensure_future(question)
+        self._asking.add(asking)
+        asking.add_done_callback(finish)
+
+    def _kernel(self) -> Kernel | None:
+        return next((kernel for kernel in self._kernels.started_kernels() if kernel.language == self._language), None)
+
+    def _book(self, generation: int) -> ListingHistory:
+        """Of the kernel that ran last; a fresh process has a fresh one."""
+        book = self._books.get(self._language)
+        if book is None or book.generation != generation:
+            book = self._books[self._language] = ListingHistory(generation)
+        return book
+
+
+def run_difference(before: Listing | None, now: Listing) -> Difference:
+    """What the run between the two did, as far as both tell it."""
+    if before is None:
+        return Difference()
+    marks = {row.name: row.mark for row in before.variables}
+    there = {row.name: row.mark for row in now.variables}
+    unknown = [name for name in there if name not in marks]
+    if before.cut:  # it may have been there and not been listed
+        unknown = [name for name in unknown if name in (now.new or ())]
+    return Difference(
+        added=tuple(unknown),
+        changed=tuple(name for name, mark in there.items() if marks.get(name, mark) != mark),
+        removed=tuple(name for name in marks if name in now.gone and name not in there),
+    )
+
+
+def _make_reply(language: Language, now: Listing, before: Listing | None) -> VariablesFound:
+    told = run_difference(before, now)
+    return VariablesFound(
+        language=language,
+        variables=tuple(row.variable for row in now.variables),
+        added=told.added,
+        changed=told.changed,
+        removed=told.removed,
+        cut=now.cut,
+    )
+
+
+def _askable(kernel: Kernel | None) -> Inspectable | Telling:
+    """The kernel, or why it is not to be asked."""
+    if kernel is None or kernel.state == "cold":
+        return "cold"
+    if kernel.state == "dead":
+        return "dead"
+    if not isinstance(kernel, Inspectable):
+        return "silent"
+    return kernel if kernel.state == "idle" else "busy"

@@ -1,0 +1,84 @@
+"""A look at a folder before anything runs in it: what it would bring if it were trusted, and whether there can be a
+sandbox around it. It loads what reads rules, and starts a process: for after a first frame, in a thread.
+"""
+
+import asyncio
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from oi_tui.app.engine.core.errors import OiTuiError
+from oi_tui.app.engine.core.settings import SandboxSection
+from oi_tui.app.engine.core.values import SandboxMode
+from oi_tui.app.engine.files import paths
+from oi_tui.app.engine.policy.rules import Rule
+from oi_tui.app.engine.sandbox.availability import Availability, look
+from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
+from oi_tui.app.engine.trust.folder_settings import FolderDigests, FolderSettings, folder_digests, read_folder_settings
+from oi_tui.app.engine.trust.rule_files import project_rules
+
+OF_OTHERS = (
+    *("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursorrules", ".cursor", ".claude", ".codex", ".mcp.json"),
+    *(".env", ".envrc", ".vscode", ".devcontainer", ".git/hooks"),
+)
+"""What other programs obey in a folder. Nothing of it is read by this one, which is said where it is found."""
+
+
+class FolderContent(NamedTuple):
+    """What was found in a folder. `wrong` says why it cannot be trusted as it is."""
+
+    rules: tuple[Rule, ...] = ()
+    wishes: FolderSettings = FolderSettings()
+    others: tuple[str, ...] = ()
+    """Names of what is there and not read by us."""
+    wrong: str = ""
+    seen: FolderDigests = FolderDigests()
+    """What it was that was found."""
+
+
+class FolderCheck(NamedTuple):
+    """What a person has to know to decide about a folder."""
+
+    brought: FolderContent
+    writing: Availability
+    """Of the sandbox in which code may write in the folder, or of a stricter one if the settings ask for that."""
+    reading: Availability
+    """Of the sandbox in which nothing may be written."""
+
+
+def check_folder(folder: Path, sandbox: SandboxSection) -> FolderCheck:
+    """Look. It blocks, for a tenth of a second as a rule; never raises."""
+    writing = try_sandbox(folder, sandbox, "read-only" if sandbox.mode == "read-only" else "workspace-write")
+    reading = writing if writing.works or sandbox.mode == "read-only" else try_sandbox(folder, sandbox, "read-only")
+    return FolderCheck(read_folder(folder), writing, reading)
+
+
+def try_sandbox(folder: Path, sandbox: SandboxSection, mode: SandboxMode) -> Availability:
+    """Whether the settings' sandbox of this mode can be had around the folder. It blocks."""
+    try:
+        wanted = msgspec.structs.replace(sandbox, mode=mode)
+        profile = chosen_profile(wanted, folder, hidden=paths.own_dirs())
+        return asyncio.run(look(profile))
+    except OiTuiError as error:
+        return Availability(False, error.title, error.hint)
+
+
+def read_folder(folder: Path) -> FolderContent:
+    """All that the folder would bring if it were trusted. Never raises; reads files, and loads what reads rules."""
+    others = tuple(name for name in OF_OTHERS if _is_there(folder / name))
+    seen = folder_digests(folder)  # before it is read: what comes between the two is then not taken for what was shown
+    try:
+        return FolderContent(project_rules(folder, trusted=True), read_folder_settings(folder), others, seen=seen)
+    except OiTuiError as error:
+        return FolderContent(others=others, wrong=error.title)
+
+
+def _is_there(path: Path) -> bool:
+    if path.name == "hooks":
+        try:
+            return any(not entry.name.endswith(".sample") for entry in path.iterdir())
+        except OSError:
+            return False
+    return os.path.lexists(path)

@@ -1,0 +1,128 @@
+"""What a person decided about folders: whether what stands in them counts, and whether code there does without a
+sandbox. Kept in a file of ours that code in a sandbox does not see.
+
+    [folder."/home/me/data"]
+    trusted = true
+    sandbox = "danger-full-access"     # only where it was chosen for this folder
+    decided = "2026-11-22"
+    rules = "5f3c..."                  # digest of the .oi/permissions.toml that was looked at; "" where there was none
+    settings = ""                      # the same of its .oi/config.toml
+"""
+
+import datetime
+import tomllib
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.core.values import SandboxMode, Value
+from oi_tui.app.engine.files.owned_file import file_lock, read_owned_file, replace_owned_file
+from oi_tui.app.engine.trust.folder_settings import FolderDigests, folder_digests, has_folder_content
+
+FOLDERS_FILE = "folders.toml"
+NOTHING = FolderDigests()
+_HINT = "Nothing is run until it can be relied on: mend it, or delete it and decide anew."
+
+
+class FolderDecision(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What holds for a folder and what is below it. Trust ends where something below brings rules of its own: code in a
+    sandbox may have written them."""
+
+    trusted: bool
+    """Its own rules and settings count. If not: code reads only, and is asked about."""
+    sandbox: SandboxMode | Literal[""] = ""
+    """What was chosen for this folder; "" leaves it to the settings."""
+    decided: str = ""
+    """The day."""
+    rules: str = ""
+    """What the folder's own rules were then (see `project.Seen`). Decisions of before this was noted have none."""
+    settings: str = ""
+    """The same of its settings."""
+
+    def changed_files(self, folder: Path) -> tuple[str, ...]:
+        """Which of its files are not as they were trusted: `rules`, `settings`."""
+        if not self.trusted:
+            return ()
+        then, now = FolderDigests(self.rules, self.settings), folder_digests(folder)
+        return tuple(name for name in FolderDigests._fields if getattr(then, name) != getattr(now, name))
+
+
+class _Record(msgspec.Struct, forbid_unknown_fields=True):
+    folder: dict[str, FolderDecision] = {}
+
+
+class FolderDecisions:
+    """The file of decisions. What is in it is read each time: another program of ours may have changed it."""
+
+    def __init__(self, path: Path, *, owner: int, home: Path | None = None) -> None:
+        self._path = path
+        self._owner = owner
+        self._home = (home or Path.home()).resolve()
+
+    def find(self, folder: Path) -> FolderDecision | None:
+        """The decision about the nearest of this folder and those above it; SettingsError if the file is no good.
+
+        Trust in one above is of no folder that brings something itself: what that one brought does not count here.
+        """
+        folder = folder.resolve()
+        decided = self.all()
+        for place in (folder, *folder.parents):
+            if (found := decided.get(str(place))) is not None and (place == folder or self._holds_below(place)):
+                unseen = found.trusted and place != folder and has_folder_content(folder)
+                if unseen or not self.can_remember(place):
+                    return None
+                return found if place == folder else msgspec.structs.replace(found, rules="", settings="")
+        return None
+
+    def all(self) -> dict[str, FolderDecision]:
+        """Every decision, by the absolute path of its folder; SettingsError if the file is no good."""
+        text = read_owned_file(self._path, "record of folders", _HINT, owner=self._owner)
+        if text is None:
+            return {}
+        try:
+            return msgspec.convert(tomllib.loads(text), _Record).folder
+        except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+            raise SettingsError(f"The record of folders {self._path} is wrong: {error}.", hint=_HINT) from error
+
+    def can_remember(self, folder: Path) -> bool:
+        """Whether a decision about it is kept: not for what holds everybody's folders, or all of one's own."""
+        folder = folder.resolve()
+        return folder == self._home or not self._home.is_relative_to(folder)
+
+    def _holds_below(self, folder: Path) -> bool:
+        """To trust one's home folder is not to trust whatever is unpacked somewhere in it."""
+        return folder != self._home
+
+    def decide(
+        self,
+        folder: Path,
+        *,
+        trusted: bool,
+        sandbox: SandboxMode | Literal[""] = "",
+        seen: FolderDigests = NOTHING,
+    ) -> FolderDecision:
+        """Keep a decision, where it can be kept; OiTuiError if the file cannot be read or written. `seen` is what the
+        folder brought when the person looked: before that was read, for it may change at any time."""
+        today = datetime.datetime.now().astimezone().date().isoformat()
+        kept = seen if trusted else NOTHING
+        made = FolderDecision(trusted=trusted, sandbox=sandbox, decided=today, rules=kept.rules, settings=kept.settings)
+        if self.can_remember(folder):
+            with file_lock(self._path):
+                self._write(self.all() | {str(folder.resolve()): made})
+        return made
+
+    def forget(self, folder: Path) -> bool:
+        """Take back the decision about exactly this folder; whether there was one."""
+        with file_lock(self._path):
+            decided = self.all()
+            if decided.pop(str(folder.resolve()), None) is None:
+                return False
+            self._write(decided)
+            return True
+
+    def _write(self, decided: dict[str, FolderDecision]) -> None:
+        import tomli_w  # only where something was decided
+
+        replace_owned_file(self._path, tomli_w.dumps({"folder": msgspec.to_builtins(decided)}))

@@ -1,0 +1,171 @@
+"""What a folder brings along that counts if it is trusted, and what it can ask for: only ever something stricter.
+
+`.oi/permissions.toml` has rules (see `rule_files.py`), `.oi/config.toml` the few settings below. Who is sent the data,
+which key is used, and whether code runs unasked is never said by a project, trusted or not. A person trusts what was
+shown: of what came later, by `git pull` for example, nothing allows before it was looked at.
+"""
+
+import os
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
+
+import msgspec
+
+from oi_tui.app.engine.core.encoding import text_digest
+from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.core.settings import Settings, SettingsSection
+from oi_tui.app.engine.core.values import ApprovalMode, SandboxMode
+from oi_tui.app.engine.files.owned_file import read_owned_file
+from oi_tui.app.engine.policy.modes import strictest
+
+PROJECT = ".oi"
+"""The folder of a project's own rules and settings."""
+
+RULES = "permissions.toml"
+CONFIG = "config.toml"
+
+_APPROVALS: tuple[ApprovalMode, ...] = ("never", "ask", "auto")
+_MODES: tuple[SandboxMode, ...] = ("read-only", "workspace-write", "danger-full-access")
+_HINT = "Nothing is run until its settings can be relied on."
+
+
+class FolderLoopSettings(SettingsSection, frozen=True, kw_only=True):
+    """Of the section [loop]."""
+
+    approve: Literal["never", "ask"] | None = None
+    max_steps: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    output_to_model: Annotated[int, msgspec.Meta(ge=1000)] | None = None
+
+
+class FolderSandboxSettings(SettingsSection, frozen=True, kw_only=True):
+    """Of the section [sandbox]."""
+
+    mode: Literal["read-only", "workspace-write"] | None = None
+    network: Literal["none"] | None = None
+
+
+class FolderPolicySettings(SettingsSection, frozen=True, kw_only=True):
+    """Of the section [policy]."""
+
+    mode: Literal["plan", "dontAsk", "default", "acceptEdits"] | None = None
+
+
+class FolderSettings(SettingsSection, frozen=True, kw_only=True):
+    """All that a project's `config.toml` may say."""
+
+    loop: FolderLoopSettings = FolderLoopSettings()
+    sandbox: FolderSandboxSettings = FolderSandboxSettings()
+    policy: FolderPolicySettings = FolderPolicySettings()
+
+    def items(self) -> Iterator[tuple[str, object]]:
+        """Each setting by its name."""
+        for section in self.__struct_fields__:
+            for key, value in msgspec.structs.asdict(getattr(self, section)).items():
+                if value is not None:
+                    yield f"{section}.{key}", value
+
+
+class FolderDigests(NamedTuple):
+    """What a folder brought along when somebody looked, as digests; "" where there was no such file."""
+
+    rules: str = ""
+    settings: str = ""
+
+
+def folder_digests(folder: Path) -> FolderDigests:
+    """What it brings along now. Never raises: what cannot be relied on is told by those who read it in earnest."""
+    return FolderDigests(_file_digest(folder / PROJECT / RULES), _file_digest(folder / PROJECT / CONFIG))
+
+
+def _file_digest(path: Path) -> str:
+    try:
+        return digest_of(read_owned_file(path, "file", "", owner=None))
+    except SettingsError:
+        return "unreadable"
+
+
+def digest_of(text: str | None) -> str:
+    """SHA-256 of a file's text, "" of a file that is not there."""
+    return text_digest(text) if text is not None else ""
+
+
+def has_folder_content(folder: Path) -> bool:
+    """Whether anything in the folder would count if it were trusted. A quick look: nothing is read."""
+    return any(os.path.lexists(folder / PROJECT / name) for name in (RULES, CONFIG))
+
+
+def read_folder_settings(folder: Path) -> FolderSettings:
+    """What the `config.toml` of a trusted folder says; SettingsError if it says more than it may."""
+    path = folder / PROJECT / CONFIG
+    if path.parent.is_symlink():
+        raise SettingsError(f"{path.parent} is a link.", hint=_HINT)
+    text = read_owned_file(path, "settings file", _HINT, owner=os.getuid(), private_group=True)
+    if text is None:
+        return FolderSettings()
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path} is not valid TOML: {error}.", hint=_HINT) from error
+    for section, values in table.items():
+        for key in values if isinstance(values, dict) else ("",):
+            if key not in _keys(section):
+                name = f"{section}.{key}".rstrip(".")
+                raise SettingsError(f"{path}: {name} cannot be set by a folder.", hint=f"It may set {_possible()}.")
+    try:
+        return msgspec.convert(table, FolderSettings)
+    except msgspec.ValidationError as error:
+        what, _, where = str(error).partition(" - at `$.")
+        raise SettingsError(
+            f"{path}: {where.rstrip('`')}: {what}.", hint="A folder can only ask for something stricter."
+        ) from error
+
+
+def _keys(section: str) -> tuple[str, ...]:
+    return getattr(FolderSettings(), section).__struct_fields__ if section in FolderSettings.__struct_fields__ else ()
+
+
+def _possible() -> str:
+    return ", ".join(f"{section}.{key}" for section in FolderSettings.__struct_fields__ for key in _keys(section))
+
+
+def apply_folder_settings(settings: Settings, wishes: FolderSettings) -> Settings:
+    """The settings with the wishes, of each two the stricter."""
+    replace = msgspec.structs.replace
+    loop, sandbox, policy = settings.loop, settings.sandbox, settings.policy
+    return replace(
+        settings,
+        loop=replace(
+            loop,
+            approve=min(loop.approve, wishes.loop.approve or "auto", key=_APPROVALS.index),
+            max_steps=min(loop.max_steps, wishes.loop.max_steps or loop.max_steps),
+            output_to_model=min(loop.output_to_model, wishes.loop.output_to_model or loop.output_to_model),
+        ),
+        sandbox=replace(
+            sandbox,
+            mode=stricter_sandbox(sandbox.mode, wishes.sandbox.mode or sandbox.mode),
+            network=wishes.sandbox.network or sandbox.network,
+        ),
+        policy=replace(
+            policy,
+            mode=strictest(wished, policy.mode or wished) if (wished := wishes.policy.mode) else policy.mode,
+        ),
+    )
+
+
+def untrusted_settings(settings: Settings) -> Settings:
+    """The settings for a folder that is only looked at: nothing is written or reached, and code is asked about."""
+    replace = msgspec.structs.replace
+    loop, sandbox, policy = settings.loop, settings.sandbox, settings.policy
+    return replace(
+        settings,
+        loop=replace(loop, approve="never" if loop.approve == "never" else "ask"),
+        sandbox=replace(sandbox, mode="read-only", network="none", writable=()),
+        policy=replace(policy, mode=strictest(policy.mode or "default", "default")),
+    )
+
+
+def stricter_sandbox(first: SandboxMode, second: SandboxMode) -> SandboxMode:
+    """The stricter of the two."""
+    return min(first, second, key=_MODES.index)

@@ -1,0 +1,78 @@
+"""How things stand, for the line at the bottom: of the session, the settings and what the engine told."""
+
+from collections.abc import Mapping
+
+from oi_tui.app.engine.core.events import (
+    AnyEvent,
+    CodeStarted,
+    DecisionMade,
+    ExecutionFinished,
+    ExecutionStarted,
+    KernelChanged,
+    KernelState,
+    ProseStarted,
+    RerunFinished,
+    RerunStarted,
+    RetryScheduled,
+    StepStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from oi_tui.app.engine.core.settings import Settings, describe_sandbox
+from oi_tui.app.engine.policy.modes import effective_mode
+from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.transcript.transcript import Transcript
+from oi_tui.widgets.status import Status
+
+FAILS = "sandbox fails"
+"""Where there has to be a sandbox and can be none: no code runs. Short, for it has to stay on a narrow line."""
+
+
+def activity(event: AnyEvent, before: str, *, turn_open: bool) -> str:
+    """What goes on after this event, in a word or two; "" at rest."""
+    match event:
+        case TurnStarted() | StepStarted():  # before its first step, the model may still be opening
+            return "thinking"
+        case ProseStarted() | CodeStarted(author="assistant"):
+            return "writing"
+        case RetryScheduled():
+            return f"trying again in {event.delay:.0f} s"
+        case DecisionMade(verdict="run") | ExecutionStarted():
+            return "running"
+        case KernelChanged(state="starting" | "restarting") if before:
+            return f"starting {safe_text(event.language)}"
+        case ExecutionFinished():
+            return "thinking" if turn_open else ""
+        case RerunStarted():
+            return "rebuilding"
+        case RerunFinished() | TurnEnded():
+            return ""
+        case _:
+            return before
+
+
+def current_status(
+    transcript: Transcript,
+    settings: Settings,
+    kernels: Mapping[str, KernelState],
+    doing: str,
+    *,
+    fails: bool,
+    recorded: bool,
+) -> Status:
+    """`fails`: the sandbox was tried and does not hold; no kernel has started since."""
+    without = settings.sandbox.mode == "danger-full-access"
+    asked = transcript.pending_decision or transcript.pending_input
+    return Status(
+        model=transcript.model or ("" if transcript.session_id else settings.model.name),
+        approval=transcript.approval,
+        floor=effective_mode(settings.policy, settings.sandbox),
+        sandbox=FAILS if fails and not without else describe_sandbox(settings.sandbox),
+        exposed=fails or without,
+        recorded=recorded,
+        activity="waiting for you" if asked else doing,
+        kernels=tuple(kernels.items()),
+        usage=transcript.usage,
+        context_window=settings.model.context_window or transcript.context_window,
+        max_cost=transcript.max_cost,
+    )

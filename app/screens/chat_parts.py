@@ -1,0 +1,73 @@
+"""The parts of the chat screen that the first frame does without: to import them takes as long as all the rest."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from oi_tui.app.engine.core.settings import ScreenSection
+from oi_tui.app.frontend.bridge import Bridge
+from oi_tui.app.screens.recall import Recall
+from oi_tui.app.screens.sessions_pane import SessionsPanel
+from oi_tui.app.screens.timeline_pane import TimelinePane
+from oi_tui.app.screens.variables_panel import VariablesPanel
+from oi_tui.themes.palette import Palette
+from oi_tui.widgets.approval import ApprovalPanel
+from oi_tui.widgets.arming import Arming, Clock
+from oi_tui.widgets.composer import PromptArea
+from oi_tui.widgets.question import QuestionPanel
+from oi_tui.widgets.sessions.preview import Preview
+from oi_tui.widgets.timeline.graphics import Graphics
+from oi_tui.widgets.timeline.view import Timeline
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Widgets, mounted when the composer can already be typed into."""
+
+    pane: TimelinePane
+    approval: ApprovalPanel
+    question: QuestionPanel
+    variables: VariablesPanel
+    sessions: SessionsPanel
+    preview: Preview
+    recall: Recall
+
+    @classmethod
+    def make(
+        cls,
+        bridge: Bridge,
+        settings: ScreenSection,
+        graphics: Graphics,
+        palette: Palette,
+        arming: Arming,
+        clock: Clock,
+        prompt: PromptArea,
+    ) -> "Parts":
+        """All of them; `prompt` is where the person writes."""
+        timeline = Timeline(palette=palette, graphics=graphics, clock=clock, id="timeline")
+        pane = TimelinePane(timeline, bridge, editor=settings.editor, clock=clock, id="pane")
+        preview = Preview(palette=palette, home=str(Path.home()), id="preview")
+        return cls(
+            pane,
+            ApprovalPanel(arming=arming, id="approval"),
+            QuestionPanel(arming=arming, id="question"),
+            VariablesPanel(bridge, id="variables"),
+            SessionsPanel(bridge, preview, pane, id="sessions"),
+            preview,
+            Recall(prompt, bridge),
+        )
+
+    @property
+    def timeline(self) -> Timeline:
+        """What the session consists of."""
+        return self.pane.timeline
+
+    def set_graphics(self, graphics: Graphics) -> None:
+        """Another way to show pictures."""
+        self.pane.set_graphics(graphics)
+        self.preview.set_graphics(graphics)
+
+    def set_palette(self, palette: Palette) -> None:
+        """Other colours from now on."""
+        self.pane.set_palette(palette)
+        self.preview.set_palette(palette)
+        self.approval.set_palette(palette)

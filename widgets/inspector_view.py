@@ -1,0 +1,170 @@
+"""How the variables read: rows that fit any width, sizes, and words for when there is nothing to show."""
+
+import re
+from typing import Literal, NamedTuple
+
+from textual.content import Content
+
+from oi_tui.app.engine.core.protocol import VariablesFound
+from oi_tui.app.engine.core.values import Language
+from oi_tui.app.engine.core.variable import Telling, Variable
+from oi_tui.app.engine.text.safe import safe_text
+
+ChangeMark = Literal["+", "~", "-", " "]
+
+MARKS: dict[ChangeMark, str] = {"+": "$ok", "~": "$warning", "-": "$error", " ": "$dim"}
+"""What the last run did to a variable: added, changed, removed, nothing; and the colour of that."""
+
+_WORTH_TELLING = 1000
+"""Bytes; the size of anything smaller says nothing, and has no room in a row."""
+
+_LONG_NUMBER = re.compile(r"(?<!\d)\d{5,15}(?!\d)")
+
+_UNITS = ("B", "kB", "MB", "GB", "TB")
+
+
+class VariableEntry(NamedTuple):
+    """One row."""
+
+    variable: Variable
+    mark: ChangeMark = " "
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether there is nothing left to look at."""
+        return self.mark == "-"
+
+
+def variable_entries(found: VariablesFound) -> list[VariableEntry]:
+    """What the last run did first, then the rest, each by name."""
+    added, changed = frozenset(found.added), frozenset(found.changed)
+    rows = [
+        VariableEntry(variable, "+" if variable.name in added else "~" if variable.name in changed else " ")
+        for variable in found.variables
+    ]
+    rows += [VariableEntry(Variable(name=name, type=""), "-") for name in found.removed]
+    return sorted(rows, key=lambda row: ("+~- ".index(row.mark), row.variable.name.casefold(), row.variable.name))
+
+
+def entry_matches(entry: VariableEntry, wanted: str) -> bool:
+    """Whether the filter leaves it: its name or type contains what was typed."""
+    wanted = wanted.casefold()
+    return wanted in entry.variable.name.casefold() or wanted in entry.variable.type.casefold()
+
+
+def name_width(rows: list[VariableEntry], width: int) -> int:
+    """Cells of the column of names: what the longest one takes, but no more than a third of the row."""
+    longest = max((Content(safe_text(row.variable.name)).cell_length for row in rows), default=0)
+    return max(4, min(longest, width // 3))
+
+
+def row_line(entry: VariableEntry, width: int, names: int, *, highlighted: bool) -> Content:
+    """Mark, name, what it is, and its size where that fits."""
+    variable, colour = entry.variable, MARKS[entry.mark]
+    left = Content.assemble(
+        ("▸" if highlighted else " ", "bold $accent"),
+        (entry.mark, f"bold {colour}"),
+        " ",
+        _cell(row_text(variable.name), names, f"bold {colour}" if entry.mark != " " else "$foreground"),
+        " ",
+    )
+    size = size_text(variable.size) if (variable.size or 0) >= _WORTH_TELLING else ""
+    room = width - left.cell_length
+    what = "removed" if entry.is_gone else what_it_is(variable)
+    if size and Content(what).cell_length + 1 + len(size) > room:
+        size = ""  # in the lines below it is told in any case
+    return Content.assemble(left, _cell(what, room - len(size), "$dim"), (size, "$dim"))
+
+
+def what_it_is(variable: Variable) -> str:
+    """Its type and how large it is; the value instead where that is shorter than any measure."""
+    measure = _LONG_NUMBER.sub(_round, row_text(variable.shape))
+    if not measure or variable.type == "str":
+        measure = row_text(variable.peek)
+    return f"{row_text(variable.type)} {measure}".rstrip()
+
+
+def summary(entry: VariableEntry) -> Content:
+    """The highlighted variable in a few lines: all that is known without a longer look."""
+    variable = entry.variable
+    if entry.is_gone:
+        return Content.assemble((row_text(variable.name), "bold"), (" was removed by the last run", "$dim"))
+    known = [row_text(variable.type), row_text(variable.shape), size_text(variable.size)]
+    head = Content.assemble((row_text(variable.name), "bold"), (" " + " · ".join(filter(None, known)), "$dim"))
+    return Content("\n").join([head, Content.styled(row_text(variable.peek), "$foreground")]) if variable.peek else head
+
+
+def inspector_title(found: VariablesFound | None, *, current: bool) -> Content:
+    """Whose variables, how many, and whether that still holds."""
+    if found is None:
+        return Content.styled("Variables", "bold")
+    more = "+" if found.cut else ""
+    count = len(found.variables)
+    parts = [f"{safe_text(found.language)} · {count}{more}"]
+    parts += [f"{mark}{len(names)}" for mark, names in _changes(found) if names]
+    if not current:
+        parts.append("not up to date")
+    return Content.assemble(("Variables", "bold"), ("  " + " ".join(parts), "$dim"))
+
+
+def _changes(found: VariablesFound) -> tuple[tuple[ChangeMark, tuple[str, ...]], ...]:
+    return ("+", found.added), ("~", found.changed), ("-", found.removed)
+
+
+def explain_no_variables(telling: Telling, language: Language) -> str:
+    """In words."""
+    name = _language_name(language)
+    match telling:
+        case "told":
+            return "No variables yet."
+        case "cold":
+            return f"No {name} has run yet. What its runs leave behind is listed here."
+        case "dead":
+            return f"{name} has ended, and its variables with it."
+        case "busy":
+            return f"{name} is busy. It is asked when it is done."
+        case "silent":
+            return f"This {name} kernel does not tell its variables."
+        case "gone":
+            return "It is not there any more."
+
+
+def explain_no_detail(telling: Telling, text: str, language: Language) -> str:
+    """The same for a longer look at one variable; "" where there is something to see."""
+    if telling == "told":
+        return "" if text else "More could only be known by running its own code; print it in a cell."
+    if telling == "busy":
+        return f"{_language_name(language)} is busy. Press enter again when it is done."
+    return explain_no_variables(telling, language)
+
+
+def size_text(size: int | None) -> str:
+    """Bytes in the unit that leaves one to three digits; "" where it is unknown."""
+    if size is None:
+        return ""
+    amount, unit = float(size), 0
+    while amount >= 999.5 and unit < len(_UNITS) - 1:
+        amount, unit = amount / 1000, unit + 1
+    digits = 1 if unit and amount < 9.95 else 0
+    return f"{amount:.{digits}f}\N{NO-BREAK SPACE}{_UNITS[unit]}"
+
+
+def row_text(text: str) -> str:
+    """Foreign text as part of a row."""
+    return " ".join(safe_text(text).split())
+
+
+def _round(number: re.Match[str]) -> str:
+    """A measure that would not fit; the lines below the rows have it in full."""
+    digits = len(number.group())
+    exponent = min(12, (digits - 1) // 3 * 3)
+    amount = int(number.group()[: digits - exponent + 1]) / 10
+    return f"{amount:.3g}{'kMGT'[exponent // 3 - 1]}"
+
+
+def _cell(text: str, width: int, style: str) -> Content:
+    return Content.styled(text, style).truncate(max(0, width), ellipsis=True, pad=True)
+
+
+def _language_name(language: Language) -> str:
+    return safe_text(language).capitalize()

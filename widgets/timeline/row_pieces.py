@@ -1,0 +1,169 @@
+"""What a block is drawn from: runs of rows that know their number and give a row when asked.
+
+Rows are finished strips of the full width. A row that has not changed is the same object as
+before: the timeline repaints by identity.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from oi_tui.widgets.timeline.drawing import DrawnPicture, Order
+from oi_tui.widgets.timeline.grammar import parser
+from oi_tui.widgets.timeline.graphics import HALF_BLOCKS, Graphics
+from oi_tui.widgets.timeline.ink import Ink
+from oi_tui.widgets.timeline.wrap import Continuation, Line, cells
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+GUTTER = 3
+"""Cells left of the content: the cursor, the mark, a space."""
+
+PROSE_WIDTH = 100
+"""Widest line of prose, in cells."""
+
+FoldState = Literal["short", "open", "closed"]
+"""How much of a block is shown: what matters, all, one line."""
+
+
+class PictureCache(Protocol):
+    """Draws pictures for rows and keeps what it drew."""
+
+    def look(self, order: Order) -> DrawnPicture | None:
+        """What was drawn for this order, None while it is being drawn; Unreadable if it cannot be."""
+        ...
+
+
+class BlockDisplay(NamedTuple):
+    """How the person wants to see a block."""
+
+    fold: FoldState = "short"
+    shift: int = 0
+    """Cells that wide content, which is not wrapped, is moved to the left."""
+    numbers: bool = False
+    """Whether source has line numbers."""
+
+
+class RowStrip(Strip):
+    """A finished row that knows its text: what a person means who copies it or searches in it."""
+
+    __slots__ = ["joint", "lead", "painted", "reach"]
+
+    def __init__(self, segments: Iterable[Segment], width: int, joint: str, lead: int, reach: int) -> None:
+        super().__init__(segments, width)
+        self.joint = joint
+        """What stands between the row above and this one: a newline, or what a soft break swallowed."""
+        self.lead = lead
+        """Cells before the text: gutter, indentation of a row that goes on, line number."""
+        self.reach = reach
+        """Cell after the last one of the text; what follows only fills the row."""
+        self.painted: tuple[object, Strip] | None = None
+        """The row as it was last on the screen, and what it depends on: kept, so that its bytes are made once."""
+
+
+class RowPiece(Protocol):
+    """Some rows, one under the other."""
+
+    @property
+    def height(self) -> int:
+        """Number of rows, at least until the next layout."""
+
+    def row(self, index: int) -> RowStrip:
+        """The row at `index`, counted from 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class Canvas:
+    """Where and with what a block is drawn; a new one for every width, theme or setting."""
+
+    width: int
+    """Cells of a row, gutter included."""
+    ink: Ink
+    graphics: Graphics = HALF_BLOCKS
+    gallery: "PictureCache | None" = None
+    """Who draws pictures when they come into view; without one they are drawn at once."""
+
+    @property
+    def room(self) -> int:
+        """Cells for content: what the gutter and a margin at the right leave."""
+        return max(4, self.width - GUTTER - 1)
+
+    @cached_property
+    def markdown(self) -> "MarkdownIt":
+        """The parser; made when it is first needed."""
+        return parser()
+
+    def strip(
+        self, line: Line, base: Style, mark: str = " ", mark_style: Style | None = None, *, lead: int = 0
+    ) -> RowStrip:
+        """A row of content behind its gutter, padded with `base` to the full width.
+
+        The first `lead` cells of it are no text: a line number, a mark.
+        """
+        joint, fill = "\n", 0
+        if isinstance(line, Continuation):
+            joint, lead, fill = line.joint, lead + line.lead, line.fill
+        segments = [Segment(f" {mark} ", mark_style or base), *line]
+        reach = GUTTER + cells(line)
+        if reach > self.width:
+            segments, reach = list(Strip(segments).adjust_cell_length(self.width, base)), self.width
+        elif reach < self.width:
+            segments.append(Segment(" " * (self.width - reach), base))
+        reach -= fill
+        return RowStrip(segments, self.width, joint, min(GUTTER + lead, reach), reach)
+
+    @cached_property
+    def blank(self) -> RowStrip:
+        """An empty row of the page."""
+        return self.strip([], self.ink.page)
+
+
+class Rows:
+    """Rows that are there already."""
+
+    def __init__(self, strips: Sequence[RowStrip]) -> None:
+        self._strips = strips
+
+    @property
+    def height(self) -> int:
+        """Number of rows."""
+        return len(self._strips)
+
+    def row(self, index: int) -> RowStrip:
+        """The row at `index`."""
+        return self._strips[index]
+
+
+class Stack:
+    """Pieces one under the other, as one; further ones can be put under them."""
+
+    def __init__(self, pieces: Iterable[RowPiece] = ()) -> None:
+        self.height = 0
+        self._pieces: list[RowPiece] = []
+        self._starts: list[int] = []
+        for piece in pieces:
+            self.append(piece)
+
+    def append(self, piece: RowPiece) -> None:
+        """Put a piece under the others; its height must not change any more."""
+        if piece.height:
+            self._pieces.append(piece)
+            self._starts.append(self.height)
+            self.height += piece.height
+
+    def row(self, index: int) -> RowStrip:
+        """The row at `index`."""
+        number = bisect_right(self._starts, index) - 1
+        return self._pieces[number].row(index - self._starts[number])
+
+
+def rows(canvas: Canvas, lines: Iterable[Line], base: Style, mark: str = " ", mark_style: Style | None = None) -> Rows:
+    """Lines of content as rows; the mark stands in the gutter of every one."""
+    return Rows([canvas.strip(line, base, mark, mark_style) for line in lines])
