@@ -285,6 +285,10 @@ class FakeModels:
         """All but "gone"."""
         return name != "gone"
 
+    async def provider(self, name: str) -> str:
+        """Whatever stands in front of the slash."""
+        return name.partition("/")[0] if "/" in name else "openai"
+
     async def find_models(self) -> ModelsFound:
         """One key, one download."""
         key = ModelOffer(id="fake/key", kind="key", title="A key")

@@ -124,7 +124,7 @@ class SetupScreen(Screen[None]):
         if not name:
             self._complain("A model needs a name.")
             return
-        self._send(UseModel(name=name, api_base=url or None, api_key=key or None))
+        self._send(UseModel(name=name, api_base=url, api_key=key or None))
         event.input.value = ""
         self.dismiss()
 

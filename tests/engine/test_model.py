@@ -18,7 +18,7 @@ from oi_tui.app.engine.core.chat_model import (
     ToolCall,
     ToolDelta,
 )
-from oi_tui.app.engine.models.model import LiteLLMModel
+from oi_tui.app.engine.models.model import LiteLLMModel, provider_of
 from support.openai_server import Call, OpenAIServer, Turn
 
 Build = Callable[..., LiteLLMModel]
@@ -48,6 +48,17 @@ async def test_an_unknown_name_on_a_given_server_is_asked_for_as_it_is(
     await answer(model(name=name))
     assert openai_server.requests[0]["model"] == name.removeprefix("openai/")
     assert "tools" not in openai_server.requests[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "provider"),
+    [
+        *(("anything", "openai"), ("qwen3:8b", "openai"), ("meta-llama/Llama-3", "openai"), ("openai/x", "openai")),
+        *(("anthropic/claude", "anthropic"), ("ollama_chat/llama3", "ollama_chat"), ("claude-x", "openai")),
+    ],
+)
+async def test_a_name_that_no_provider_stands_in_front_of_may_be_any_servers(name: str, provider: str) -> None:
+    assert await provider_of(name) == provider
 
 
 @pytest.mark.parametrize("interleaved", [False, True])

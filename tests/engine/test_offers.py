@@ -68,9 +68,15 @@ async def test_servers_come_first_then_keys_then_embedded_models(closed_port: in
             detail=f"LM Studio on port {studio.port}",
             api_base=f"http://127.0.0.1:{studio.port}/v1",
         ),
-        ModelOffer(id="openai/gpt-5.6", kind="key", title="OpenAI gpt-5.6", detail="key in OPENAI_API_KEY"),
         ModelOffer(
-            id="gemini/gemini-3.8-flash", kind="key", title="Google gemini-3.8-flash", detail="key in GOOGLE_API_KEY"
+            id="openai/gpt-5.6", kind="key", title="OpenAI gpt-5.6", detail="key in OPENAI_API_KEY", api_base=""
+        ),
+        ModelOffer(
+            id="gemini/gemini-3.8-flash",
+            kind="key",
+            title="Google gemini-3.8-flash",
+            detail="key in GOOGLE_API_KEY",
+            api_base="",
         ),
         EMBEDDED,
     )

@@ -448,3 +448,51 @@ async def test_another_model_of_the_same_provider_is_asked_of_the_server_that_wa
         await front.turn("and you?")
     assert ("openai/b", "http://127.0.0.1:9/v1", "k3y") in models.opened
     assert models.opened[-1] == ("anthropic/c", None, None)
+
+
+async def test_another_name_stays_on_the_server_that_is_in_use(tmp_path: Path) -> None:
+    server = "http://127.0.0.1:9/v1"
+    models = FakeModels(FakeModel("One."))
+    async with engine(tmp_path, models.model, models=models, name="fake-1", api_base=server) as front:
+        await front.client.send(Open())
+        for name in ("fake-2", "openai/fake-3", "fake-4"):
+            await front.client.send(UseModel(name=name))
+        await front.turn("hello")
+        assert (front.transcript.model, front.transcript.api_base) == ("fake-4", server)
+        await front.client.send(UseModel(name="local/tiny"))
+        await front.client.send(UseModel(name="openai/theirs", api_base=""))
+        await front.turn("and you?")
+    assert models.opened[-1] == ("openai/theirs", "", None)
+    assert {opened[1:] for opened in models.opened if opened[0].startswith("local/")} <= {(None, None)}
+    assert {opened[1:] for opened in models.opened if "fake" in opened[0]} == {(server, "k3y")}
+
+
+async def test_a_server_and_a_key_chosen_while_it_ran_are_kept_for_the_next_name(tmp_path: Path) -> None:
+    server = "http://127.0.0.1:9/v1"
+    models = FakeModels(FakeModel("One.", "Two."))
+    async with engine(tmp_path, models.model, models=models, api_base="http://127.0.0.1:1/v1") as front:
+        await front.client.send(Open())
+        await front.client.send(UseModel(name="mine", api_base=server, api_key="typed"))
+        await front.client.send(UseModel(name="another"))
+        await front.turn("hello")
+        assert models.opened[-1] == ("another", server, "typed")
+        await front.client.send(UseModel(name="keyless", api_base="http://127.0.0.1:2/v1"))
+        await front.client.send(UseModel(name="too"))
+        await front.turn("and you?")
+        assert models.opened[-1] == ("too", "http://127.0.0.1:2/v1", None)
+
+
+async def test_another_name_in_a_resumed_session_stays_on_its_server(tmp_path: Path) -> None:
+    store = Store(tmp_path / "sessions.db")
+    store.create("crashed", 1.0, "/work")
+    store.append("crashed", CRASHED)
+    store.close()
+    for session_id in ("crashed", None):  # the next start in another session begins with the name that was remembered
+        models = FakeModels(FakeModel("One."))
+        async with engine(tmp_path, models.model, models=models, name="") as front:
+            await front.client.send(Open(session_id=session_id))
+            await front.until_event(SettingsChanged)
+            if session_id is not None:
+                await front.client.send(UseModel(name="other/one"))
+            await front.turn("hello")
+        assert models.opened[-1] == ("other/one", "http://127.0.0.1:1/v1", "k3y")

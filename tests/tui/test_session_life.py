@@ -460,7 +460,7 @@ async def test_a_model_can_be_named_and_its_key_is_masked(play):
         await stage.pilot.press("enter", *"gpt-5", "enter", "enter", *"topsecret")
         assert "topsecret" not in stage.app.export_screenshot()
         await stage.pilot.press("enter")
-        assert (await stage.engine.heard(2))[-1] == UseModel(name="gpt-5", api_key="topsecret")
+        assert (await stage.engine.heard(2))[-1] == UseModel(name="gpt-5", api_base="", api_key="topsecret")
 
 
 @pytest.mark.parametrize("width", [10, 20, 30, 40, 60, 80, 120])

@@ -70,6 +70,7 @@ class ModelOffer(Value, frozen=True, kw_only=True):
     title: str
     detail: str = ""
     api_base: str | None = None
+    """As in `UseModel`."""
     download_bytes: int = 0
     """What choosing it would download; 0 when it is ready."""
     recommended: bool = False

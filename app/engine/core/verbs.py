@@ -98,6 +98,7 @@ class UseModel(Verb, frozen=True, kw_only=True, tag=True):
 
     name: str
     api_base: str | None = None
+    """A server; "" is the provider's own, None the one that is in use, if it may have a model of this name."""
     api_key: str | None = None
     """Kept in memory only; never in an event."""
 

@@ -101,9 +101,15 @@ def is_loopback(url: str) -> bool:
 
 def _full_name(litellm: Any, section: ModelSection) -> str:
     """With an address of its own, any name without a provider is one of an OpenAI-compatible server."""
-    prefix, slash, _ = section.name.partition("/")
-    known = bool(slash) and prefix in {getattr(provider, "value", provider) for provider in litellm.provider_list}
+    known = named_provider(litellm, section.name)
     return section.name if known or not section.api_base else f"openai/{section.name}"
+
+
+def named_provider(litellm: Any, name: str) -> str:
+    """The provider that LiteLLM reads in front of a name's slash; "" if there is none that it knows."""
+    prefix, slash, _ = name.partition("/")
+    known = bool(slash) and prefix in {getattr(provider, "value", provider) for provider in litellm.provider_list}
+    return prefix if known else ""
 
 
 def _key_names(litellm: Any, model: str, api_base: str) -> tuple[str, ...]:

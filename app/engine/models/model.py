@@ -28,7 +28,7 @@ from oi_tui.app.engine.core.chat_model import (
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.models import messages
-from oi_tui.app.engine.models.facts import Facts, look_up, price
+from oi_tui.app.engine.models.facts import Facts, look_up, named_provider, price
 from oi_tui.app.engine.models.failures import RequestFailure, bad_reply, cut_off_error, failure, refusal_error
 
 LONGEST_WAIT = 60.0
@@ -214,6 +214,13 @@ class _Calls:
             name=function.name or "" if first else "",
             arguments=function.arguments or "",
         )
+
+
+async def provider_of(name: str) -> str:
+    """The provider that stands in front of the slash; "openai" where none does: any server may have such a name."""
+    if "/" not in name:
+        return "openai"
+    return named_provider(await asyncio.to_thread(load), name) or "openai"
 
 
 def load() -> Any:

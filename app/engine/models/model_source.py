@@ -13,7 +13,7 @@ from oi_tui.app.engine.local import catalogue, inventory, model_choice
 from oi_tui.app.engine.local.fetch import fetch
 from oi_tui.app.engine.local.model_server import ALIAS, CONTEXT, LocalServer, is_available
 from oi_tui.app.engine.local.weights import Weights
-from oi_tui.app.engine.models.model import LiteLLMModel, close_connections
+from oi_tui.app.engine.models.model import LiteLLMModel, close_connections, provider_of
 from oi_tui.app.engine.models.offers import find_offers
 
 EMBEDDED = "local/"
@@ -70,6 +70,12 @@ class Models:
             return is_available() and self._weights.is_installed(catalogue.find(name))
         except LocalModelError:
             return False
+
+    async def provider(self, name: str) -> str:
+        """The provider that LiteLLM reads in the name, which is loaded for it; "local" of the embedded models."""
+        if name.startswith(EMBEDDED):
+            return "local"
+        return await provider_of(name)
 
     async def find_models(self) -> ModelsFound:
         """Keys and local servers first, then embedded models."""

@@ -77,7 +77,8 @@ def _key_offer(provider: Provider, environ: Mapping[str, str]) -> ModelOffer | N
     if variable is None:
         return None
     _, _, model = provider.model.rpartition("/")
-    return ModelOffer(id=provider.model, kind="key", title=f"{provider.title} {model}", detail=f"key in {variable}")
+    detail = f"key in {variable}"
+    return ModelOffer(id=provider.model, kind="key", title=f"{provider.title} {model}", detail=detail, api_base="")
 
 
 async def _server_offers(server: Server, timeout: float) -> list[ModelOffer]:

@@ -51,7 +51,7 @@ from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.sandbox.availability import Availability
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.session.library import Library, LibraryVerb
-from oi_tui.app.engine.session.model_switch import ModelSource
+from oi_tui.app.engine.session.model_switch import ModelSource, Servers
 from oi_tui.app.engine.session.open_session import ClosableKernels, OpenSession
 from oi_tui.app.engine.session.outbox import Send, replay_batches
 from oi_tui.app.engine.transcript.event_log import ends_in_turn, fold_events
@@ -87,6 +87,7 @@ class Engine:
         self._policy = policy
         self._redactor = redactor if redactor is not None else Redactor()
         self._models = models
+        self._servers = Servers(models, setup.settings.model, setup.api_key)
         self._kernels = kernels
         self._store = store
         self._send = send
@@ -131,7 +132,7 @@ class Engine:
                 sitting.interrupt(verb)
             case UseModel():
                 self._redactor.learn("API key", verb.api_key or "")
-                sitting.chooser.use(self._with_server(verb))
+                sitting.chooser.use(await self._servers.place(verb, sitting.session.transcript))
             case SetApproval():
                 sitting.emit(sitting.session.set_approval(verb.mode))
             case AddRule():
@@ -184,13 +185,6 @@ class Engine:
             await self._library.close()
         if self._store is not None:
             self._store.close()
-
-    def _with_server(self, verb: UseModel) -> UseModel:
-        """A name of the same provider, without a server, means the server and the key that the flags named."""
-        asked = self._setup.settings.model
-        if verb.api_base is not None or not asked.api_base or verb.name.split("/")[0] != asked.name.split("/")[0]:
-            return verb
-        return UseModel(name=verb.name, api_base=asked.api_base, api_key=verb.api_key or self._setup.api_key)
 
     # -- opening -----------------------------------------------------------------------------------
 
@@ -367,15 +361,15 @@ class Engine:
 
     def _first_model(self, transcript: Transcript) -> UseModel | None:
         """What was asked for, else what the session used, else what was used last."""
-        asked = self._setup.settings.model
+        asked, key = self._setup.settings.model, self._setup.api_key
+        first = _model_of(transcript, key)
         if asked.name:
-            return UseModel(name=asked.name, api_base=asked.api_base or None, api_key=self._setup.api_key)
-        if transcript.model or self._store is None:
-            return _model_of(transcript, self._setup.api_key)
-        name = self._store.recall("model")
-        if not name or not self._models.can_open(name):
-            return None
-        return UseModel(name=name, api_base=self._store.recall("api_base") or None, api_key=self._setup.api_key)
+            first = UseModel(name=asked.name, api_base=asked.api_base or None, api_key=key)
+        elif first is None and self._store is not None:
+            name = self._store.recall("model")
+            if name and self._models.known(name):
+                first = UseModel(name=name, api_base=self._store.recall("api_base") or None, api_key=key)
+        return first and self._servers.keep_key(first)
 
     # -- what must not happen --------------------------------------------------------------------------
 

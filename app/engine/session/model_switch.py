@@ -10,9 +10,11 @@ from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.protocol import FetchEnded, FetchProgressed, ModelsFound
+from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.core.verbs import UseModel
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.session.outbox import Outbox
+from oi_tui.app.engine.transcript.transcript import Transcript
 
 PROGRESS_INTERVAL = 0.1
 """Seconds between two words on how far a download is."""
@@ -36,6 +38,10 @@ class ModelSource(Protocol):
         """Whether a name remembered from another day can still be opened (its weights are here)."""
         ...
 
+    async def provider(self, name: str) -> str:
+        """Whose name this is: "anthropic"; "openai" where any server that speaks OpenAI's language may have it."""
+        ...
+
     async def find_models(self) -> ModelsFound:
         """What there is to choose from."""
         ...
@@ -47,6 +53,32 @@ class ModelSource(Protocol):
     async def close(self) -> None:
         """End what was started."""
         ...
+
+
+class Servers:
+    """The servers that names of models may mean; a key goes nowhere but to the server that it was given for."""
+
+    def __init__(self, models: ModelSource, asked: ModelSection, api_key: str | None) -> None:
+        """`asked` and `api_key` are what the flags and the settings say."""
+        self._models = models
+        self._asked = asked
+        self._keys = {asked.api_base: api_key}
+
+    async def place(self, verb: UseModel, past: Transcript) -> UseModel:
+        """A name of the same provider, without a server, means the server in use, else the one that the flags named."""
+        if verb.api_base is not None:
+            return self.keep_key(verb)
+        for name, server in ((past.model, past.api_base), (self._asked.name, self._asked.api_base)):
+            if server and await self._models.provider(verb.name) == await self._models.provider(name):
+                key = verb.api_key or self._keys.get(server)
+                return self.keep_key(UseModel(name=verb.name, api_base=server, api_key=key))
+        return verb
+
+    def keep_key(self, verb: UseModel) -> UseModel:
+        """The verb as it is; a later name on its server need not give the key again."""
+        if verb.api_base and verb.api_key:
+            self._keys[verb.api_base] = verb.api_key
+        return verb
 
 
 class ModelSwitch:

@@ -96,6 +96,10 @@ class TappedModels:
         """Whether a name remembered from another day can still be opened."""
         return self._models.can_open(name)
 
+    async def provider(self, name: str) -> str:
+        """Whose name this is."""
+        return await self._models.provider(name)
+
     async def find_models(self) -> ModelsFound:
         """What there is to choose from."""
         return await self._models.find_models()
