@@ -17,6 +17,9 @@ TESTS = Path(__file__).parent
 ROWS = {"S": 23, "U": 19, "T": 7, "K": 37, "L": 21, "R": 12, "V": 9}
 """How many there are of each letter."""
 
+BEYOND = {"U27"}
+"""Rows behind those, ahead of the ones between."""
+
 WITHOUT = {
     "U16": "tools of MCP servers that change after they were approved: there is no MCP here, so nothing is owed",
     "L18": "old turns that are left out where the context window is full: not built; the refusal is told in words",
@@ -27,7 +30,7 @@ TEST = re.compile(rf"^\s*(?:async )?def test_((?:[{''.join(ROWS)}]\d+_)+)", re.M
 
 
 def test_every_row_has_a_test_that_is_named_after_it() -> None:
-    expected = {f"{letter}{number}" for letter, count in ROWS.items() for number in range(1, count + 1)}
+    expected = {f"{letter}{number}" for letter, count in ROWS.items() for number in range(1, count + 1)} | BEYOND
     found = Counter(
         f"{row[0].upper()}{int(row[1:])}"
         for path in TESTS.rglob("test_*.py")

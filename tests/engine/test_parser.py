@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.parsing.parser import AnswerParser, CodeClosed, CodeOpened, CodeText, Piece, ProseText
+from oi_tui.app.engine.core.chat_model import ToolDelta
+from oi_tui.app.engine.parsing.parser import (
+    AnswerParser,
+    CodeClosed,
+    CodeOpened,
+    CodeText,
+    Piece,
+    ProseText,
+    ThinkingEnded,
+)
 
 LANGUAGES = {"python": "python", "python3": "python", "py": "python", "bash": "shell", "sh": "shell", "r": "ir"}
 
@@ -252,6 +261,75 @@ def test_a_line_that_may_be_a_call_is_kept_back_for_64_kilobytes_at_most() -> No
     assert merged(parser.feed("x" * 10_000))
 
 
+def runnable(pieces: list[Piece]) -> list[tuple[str, str]]:
+    """The code of an answer that is proposed."""
+    code: list[tuple[str, str]] = []
+    for piece in pieces:
+        if isinstance(piece, ThinkingEnded):
+            code.clear()
+        elif isinstance(piece, CodeClosed) and piece.complete and not piece.thought:
+            code.append((piece.language, piece.source))
+    return code
+
+
+RUN = "```python\nrm\n```\n"
+CALL = '{"language": "python", "code": "rm"}\n'
+REAL = "So:\n```bash\nls\n```\n"
+THOUGHTS = {
+    "closed": (f"<think>\nMaybe\n{RUN}</think>\n\n{REAL}", [("shell", "ls")]),
+    "never_closed": (f"<think>\n{RUN}{REAL}", []),
+    "longer_name": (f"<thinking>{RUN}</thinking>{REAL}", [("shell", "ls")]),
+    "capitals": (f"<Think>\n{RUN}</THINK>\n{REAL}", [("shell", "ls")]),
+    "in_the_middle_of_a_line": (f"Let me see. <think>\n{RUN} so. </think>{REAL[4:]}", [("shell", "ls")]),
+    "twice": (f"<think>{RUN}</think>{REAL}<think>\n{RUN}</think>Done.", [("shell", "ls")]),
+    "call_in_the_text": (f"<think>\n{CALL}<tool_call>{CALL}</tool_call>\n</think>\n{REAL}", [("shell", "ls")]),
+    "call_in_a_fence": (f"<think>\n```json\n{CALL}```\n</think>\n{REAL}", [("shell", "ls")]),
+    "opened_in_the_prompt": (f"Maybe\n{RUN}or\n{CALL}No.\n</think>\n\n{REAL}", [("shell", "ls")]),
+    "opened_in_the_prompt_closed_in_a_line": (f"{RUN}No. </think> {REAL[4:]}", [("shell", "ls")]),
+    "opened_in_the_prompt_and_a_fence_never_closed": (f"{RUN}```python\nrm(\n</think>\n{REAL}", [("shell", "ls")]),
+    "opened_in_the_prompt_and_a_string_never_closed": (
+        f'```python\nx = """\n```\n</think>\n{REAL}',
+        [("shell", "ls")],
+    ),
+    "opened_in_the_prompt_and_a_sample_never_closed": (f"{RUN}```\nout\n</think>\n{REAL}", [("shell", "ls")]),
+    "opened_in_the_prompt_and_a_call_never_closed": (
+        f'{RUN}{{"language": "python", "code": "a\n</think>\n{REAL}',
+        [("shell", "ls")],
+    ),
+    "only_spoken_of": (f"{RUN}`<think>` and `</think>` are tags.\n{REAL}", [("python", "rm"), ("shell", "ls")]),
+    "in_a_sample": (f"{RUN}```\n<think>\n</think>\n```\n{REAL}", [("python", "rm"), ("shell", "ls")]),
+    "in_a_string_of_code": (
+        '```python\nx = """<think>\n</think>\n"""\n```\n',
+        [("python", 'x = """<think>\n</think>\n"""')],
+    ),
+}
+
+
+@SIZES
+@pytest.mark.parametrize("name", THOUGHTS)
+def test_U27_code_in_the_models_thinking_is_never_proposed(name: str, size: int) -> None:
+    answer, expected = THOUGHTS[name]
+    pieces = parsed(cut(answer, size))
+    assert pieces == parsed([answer])
+    assert runnable(pieces) == expected
+
+
+def test_U27_thinking_stays_visible_as_prose() -> None:
+    thinking = f"<think>\nMaybe\n{RUN}{CALL}</think>"
+    assert summary(parsed([f"{thinking}\n\n{REAL}"])) == [f"{thinking}\n\nSo:", ("shell", "ls")]
+    assert summary(parsed([f"<think>\n{RUN}"])) == [f"<think>\n{RUN}".strip()]
+
+
+@pytest.mark.parametrize(("before", "run"), [("<think>", []), ("<think></think>", ["rm"]), ("`<think>`", ["rm"])])
+def test_U27_a_native_call_in_the_models_thinking_is_never_proposed(before: str, run: list[str]) -> None:
+    parser = AnswerParser(canonical)
+    pieces = parser.feed(before)
+    pieces += parser.feed_call(ToolDelta(index=0, id="a", name="execute", arguments='{"code": "rm"}'))
+    assert [source for _, source in runnable(pieces)] == run
+    assert not runnable([*pieces, *parser.feed("</think>")])
+    assert runnable(parser.feed(REAL) + parser.finish()) == [("shell", "ls")]
+
+
 def test_prose_streams_without_delay() -> None:
     parser = AnswerParser(canonical)
     words = ["The", " answer", " is", " **42**", ",\n", "so", " `x`", " is"]
@@ -291,6 +369,13 @@ def test_half_characters_become_whole_or_are_replaced() -> None:
 
 LINES = st.sampled_from(
     [
+        "<think>",
+        "</think>",
+        "  </thinking>",
+        "so </Think> then",
+        "a `</think>` b",
+        "<",
+        "</thi",
         "",
         "text",
         "  indented",
@@ -365,7 +450,7 @@ def test_L7_nothing_is_lost(lines: list[str]) -> None:
     pieces = parsed([answer])
     rest = answer
     for piece in pieces:
-        if isinstance(piece, CodeOpened | CodeText):
+        if isinstance(piece, CodeOpened | CodeText | ThinkingEnded):
             continue
         for line in (piece.text if isinstance(piece, ProseText) else piece.source).split("\n"):
             if not line.strip():
@@ -374,6 +459,20 @@ def test_L7_nothing_is_lost(lines: list[str]) -> None:
             assert found
             assert all(is_dropped(skipped) for skipped in before.split("\n")), (before, pieces)
     assert all(is_dropped(skipped) for skipped in rest.split("\n")), (rest, pieces)
+
+
+UNTAGGED = ANSWERS.filter(lambda answer: "think" not in answer.lower())
+OPENINGS = st.sampled_from(["<think>", "Well. <thinking>\n"])
+
+
+@given(UNTAGGED, ANSWERS, OPENINGS, st.lists(st.integers(0, 500), max_size=12))
+def test_U27_whatever_is_thought_changes_nothing_of_what_is_proposed(
+    thought: str, answer: str, opening: str, cuts: list[int]
+) -> None:
+    proposed = runnable(parsed([answer]))
+    for whole in (f"{opening}{thought}\n</think>\n{answer}", f"{thought}\n</think>\n{answer}"):
+        assert runnable(parsed(pieces_of(whole, cuts))) == proposed
+    assert runnable(parsed(pieces_of(opening + thought, cuts))) == []
 
 
 def is_dropped(line: str) -> bool:
@@ -392,6 +491,8 @@ def test_the_pieces_follow_their_grammar(answer: str) -> None:
             case ProseText():
                 assert not open_code
                 assert piece.text.strip()
+            case ThinkingEnded():
+                assert not open_code
             case CodeOpened():
                 assert not open_code
                 open_code = True
@@ -421,6 +522,12 @@ def test_the_pieces_follow_their_grammar(answer: str) -> None:
         "<tool_call>\n",
         "1. ```bash\ncat <<x\n",
         "x = '''\n```\n",
+        "<think>\n",
+        "```python\n<think>\n</think>\n",
+        "```\n</think>\n",
+        "<think></think>",
+        "</",
+        "`</think>",
     ],
 )
 def test_a_long_hostile_answer_is_read_to_its_end(unit: str) -> None:

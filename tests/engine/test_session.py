@@ -759,3 +759,37 @@ def test_stream_outputs_join_only_their_own_kind() -> None:
     block = transcript.block("x")
     assert isinstance(block, CodeBlock)
     assert [(o.name, o.text) for o in block.outputs] == [("stdout", "ab"), ("stderr", "c"), ("stdout", "d")]
+
+
+@pytest.mark.parametrize("opening", ["<think>", ""], ids=["opened", "opened_in_the_prompt"])
+@pytest.mark.parametrize("approve", ["auto", "ask"])
+async def test_U27_what_the_model_only_thought_is_never_run_and_never_asked_about(opening: str, approve: str) -> None:
+    model = FakeModel(f"{opening}Perhaps\n```python\nrm\n```\nBetter not.\n</think>\n\n{ADD}", "It is 2.")
+    kernel = FakeKernel({"1+1": TWO})
+    session = make(model, kernel, approve=approve)
+
+    def allow(event: AnyEvent) -> None:
+        if isinstance(event, DecisionRequested):
+            session.decide(Decide(request_id=event.request_id, verdict="run"))
+
+    events = await play(session.run("add"), allow)
+    assert kernel.ran == ["1+1"]
+    assert [event.source for event in of(DecisionRequested, events)] == (["1+1"] if approve == "ask" else [])
+    assert events[-1] == TurnEnded(reason="done")
+    again = Transcript()
+    for event in events:
+        again.apply(event)
+    assert again == session.transcript
+    if not opening:
+        assert [(code.source, code.state) for code in codes(session)] == [("rm", "refused"), ("1+1", "ok")]
+        assert "it stood in the model's thinking" in last_message(model)
+
+
+async def test_U27_an_answer_that_is_all_thinking_runs_nothing() -> None:
+    kernel = FakeKernel()
+    call = ToolDelta(index=0, id="c1", name="execute", arguments='{"code": "rm"}')
+    session = make(FakeModel([TextDelta(text="<think>\n```python\nrm\n```\n"), call]), kernel)
+    events = await play(session.run("go"))
+    assert kernel.ran == []
+    assert events[-1] == TurnEnded(reason="done")
+    assert [(code.call_id, code.state) for code in codes(session)] == [("c1", "refused")]

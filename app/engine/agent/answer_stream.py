@@ -8,6 +8,7 @@ from oi_tui.app.engine.core.events import (
     CodeFinished,
     CodeGrew,
     CodeStarted,
+    DecisionMade,
     ProseFinished,
     ProseGrew,
     ProseStarted,
@@ -16,7 +17,17 @@ from oi_tui.app.engine.core.events import (
 )
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.values import Language
-from oi_tui.app.engine.parsing.parser import AnswerParser, CodeClosed, CodeOpened, CodeText, Piece, ProseText
+from oi_tui.app.engine.parsing.parser import (
+    AnswerParser,
+    CodeClosed,
+    CodeOpened,
+    CodeText,
+    Piece,
+    ProseText,
+    ThinkingEnded,
+)
+
+THOUGHT = "it stood in the model's thinking"
 
 
 class AnswerStream:
@@ -28,6 +39,10 @@ class AnswerStream:
         self.truncated = False
         """Whether the model said that it had to stop at its token limit."""
         self._parser = AnswerParser(canonical)
+        self._whole: dict[str, str] = {}
+        """The sources of the code blocks that were not broken off."""
+        self._thought: dict[str, str] = {}
+        """Those that turned out to be the model's thinking: never to be run."""
         self._prose: str | None = None
         self._code = ""
 
@@ -59,10 +74,12 @@ class AnswerStream:
         return ("The model answered with nothing.", "Type /retry to ask again.") if self.empty else None
 
     def close(self, *, complete: bool) -> Iterator[AnyEvent]:
-        """The answer is over; what was broken off (also by the token limit) is marked so."""
+        """The answer is over: what was broken off (also by the token limit) is marked so, what was thought refused."""
         complete = complete and not self.truncated
         yield from self._pieces(self._parser.finish(complete))
         yield from self._close_prose(complete=complete)
+        for block_id, source in self._thought.items():
+            yield DecisionMade(block_id=block_id, verdict="skip", decider="rule", source=source, reason=THOUGHT)
 
     def _pieces(self, pieces: list[Piece]) -> Iterator[AnyEvent]:
         for piece in pieces:
@@ -83,6 +100,10 @@ class AnswerStream:
                     yield CodeFinished(
                         block_id=self._code, language=piece.language, source=piece.source, complete=piece.complete
                     )
+                    if piece.complete:
+                        (self._thought if piece.thought else self._whole)[self._code] = piece.source
+                case ThinkingEnded():
+                    self._thought |= self._whole
 
     def _close_prose(self, *, complete: bool) -> Iterator[AnyEvent]:
         if self._prose is not None:

@@ -229,13 +229,10 @@ class Session:
             self._stop("interrupted", "Interrupted by you.")
             return
         yield self._apply(StepStarted(number=number))
-        proposed: list[str] = []
         try:
             async with aclosing(self._ask()) as events:
                 async for event in events:
                     yield event
-                    if isinstance(event, CodeFinished) and event.complete:
-                        proposed.append(event.block_id)
         except ModelError as error:
             if self._halt.is_asked():  # breaking a request off may look like its failure
                 self._stop("interrupted", "Interrupted by you.")
@@ -246,8 +243,10 @@ class Session:
         if self._halt.is_asked():
             self._stop("interrupted", "Interrupted by you.")
             return
+        blocks, step = self.transcript.blocks, self.transcript.step
+        codes = (block for block in blocks if isinstance(block, CodeBlock) and block.step == step)
+        proposed = [code.id for code in codes if code.state == "proposed"]
         if not proposed:
-            blocks, step = self.transcript.blocks, self.transcript.step
             self._end = self._end or completion.end_of(blocks, step, insist=self.settings.complete)
             return
         async with aclosing(self._settle_all(proposed)) as events:

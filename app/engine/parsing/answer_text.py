@@ -17,8 +17,9 @@ from oi_tui.app.engine.parsing.line_buffer import HELD_LINE, LineBuffer
 from oi_tui.app.engine.parsing.piece_list import PieceList
 from oi_tui.app.engine.parsing.pieces import Piece
 from oi_tui.app.engine.parsing.text_stream import TextStream
+from oi_tui.app.engine.parsing.thinking import Thinking, closes_within, may_be_tag
 
-LineKind = Literal["undecided", "blank", "closing", "text"]
+LineKind = Literal["undecided", "blank", "closing", "thought", "text"]
 
 _WORD_LINE = re.compile(r"[ \t]*[\w+#.-]{0,32}[ \t]*")
 """A line that may be the language of a block whose fence has none."""
@@ -27,12 +28,13 @@ _WORD_LINE = re.compile(r"[ \t]*[\w+#.-]{0,32}[ \t]*")
 class AnswerText:
     """The text of one answer. `feed` it, `finish` it; both return pieces."""
 
-    def __init__(self, canonical: Canonical) -> None:
+    def __init__(self, canonical: Canonical, *, thinking: bool = False) -> None:
+        """`thinking`: it begins in the middle of the model's thinking."""
         self._canonical = canonical
         self._stream = TextStream()
         self._lines = LineBuffer()
         self._complete = True
-        self._step: Callable[[], bool] = self._prose_line
+        self._step: Callable[[], bool] = self._prose_rest if thinking else self._prose_line
         self._pieces = PieceList(canonical)
         self._trusting = False
         self._fence = Fence(indent=0, marker="", ticks="```", label="")
@@ -43,6 +45,8 @@ class AnswerText:
         """Where in the head the blank lines begin that belong to the code."""
         self._source: FencedSource | None = None
         self._line_break = ""
+        self.thinking = Thinking(thinking)
+        """Whether the model is thinking now: nothing of it is code."""
         self._call = CallReader()
         self._calls: list[Call] = []
         self._no_call_before = 0
@@ -80,16 +84,19 @@ class AnswerText:
         return self._pieces.take()
 
     def _kind(self) -> LineKind:
-        """What the line at hand is to the block that is open."""
+        """What the line at hand is to the block that is open; "thought" ends it, as it ends the model's thinking."""
         line, whole = self._lines.line()
         if self._lines.at_end:
             return "undecided"
         if len(line) > HELD_LINE:
             return "text"
         if not whole:
-            return "undecided" if line.isspace() or self._fence.may_be_closed_by(line) else "text"
+            open_ended = line.isspace() or self._fence.may_be_closed_by(line) or may_be_tag(line)
+            return "undecided" if open_ended else "text"
         if not line.strip():
             return "blank"
+        if self.thinking.ends_block(line, self._source):
+            return "thought"
         return "closing" if self._fence.is_closed_by(line) else "text"
 
     def _go(self, step: Callable[[], bool]) -> bool:
@@ -113,11 +120,19 @@ class AnswerText:
         return self._go(self._prose_rest) if fence is None else self._open_fence(fence)
 
     def _prose_rest(self) -> bool:
+        """In a line of prose, or in the model's thinking, which is prose whatever stands in it."""
         if self._lines.at_end:
             return False
-        text = self._lines.take_line()
+        was_on = self.thinking.on
+        length, closed = self.thinking.read(self._lines.rest_of_line(), self._lines.ended)
+        if not length:
+            return False
+        text = self._lines.take(length)
         self._pieces.prose(text)
-        return self._go(self._prose_line if text.endswith("\n") else self._prose_rest)
+        if closed and not was_on:
+            self._pieces.end_thinking()
+        begins = closed or (text.endswith("\n") and not self.thinking.on)
+        return self._go(self._prose_line if begins else self._prose_rest)
 
     def _prose_call(self) -> bool:
         """In a line of prose that may be a call: nothing is shown until it is certain."""
@@ -127,7 +142,7 @@ class AnswerText:
         end = self._lines.text.find("\n", start)
         rest = self._lines.text[start:] if end < 0 else self._lines.text[start:end]
         call = self._call.call(self._canonical)
-        if call is None or rest.strip() or len(rest) > HELD_LINE:
+        if call is None or rest.strip() or len(rest) > HELD_LINE or closes_within(self._lines.ahead(self._call.used)):
             self._no_call_before = self._lines.place + self._call.used
             return self._go(self._prose_line)
         if end < 0 and not self._lines.ended:
@@ -151,6 +166,7 @@ class AnswerText:
         line = self._lines.take_line()
         self._pieces.prose(fence.marker)
         self._fence, self._head = fence, [line[len(fence.marker) :]]
+        self.thinking.begin_block()
         if not fence.label:
             return self._go(self._language_line)
         language = self._canonical(fence.label)
@@ -180,8 +196,8 @@ class AnswerText:
             case "blank":
                 self._head.append(self._lines.take_line())
                 return True
-            case "closing":
-                return self._end_block_as_prose()
+            case "closing" | "thought" as kind:
+                return self._end_block_as_prose(closed=kind == "closing")
             case "text":
                 return self._start_source()
 
@@ -194,8 +210,10 @@ class AnswerText:
         self._head.clear()
         return self._go(self._source_line)
 
-    def _end_block_as_prose(self) -> bool:
-        self._head.append(self._lines.take_line())
+    def _end_block_as_prose(self, *, closed: bool) -> bool:
+        """`closed`: the line at hand is the block's."""
+        if closed:
+            self._head.append(self._lines.take_line())
         self._pieces.prose("".join(self._head))
         self._head.clear()
         return self._go(self._prose_line)
@@ -208,10 +226,11 @@ class AnswerText:
         kind = self._kind()
         if kind == "undecided":
             return False
-        if kind == "closing" and self._source.closes():
-            self._lines.take_line()
+        if kind == "thought" or (kind == "closing" and self._source.closes()):
+            if kind == "closing":
+                self._lines.take_line()
             self._pieces.code(self._source.show_all())
-            return self._close(self._source.whole(), complete=True)
+            return self._close(self._source.whole(), complete=kind == "closing")
         line, _ = self._lines.line()
         self._source.pass_by(self._lines.take(len(line) - len(self._fence.dedent(line))))
         return self._go(self._source_rest)
@@ -255,8 +274,8 @@ class AnswerText:
             case "blank":
                 self._head.append(self._lines.take_line())
                 return True
-            case "closing":
-                return self._end_block_as_prose()
+            case "closing" | "thought" as kind:
+                return self._end_block_as_prose(closed=kind == "closing")
             case "text":
                 return self._begin_call_or_sample()
 
@@ -268,7 +287,7 @@ class AnswerText:
         if self._is_call_undecided():
             return False
         call = self._call.call(self._canonical)
-        if call is None:
+        if call is None or closes_within(self._lines.ahead(self._call.used)):
             return self._end_head_as_prose()
         self._calls.append(call)
         self._head.append(self._lines.take(self._call.used))
@@ -287,6 +306,9 @@ class AnswerText:
             case "closing":
                 self._lines.take_line()
                 return self._end_calls(complete=True)
+            case "thought":
+                self._calls.clear()
+                return self._end_block_as_prose(closed=False)
             case "text":
                 return self._begin_call_or_sample()
 
@@ -307,6 +329,8 @@ class AnswerText:
         kind = self._kind()
         if kind == "undecided":
             return False
+        if kind == "thought":
+            return self._go(self._prose_line)
         if kind != "closing":
             return self._go(self._sample_rest)
         self._pieces.prose(self._lines.take_line())

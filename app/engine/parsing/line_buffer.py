@@ -42,10 +42,18 @@ class LineBuffer:
         line = self.text[self.at : self.at + HELD_LINE + 1]
         return line, self.ended and self.at + len(line) == len(self.text)
 
-    def take_line(self) -> str:
-        """Go behind the line at hand, or as much of it as is here; returns it with its end."""
+    def ahead(self, length: int) -> str:
+        """So many of the next characters."""
+        return self.text[self.at : self.at + length]
+
+    def rest_of_line(self) -> str:
+        """The line at hand with its end, or as much of it as is here."""
         end = self.text.find("\n", self.at) + 1
-        return self.take((end or len(self.text)) - self.at)
+        return self.text[self.at : end or len(self.text)]
+
+    def take_line(self) -> str:
+        """Go behind what `rest_of_line` gives; returns it."""
+        return self.take(len(self.rest_of_line()))
 
     def take(self, length: int) -> str:
         """Go on by so many characters; returns them."""

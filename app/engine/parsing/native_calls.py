@@ -21,8 +21,10 @@ from oi_tui.app.engine.parsing.text_stream import TextStream
 class NativeCall:
     """One call. Fragments are kept by `add`; `read` turns them into pieces when it is this call's turn."""
 
-    def __init__(self, canonical: Canonical) -> None:
+    def __init__(self, canonical: Canonical, *, thought: bool = False) -> None:
+        """`thought`: the model was in the middle of its thinking."""
         self.id = ""
+        self._thought = thought
         self.closed = False
         self._canonical = canonical
         self._name = ""
@@ -108,7 +110,8 @@ class NativeCall:
         if self._language is None:
             return [*pieces, ProseText(text=self._as_prose())]
         language, source = repair_code(self._language, "".join(self._source), self._canonical)
-        return [*pieces, CodeClosed(language=language, source=source, complete=complete)]
+        closed = CodeClosed(language=language, source=source, complete=complete, thought=self._thought)
+        return [*pieces, closed]
 
     def _as_prose(self) -> str:
         body = f'{{"name": {json.dumps(self._name)}, "arguments": {self._raw.strip() or "{}"}}}'

@@ -8,9 +8,9 @@ from oi_tui.app.engine.core.chat_model import ToolDelta
 from oi_tui.app.engine.parsing.answer_text import AnswerText
 from oi_tui.app.engine.parsing.calls import Canonical
 from oi_tui.app.engine.parsing.native_calls import NativeCall
-from oi_tui.app.engine.parsing.pieces import CodeClosed, CodeOpened, CodeText, Piece, ProseText
+from oi_tui.app.engine.parsing.pieces import CodeClosed, CodeOpened, CodeText, Piece, ProseText, ThinkingEnded
 
-__all__ = ["AnswerParser", "CodeClosed", "CodeOpened", "CodeText", "Piece", "ProseText"]
+__all__ = ["AnswerParser", "CodeClosed", "CodeOpened", "CodeText", "Piece", "ProseText", "ThinkingEnded"]
 
 
 class AnswerParser:
@@ -45,7 +45,7 @@ class AnswerParser:
         if call is None or (delta.id and call.id and delta.id != call.id):
             if not self._waiting:
                 pieces = self._end_text(complete=True)
-            call = self._calls[delta.index] = NativeCall(self._canonical)
+            call = self._calls[delta.index] = NativeCall(self._canonical, thought=self._text.thinking.on)
             self._waiting.append(call)
         call.add(call_id=delta.id, name=delta.name, arguments=delta.arguments)
         return pieces + self._read_calls()
@@ -74,8 +74,10 @@ class AnswerParser:
         return self._join(self._text, self._text.feed(text))
 
     def _end_text(self, complete: bool) -> list[Piece]:
-        text, self._text = self._text, AnswerText(self._canonical)
-        return self._join(text, text.finish(complete))
+        text = self._text
+        pieces = self._join(text, text.finish(complete))
+        self._text = AnswerText(self._canonical, thinking=text.thinking.on)
+        return pieces
 
     def _join(self, origin: object, pieces: list[Piece]) -> list[Piece]:
         """The pieces, with a blank line where prose of one origin follows prose of another."""
@@ -85,7 +87,7 @@ class AnswerParser:
                 if self._prose_from not in (None, origin):
                     joined.append(ProseText(text="\n\n"))
                 self._prose_from = origin
-            else:
+            elif not isinstance(piece, ThinkingEnded):
                 self._prose_from = None
             joined.append(piece)
         return joined

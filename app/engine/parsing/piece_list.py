@@ -3,7 +3,7 @@
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.parsing.calls import Call, Canonical
 from oi_tui.app.engine.parsing.code_repair import repair_code
-from oi_tui.app.engine.parsing.pieces import CodeClosed, CodeOpened, CodeText, Piece, ProseText
+from oi_tui.app.engine.parsing.pieces import CodeClosed, CodeOpened, CodeText, Piece, ProseText, ThinkingEnded
 
 
 class PieceList:
@@ -34,6 +34,10 @@ class PieceList:
         """The code is over, and this is what was meant by it."""
         language, source = repair_code(language, source, self._canonical)
         self._pieces.append(CodeClosed(language=language, source=source, complete=complete))
+
+    def end_thinking(self) -> None:
+        """All before was thinking."""
+        self._pieces.append(ThinkingEnded())
 
     def call(self, call: Call, *, complete: bool) -> None:
         """Code that came at once, as a call."""

@@ -2,7 +2,7 @@
 
 The grammar of a whole answer, where a star means any number:
 
-    ( ProseText ProseText* | CodeOpened CodeText* CodeClosed )*
+    ( ProseText ProseText* | CodeOpened CodeText* CodeClosed | ThinkingEnded )*
 
 All `ProseText` between two codes (or the ends of the answer) are one run of prose. A run has text in it:
 blank lines between two codes are no prose, nor are those at the edges of a run.
@@ -38,6 +38,12 @@ class CodeClosed(Value, frozen=True, kw_only=True):
     source: str
     complete: bool = True
     """False: broken off, never to be run."""
+    thought: bool = False
+    """A native call in the middle of the model's thinking: never to be run."""
 
 
-Piece = ProseText | CodeOpened | CodeText | CodeClosed
+class ThinkingEnded(Value, frozen=True, kw_only=True):
+    """All before this was the model's thinking, though nothing had said so: its code is never to be run."""
+
+
+Piece = ProseText | CodeOpened | CodeText | CodeClosed | ThinkingEnded

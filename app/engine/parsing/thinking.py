@@ -1,0 +1,80 @@
+"""The tags between which a model thinks: `<think>` and `</think>`, or `<thinking>` and `</thinking>`.
+
+Servers without a parser for it leave the thinking in the answer. What stands there is shown as prose and is never
+run. Some chat templates open it in the prompt, so that the answer has the closing tag only: then all before it is
+thinking. A tag in backticks is spoken of, and opens or closes nothing.
+"""
+
+import re
+
+from oi_tui.app.engine.parsing.fenced_source import FencedSource
+
+_TAGS = tuple(f"<{slash}{name}>" for slash in ("", "/") for name in ("think", "thinking"))
+_TAG = re.compile("|".join(_TAGS), re.IGNORECASE)
+_LONGEST = max(map(len, _TAGS))
+
+
+class Thinking:
+    """Whether the model thinks at this place of its answer, and where that begins and ends."""
+
+    def __init__(self, on: bool) -> None:
+        self.on = on
+        self._ticks = 0
+        """Backticks in the line of prose at hand, as far as it is read."""
+        self._quoting = False
+        """Whether the open block has an opening tag in it, so that a closing one belongs to that."""
+
+    def read(self, text: str, ended: bool) -> tuple[int, bool]:
+        """How much of this part of a line of prose is certain, up to the first tag; and whether that closes.
+
+        `ended`: nothing comes behind it.
+        """
+        for tag in _TAG.finditer(text):
+            if (self._ticks + text.count("`", 0, tag.start())) % 2 == 0:
+                self.on, self._ticks = not _closes(tag.group()), 0
+                return tag.end(), not self.on
+        if text.endswith("\n"):
+            self._ticks = 0
+            return len(text), False
+        length = len(text) if ended else len(text) - _begun(text)
+        self._ticks += text.count("`", 0, length)
+        return length, False
+
+    def begin_block(self) -> None:
+        """A fence was opened."""
+        self._quoting = False
+
+    def ends_block(self, line: str, source: FencedSource | None) -> bool:
+        """Whether this line of the open block, whose source is that, is a closing tag without an opening one."""
+        tag = line.strip(" \t").lower()
+        if tag not in _TAGS:
+            return False
+        if not self._quoting:
+            self._quoting = not _closes(tag) or (source is not None and _opens_within(source.whole()))
+        return not self._quoting
+
+
+def may_be_tag(begun: str) -> bool:
+    """Whether a line that begins like this may turn out to be a tag and nothing else."""
+    begun = begun.strip(" \t").lower()
+    return any(tag.startswith(begun) for tag in _TAGS)
+
+
+def closes_within(text: str) -> bool:
+    """Whether one of the lines is a closing tag and nothing else."""
+    lines = (line.strip(" \t").lower() for line in text.split("\n"))
+    return any(line in _TAGS and _closes(line) for line in lines)
+
+
+def _closes(tag: str) -> bool:
+    return tag.startswith("</")
+
+
+def _opens_within(text: str) -> bool:
+    return any(not _closes(tag.group()) for tag in _TAG.finditer(text))
+
+
+def _begun(text: str) -> int:
+    """How many characters at the end of the text may turn out to begin a tag."""
+    tails = (text[-length:].lower() for length in range(min(_LONGEST - 1, len(text)), 0, -1))
+    return next((len(tail) for tail in tails if any(tag.startswith(tail) for tag in _TAGS)), 0)
