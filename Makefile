@@ -1,4 +1,4 @@
-# make run [TASK="..."] [SANDBOX=danger-full-access]
+# make run [TASK="..."] [SANDBOX=danger-full-access] [ACCEPT_DOWNLOAD=1]
 #                         set up .venv and start oi-tui (with a TASK, or without a terminal: headless)
 # make test               set up .venv and run the whole check
 # make bench              measure; writes tests/benchmarks/RESULTS.md
@@ -10,23 +10,29 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # pip compiles on one core, and it is a third of its time.
 COMPILE := $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 export TASK
 export OI_TUI_SANDBOX := $(or $(SANDBOX),$(OI_TUI_SANDBOX))
+export OI_TUI_ACCEPT_DOWNLOAD := $(or $(ACCEPT_DOWNLOAD),$(OI_TUI_ACCEPT_DOWNLOAD))
+# Its Python may be gone, or have been broken off: then what is stamped as installed is not.
+BROKEN := $(shell "$(BIN)/python" -c "import pip" 2>/dev/null || echo again)
 
-.PHONY: run test check bench pictures gallery house clean
+.PHONY: run test check bench pictures gallery house clean machine again
 
 run: $(VENV)/.run
-	@if [ -z "$$TASK" ] && [ -t 0 ] && [ -t 1 ]; then \
+	@if [ -z "$$TASK" ] && [ -t 0 ] && [ -t 1 ] && [ "$$TERM" != dumb ]; then \
 		exec $(BIN)/oi-tui; \
+	elif [ -z "$$TASK" ] && [ -t 0 ] && [ -t 2 ]; then \
+		echo 'This is no terminal for the app. Use: make run TASK="..."' >&2; exit 2; \
 	elif [ -t 0 ] && [ -t 2 ]; then \
 		$(BIN)/oi-tui run "$$TASK"; code=$$?; \
 	else \
 		$(BIN)/oi-tui run --yes --accept-download "$${TASK:-Compute the first ten square numbers and print them.}" </dev/null; code=$$?; \
 	fi; \
 	[ $$code -ne 4 ] || echo "  Without a sandbox, with make: SANDBOX=danger-full-access make run" >&2; \
+	[ $$code -ne 6 ] || echo "  With make: ACCEPT_DOWNLOAD=1 make run" >&2; \
 	exit $$code
 
 test: $(VENV)/.dev
@@ -55,17 +61,19 @@ gallery: $(VENV)/.dev
 house:
 	@PYTHONPATH=tests $(PYTHON) -m support.house
 
-$(VENV)/bin/python:
-	$(PYTHON) -c 'import sys; sys.exit("oi-tui needs Python 3.11 or newer: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
-	$(PYTHON) -m venv $(VENV)
+# First of all: what is missing of the machine is not said only after a minute.
+machine:
+	@$(foreach goal,$(filter run test,$(or $(MAKECMDGOALS),run)),PYTHON="$(PYTHON)" sh .ci/machine.sh $(goal);)
 
-$(VENV)/.run: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.run: pyproject.toml $(BROKEN) | machine
+	@sh .ci/venv.sh "$(PYTHON)" "$(VENV)"
 	@echo "Setting up $(VENV) (a minute or two, once) ..."
 	$(PIP) -e '.[local,data]'
 	@$(COMPILE)
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.dev: pyproject.toml $(BROKEN) | machine
+	@sh .ci/venv.sh "$(PYTHON)" "$(VENV)"
 	@echo "Setting up $(VENV) for development (a minute or two, once) ..."
 	$(PIP) -e '.[local,data,dev]'
 	@$(COMPILE)

@@ -1,44 +1,263 @@
-"""`make run`: what it hands on to the program, and what it says where there is no sandbox."""
+"""`make run`: what it hands on to the program, what it installs and says where something is missing of the machine,
+and that an environment which was broken off is made anew. A real make; programs of the system are stand-ins."""
 
+import os
+import pty
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
+PROGRAM = '#!/bin/sh\necho "$OI_TUI_SANDBOX|$OI_TUI_ACCEPT_DOWNLOAD|$@"\nexit "$CODE"\n'
+TASK = ("run", "TASK=do it")
+
+
+def put(path: Path, text: str = "#!/bin/sh\n") -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
 
 
 @pytest.fixture
 def venv(tmp_path: Path) -> Path:
     """A finished environment whose program tells how it was started, and ends with the code that the test asks for."""
-    program = tmp_path / "venv" / "bin" / "oi-tui"
-    program.parent.mkdir(parents=True)
-    program.write_text('#!/bin/sh\necho "$OI_TUI_SANDBOX|$@"\nexit "$CODE"\n')
-    program.chmod(0o755)
-    (program.parent / "python").touch()
+    put(tmp_path / "venv" / "bin" / "oi-tui", PROGRAM)
+    put(tmp_path / "venv" / "bin" / "python")
     (tmp_path / "venv" / ".run").touch()
     return tmp_path / "venv"
 
 
-def make(venv: Path, code: int, *variables: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """`make run` where there is no terminal."""
-    return subprocess.run(
-        ["make", "run", f"VENV={venv}", *variables],
-        env={"PATH": "/usr/bin:/bin", "CODE": str(code), **environment},
-        cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=30, check=False,
-    )  # fmt: skip
+@pytest.fixture
+def programs(tmp_path: Path) -> Path:
+    """A folder that is the whole search path: a machine with make and a shell, of an ordinary user."""
+    folder = tmp_path / "programs"
+    for name in ("make", "sh", "uname", "touch", "rm", "mkdir"):
+        folder.mkdir(exist_ok=True)
+        (folder / name).symlink_to(shutil.which(name) or f"/bin/{name}")
+    put(folder / "id", "#!/bin/sh\necho 1000\n")
+    put(folder / "bwrap")
+    return folder
+
+
+def make(
+    venv: Path, *arguments: str, path: Path | str = "/usr/bin:/bin", terminal: str | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """make with these goals and variables; with a `terminal` as standard input and error, in which that is typed."""
+    command = [shutil.which("make") or "make", *arguments, f"VENV={venv}"]
+    environ = {"PATH": str(path), "CODE": "0", **environment}
+    if terminal is None:
+        return subprocess.run(
+            command, env=environ, cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=30
+        )
+    ours, theirs = pty.openpty()
+    try:
+        os.write(ours, terminal.encode())
+        ended = subprocess.run(
+            command, env=environ, cwd=ROOT, stdout=subprocess.PIPE, stdin=theirs, stderr=theirs, text=True, timeout=30
+        )
+        os.close(theirs)
+        told = b""
+        try:
+            while chunk := os.read(ours, 65536):
+                told += chunk
+        except OSError:  # how a terminal says that nobody has it open any more
+            pass
+    finally:
+        os.close(ours)
+    return subprocess.CompletedProcess(command, ended.returncode, ended.stdout, told.decode())
 
 
 def test_what_the_sandbox_is_can_be_said_to_make(venv: Path) -> None:
-    run = "run --yes --accept-download do it\n"
-    assert make(venv, 0, "TASK=do it").stdout == f"|{run}"
-    assert make(venv, 0, "TASK=do it", SANDBOX="danger-full-access").stdout == f"danger-full-access|{run}"
-    assert make(venv, 0, "TASK=do it", "SANDBOX=read-only", OI_TUI_SANDBOX="x").stdout == f"read-only|{run}"
-    assert make(venv, 0, "TASK=do it", OI_TUI_SANDBOX="read-only").stdout == f"read-only|{run}"
+    run = "|run --yes --accept-download do it\n"
+    assert make(venv, *TASK).stdout == f"|{run}"
+    assert make(venv, *TASK, SANDBOX="danger-full-access").stdout == f"danger-full-access|{run}"
+    assert make(venv, *TASK, "SANDBOX=read-only", OI_TUI_SANDBOX="x").stdout == f"read-only|{run}"
+    assert make(venv, *TASK, OI_TUI_SANDBOX="read-only").stdout == f"read-only|{run}"
+
+
+def test_a_download_can_be_allowed_to_make(venv: Path) -> None:
+    assert make(venv, *TASK, "ACCEPT_DOWNLOAD=1").stdout.startswith("|1|run")
+    assert "ACCEPT_DOWNLOAD=1 make run" in make(venv, *TASK, CODE="6").stderr
 
 
 def test_S20_where_there_is_no_sandbox_make_says_what_to_do(venv: Path) -> None:
-    refused = make(venv, 4)
+    refused = make(venv, "run", CODE="4")
     assert refused.returncode == 2
     assert "SANDBOX=danger-full-access make run" in refused.stderr
-    assert "SANDBOX" not in make(venv, 3).stderr
+    assert "SANDBOX" not in make(venv, "run", CODE="3").stderr
+
+
+def test_without_a_screen_and_a_task_make_says_how_to_give_one(venv: Path, programs: Path) -> None:
+    refused = make(venv, "run", path=programs, terminal="", TERM="dumb")
+    assert refused.returncode == 2
+    assert 'make run TASK="..."' in refused.stderr
+
+
+# -- what is missing of the machine
+
+
+MANAGERS = {
+    "apt-get": "install -y --no-install-recommends",
+    "dnf": "install -y",
+    "pacman": "-S --noconfirm",
+    "apk": "add",
+}
+
+
+def forget_bubblewrap(
+    programs: Path, manager: str, *, root: bool = False, sudo: bool = False, works: bool = True
+) -> None:
+    """A package manager that writes down how it was called, and installs a bwrap if it `works`."""
+    (programs / "bwrap").unlink()
+    done = f"cp {programs}/id {programs}/bwrap" if works else "echo no such mirror; exit 1"
+    put(programs / manager, f'#!/bin/sh\necho "$@" >> {programs}/called\ncase "$*" in *bubblewrap*) {done} ;; esac\n')
+    (programs / "cp").symlink_to("/bin/cp")
+    if root:
+        put(programs / "id", "#!/bin/sh\necho 0\n")
+    if sudo:
+        put(programs / "sudo", f'#!/bin/sh\necho sudo >> {programs}/called\nexec "$@"\n')
+
+
+def called(programs: Path) -> list[str]:
+    file = programs / "called"
+    return file.read_text().splitlines() if file.exists() else []
+
+
+@pytest.mark.parametrize("manager", MANAGERS)
+def test_root_without_a_terminal_gets_bubblewrap_unasked(venv: Path, programs: Path, manager: str) -> None:
+    forget_bubblewrap(programs, manager, root=True)
+    ran = make(venv, *TASK, path=programs)
+    assert ran.stdout.endswith("run --yes --accept-download do it\n")
+    assert called(programs)[-1] == f"{MANAGERS[manager]} bubblewrap"
+    (line,) = ran.stderr.splitlines()
+    assert line.startswith("Not installed: bubblewrap")
+    assert "sudo" not in line
+    assert make(venv, *TASK, path=programs).stderr == ""
+
+
+@pytest.mark.parametrize("sudo", [True, False])
+def test_who_is_not_root_and_has_no_terminal_is_told_what_to_do(venv: Path, programs: Path, sudo: bool) -> None:
+    forget_bubblewrap(programs, "apt-get", sudo=sudo)
+    ran = make(venv, *TASK, path=programs)
+    assert ran.stdout.endswith("do it\n")
+    assert called(programs) == []
+    (line,) = ran.stderr.splitlines()
+    assert "apt-get install -y --no-install-recommends bubblewrap" in line
+    assert ("sudo" in line, "As root" in line) == (sudo, not sudo)
+
+
+@pytest.mark.parametrize("root", [True, False])
+@pytest.mark.parametrize(("typed", "installs"), [("y\n", True), ("\n", False), ("n\n", False), ("\x04", False)])
+def test_with_a_terminal_bubblewrap_is_installed_after_a_yes(
+    venv: Path, programs: Path, root: bool, typed: str, installs: bool
+) -> None:
+    forget_bubblewrap(programs, "apt-get", root=root, sudo=not root)
+    ran = make(venv, *TASK, path=programs, terminal=typed)
+    assert ran.stdout.endswith("run do it\n")
+    assert "[y/N]" in ran.stderr
+    assert (programs / "bwrap").exists() == installs
+    assert ("sudo" in called(programs)) == (installs and not root)
+
+
+def test_nothing_is_installed_where_no_sandbox_is_wanted(venv: Path, programs: Path) -> None:
+    forget_bubblewrap(programs, "apt-get", root=True)
+    ran = make(venv, *TASK, "SANDBOX=danger-full-access", path=programs)
+    assert (ran.stderr, called(programs)) == ("", [])
+
+
+def test_an_installation_that_fails_is_told_and_the_program_starts_all_the_same(venv: Path, programs: Path) -> None:
+    forget_bubblewrap(programs, "apt-get", root=True, works=False)
+    ran = make(venv, *TASK, path=programs)
+    assert ran.stdout.endswith("do it\n")
+    assert "no such mirror" in ran.stderr
+    assert "Going on without" in ran.stderr
+
+
+def test_an_unknown_system_is_told_the_package(venv: Path, programs: Path) -> None:
+    (programs / "bwrap").unlink()
+    assert "bubblewrap" in make(venv, *TASK, path=programs).stderr
+
+
+def test_root_gets_what_the_tests_load_as_well(venv: Path, programs: Path) -> None:
+    forget_bubblewrap(programs, "apt-get", root=True)
+    put(programs / "python3", "#!/bin/sh\nexit 1\n")
+    assert make(venv, "test", path=programs).returncode == 2
+    assert called(programs)[-1] == "install -y --no-install-recommends bubblewrap libcairo2 libgomp1"
+
+
+def test_the_machine_is_looked_at_before_the_environment_is_made(tmp_path: Path, programs: Path) -> None:
+    forget_bubblewrap(programs, "apt-get")
+    put(programs / "python3", "#!/bin/sh\necho python began >&2\nexit 1\n")
+    told = make(tmp_path / "venv", *TASK, path=programs).stderr
+    assert told.index("Not installed: bubblewrap") < told.index("python began")
+
+
+# -- the environment
+
+
+def put_python(programs: Path, *, ensurepip: bool = True, breaks_off: bool = False) -> None:
+    """A Python whose `-m venv` makes a stand-in of an environment."""
+    made = f"#!/bin/sh\necho pip >> {programs}/called\n"
+    body = 'mkdir -p "$folder/bin"\n'
+    if breaks_off:
+        body += 'printf \'#!/bin/sh\\nexit 1\\n\' > "$folder/bin/python"; chmod +x "$folder/bin/python"; exit 1\n'
+    else:
+        body += f'cp {programs}/made "$folder/bin/python"; cp {programs}/program "$folder/bin/oi-tui"\n'
+    put(programs / "made", made)
+    put(programs / "program", PROGRAM)
+    for name in ("cp", "chmod"):
+        if not (programs / name).exists():
+            (programs / name).symlink_to(f"/bin/{name}")
+    put(
+        programs / "python3",
+        f'#!/bin/sh\ncase "$*" in\n*ensurepip*) exit {0 if ensurepip else 1} ;;\n'
+        f'"-m venv --clear "*) folder=$4; rm -rf "$folder"; echo venv >> {programs}/called\n{body};;\nesac\n',
+    )
+
+
+def test_a_set_up_that_was_broken_off_is_begun_again(tmp_path: Path, programs: Path) -> None:
+    venv = tmp_path / "venv"
+    put_python(programs, breaks_off=True)
+    broken = make(venv, *TASK, path=programs)
+    assert broken.returncode == 2
+    assert (venv / "bin" / "python").exists()
+    assert not (venv / ".run").exists()
+    put_python(programs)
+    ran = make(venv, *TASK, path=programs)
+    assert ran.stdout.endswith("do it\n")
+    assert called(programs)[:2] == ["venv", "venv"]
+    before = called(programs)
+    assert make(venv, *TASK, path=programs).stdout.endswith("do it\n")
+    assert called(programs) == [*before, "pip"]  # one look whether it is there, and nothing is installed again
+
+
+def test_an_installation_that_failed_is_not_taken_for_done(tmp_path: Path, programs: Path) -> None:
+    venv = tmp_path / "venv"
+    put_python(programs)
+    put(programs / "made", '#!/bin/sh\ncase "$*" in *install*) exit 1 ;; esac\n')
+    assert make(venv, *TASK, path=programs).returncode == 2
+    assert not (venv / ".run").exists()
+    put(venv / "bin" / "python")
+    assert make(venv, *TASK, path=programs).stdout.endswith("do it\n")
+    assert (venv / ".run").exists()
+    assert called(programs).count("venv") == 1, "what was sound is kept"
+
+
+def test_an_environment_whose_python_is_gone_is_made_anew(venv: Path, programs: Path) -> None:
+    put_python(programs)
+    (venv / "bin" / "python").unlink()
+    (venv / "bin" / "python").symlink_to("/nowhere/python3.9")
+    assert make(venv, *TASK, path=programs).stdout.endswith("do it\n")
+    assert "venv" in called(programs)
+
+
+def test_a_missing_package_python3_venv_is_named_in_one_line_and_leaves_nothing_half_made(
+    tmp_path: Path, programs: Path
+) -> None:
+    put_python(programs, ensurepip=False)
+    refused = make(tmp_path / "venv", *TASK, path=programs)
+    assert refused.returncode == 2
+    assert len([line for line in refused.stderr.splitlines() if "python3-venv" in line]) == 1
+    assert not (tmp_path / "venv").exists()

@@ -1,0 +1,67 @@
+#!/bin/sh
+# What the machine itself needs and pip cannot bring, looked for before anything takes time.
+#
+#   machine.sh run     the sandbox
+#   machine.sh test    the sandbox, and the libraries that the tests load
+#
+# Installs it after a yes, and unasked only for root where there is no terminal. Otherwise says what to do. What
+# cannot be had is no error here: the program says itself what it does without.
+set -u
+[ "$(uname -s)" = Linux ] || exit 0
+
+# $1 is a library's file name. Python is there, ldconfig may not be.
+loads() { "${PYTHON:-python3}" -c 'import ctypes, sys; ctypes.CDLL(sys.argv[1])' "$1" 2>/dev/null; }
+
+apt= dnf= pacman= apk= what=
+need() { apt="$apt $2" dnf="$dnf $3" pacman="$pacman $4" apk="$apk $5" what="$what${what:+, }$1"; }
+
+if [ "${OI_TUI_SANDBOX:-}" != danger-full-access ] && ! command -v bwrap >/dev/null; then
+    need "bubblewrap (the sandbox for code)" bubblewrap bubblewrap bubblewrap bubblewrap
+fi
+if [ "$1" = test ]; then
+    loads libcairo.so.2 || need "cairo (for pictures)" libcairo2 cairo cairo cairo
+    loads libgomp.so.1 || need "libgomp (for the built-in model)" libgomp1 libgomp gcc-libs libgomp
+fi
+[ -n "$what" ] || exit 0
+
+fetch=
+if command -v apt-get >/dev/null; then
+    packages=$apt tool="apt-get install -y --no-install-recommends" fetch="apt-get update"
+elif command -v dnf >/dev/null; then
+    packages=$dnf tool="dnf install -y"
+elif command -v pacman >/dev/null; then
+    packages=$pacman tool="pacman -S --noconfirm" fetch="pacman -Sy"
+elif command -v apk >/dev/null; then
+    packages=$apk tool="apk add" fetch="apk update"
+else
+    echo "Not installed: $what. Install it with the packages of this system." >&2
+    exit 0
+fi
+
+rights=
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+        echo "Not installed: $what. As root: $tool$packages" >&2
+        exit 0
+    fi
+    rights="sudo "
+fi
+
+if [ -t 0 ] && [ -t 2 ]; then
+    printf 'Not installed: %s.\nInstall it now with “%s”? [y/N] ' "$what" "$rights$tool$packages" >&2
+    read -r answer || answer=
+    case $answer in [yY] | [yY][eE][sS]) ;; *) exit 0 ;; esac
+elif [ -n "$rights" ]; then
+    echo "Not installed: $what. To install it: $rights$tool$packages" >&2
+    exit 0
+else
+    echo "Not installed: $what. Installing: $tool$packages" >&2
+fi
+
+export DEBIAN_FRONTEND=noninteractive
+# Unquoted: these are words. A list of packages that cannot be renewed may still do.
+[ -z "$fetch" ] || said=$($rights$fetch 2>&1 </dev/null) || echo "$said" >&2
+if ! said=$($rights$tool$packages 2>&1 </dev/null); then
+    echo "$said" >&2
+    echo "That could not be installed: $what. Going on without." >&2
+fi
