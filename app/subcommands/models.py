@@ -20,7 +20,7 @@ def models_list() -> None:
     """What there is, what is here, how large."""
     from oi_tui.app.engine.local import inventory, model_choice
     from oi_tui.app.engine.local.catalogue import size_label
-    from oi_tui.app.engine.local.model_server import is_available
+    from oi_tui.app.engine.local.model_server import obstacle
     from oi_tui.app.engine.local.weights import Weights
 
     machine = model_choice.measure_machine()
@@ -28,7 +28,7 @@ def models_list() -> None:
         mark = "▸" if entry.recommended else " "
         size = size_label(entry.model.size)
         click.echo(f"{mark} {entry.model.id:22} {entry.state:10} {size:>8}  {entry.model.licence}")
-    click.echo(inventory.explain_choice(machine, available=is_available()), err=True)
+    click.echo(inventory.explain_choice(machine, obstacle=asyncio.run(obstacle())), err=True)
 
 
 @models.command("fetch")
@@ -38,6 +38,7 @@ def models_fetch(model_id: str | None) -> None:
     from oi_tui.app.engine.core.protocol import FetchProgressed
     from oi_tui.app.engine.local import catalogue, model_choice
     from oi_tui.app.engine.local.fetch import fetch
+    from oi_tui.app.engine.local.model_server import try_runtime
     from oi_tui.app.engine.local.weights import Weights
 
     best = model_choice.choose_model(model_choice.measure_machine()).model
@@ -50,7 +51,11 @@ def models_fetch(model_id: str | None) -> None:
             share = value.done_bytes / max(1, value.total_bytes)
             click.echo(f"\r\x1b[K{value.stage} {share:4.0%}", nl=False, err=True)
 
-    path = asyncio.run(fetch(model, Weights(), progress=progress))
+    async def bring() -> Path:
+        await try_runtime()  # before a gigabyte
+        return await fetch(model, Weights(), progress=progress)
+
+    path = asyncio.run(bring())
     click.echo(f"\n{model.title}: {path}", err=True)
 
 

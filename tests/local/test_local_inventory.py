@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from oi_tui.app.engine.core.errors import LocalModelError
 from oi_tui.app.engine.core.protocol import ModelOffer
 from oi_tui.app.engine.local.catalogue import GB, LocalModel, find
 from oi_tui.app.engine.local.inventory import ModelEntry, embedded_offers, explain_choice, model_entries
@@ -38,7 +39,7 @@ def put(weights: Weights, model: LocalModel) -> None:
 def test_the_first_screen_offers_what_suits_the_machine_with_size_memory_and_licence(
     empty: Weights, large: LocalModel, small: LocalModel
 ) -> None:
-    assert embedded_offers(empty, MACHINE, available=True) == (
+    assert embedded_offers(empty, MACHINE, obstacle=None) == (
         ModelOffer(
             id="qwen2.5-coder-1.5b",
             kind="embedded",
@@ -61,16 +62,17 @@ def test_installed_models_come_first_are_ready_and_have_the_name_the_session_use
     empty: Weights, small: LocalModel
 ) -> None:
     put(empty, small)
-    first, second = embedded_offers(empty, MACHINE, available=True)
+    first, second = embedded_offers(empty, MACHINE, obstacle=None)
     assert (first.id, first.download_bytes) == ("local/qwen2.5-coder-0.5b", 0)
     assert first.detail.startswith("491 MB on disk")
     assert (second.id, second.recommended) == ("qwen2.5-coder-1.5b", True)
 
 
 def test_without_the_runtime_nothing_is_offered_and_the_reason_is_told(empty: Weights) -> None:
-    assert embedded_offers(empty, MACHINE, available=False) == ()
-    assert "pip install 'oi-tui[local]'" in explain_choice(MACHINE, available=False)
-    assert explain_choice(MACHINE, available=True).startswith("Qwen2.5-Coder 1.5B: this machine has 2 cores")
+    obstacle = LocalModelError("libgomp.so.1 cannot be opened.", hint="Install libgomp1.")
+    assert embedded_offers(empty, MACHINE, obstacle=obstacle) == ()
+    assert explain_choice(MACHINE, obstacle=obstacle) == "libgomp.so.1 cannot be opened. Install libgomp1."
+    assert explain_choice(MACHINE, obstacle=None).startswith("Qwen2.5-Coder 1.5B: this machine has 2 cores")
 
 
 def test_the_inventory_tells_state_and_size(empty: Weights, large: LocalModel, small: LocalModel) -> None:

@@ -12,8 +12,11 @@ import psutil
 import pytest
 
 from oi_tui.app.engine.core.errors import LocalModelError
+from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.local.catalogue import MODELS, find
-from oi_tui.app.engine.local.model_server import LocalServer
+from oi_tui.app.engine.local.model_server import LocalServer, try_runtime
+from oi_tui.app.engine.local.weights import Weights
+from oi_tui.app.engine.models.model_source import Models
 
 MODEL = find("smollm2-135m")
 OTHER = MODELS[0]
@@ -123,7 +126,52 @@ async def test_without_the_runtime_the_error_tells_how_to_install_it(log: Path) 
     async with asyncio.timeout(60), LocalServer(log=log, command=WITHOUT_RUNTIME) as server:
         with pytest.raises(LocalModelError, match="xllamacpp, which is not installed") as caught:
             await server.start(MODEL, Path("/a"))
-    assert caught.value.hint == "Install it with: pip install 'oi-tui[local]'"
+    assert "pip install '.[local]'" in caught.value.hint
+    with pytest.raises(LocalModelError, match="xllamacpp, which is not installed"):
+        await try_runtime(WITHOUT_RUNTIME)
+
+
+@pytest.fixture
+def broken_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An xllamacpp whose import fails as it does where a library of the system is missing."""
+    package = tmp_path / "path" / "xllamacpp" / "__init__.py"
+    package.parent.mkdir(parents=True)
+    package.write_text("raise ImportError('libgomp.so.1: cannot open shared object file: No such file or directory')\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "path"))
+    return package
+
+
+async def test_a_library_of_the_system_that_is_missing_is_told_as_what_it_is(log: Path, broken_runtime: Path) -> None:
+    async with asyncio.timeout(60):
+        with pytest.raises(LocalModelError, match=r"cannot be loaded: libgomp\.so\.1: cannot open shared") as caught:
+            await try_runtime()
+        assert "apt install libgomp1" in caught.value.hint
+        async with LocalServer(log=log) as server:
+            with pytest.raises(LocalModelError, match=r"libgomp\.so\.1"):
+                await server.start(MODEL, Path("/a"))
+
+
+async def test_nothing_is_offered_or_downloaded_where_the_runtime_cannot_be_loaded(
+    tmp_path: Path, broken_runtime: Path
+) -> None:
+    asked: list[str] = []
+    models = Models(ModelSection(), environ={}, weights=Weights(tmp_path / "models"))
+    async with asyncio.timeout(60):
+        found = await models.found()
+        assert not [offer for offer in found.offers if offer.kind == "embedded"]
+        assert "libgomp.so.1: cannot open shared object file" in found.why
+        with pytest.raises(LocalModelError, match=r"libgomp\.so\.1"):
+            await models.fetch(OTHER.id, lambda progress: asked.append(progress.stage))
+        await models.close()
+    assert asked == []
+    assert not (tmp_path / "models").exists()
+
+
+async def test_a_runtime_that_breaks_python_while_it_loads_is_told(broken_runtime: Path) -> None:
+    broken_runtime.write_text("import os\nos.abort()\n")
+    async with asyncio.timeout(60):
+        with pytest.raises(LocalModelError, match="Python ended with status -6"):
+            await try_runtime()
 
 
 async def test_ctrl_c_in_the_terminal_does_not_reach_the_server(log: Path) -> None:
@@ -157,7 +205,7 @@ async def test_the_server_ends_when_its_parent_is_killed(log: Path, tmp_path: Pa
 
 
 @pytest.mark.skipif(
-    importlib.util.find_spec("xllamacpp") is None, reason="NOT TESTED: xllamacpp, install 'oi-tui[local]'"
+    importlib.util.find_spec("xllamacpp") is None, reason="NOT TESTED: xllamacpp, pip install '.[local]'"
 )
 async def test_the_real_runtime_refuses_a_broken_file_with_a_clear_error(log: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.gguf"

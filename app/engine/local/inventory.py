@@ -2,11 +2,11 @@
 
 from typing import Literal
 
+from oi_tui.app.engine.core.errors import LocalModelError
 from oi_tui.app.engine.core.protocol import ModelOffer
 from oi_tui.app.engine.core.values import Value
 from oi_tui.app.engine.local.catalogue import LocalModel, offered_models, size_label
 from oi_tui.app.engine.local.model_choice import MachineResources, choose_model
-from oi_tui.app.engine.local.model_server import INSTALL_HINT
 from oi_tui.app.engine.local.weights import Weights
 
 WeightsState = Literal["installed", "partial", "absent"]
@@ -40,19 +40,21 @@ def model_entries(weights: Weights, machine: MachineResources) -> tuple[ModelEnt
     )
 
 
-def embedded_offers(weights: Weights, machine: MachineResources, *, available: bool) -> tuple[ModelOffer, ...]:
-    """What the first screen offers: installed ones first; none without the runtime (`service.is_available`)."""
-    if not available:
+def embedded_offers(
+    weights: Weights, machine: MachineResources, *, obstacle: LocalModelError | None
+) -> tuple[ModelOffer, ...]:
+    """What the first screen offers: installed ones first; none where an `obstacle` keeps the runtime from loading."""
+    if obstacle is not None:
         return ()
     best = choose_model(machine).model
     found = [_offer(weights, model, recommended=model == best) for model in offered_models()]
     return tuple(sorted(found, key=lambda offer: offer.download_bytes > 0))
 
 
-def explain_choice(machine: MachineResources, *, available: bool) -> str:
+def explain_choice(machine: MachineResources, *, obstacle: LocalModelError | None) -> str:
     """One line on the recommended model, or on what stands in the way of all of them."""
-    if not available:
-        return f"Built-in models need xllamacpp. {INSTALL_HINT}"
+    if obstacle is not None:
+        return f"{obstacle.title} {obstacle.hint}".rstrip()
     return choose_model(machine).why
 
 

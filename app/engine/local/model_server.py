@@ -5,7 +5,7 @@ import contextlib
 import importlib.util
 import os
 import sys
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
@@ -22,12 +22,53 @@ CONTEXT = 8192
 """Tokens."""
 MOST_THREADS = 8
 """More of them wait for memory instead of computing, and the machine is not ours alone."""
-INSTALL_HINT = "Install it with: pip install 'oi-tui[local]'"
+TRIAL_PATIENCE = 30.0
+"""Seconds that an import has."""
 
 
 def is_available() -> bool:
-    """Whether the runtime of embedded models is installed."""
+    """Whether the runtime of embedded models is installed; whether it can be loaded, `try_runtime` finds out."""
     return importlib.util.find_spec("xllamacpp") is not None
+
+
+async def try_runtime(command: Sequence[str] = COMMAND) -> None:
+    """Import the runtime in a child process (0.2 s); LocalModelError with what the system says where that fails."""
+    process = await asyncio.create_subprocess_exec(*command, "--try", stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL)
+    try:
+        async with asyncio.timeout(TRIAL_PATIENCE):
+            said = (await process.communicate())[0].decode(errors="replace").split()
+    except TimeoutError as error:
+        title = f"xllamacpp, which runs built-in models, did not load within {TRIAL_PATIENCE:.0f} seconds."
+        raise LocalModelError(title) from error
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    match said:
+        case ["READY"]:
+            return
+        case ["MISSING", *why]:
+            raise _missing(" ".join(why))
+        case _:
+            raise _missing(f"Python ended with status {process.returncode}")
+
+
+async def obstacle() -> LocalModelError | None:
+    """Why no embedded model can run here, None if they can."""
+    try:
+        await try_runtime()
+    except LocalModelError as error:
+        return error
+    return None
+
+
+def _missing(why: str) -> LocalModelError:
+    """In the words of the system, if it said any, and with what mends it, where that is known."""
+    if not why:
+        hint = "Install oi-tui again with what they need, from the folder of its source: pip install '.[local]'"
+        return LocalModelError("Built-in models need xllamacpp, which is not installed.", hint=hint)
+    hint = "Install the package libgomp1 (apt install libgomp1)." if "libgomp" in why else ""
+    return LocalModelError(f"xllamacpp, which runs built-in models, cannot be loaded: {why}.", hint=hint)
 
 
 class LocalServer:
@@ -112,8 +153,8 @@ class LocalServer:
         match line.split():
             case ["READY", address]:
                 return f"{address}/v1"
-            case ["MISSING"]:
-                raise LocalModelError(f"{model.title} needs xllamacpp, which is not installed.", hint=INSTALL_HINT)
+            case ["MISSING", *why]:
+                raise _missing(" ".join(why))
             case _:
                 status = await process.wait()
                 raise self._start_error(

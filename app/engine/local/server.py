@@ -2,7 +2,10 @@
 
 Started by `service.py` as `python -m oi_tui.app.engine.local.server`; a process of its own because loading
 weights holds the interpreter for seconds. Speaks on stdout: `READY URL`, or `MISSING` when xllamacpp is not
-installed. Everything that native code says goes to stderr. Ends when its stdin ends, that is with its parent.
+installed, `MISSING WHY` when it cannot be imported. Everything that native code says goes to stderr. Ends when its
+stdin ends, that is with its parent.
+
+    python -m oi_tui.app.engine.local.server --try     whether xllamacpp can be imported: `READY` or `MISSING ...`
 """
 
 import argparse
@@ -24,9 +27,13 @@ def main() -> None:
     threading.Thread(target=_wait_for_parent, args=(ended,), daemon=True).start()
     try:
         import xllamacpp  # optional, native
-    except ImportError:
-        print("MISSING", file=speak, flush=True)
+    except ImportError as error:  # not there, or a library of the system that it needs is not
+        absent = isinstance(error, ModuleNotFoundError) and error.name == "xllamacpp"
+        print("MISSING", *("" if absent else str(error)).split(), file=speak, flush=True)
         sys.exit(1)
+    if options.trial:
+        print("READY", file=speak, flush=True)
+        return
 
     params = xllamacpp.CommonParams()
     params.model.path = options.model
@@ -55,7 +62,8 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--model", required=True)
+    parser.add_argument("--try", dest="trial", action="store_true")
+    parser.add_argument("--model", default="")
     parser.add_argument("--alias", default="local")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--context", type=int, default=8192)

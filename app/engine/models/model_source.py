@@ -11,7 +11,7 @@ from oi_tui.app.engine.core.protocol import FetchProgressed, ModelsFound
 from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.local import catalogue, inventory, model_choice
 from oi_tui.app.engine.local.fetch import fetch
-from oi_tui.app.engine.local.model_server import ALIAS, CONTEXT, LocalServer, is_available
+from oi_tui.app.engine.local.model_server import ALIAS, CONTEXT, LocalServer, is_available, obstacle, try_runtime
 from oi_tui.app.engine.local.weights import Weights
 from oi_tui.app.engine.models.model import LiteLLMModel, close_connections, provider_of
 from oi_tui.app.engine.models.offers import find_offers
@@ -79,14 +79,14 @@ class Models:
 
     async def find_models(self) -> ModelsFound:
         """Keys and local servers first, then embedded models."""
-        available = is_available()
-        local = await asyncio.to_thread(inventory.embedded_offers, self._weights, self._machine, available=available)
-        offers = await find_offers(self._environ, local=local)
-        return ModelsFound(offers=offers, why=inventory.explain_choice(self._machine, available=available))
+        offers, problem = await asyncio.gather(find_offers(self._environ), obstacle())
+        local = await asyncio.to_thread(inventory.embedded_offers, self._weights, self._machine, obstacle=problem)
+        return ModelsFound(offers=(*offers, *local), why=inventory.explain_choice(self._machine, obstacle=problem))
 
     async def fetch(self, model_id: str, progress: Callable[[FetchProgressed], None]) -> str:
         """Download the embedded model of this id; returns its name."""
         local = catalogue.find(model_id)
+        await try_runtime()  # before a gigabyte
         await fetch(local, self._weights, progress=progress)
         return local.name
 
