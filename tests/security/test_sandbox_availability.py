@@ -1,5 +1,6 @@
 """Row S20: what is said where there can be no sandbox, and what a person can do about it."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -25,18 +26,22 @@ def put(path: Path, text: str = "#!/bin/sh\n") -> None:
 
 
 @pytest.mark.parametrize(
-    ("installer", "fix"), [("apt", "sudo apt install bubblewrap"), ("dnf", "sudo dnf install"), ("", "package")]
+    ("installer", "fix"), [("apt", "apt install bubblewrap"), ("dnf", "dnf install bubblewrap"), ("", "package")]
 )
+@pytest.mark.parametrize(("user", "sudo"), [(0, True), (1000, True), (1000, False)])
 async def test_S20_without_bubblewrap_the_command_that_installs_it_is_told(
-    tmp_path: Path, programs: Path, installer: str, fix: str
+    tmp_path: Path, programs: Path, monkeypatch: pytest.MonkeyPatch, installer: str, fix: str, user: int, sudo: bool
 ) -> None:
-    if installer:
-        put(programs / installer)
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    for name in (installer, "sudo" if sudo else ""):
+        if name:
+            put(programs / name)
     (tmp_path / "work").mkdir()
     found = await look(profile(tmp_path / "work", make_home(tmp_path / "home")))
     assert not found.works
     assert "not installed" in found.why
     assert fix in found.fix
+    assert ("sudo" in found.fix) == (user != 0 and sudo and bool(installer))
 
 
 async def test_S20_a_bubblewrap_that_may_not_enclose_is_told_as_what_it_is(tmp_path: Path, programs: Path) -> None:

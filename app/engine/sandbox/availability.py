@@ -1,6 +1,7 @@
 """Whether there can be a sandbox on this machine, and if not, what a person can do about it."""
 
 import asyncio
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -64,12 +65,17 @@ async def look(profile: Profile) -> Availability:
             why = await unavailable(profile)
     except TimeoutError:
         return Availability(False, f"The sandbox did not start within {PATIENCE:.0f} seconds.")
-    return Availability(not why, why, forbidden() if "namespace" in why or "uid map" in why else "")
+    return Availability(not why, why, _as_typed(forbidden()) if "namespace" in why or "uid map" in why else "")
 
 
 def _installation() -> str:
     known = [command for program, command in INSTALLERS.items() if shutil.which(program)]
-    return f"To install it: {known[0]}" if known else "To mend that, install the package “bubblewrap”"
+    return f"To install it: {_as_typed(known[0])}" if known else "To mend that, install the package “bubblewrap”"
+
+
+def _as_typed(words: str) -> str:
+    """`sudo` is for who is not root, where there is one."""
+    return words if os.geteuid() != 0 and shutil.which("sudo") else words.replace("sudo ", "")
 
 
 def forbidden(switches: Path = Path("/proc/sys")) -> str:
