@@ -157,7 +157,7 @@ async def test_nothing_is_offered_or_downloaded_where_the_runtime_cannot_be_load
     asked: list[str] = []
     models = Models(ModelSection(), environ={}, weights=Weights(tmp_path / "models"))
     async with asyncio.timeout(60):
-        found = await models.found()
+        found = await models.find_models()
         assert not [offer for offer in found.offers if offer.kind == "embedded"]
         assert "libgomp.so.1: cannot open shared object file" in found.why
         with pytest.raises(LocalModelError, match=r"libgomp\.so\.1"):

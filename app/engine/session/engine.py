@@ -367,7 +367,7 @@ class Engine:
             first = UseModel(name=asked.name, api_base=asked.api_base or None, api_key=key)
         elif first is None and self._store is not None:
             name = self._store.recall("model")
-            if name and self._models.known(name):
+            if name and self._models.can_open(name):
                 first = UseModel(name=name, api_base=self._store.recall("api_base") or None, api_key=key)
         return first and self._servers.keep_key(first)
 
