@@ -47,6 +47,8 @@ REVIEWED: dict[str, tuple[str, ...]] = {
         "self._text",
         "self._title",
     ),
+    # words of ours
+    "app/screens/folder.py": ("folder_title(…)",),
     # lines and names are cleaned where they are made; what offers mean is ours
     "app/screens/folder_words.py": (
         "(f'{INDENT}{what:25}', '$dim')",
@@ -91,7 +93,7 @@ REVIEWED: dict[str, tuple[str, ...]] = {
     # `_title` cleans; places and troubles are ours
     "app/screens/viewer.py": (
         "self._title(…)",
-        "trouble or self._asked.position",
+        "trouble or self._viewer_body.position",
     ),
     # the path of our own log
     "app/tui.py": ("f'✗ Something went wrong inside oi-tui; what, is in {log}.{again}'",),
@@ -99,11 +101,11 @@ REVIEWED: dict[str, tuple[str, ...]] = {
     "app/screens/run_again.py": ("hidden_note(…)",),
     # counts and words of ours; labels and languages go through `safe_text` where they are put in
     "widgets/approval_view.py": (
-        "f\" {_counted(hidden, 'hidden character')} \"",
-        "f\"↓ {_counted(self.below, 'more line')}{unseen}\"",
+        "f\" {_count_text(hidden, 'hidden character')} \"",
+        "f\"↓ {_count_text(self.below, 'more line')}{unseen}\"",
         "hidden_note(…)",
         "right",
-        "self._explained(…)",
+        "self._explanation(…)",
     ),
     # the hint is ours
     "widgets/composer.py": ("self.hint",),
@@ -146,8 +148,8 @@ REVIEWED: dict[str, tuple[str, ...]] = {
     # counts and words of ours
     "widgets/sessions/panel.py": (
         "'Reading…' if not stock.known else 'Searching…' if self._searching "
-        "else nothing_listed(sought, archived=self.archived)",
-        "self._counted(…)",
+        "else explain_no_rows(sought, archived=self.shows_archive)",
+        "self._count_text(…)",
     ),
     # words of ours; facts go through `one_line`
     "widgets/sessions/preview.py": (

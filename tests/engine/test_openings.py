@@ -41,7 +41,7 @@ class FailingKernels(FakeKernels):
         await super().renew()
         self.defect = True
 
-    def started(self) -> tuple[Kernel, ...]:
+    def started_kernels(self) -> tuple[Kernel, ...]:
         if self.defect:
             raise RuntimeError("a defect")
         return super().started_kernels()
