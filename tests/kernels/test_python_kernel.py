@@ -3,6 +3,8 @@
 import asyncio
 import os
 import signal
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,12 +20,29 @@ from oi_tui.app.engine.kernels.base import (
     RunEvent,
     RunFinished,
 )
+from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.output_cap import TAIL_CHARACTERS
+from oi_tui.app.engine.kernels.spec import KernelSpec
 from support.runs import Collected, collect, interrupted, prints
 
 pytestmark = [pytest.mark.kernel, pytest.mark.asyncio(loop_scope="module")]
 
 LATER = "import asyncio; _task = asyncio.get_running_loop().call_later({delay}, print, {text!r})"
+
+LATE_STDIN = """\
+import os, threading
+from ipykernel.kernelapp import IPKernelApp
+
+class Late(IPKernelApp):
+    def init_sockets(self):
+        super().init_sockets()
+        here = f"{self.ip}-{self.stdin_port}"
+        os.rename(here, here + ".hidden")
+        threading.Timer(1, os.rename, (here + ".hidden", here)).start()
+
+Late.launch_instance()
+"""
+"""A kernel whose stdin socket can be reached a second after the others."""
 
 
 def without_lines(run: Collected) -> list[RunEvent]:
@@ -102,6 +121,13 @@ async def test_R4_input_asks_and_takes_the_answer(python: Kernel) -> None:
     run = await collect(python, "name = input('name? ')\nprint(f'Hello {name}')", "Ada")
     assert InputWanted(prompt="name? ") in run.events
     assert run.text() == "Hello Ada\n"
+
+
+async def test_R4_a_question_right_after_the_start_arrives(make_python: Callable[..., JupyterKernel]) -> None:
+    argv = (sys.executable, "-c", LATE_STDIN, "-f", "{connection_file}")
+    kernel = make_python(spec=KernelSpec(name="late", argv=argv))
+    run = await collect(kernel, "input('name? ')", "Ada")
+    assert run.result == "'Ada'"
 
 
 async def test_R4_getpass_asks_for_a_password(python: Kernel) -> None:

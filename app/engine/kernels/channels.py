@@ -50,6 +50,8 @@ class Channels:
         """`useless` is told once when the kernel sent `NONSENSE_LIMIT` messages that cannot be read."""
         self.heard = asyncio.Event()
         """Something came on iopub, so its subscription works."""
+        self.can_ask = asyncio.Event()
+        """The kernel knows our stdin socket, so a question of its arrives; or its process ended."""
         self.nonsense = 0
         """Messages that could not be read or used; the first one is logged."""
         self._client = client
@@ -61,16 +63,21 @@ class Channels:
         self._beat: asyncio.Future[Any] | None = None
         """The heartbeat that is awaited."""
 
-    def start(self) -> None:
-        """Connect, and take what comes."""
+    def start(self, handshake: int) -> None:
+        """Connect, and take what comes; before the process is started, or the event `handshake` may be missed.
+
+        `handshake` is zmq's number for "this socket and the other end know each other".
+        """
         client = self._client
         client.start_channels(hb=False)  # its heartbeat is a thread that wakes up every second, also for nothing
+        stdin = client.stdin_channel.socket
         self._heart = client.connect_hb()
         self._pumps = [
             asyncio.create_task(self._pump("shell", client.shell_channel.socket)),
             asyncio.create_task(self._pump("iopub", client.iopub_channel.socket)),
-            asyncio.create_task(self._pump("stdin", client.stdin_channel.socket)),
+            asyncio.create_task(self._pump("stdin", stdin)),
             asyncio.create_task(self._pump("control", client.control_channel.socket)),
+            asyncio.create_task(self._wait_for_stdin(stdin, stdin.get_monitor_socket(handshake))),
         ]
 
     async def close(self) -> None:
@@ -85,6 +92,7 @@ class Channels:
 
     def give_up_answers(self) -> None:
         """The process ended: nobody answers any more."""
+        self.can_ask.set()
         for future in tuple(self._answers.values()):
             if not future.done():
                 future.set_result(None)
@@ -133,6 +141,14 @@ class Channels:
         return False
 
     # -- in --------------------------------------------------------------------------------------------
+
+    async def _wait_for_stdin(self, socket: Any, monitor: Any) -> None:
+        # Each socket connects when its own turn comes, up to 0.2 s after another one: a kernel that already answers
+        # on the shell channel drops what it asks while nobody is connected to its stdin.
+        await monitor.recv_multipart()
+        socket.disable_monitor()
+        monitor.close(linger=0)
+        self.can_ask.set()
 
     async def _pump(self, channel: Channel, socket: Any) -> None:
         while True:

@@ -267,6 +267,7 @@ class JupyterWorker:
     async def _launch(self) -> None:
         import zmq.asyncio  # deferred: heavy
         from jupyter_client import AsyncKernelClient, write_connection_file  # deferred: heavy
+        from zmq.constants import Event  # deferred: heavy
 
         self._directory = socket_dir()
         # Sockets in a folder that only we may enter: on a port of this machine every user could knock.
@@ -277,6 +278,13 @@ class JupyterWorker:
             key=secrets.token_hex(32).encode(),
             **{f"{name}_port": number for number, name in enumerate(("shell", "iopub", "stdin", "hb", "control"), 1)},
         )
+        context = zmq.asyncio.Context()
+        context.rcvhwm = 0  # we read all the time; beyond a limit zmq would drop messages, the end of a run among them
+        client = AsyncKernelClient(context=context)
+        client.load_connection_info(info)
+        nonsense = f"sent {NONSENSE_LIMIT:,} messages that make no sense, and was ended"
+        self._channels = channels = Channels(client, self._deliver, lambda: self._kill(nonsense))
+        channels.start(Event.HANDSHAKE_SUCCEEDED)
         argv = [part.replace("{connection_file}", file) for part in self._spec.argv]
         own = self._spec.env | {"IPYTHONDIR": str(self._directory / "ipython")}
         if self._sandbox is not None and self._sandbox.encloses:
@@ -287,18 +295,12 @@ class JupyterWorker:
         else:
             own["JPY_PARENT_PID"] = str(os.getpid())  # the kernel ends when we do, however we end
             self._process = await LoggedProcess.start(argv, kernel_environment(self._environ) | own, self._cwd)
-        context = zmq.asyncio.Context()
-        context.rcvhwm = 0  # we read all the time; beyond a limit zmq would drop messages, the end of a run among them
-        client = AsyncKernelClient(context=context)
-        client.load_connection_info(info)
-        nonsense = f"sent {NONSENSE_LIMIT:,} messages that make no sense, and was ended"
-        self._channels = channels = Channels(client, self._deliver, lambda: self._kill(nonsense))
-        channels.start()
         self._watcher = asyncio.create_task(self._watch(self._process, channels))
 
     async def _handshake(self) -> dict[str, Any]:
         assert self._channels is not None
         heard = self._channels.heard
+        await self._channels.can_ask.wait()
         info = await self._request("kernel_info_request", {})
         while not heard.is_set():
             with suppress(TimeoutError):
