@@ -14,7 +14,7 @@ from pathlib import Path
 
 TESTS = Path(__file__).parent
 
-ROWS = {"S": 23, "U": 19, "T": 7, "K": 37, "L": 21, "R": 12, "V": 9}
+ROWS = {"S": 24, "U": 19, "T": 7, "K": 37, "L": 21, "R": 12, "V": 9}
 """How many there are of each letter."""
 
 BEYOND = {"U27"}

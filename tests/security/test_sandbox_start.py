@@ -123,7 +123,8 @@ WEAKNESSES = {
     "system calls: ": "at = given.index('--seccomp'); del given[at : at + 2]",
     "processes: ": "given[0:1] = ['--unshare-net', '--unshare-ipc', '--unshare-uts']",
     "files: / can": "at = len(given) - given[::-1].index('--remount-ro') - 1; del given[at : at + 2]",
-    "files: /dev can": "at = given.index('/dev', given.index('--remount-ro')); del given[at - 1 : at + 1]",
+    "files: /dev can": "at = len(given) - given[::-1].index('/dev') - 1; del given[at - 1 : at + 1]",
+    "files: /proc can": "at = given.index('/proc', given.index('--remount-ro')); del given[at - 1 : at + 1]",
     "/.vscode can be written": "at = given.index({work!r} + '/.vscode'); given[at - 1] = '--bind'",
     "/.git can be written": "at = given.index({work!r} + '/.git'); del given[at - 1 : at + 2]",
     "cannot be written": "at = given.index({work!r}); given[at - 1] = '--ro-bind'",
@@ -136,7 +137,7 @@ WEAKNESSES = {
 
 @pytest.mark.bubblewrap
 @pytest.mark.parametrize("weakness", WEAKNESSES)
-async def test_S20_a_weakness_of_any_kind_is_found_before_anything_runs(
+async def test_S20_S24_a_weakness_of_any_kind_is_found_before_anything_runs(
     enclosed: Enclosed, tmp_path: Path, programs: Path, weakness: str
 ) -> None:
     home = make_home(tmp_path / "home")

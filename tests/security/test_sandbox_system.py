@@ -1,4 +1,4 @@
-"""Rows S11 to S19: what code in a sandbox can do to the system around it, tried by real kernels."""
+"""Rows S11 to S19 and S24: what code in a sandbox can do to the system around it, tried by real kernels."""
 
 import asyncio
 import contextlib
@@ -42,6 +42,19 @@ async def gone(mark: str) -> None:
     async with asyncio.timeout(LIMIT):
         while processes_with(mark):  # noqa: ASYNC110  # nobody tells when somebody else's process is gone
             await asyncio.sleep(0.01)
+
+
+async def run_as_nobody(
+    program: str, folder: Path, *arguments: str, environ: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """The Python program, told of a folder of its own first, by another user where the tests are run by root."""
+    folder.mkdir()
+    if reason := await asyncio.to_thread(why_not_nobody, folder):
+        pytest.skip(reason)
+    command = as_nobody([sys.executable, "-c", program, str(folder), *arguments], writable=folder)
+    env = environ | {"PYTHONPATH": str(Path(__file__).parents[1]), "HOME": str(folder)}
+    run = functools.partial(subprocess.run, command, capture_output=True, text=True, timeout=60, cwd=folder, env=env)
+    return await asyncio.to_thread(run)
 
 
 async def test_S11_code_has_no_rights_whoever_started_it(python: Kernel) -> None:
@@ -93,6 +106,59 @@ async def test_S13_no_key_and_nothing_unusual_is_in_any_environment(python: Kern
 async def test_S13_variables_can_be_passed_on_by_name(enclosed: Enclosed, project: Path, home: Path) -> None:
     kernel = enclosed(profile(project, home, environment=("INNOCENT",)))
     assert (await collect(kernel, "import os\nos.environ['INNOCENT']")).result == "'a-value'"
+
+
+LOOK_AT_PROC = """
+import os
+tried, opened = 0, []
+for folder, folders, files in os.walk("/proc"):
+    folders[:] = [name for name in folders if not name.isdecimal() and name not in ("self", "thread-self")]
+    for path in (os.path.join(folder, name) for name in files):
+        tried += 1
+        try:
+            os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+            opened.append(path)
+        except OSError:
+            pass
+print(tried > 500, opened)
+"""
+"""What can be opened for writing there, beside what belongs to a process. Nothing is ever written."""
+
+
+@pytest.mark.parametrize(
+    "options", [{"mode": "workspace-write"}, {"mode": "read-only"}, {"mode": "workspace-write", "network": "full"}]
+)
+async def test_S24_no_setting_of_the_system_can_be_opened_for_writing(
+    enclosed: Enclosed, project: Path, home: Path, options: dict[str, str]
+) -> None:
+    kernel = enclosed(profile(project, home, **options))
+    assert (await collect(kernel, LOOK_AT_PROC)).text() == "True []\n"
+
+
+AS_ANOTHER_USER = """
+import asyncio, sys
+from pathlib import Path
+from oi_tui.app.engine.kernels.jupyter import JupyterKernel
+from oi_tui.app.engine.core.settings import KernelSection
+from support.enclosure import make_home, make_project, profile
+from support.runs import collect
+
+async def main(folder, source):
+    home = make_home(Path(folder, "home"))
+    chosen = profile(make_project(home / "work"), home)
+    kernel = JupyterKernel(KernelSection(), cwd=chosen.workspace, sandbox=chosen)
+    print((await collect(kernel, source)).text(), end="")
+    await kernel.close()
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+async def test_S24_no_setting_of_the_system_can_be_opened_for_writing_by_another_user_than_root(
+    tmp_path: Path, kernel_environ: dict[str, str]
+) -> None:
+    finished = await run_as_nobody(AS_ANOTHER_USER, tmp_path / "own", LOOK_AT_PROC, environ=kernel_environ)
+    assert finished.stdout == "True []\n", finished.stderr
 
 
 @pytest.fixture(scope="module")
@@ -291,15 +357,8 @@ async def test_S19_a_fork_bomb_meets_a_limit_and_the_kernel_lives(
     tmp_path: Path, kernel_environ: dict[str, str]
 ) -> None:
     """As another user where the tests are run by root, whom the system holds to no number of processes."""
-    folder = tmp_path / "own"
-    folder.mkdir()
-    if reason := await asyncio.to_thread(why_not_nobody, folder):
-        pytest.skip(reason)
     mark = f"oi-tui-bomb-{uuid.uuid4().hex}"
-    command = as_nobody([sys.executable, "-c", BOMB, str(folder), mark], writable=folder)
-    env = kernel_environ | {"PYTHONPATH": str(Path(__file__).parents[1]), "HOME": str(folder)}
-    run = functools.partial(subprocess.run, command, capture_output=True, text=True, timeout=60, cwd=folder, env=env)
-    finished = await asyncio.to_thread(run)
+    finished = await run_as_nobody(BOMB, tmp_path / "own", mark, environ=kernel_environ)
     assert finished.stdout.split() == ["EAGAIN", "2", "True"], finished.stderr
     await gone(mark)
 

@@ -165,7 +165,8 @@ def arguments(profile: Profile, mounts: Sequence[Mount], *, inside: Path, seccom
     made += ["--share-net"] if profile.network == "full" else []
     made += ["--cap-drop", "ALL", "--hostname", "sandbox", "--seccomp", str(seccomp)]
     made += ["--sync-fd", str(sync)] if sync is not None else []
-    made += ["--proc", "/proc", "--dev", "/dev"]
+    # Files of /proc/sys ask who writes, not with what rights: root without any could set up a program on the outside.
+    made += ["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"]
     made += [argument for link in _root_links() for argument in link]
     for mount in mounts:
         made += mount.arguments(scratch)

@@ -35,6 +35,9 @@ NEW_USER_NAMESPACE = 0x10000000
 PATIENCE = 0.2
 """Seconds that a connection may take which must not come about."""
 
+OF_THE_SYSTEM = ("/proc/sys/kernel/core_pattern", "/proc/sys/vm/overcommit_memory", "/proc/pressure/memory")
+"""Files that change the whole machine; what is written to the first one is run by the system, outside."""
+
 PIECE = 65_536
 
 Promised = dict[str, Any]
@@ -141,6 +144,12 @@ def check_files(promised: Promised) -> Findings:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             os.unlink(path)
             yield f"{folder} can be written"
+    for path in OF_THE_SYSTEM:
+        with contextlib.suppress(OSError):
+            os.close(os.open(path, os.O_WRONLY))  # nothing is ever written to it
+            yield f"{path} can be written"
+    if not os.statvfs("/proc").f_flag & os.ST_RDONLY:
+        yield "/proc can be written"
     for path in promised["unchangeable"]:
         if not os.path.lexists(path):
             yield f"{path} is not there, so it could be made"
