@@ -9,6 +9,7 @@ from pathlib import Path
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.files import paths
+from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.local.weights import Weights
 from oi_tui.app.engine.log.audit_hook import make_audit_hook
@@ -65,12 +66,14 @@ def make_engine(
         program=version("oi-tui"),
     )
     kernels = Kernels(
-        settings.kernel,
-        cwd=Path(setup.cwd),
-        spill_dir=paths.private_dir(paths.data_dir() / "outputs"),
-        preload=lambda: preloads(settings.kernel, models),
-        sandbox=profile,
-        on_refusal=witness.note_refusal,
+        Launch(
+            cwd=Path(setup.cwd),
+            settings=settings.kernel,
+            sandbox=profile,
+            on_refusal=witness.refused,
+            spill_dir=paths.private_dir(paths.data_dir() / "outputs"),
+            preload=lambda: preloads(settings.kernel, models),
+        )
     )
     return Engine(
         setup,

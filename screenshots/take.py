@@ -13,7 +13,8 @@ import cairosvg
 from textual.pilot import Pilot
 
 from oi_tui.app.engine.core.protocol import Configure, ModelOffer, ModelsFound
-from oi_tui.app.engine.core.settings import KernelSection, LoopSection, ModelSection, ScreenSection, Settings
+from oi_tui.app.engine.core.settings import LoopSection, ModelSection, ScreenSection, Settings
+from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
@@ -107,7 +108,7 @@ async def take(
                 lambda send: Engine(
                     setup,
                     models=Choosing(FakeModel(*answers, chunk=40)),
-                    kernels=Kernels(KernelSection(), cwd=work, sandbox=chosen_profile(settings.sandbox, work)),
+                    kernels=Kernels(Launch(cwd=work, sandbox=chosen_profile(settings.sandbox, work))),
                     store=Store(Path(folder) / "sessions.db"),
                     send=send,
                 )

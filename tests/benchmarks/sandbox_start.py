@@ -9,7 +9,8 @@ from tempfile import TemporaryDirectory
 
 from figures import ROUNDS, Budget, judge, middle, table
 
-from oi_tui.app.engine.core.settings import KernelSection, SandboxSection
+from oi_tui.app.engine.core.settings import SandboxSection
+from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
@@ -21,7 +22,7 @@ LANGUAGES = ("python", "shell")
 
 async def start(language: str, folder: Path, sandbox: Profile | None) -> tuple[float, float]:
     """Seconds of a start, and of the end after it."""
-    kernels = Kernels(KernelSection(), cwd=folder, sandbox=sandbox)
+    kernels = Kernels(Launch(cwd=folder, sandbox=sandbox))
     begun = time.perf_counter()
     async with asyncio.timeout(60):
         await kernels.get(language).start()

@@ -14,9 +14,10 @@ from jupyter_client.manager import start_new_async_kernel
 
 from oi_tui.app.engine.core.events import ExecutionFinished
 from oi_tui.app.engine.core.protocol import Batch, Configure
-from oi_tui.app.engine.core.settings import KernelSection, Settings
+from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.verbs import Open, Run
 from oi_tui.app.engine.kernels.base import RunFinished
+from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.frontend.client import ProcessClient
 from support.enclosure import UNENCLOSED
@@ -58,7 +59,7 @@ async def until_idle(client: AsyncKernelClient, message: str) -> None:
 
 async def our_kernel(stack: AsyncExitStack, folder: Path) -> Warm:
     """Our kernel, in this process: what the session calls."""
-    kernels = Kernels(KernelSection(), cwd=folder, spill_dir=None)
+    kernels = Kernels(Launch(cwd=folder))
     stack.push_async_callback(kernels.close)
     kernel = kernels.get("python")
     await kernel.start()

@@ -11,7 +11,9 @@ import pytest_asyncio
 from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.kernels.base import Kernel
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
+from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.shell_kernel import ShellKernel
+from oi_tui.app.engine.kernels.spec import KernelSpec
 
 QUICK = KernelSection(interrupt_step=0.5, output_cap=100_000)
 
@@ -22,15 +24,20 @@ def kernel_environ() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
 
 
+def long_outputs(tmp_path_factory: pytest.TempPathFactory, environ: dict[str, str]) -> Launch:
+    """In a folder of its own, with another one for the whole of long outputs."""
+    return Launch(
+        cwd=tmp_path_factory.mktemp("cwd"),
+        settings=KernelSection(output_cap=100_000),
+        environ=environ,
+        spill_dir=tmp_path_factory.mktemp("spill"),
+    )
+
+
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def python(tmp_path_factory: pytest.TempPathFactory, kernel_environ: dict[str, str]) -> AsyncIterator[Kernel]:
     """A Python kernel that the tests of a module share."""
-    kernel = JupyterKernel(
-        KernelSection(output_cap=100_000),
-        cwd=tmp_path_factory.mktemp("cwd"),
-        spill_dir=tmp_path_factory.mktemp("spill"),
-        environ=kernel_environ,
-    )
+    kernel = JupyterKernel(long_outputs(tmp_path_factory, kernel_environ))
     await kernel.start()
     yield kernel
     await kernel.close()
@@ -39,12 +46,7 @@ async def python(tmp_path_factory: pytest.TempPathFactory, kernel_environ: dict[
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def shell(tmp_path_factory: pytest.TempPathFactory, kernel_environ: dict[str, str]) -> AsyncIterator[Kernel]:
     """A shell that the tests of a module share."""
-    kernel = ShellKernel(
-        KernelSection(output_cap=100_000),
-        cwd=tmp_path_factory.mktemp("cwd"),
-        spill_dir=tmp_path_factory.mktemp("spill"),
-        environ=kernel_environ,
-    )
+    kernel = ShellKernel(long_outputs(tmp_path_factory, kernel_environ))
     await kernel.start()
     yield kernel
     await kernel.close()
@@ -55,8 +57,9 @@ async def make_python(tmp_path: Path, kernel_environ: dict[str, str]) -> AsyncIt
     """Makes Python kernels that end with the test."""
     made: list[JupyterKernel] = []
 
-    def make(settings: KernelSection = QUICK, **options: Any) -> JupyterKernel:
-        made.append(JupyterKernel(settings, **{"cwd": tmp_path, "environ": kernel_environ, **options}))
+    def make(settings: KernelSection = QUICK, spec: KernelSpec | None = None, **options: Any) -> JupyterKernel:
+        launch = Launch(settings=settings, **{"cwd": tmp_path, "environ": kernel_environ, **options})
+        made.append(JupyterKernel(launch, spec=spec))
         return made[-1]
 
     yield make
@@ -70,7 +73,8 @@ async def make_shell(tmp_path: Path, kernel_environ: dict[str, str]) -> AsyncIte
     made: list[ShellKernel] = []
 
     def make(settings: KernelSection = QUICK, **options: Any) -> ShellKernel:
-        made.append(ShellKernel(settings, **{"cwd": tmp_path, "environ": kernel_environ, **options}))
+        launch = Launch(settings=settings, **{"cwd": tmp_path, "environ": kernel_environ, **options})
+        made.append(ShellKernel(launch))
         return made[-1]
 
     yield make

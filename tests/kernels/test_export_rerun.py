@@ -15,8 +15,9 @@ import pytest_asyncio
 
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.events import AnyEvent, InputRequested
-from oi_tui.app.engine.core.settings import KernelSection, LoopSection
+from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.formats.export import export_session, import_session
+from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.testing import FakeModel
 from support.exports import blocks_of
@@ -39,7 +40,7 @@ async def ran(
     tmp_path_factory: pytest.TempPathFactory, kernel_environ: dict[str, str]
 ) -> AsyncIterator[list[AnyEvent]]:
     """The events of a session with real kernels and a scripted model."""
-    kernels = Kernels(KernelSection(), cwd=tmp_path_factory.mktemp("cwd"), environ=kernel_environ)
+    kernels = Kernels(Launch(cwd=tmp_path_factory.mktemp("cwd"), environ=kernel_environ))
     session = Session(kernels=kernels, settings=LoopSection(approve="auto"), model=FakeModel(*ANSWERS))
     events: list[AnyEvent] = []
     try:
@@ -104,7 +105,7 @@ async def test_jupyter_execute_goes_through_a_notebook_whose_code_asked_for_inpu
 ) -> None:
     asks = "import getpass\nname, word = input('name? '), getpass.getpass()\nprint('hello', name)"
     model = FakeModel(f"```python\n{asks}\n```", "```python\nprint(6 * 7)\n```", "Done.")
-    kernels = Kernels(KernelSection(), cwd=tmp_path, environ=kernel_environ)
+    kernels = Kernels(Launch(cwd=tmp_path, environ=kernel_environ))
     session = Session(kernels=kernels, settings=LoopSection(approve="auto"), model=model)
     events: list[AnyEvent] = []
     try:

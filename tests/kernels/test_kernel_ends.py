@@ -275,7 +275,7 @@ async def test_k37_startup_files_and_history_of_the_person_are_left_alone(
 async def test_preloading_imports_the_usual_names_and_nothing_else(make_python: MakePython) -> None:
     pytest.importorskip("pandas")
     pytest.importorskip("matplotlib")
-    kernel = make_python(preload=True)
+    kernel = make_python(preload=lambda: True)
     run = await collect(kernel, "sorted(n for n in globals() if n in {'np', 'pd', 'plt', 'numpy', 'e'})")
     assert run.result == "['np', 'pd', 'plt']"
 

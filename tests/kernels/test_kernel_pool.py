@@ -10,17 +10,17 @@ import pytest
 import pytest_asyncio
 
 from oi_tui.app.engine.core.errors import KernelError
-from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.kernels.kernel_environment import kernel_environment
+from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
 from support.runs import collect
 
 IN_A_FRESH_PROCESS = """
 import sys
 from pathlib import Path
+from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
-from oi_tui.app.engine.core.settings import KernelSection
-kernels = Kernels(KernelSection(), Path.cwd())
+kernels = Kernels(Launch(cwd=Path.cwd()))
 assert [kernels.canonical(name) for name in ("py", "bash")] == ["python", "shell"]
 assert not kernels.started()
 print(sorted({"jupyter_client", "zmq", "IPython", "litellm", "textual", "rich"} & set(sys.modules)))
@@ -29,7 +29,7 @@ print(sorted({"jupyter_client", "zmq", "IPython", "litellm", "textual", "rich"} 
 
 @pytest_asyncio.fixture
 async def kernels(tmp_path: Path, kernel_environ: dict[str, str]) -> AsyncIterator[Kernels]:
-    pool = Kernels(KernelSection(), tmp_path, environ=kernel_environ)
+    pool = Kernels(Launch(cwd=tmp_path, environ=kernel_environ))
     yield pool
     await pool.close()
 

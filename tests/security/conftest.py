@@ -11,6 +11,7 @@ import pytest_asyncio
 from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.kernels.base import Kernel
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
+from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.shell_kernel import ShellKernel
 from oi_tui.app.engine.sandbox.profile import Profile
 from support.enclosure import make_home, make_project, profile, why_not
@@ -51,10 +52,15 @@ def usual(project: Path, home: Path) -> Profile:
     return profile(project, home)
 
 
+def launch(sandbox: Profile, environ: dict[str, str], **options: Any) -> Launch:
+    """Of kernels in this sandbox."""
+    return Launch(**{"cwd": sandbox.workspace, "settings": QUICK, "environ": environ, "sandbox": sandbox, **options})
+
+
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def python(usual: Profile, kernel_environ: dict[str, str]) -> AsyncIterator[Kernel]:
     """A Python kernel in it that the tests of a module share."""
-    kernel = JupyterKernel(QUICK, cwd=usual.workspace, environ=kernel_environ, sandbox=usual)
+    kernel = JupyterKernel(launch(usual, kernel_environ))
     await kernel.start()
     yield kernel
     await kernel.close()
@@ -63,7 +69,7 @@ async def python(usual: Profile, kernel_environ: dict[str, str]) -> AsyncIterato
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def shell(usual: Profile, kernel_environ: dict[str, str]) -> AsyncIterator[Kernel]:
     """A shell in it."""
-    kernel = ShellKernel(QUICK, cwd=usual.workspace, environ=kernel_environ, sandbox=usual)
+    kernel = ShellKernel(launch(usual, kernel_environ))
     await kernel.start()
     yield kernel
     await kernel.close()
@@ -76,7 +82,7 @@ async def enclosed(kernel_environ: dict[str, str]) -> AsyncIterator[Callable[...
 
     def make(chosen: Profile, language: str = "python", **options: Any) -> Kernel:
         kind = JupyterKernel if language == "python" else ShellKernel
-        made.append(kind(QUICK, **{"cwd": chosen.workspace, "environ": kernel_environ, "sandbox": chosen, **options}))
+        made.append(kind(launch(chosen, kernel_environ, **options)))
         return made[-1]
 
     yield make

@@ -37,6 +37,7 @@ from oi_tui.app.engine.kernels.base import (
 )
 from oi_tui.app.engine.kernels.channels import FRAME_LIMIT
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
+from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.liveness import STOPPED, LivenessTimeouts
 from oi_tui.app.engine.kernels.processes import OomCheck, cause_of_end
 from oi_tui.app.engine.sandbox.profile import Limits, Profile
@@ -66,7 +67,7 @@ async def make(tmp_path: Path, usual: Profile, kernel_environ: dict[str, str]) -
         where: dict[str, Any] = {"cwd": tmp_path}
         if place == "enclosed":
             where = {"cwd": usual.workspace, "sandbox": usual}
-        made.append(JupyterKernel(settings, **{"environ": kernel_environ, **where, **options}))
+        made.append(JupyterKernel(Launch(settings=settings, **{"environ": kernel_environ, **where, **options})))
         return made[-1]
 
     yield make
@@ -78,7 +79,7 @@ async def make(tmp_path: Path, usual: Profile, kernel_environ: dict[str, str]) -
 async def shared(tmp_path_factory: pytest.TempPathFactory, kernel_environ: dict[str, str]) -> AsyncIterator[Kernel]:
     """A bare kernel for all that does not end one."""
     folders = {"cwd": tmp_path_factory.mktemp("cwd"), "spill_dir": tmp_path_factory.mktemp("spill")}
-    kernel = JupyterKernel(QUICK, environ=kernel_environ, **folders)
+    kernel = JupyterKernel(Launch(settings=QUICK, environ=kernel_environ, **folders))
     await kernel.start()
     yield kernel
     await kernel.close()
@@ -433,11 +434,11 @@ PROGRAM = """\
 import asyncio, sys
 from pathlib import Path
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
+from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.sandbox.profile import Profile
-from oi_tui.app.engine.core.settings import KernelSection
 async def main(work, home, place):
     sandbox = Profile(mode='workspace-write', workspace=Path(work), home=Path(home)) if place == 'enclosed' else None
-    kernel = JupyterKernel(KernelSection(), cwd=Path(work), sandbox=sandbox)
+    kernel = JupyterKernel(Launch(cwd=Path(work), sandbox=sandbox))
     source = "import subprocess; subprocess.Popen(['sleep', '600']); print('on', flush=True); input()"
     async for event in kernel.run(source):
         print(event, flush=True)
@@ -502,7 +503,7 @@ async def test_k36_no_module_of_the_workspace_is_run_when_a_kernel_starts(
         (folder / f"{name}.py").write_text(f"open({str(folder / 'was-run')!r}, 'a').write({name!r} + ' ')\n")
     (folder / "mine.py").write_text("value = 42\n")
     options = {"sandbox": profile(folder, home)} if place == "enclosed" else {}
-    kernel = make(place, cwd=folder, preload=True, **options)
+    kernel = make(place, cwd=folder, preload=lambda: True, **options)
     run = await collect(kernel, "1 + 1")
     assert run.result == "2"
     assert not (folder / "was-run").exists(), (folder / "was-run").read_text()

@@ -240,12 +240,12 @@ async def test_S6_two_sandboxes_share_the_stand_ins_of_a_workspace(enclosed: Enc
 async def test_S6_nothing_is_left_after_the_program_was_killed(empty: Profile) -> None:
     source = (
         "import asyncio, sys\nfrom pathlib import Path\n"
+        "from oi_tui.app.engine.kernels.launch import Launch\n"
         "from oi_tui.app.engine.kernels.shell_kernel import ShellKernel\n"
         "from oi_tui.app.engine.sandbox.profile import Profile\n"
-        "from oi_tui.app.engine.core.settings import KernelSection\n"
         "async def main(work, home):\n"
         "    sandbox = Profile(mode='workspace-write', workspace=Path(work), home=Path(home))\n"
-        "    kernel = ShellKernel(KernelSection(), cwd=Path(work), sandbox=sandbox)\n"
+        "    kernel = ShellKernel(Launch(cwd=Path(work), sandbox=sandbox))\n"
         "    async for event in kernel.run('touch ready; sleep 600'): pass\n"
         "asyncio.run(main(*sys.argv[1:]))\n"
     )

@@ -139,14 +139,14 @@ AS_ANOTHER_USER = """
 import asyncio, sys
 from pathlib import Path
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
-from oi_tui.app.engine.core.settings import KernelSection
+from oi_tui.app.engine.kernels.launch import Launch
 from support.enclosure import make_home, make_project, profile
 from support.runs import collect
 
 async def main(folder, source):
     home = make_home(Path(folder, "home"))
     chosen = profile(make_project(home / "work"), home)
-    kernel = JupyterKernel(KernelSection(), cwd=chosen.workspace, sandbox=chosen)
+    kernel = JupyterKernel(Launch(cwd=chosen.workspace, sandbox=chosen))
     print((await collect(kernel, source)).text(), end="")
     await kernel.close()
 
@@ -308,12 +308,12 @@ async def test_S18_nothing_outlives_the_program_that_made_the_sandbox(usual: Pro
     mark = f"oi-tui-orphan-{uuid.uuid4().hex}"
     program = (
         "import asyncio, sys\nfrom pathlib import Path\n"
+        "from oi_tui.app.engine.kernels.launch import Launch\n"
         "from oi_tui.app.engine.kernels.shell_kernel import ShellKernel\n"
         "from oi_tui.app.engine.sandbox.profile import Profile\n"
-        "from oi_tui.app.engine.core.settings import KernelSection\n"
         "async def main(work, home, mark):\n"
         "    sandbox = Profile(mode='workspace-write', workspace=Path(work), home=Path(home))\n"
-        "    kernel = ShellKernel(KernelSection(), cwd=Path(work), sandbox=sandbox)\n"
+        "    kernel = ShellKernel(Launch(cwd=Path(work), sandbox=sandbox))\n"
         "    start = f\"setsid nohup bash -c 'exec -a {mark} sleep 600' >/dev/null 2>&1 & sleep 600\"\n"
         "    async for event in kernel.run(start): pass\n"
         "asyncio.run(main(*sys.argv[1:]))\n"
@@ -334,15 +334,15 @@ BOMB = """
 import asyncio, sys
 from pathlib import Path
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
+from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.sandbox.profile import Limits
-from oi_tui.app.engine.core.settings import KernelSection
 from support.enclosure import attempt, make_home, make_project, profile
 from support.runs import collect
 
 async def main(folder, mark):
     home = make_home(Path(folder, "home"))
     chosen = profile(make_project(home / "work"), home, limits=Limits(processes=60))
-    kernel = JupyterKernel(KernelSection(), cwd=chosen.workspace, sandbox=chosen)
+    kernel = JupyterKernel(Launch(cwd=chosen.workspace, sandbox=chosen))
     sleeper = f"subprocess.Popen(['{mark}', '600'], executable='sleep')"
     print(await attempt(kernel, f"import subprocess; kept = [{sleeper} for _ in range(400)]"))
     print((await collect(kernel, "1 + 1")).result)

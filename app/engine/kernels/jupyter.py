@@ -7,13 +7,13 @@ import asyncio
 import os
 import secrets
 import shutil
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from oi_tui.app.engine.core.errors import KernelError
-from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.files.paths import socket_dir
 from oi_tui.app.engine.kernels.base import InterruptMeans, RunFinished
@@ -21,13 +21,12 @@ from oi_tui.app.engine.kernels.channels import NONSENSE_LIMIT, TOO_LARGE, Channe
 from oi_tui.app.engine.kernels.inspection import Listing, VariableDetail, names_in, read_detail, read_listing
 from oi_tui.app.engine.kernels.jupyter_run import JupyterRun
 from oi_tui.app.engine.kernels.kernel_environment import kernel_environment
-from oi_tui.app.engine.kernels.liveness import LivenessTimeouts, LivenessWatch
+from oi_tui.app.engine.kernels.launch import Launch
+from oi_tui.app.engine.kernels.liveness import LivenessWatch
 from oi_tui.app.engine.kernels.preparation import PRELOAD, at_start, for_inspection
 from oi_tui.app.engine.kernels.processes import LoggedProcess, cancel_tasks
 from oi_tui.app.engine.kernels.spec import KernelSpec, own_python
 from oi_tui.app.engine.kernels.worker import OnEnd, WorkerKernel
-from oi_tui.app.engine.sandbox.hosts import OnRefusal
-from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.sandbox.sandbox_launch import SandboxLaunch
 
 KEPT_RUNS = 50
@@ -67,37 +66,9 @@ def kernelspec(name: str) -> KernelSpec:
 class JupyterKernel(WorkerKernel):
     """Runs source in a Jupyter kernel of its own."""
 
-    def __init__(
-        self,
-        settings: KernelSection,
-        *,
-        cwd: Path,
-        language: Language = "python",
-        spec: KernelSpec | None = None,
-        spill_dir: Path | None = None,
-        preload: bool = False,
-        environ: Mapping[str, str] | None = None,
-        sandbox: Profile | None = None,
-        on_refusal: OnRefusal | None = None,
-        patience: LivenessTimeouts | None = None,
-    ) -> None:
-        given = os.environ if environ is None else environ
-        started = own_python() if spec is None else spec
-
-        def make_worker(on_end: OnEnd) -> JupyterWorker:
-            return JupyterWorker(
-                started,
-                cwd=cwd,
-                environ=given,
-                sandbox=sandbox,
-                on_refusal=on_refusal,
-                timeout=settings.start_timeout,
-                preload=preload,
-                on_end=on_end,
-                patience=patience or LivenessTimeouts(),
-            )
-
-        super().__init__(language, settings, spill_dir, make_worker)
+    def __init__(self, launch: Launch, *, language: Language = "python", spec: KernelSpec | None = None) -> None:
+        """Without a `spec` it is the Python that we run in."""
+        super().__init__(language, launch, partial(JupyterWorker, launch, own_python() if spec is None else spec))
 
     def variables(self, known: tuple[str, ...], *, again: bool) -> Awaitable[Listing | None]:
         """See `Inspectable`."""
@@ -118,28 +89,10 @@ class JupyterKernel(WorkerKernel):
 class JupyterWorker:
     """One kernel process and the channels to it."""
 
-    def __init__(
-        self,
-        spec: KernelSpec,
-        *,
-        cwd: Path,
-        environ: Mapping[str, str],
-        sandbox: Profile | None,
-        on_refusal: OnRefusal | None,
-        timeout: float,
-        preload: bool,
-        on_end: OnEnd,
-        patience: LivenessTimeouts,
-    ) -> None:
+    def __init__(self, launch: Launch, spec: KernelSpec, on_end: OnEnd) -> None:
+        self._launch = launch
         self._spec = spec
-        self._cwd = cwd
-        self._environ = environ
-        self._sandbox = sandbox
-        self._on_refusal = on_refusal
-        self._timeout = timeout
-        self._preload = preload
         self._on_end = on_end
-        self._patience = patience
         self._directory: Path | None = None
         self._process: LoggedProcess | None = None
         self._channels: Channels | None = None
@@ -165,19 +118,20 @@ class JupyterWorker:
 
     async def open(self) -> None:
         """Start the process, wait until it answers and its output arrives, and prepare it."""
+        timeout = self._launch.settings.start_timeout
         try:
-            async with asyncio.timeout(self._timeout):
-                await self._launch()
+            async with asyncio.timeout(timeout):
+                await self._start_process()
                 info = await self._handshake()
                 self._try_control()
                 self._is_python = info.get("language_info", {}).get("name") == "python"
                 if self._is_python:
                     await self._execute_silently(at_start())
-                    if self._preload:
+                    if self._launch.preload():
                         await self._execute_silently(PRELOAD)
         except TimeoutError as error:
             raise KernelError(
-                f"The kernel “{self._spec.name}” did not answer within {self._timeout:g} seconds.",
+                f"The kernel “{self._spec.name}” did not answer within {timeout:g} seconds.",
                 hint="Set kernel.start_timeout higher if this machine is slow.",
                 details=self._process.last_lines() if self._process is not None else "",
             ) from error
@@ -204,7 +158,7 @@ class JupyterWorker:
         send()
         if self._run_watch is not None:
             self._run_watch.cancel()
-        self._run_watch = asyncio.create_task(LivenessWatch(run, self, self._patience, self._kill).watch())
+        self._run_watch = asyncio.create_task(LivenessWatch(run, self, self._launch.patience, self._kill).watch())
         return run
 
     def inspect(self, kind: str, content: dict[str, Any]) -> ReplyFuture | None:
@@ -264,7 +218,7 @@ class JupyterWorker:
 
     # -- starting and ending ---------------------------------------------------------------------------
 
-    async def _launch(self) -> None:
+    async def _start_process(self) -> None:
         import zmq.asyncio  # deferred: heavy
         from jupyter_client import AsyncKernelClient, write_connection_file  # deferred: heavy
         from zmq.constants import Event  # deferred: heavy
@@ -287,14 +241,15 @@ class JupyterWorker:
         channels.start(Event.HANDSHAKE_SUCCEEDED)
         argv = [part.replace("{connection_file}", file) for part in self._spec.argv]
         own = self._spec.env | {"IPYTHONDIR": str(self._directory / "ipython")}
-        if self._sandbox is not None and self._sandbox.encloses:
+        launch = self._launch
+        if launch.enclosure is not None:
             entrance = await SandboxLaunch.open(
-                self._sandbox, argv, self._environ, private=self._directory, extra=own, on_refusal=self._on_refusal
+                launch.enclosure, argv, launch.environ, private=self._directory, extra=own, on_refusal=launch.on_refusal
             )
-            self._process = await LoggedProcess.start_enclosed(entrance, self._cwd)
+            self._process = await LoggedProcess.start_enclosed(entrance, launch.cwd)
         else:
             own["JPY_PARENT_PID"] = str(os.getpid())  # the kernel ends when we do, however we end
-            self._process = await LoggedProcess.start(argv, kernel_environment(self._environ) | own, self._cwd)
+            self._process = await LoggedProcess.start(argv, kernel_environment(launch.environ) | own, launch.cwd)
         self._watcher = asyncio.create_task(self._watch(self._process, channels))
 
     async def _handshake(self) -> dict[str, Any]:

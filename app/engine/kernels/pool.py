@@ -1,16 +1,12 @@
 """The kernels of a session, by language: made when first asked for, kept until the end."""
 
 import asyncio
-from collections.abc import Callable, Mapping
-from pathlib import Path
 
-from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.kernels.base import Kernel
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel, installed_kernelspecs, kernelspec
+from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.shell_kernel import ShellKernel
-from oi_tui.app.engine.sandbox.hosts import OnRefusal
-from oi_tui.app.engine.sandbox.profile import Profile
 
 PYTHON_NAMES = frozenset({"python", "python3", "py", "py3", "ipython", "ipython3"})
 SHELL_NAMES = frozenset({"shell", "sh", "bash", "zsh"})
@@ -23,29 +19,8 @@ NATIVE = "python3"
 class Kernels:
     """Makes and keeps one kernel for each language."""
 
-    def __init__(
-        self,
-        settings: KernelSection,
-        cwd: Path,
-        spill_dir: Path | None = None,
-        *,
-        preload: Callable[[], bool] = lambda: False,
-        environ: Mapping[str, str] | None = None,
-        sandbox: Profile | None = None,
-        on_refusal: OnRefusal | None = None,
-    ) -> None:
-        """`preload` is asked when the Python kernel is made: whether it imports the usual names beforehand.
-
-        All of them run in a sandbox of this kind; without one code can do all that we can. `on_refusal` is told of what
-        asks for the network in vain there.
-        """
-        self._settings = settings
-        self._cwd = cwd
-        self._spill_dir = spill_dir
-        self._preload = preload
-        self._environ = environ
-        self._sandbox = sandbox
-        self._on_refusal = on_refusal
+    def __init__(self, launch: Launch) -> None:
+        self._launch = launch
         self._kernels: dict[Language, Kernel] = {}
         self._installed: dict[str, str] | None = None
 
@@ -57,7 +32,7 @@ class Kernels:
     @property
     def surroundings(self) -> str:
         """For the model: what code in them can reach and change."""
-        return "" if self._sandbox is None else self._sandbox.tell_model()
+        return "" if self._launch.sandbox is None else self._launch.sandbox.tell_model()
 
     def get(self, language: Language) -> Kernel:
         """The kernel of this language, not necessarily started; KernelError naming those there are."""
@@ -98,35 +73,11 @@ class Kernels:
     def _make(self, language: Language) -> Kernel:
         match language:
             case "shell":
-                return ShellKernel(
-                    self._settings,
-                    cwd=self._cwd,
-                    spill_dir=self._spill_dir,
-                    environ=self._environ,
-                    sandbox=self._sandbox,
-                    on_refusal=self._on_refusal,
-                )
+                return ShellKernel(self._launch)
             case "python":
-                return JupyterKernel(
-                    self._settings,
-                    cwd=self._cwd,
-                    spill_dir=self._spill_dir,
-                    preload=self._preload(),
-                    environ=self._environ,
-                    sandbox=self._sandbox,
-                    on_refusal=self._on_refusal,
-                )
+                return JupyterKernel(self._launch)
             case _:
-                return JupyterKernel(
-                    self._settings,
-                    cwd=self._cwd,
-                    language=language,
-                    spec=kernelspec(language),
-                    spill_dir=self._spill_dir,
-                    environ=self._environ,
-                    sandbox=self._sandbox,
-                    on_refusal=self._on_refusal,
-                )
+                return JupyterKernel(self._launch, language=language, spec=kernelspec(language))
 
     def _find_installed(self, name: str) -> Language | None:
         specs = self._specs()

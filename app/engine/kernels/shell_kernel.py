@@ -13,16 +13,16 @@ import shutil
 import signal
 import sys
 import termios
-from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from oi_tui.app.engine.core.errors import KernelError
-from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.files.paths import socket_dir
 from oi_tui.app.engine.kernels.base import InterruptMeans, RunFinished
 from oi_tui.app.engine.kernels.kernel_environment import kernel_environment
+from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.output_stream import OutputStream
 from oi_tui.app.engine.kernels.pipe import Pipe, named_output, named_pipe
 from oi_tui.app.engine.kernels.processes import (
@@ -35,8 +35,6 @@ from oi_tui.app.engine.kernels.processes import (
 )
 from oi_tui.app.engine.kernels.terminal_questions import TerminalQuestions
 from oi_tui.app.engine.kernels.worker import OnEnd, WorkerKernel
-from oi_tui.app.engine.sandbox.hosts import OnRefusal
-from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.sandbox.sandbox_launch import SandboxLaunch
 
 TAKE_TERMINAL = """\
@@ -79,56 +77,21 @@ LOCAL_MODES = 3
 class ShellKernel(WorkerKernel):
     """Runs shell source; `cd`, variables and functions last."""
 
-    def __init__(
-        self,
-        settings: KernelSection,
-        *,
-        cwd: Path,
-        spill_dir: Path | None = None,
-        environ: Mapping[str, str] | None = None,
-        sandbox: Profile | None = None,
-        on_refusal: OnRefusal | None = None,
-    ) -> None:
-        given = os.environ if environ is None else environ
-        super().__init__(
-            "shell",
-            settings,
-            spill_dir,
-            lambda on_end: ShellWorker(
-                cwd=cwd,
-                environ=given,
-                sandbox=sandbox,
-                on_refusal=on_refusal,
-                timeout=settings.start_timeout,
-                on_end=on_end,
-            ),
-        )
+    def __init__(self, launch: Launch) -> None:
+        super().__init__("shell", launch, partial(ShellWorker, launch))
 
 
 class ShellWorker:
     """One bash process, its terminal and the pipes to it."""
 
-    def __init__(
-        self,
-        *,
-        cwd: Path,
-        environ: Mapping[str, str],
-        sandbox: Profile | None,
-        on_refusal: OnRefusal | None,
-        timeout: float,
-        on_end: OnEnd,
-    ) -> None:
-        self._cwd = cwd
-        self._environ = environ
-        self._sandbox = sandbox
-        self._on_refusal = on_refusal
+    def __init__(self, launch: Launch, on_end: OnEnd) -> None:
+        self._launch = launch
+        self._on_end = on_end
         self._entrance: SandboxLaunch | None = None
         self._group = 0
         """The process group of bash itself."""
         self._complaint = ""
         """What was written on the terminal before the shell was ready."""
-        self._timeout = timeout
-        self._on_end = on_end
         self._directory: Path | None = None
         self._process: asyncio.subprocess.Process | None = None
         self._session: ProcessSession | None = None
@@ -159,18 +122,19 @@ class ShellWorker:
 
     async def open(self) -> None:
         """Start bash and wait for its first prompt."""
+        timeout = self._launch.settings.start_timeout
         self._directory = directory = socket_dir()
         ends, rc = directory / "ends", directory / "rc"
         rc.write_text(RC.format(ends=shlex.quote(str(ends))))
         self._ends = Pipe(named_pipe(ends), self._on_end_of_run)
         self._commands = named_pipe(directory / "commands")
         try:
-            async with asyncio.timeout(self._timeout):
-                await self._launch(directory)
+            async with asyncio.timeout(timeout):
+                await self._start_process(directory)
                 await self._ready.wait()
         except TimeoutError as error:
             raise KernelError(
-                f"The shell did not answer within {self._timeout:g} seconds.",
+                f"The shell did not answer within {timeout:g} seconds.",
                 hint="Set kernel.start_timeout higher if this machine is slow.",
             ) from error
         self._group = self._foreground()
@@ -231,19 +195,20 @@ class ShellWorker:
 
     # -- the process -----------------------------------------------------------------------------------
 
-    async def _launch(self, directory: Path) -> None:
+    async def _start_process(self, directory: Path) -> None:
+        launch = self._launch
         argv = [sys.executable, "-I", "-S", "-c", TAKE_TERMINAL, *BASH, str(directory / "rc"), "-i"]
-        env = kernel_environment(self._environ) | {"TERM": "dumb"}
+        env = kernel_environment(launch.environ) | {"TERM": "dumb"}
         fds: tuple[int, ...] = ()
-        if self._sandbox is not None and self._sandbox.encloses:
+        if launch.enclosure is not None:
             self._entrance = entrance = await SandboxLaunch.open(
-                self._sandbox,
+                launch.enclosure,
                 argv,
-                self._environ,
+                launch.environ,
                 private=directory,
                 shared=False,
                 extra={"TERM": "dumb"},
-                on_refusal=self._on_refusal,
+                on_refusal=launch.on_refusal,
             )
             argv, env, fds = entrance.argv, entrance.env, entrance.pass_fds
         self._terminal, inner = os.openpty()
@@ -258,7 +223,7 @@ class ShellWorker:
             self._process = await asyncio.create_subprocess_exec(
                 *argv,
                 env=env,
-                cwd=self._cwd,
+                cwd=launch.cwd,
                 pass_fds=fds,
                 stdin=commands,
                 stdout=inner,
@@ -267,7 +232,7 @@ class ShellWorker:
             )
         except OSError as error:
             raise KernelError(
-                f"The shell could not be started in {self._cwd}: {error.strerror}.",
+                f"The shell could not be started in {launch.cwd}: {error.strerror}.",
                 hint="Check that the folder is there.",
             ) from error
         finally:

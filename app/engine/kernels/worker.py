@@ -14,9 +14,9 @@ import msgspec
 
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.events import KernelState
-from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.kernels.base import Afterwards, InterruptMeans, RunEvent, RunFinished
+from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.output_stream import OutputStream
 from oi_tui.app.engine.kernels.processes import cancel_tasks
 
@@ -59,16 +59,10 @@ class Worker(Protocol):
 class WorkerKernel:
     """A `Kernel` over one worker after the other."""
 
-    def __init__(
-        self,
-        language: Language,
-        settings: KernelSection,
-        spill_dir: Path | None,
-        make_worker: Callable[[OnEnd], Worker],
-    ) -> None:
+    def __init__(self, language: Language, launch: Launch, make_worker: Callable[[OnEnd], Worker]) -> None:
         self._language = language
-        self._settings = settings
-        self._spill_dir = spill_dir
+        self._settings = launch.settings
+        self._spill_dir = launch.spill_dir
         self._make_worker = make_worker
         self._state: KernelState = "cold"
         self._generation = 0

@@ -1,0 +1,37 @@
+"""What starts a kernel, as one value: made once for all kernels of a session, and handed down as it is."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from oi_tui.app.engine.core.settings import KernelSection
+from oi_tui.app.engine.kernels.liveness import LivenessTimeouts
+from oi_tui.app.engine.sandbox.hosts import OnRefusal
+from oi_tui.app.engine.sandbox.profile import Profile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """How kernels are started, and what they may do."""
+
+    cwd: Path
+    """The folder that they work in."""
+    settings: KernelSection = field(default_factory=KernelSection)
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    """What they get variables from: all but the keys; in a sandbox only those that it passes on."""
+    sandbox: Profile | None = None
+    """Without one, or with one that does not enclose, code can do all that we can."""
+    on_refusal: OnRefusal | None = None
+    """Told of each request for the network that a sandbox does not grant."""
+    spill_dir: Path | None = None
+    """Where the whole text of long outputs is kept; without it, only as much is kept as is shown."""
+    preload: Callable[[], bool] = lambda: False
+    """Asked at each start of a Python kernel: whether it imports numpy, pandas and pyplot beforehand."""
+    patience: LivenessTimeouts = field(default_factory=LivenessTimeouts)
+    """How long Jupyter kernels may give no sign of life."""
+
+    @property
+    def enclosure(self) -> Profile | None:
+        """The sandbox that they run in; None if they run without."""
+        return self.sandbox if self.sandbox is not None and self.sandbox.encloses else None
