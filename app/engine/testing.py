@@ -15,7 +15,7 @@ from oi_tui.app.engine.core.errors import KernelError, ModelError, OiTuiError
 from oi_tui.app.engine.core.events import KernelState
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
 from oi_tui.app.engine.core.protocol import FetchProgressed, ModelOffer, ModelsFound
-from oi_tui.app.engine.core.values import Language
+from oi_tui.app.engine.core.values import Confinement, Language
 from oi_tui.app.engine.kernels.base import (
     Afterwards,
     InputWanted,
@@ -90,9 +90,12 @@ Script = Mapping[str, Sequence[RunEvent]] | Callable[[str], Sequence[RunEvent]]
 class FakeKernel:
     """Runs from a script (source to events); an unknown source gives its own text on stdout. Records what ran."""
 
-    def __init__(self, script: Script | None = None, language: Language = "python") -> None:
+    def __init__(
+        self, script: Script | None = None, language: Language = "python", confinement: Confinement | None = None
+    ) -> None:
         self.script = script if script is not None else {}
         self.language = language
+        self.confinement = confinement or Confinement()
         self.state: KernelState = "cold"
         self.generation = 0
         self.ran: list[str] = []

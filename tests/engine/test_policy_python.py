@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from IPython.core.inputtransformer2 import TransformerManager
 
+from oi_tui.app.engine.core.values import Confinement
 from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, PolicyRequest, decide
 from oi_tui.app.engine.policy.magics import split_magics
 from oi_tui.app.engine.policy.python import read_python
@@ -18,7 +19,7 @@ from oi_tui.app.engine.policy.rules import short_form
 
 def decided(source: str, *deny: str, approval="auto", **more) -> PolicyDecision:
     rules = tuple(short_form(text, "deny") for text in deny)
-    return decide(PolicyRequest("python", source), Policy(rules=rules, **more), approval)
+    return decide(PolicyRequest("python", source, **more), Policy(rules=rules), approval)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +141,7 @@ def test_magics_are_taken_out_without_moving_a_line() -> None:
     "source", ["x = 'a\u202eb'", "dеl = 1  # Cyrillic", "p\u200brint(1)", "x = '\u00a0'", "\U000e0041"]
 )
 def test_U5_hidden_and_deceiving_characters_are_asked_about_in_every_mode(source: str, approval: str) -> None:
-    found = decided(source, approval=approval, sandboxed=True, offline=True)
+    found = decided(source, approval=approval, confinement=Confinement(sandboxed=True, offline=True))
     assert (found.verdict, found.ground) == ("ask", "guard")
 
 

@@ -9,11 +9,16 @@ from hypothesis import strategies as st
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.settings import PolicySection, SandboxSection, Settings
+from oi_tui.app.engine.core.values import Confinement
 from oi_tui.app.engine.files.settings_file import load_settings
+from oi_tui.app.engine.kernels.jupyter import JupyterKernel
+from oi_tui.app.engine.kernels.launch import Launch
+from oi_tui.app.engine.kernels.shell_kernel import ShellKernel
 from oi_tui.app.engine.policy.decide import Policy, PolicyRequest, decide
 from oi_tui.app.engine.policy.modes import MODES, OF_APPROVAL, requested_mode, strictest
 from oi_tui.app.engine.policy.rule_text import parse_rules
 from oi_tui.app.engine.policy.rules import TOOLS
+from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
 from oi_tui.app.engine.trust.rule_files import load_policy, read_rules
 
 FILE = """\
@@ -222,24 +227,42 @@ def test_todays_names_of_the_modes_mean_what_they_meant(approval, verdict: str) 
     ],
 )
 def test_each_mode_in_a_sandbox_without_network(mode, source: str, verdict: str) -> None:
-    policy = Policy(mode=mode, sandboxed=True, offline=True)
-    assert decide(PolicyRequest("python", source), policy).verdict == verdict
+    request = PolicyRequest("python", source, confinement=Confinement(sandboxed=True, offline=True))
+    assert decide(request, Policy(mode=mode)).verdict == verdict
 
 
 def test_the_mode_auto_runs_nothing_unasked_without_a_sandbox_that_has_no_network() -> None:
     for sandbox in (SandboxSection(mode="danger-full-access"), SandboxSection(network="full")):
         settings = Settings(policy=PolicySection(mode="auto"), sandbox=sandbox)
         policy = load_policy(settings, folder=Path("/nowhere"), cwd=Path("/work"), admin=Path("/nowhere/x"))
-        found = decide(PolicyRequest("python", "print(1)"), policy)
+        launch = Launch(cwd=Path("/work"), sandbox=chosen_profile(sandbox, Path("/work")))
+        found = decide(PolicyRequest("python", "print(1)", confinement=launch.confinement), policy)
         assert found.verdict == "ask"
         assert "which needs a sandbox" in found.by
 
 
+@pytest.mark.parametrize(
+    ("sandbox", "confinement"),
+    [
+        (SandboxSection(mode="danger-full-access", network="none"), Confinement()),
+        (SandboxSection(mode="read-only", network="none"), Confinement(sandboxed=True, offline=True)),
+        (SandboxSection(mode="workspace-write", network="hosts"), Confinement(sandboxed=True)),
+        (SandboxSection(mode="workspace-write", network="full"), Confinement(sandboxed=True)),
+    ],
+)
+def test_a_kernel_without_a_sandbox_is_never_offline_whatever_its_network_is_set_to(
+    sandbox: SandboxSection, confinement: Confinement
+) -> None:
+    launch = Launch(cwd=Path("/work"), sandbox=chosen_profile(sandbox, Path("/work")))
+    assert launch.confinement == JupyterKernel(launch).confinement == ShellKernel(launch).confinement == confinement
+
+
 def test_code_is_allowed_by_a_rule_in_a_sandbox_only() -> None:
     rules = parse_rules("[[rule]]\nrule = 'Python'\ndecision = 'allow'\nsandbox = 'verified'", "r", "user")
-    assert decide(PolicyRequest("python", "1"), Policy(rules=rules), "ask").verdict == "ask"
-    assert decide(PolicyRequest("python", "1"), Policy(rules=rules, sandboxed=True), "ask").verdict == "allow"
-    assert decide(PolicyRequest("python", "def ("), Policy(rules=rules, sandboxed=True), "ask").verdict == "ask"
+    policy, enclosed = Policy(rules=rules), Confinement(sandboxed=True)
+    assert decide(PolicyRequest("python", "1"), policy, "ask").verdict == "ask"
+    assert decide(PolicyRequest("python", "1", confinement=enclosed), policy, "ask").verdict == "allow"
+    assert decide(PolicyRequest("python", "def (", confinement=enclosed), policy, "ask").verdict == "ask"
 
 
 def test_another_kernel_is_not_looked_into_and_says_so() -> None:

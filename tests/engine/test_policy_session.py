@@ -11,6 +11,7 @@ from oi_tui.app.engine.agent.loop import Session, SessionEvents
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.events import AnyEvent, DecisionMade, DecisionRequested, Event, ExecutionStarted, TurnEnded
 from oi_tui.app.engine.core.settings import LoopSection
+from oi_tui.app.engine.core.values import Confinement
 from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.kernels.base import RunFinished
 from oi_tui.app.engine.policy.decide import Policy
@@ -221,3 +222,35 @@ async def test_a_denied_block_is_refused_in_the_transcript_with_its_rule() -> No
     await play(session.run("go"))
     [code] = [block for block in session.transcript.blocks if isinstance(block, CodeBlock)]
     assert (code.state, code.refusal) == ("refused", "denied by the rule Shell(rm *)")
+
+
+def elsewhere(mode: str, approve: str = "auto", *rules: str, can_ask: bool = True) -> Session:
+    """One session with two kernels: Python in a sandbox without network, the shell on a machine without any."""
+    kernels = FakeKernels(
+        python=FakeKernel(confinement=Confinement(sandboxed=True, offline=True)),
+        shell=FakeKernel(language="shell"),
+    )
+    policy = Policy(mode=mode, rules=tuple(short_form(rule, "allow", sandboxed=True) for rule in rules))
+    model = FakeModel(f"{python('print(1)')}\n{bash('ls')}", "Done.")
+    return Session(kernels=kernels, settings=LoopSection(approve=approve), model=model, can_ask=can_ask, policy=policy)
+
+
+async def test_the_mode_auto_asks_about_what_runs_without_a_sandbox_and_lets_run_what_runs_in_one() -> None:
+    session = elsewhere("auto")
+    events = await play(session.run("go"), answering(session, "run"))
+    assert [made.decider for made in of(DecisionMade, events)] == ["mode", "person"]
+    [asked] = of(DecisionRequested, events)
+    assert asked.language == "shell"
+    assert "which needs a sandbox to run anything unasked" in asked.why
+
+
+async def test_a_rule_for_the_sandbox_holds_only_for_the_kernel_that_is_in_one() -> None:
+    session = elsewhere("bypassPermissions", "ask", "Python", "Shell")
+    events = await play(session.run("go"), answering(session, "run"))
+    assert [made.decider for made in of(DecisionMade, events)] == ["rule", "person"]
+
+
+async def test_where_nobody_can_be_asked_nothing_runs_elsewhere_in_the_mode_auto() -> None:
+    session = elsewhere("auto", can_ask=False)
+    events = await play(session.run("go"))
+    assert [made.verdict for made in of(DecisionMade, events)] == ["run", "stop"]

@@ -171,9 +171,9 @@ def test_of_a_choice_the_mode_asks_nothing_more_and_a_rule_that_asks_is_not_pass
     mode: ApprovalMode, refused: bool
 ) -> None:
     block = CodeBlock(id="c", language="shell", source="git push origin")
-    assert bool(Decisions(mode, can_ask=False).denial_reason(block, 1)) == refused
+    assert bool(Decisions(mode, FakeKernels(), can_ask=False).denial_reason(block, 1)) == refused
     policy = Policy(rules=(short_form("Shell(git push *)", "ask"),))
-    assert Decisions(mode, can_ask=True, policy=policy).denial_reason(block, 1)
+    assert Decisions(mode, FakeKernels(), can_ask=True, policy=policy).denial_reason(block, 1)
 
 
 async def test_marks_are_gone_when_the_session_is_opened_again(tmp_path: Path) -> None:

@@ -5,19 +5,19 @@ import pytest
 from oi_tui.app.engine.agent.run_hints import run_hints
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, StreamOutput, Tail
-from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.core.values import Confinement
 
 READ_ONLY = ErrorOutput(name="OSError", value="[Errno 30] Read-only file system: '/etc/x'")
 NO_NAMES = StreamOutput(name="stderr", text="curl: (6) Could not resolve host: example.org\n")
 LONG = StreamOutput(
     name="stdout", text="head", tail=Tail(text="Temporary failure in name resolution", left_out_characters=9)
 )
-ENCLOSED = Policy(sandboxed=True, offline=True)
+ENCLOSED = Confinement(sandboxed=True, offline=True)
 
 
-def titles(policy: Policy, *outputs: Output) -> list[str]:
+def titles(confinement: Confinement, *outputs: Output) -> list[str]:
     block = CodeBlock(id="c", language="python", source="x", state="error", outputs=outputs, duration=0.1)
-    return [remark.title for remark in run_hints(block, (), policy)]
+    return [remark.title for remark in run_hints(block, (), confinement)]
 
 
 def test_what_the_sandbox_stopped_is_said_to_be_its_doing() -> None:
@@ -28,12 +28,12 @@ def test_what_the_sandbox_stopped_is_said_to_be_its_doing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("policy", "output"),
+    ("confinement", "output"),
     [
-        (Policy(), READ_ONLY),
-        (Policy(sandboxed=True), NO_NAMES),
+        (Confinement(), READ_ONLY),
+        (Confinement(sandboxed=True), NO_NAMES),
         (ENCLOSED, StreamOutput(name="stdout", text="all is well\n")),
     ],
 )
-def test_where_no_sandbox_stands_in_the_way_nothing_is_said(policy: Policy, output: Output) -> None:
-    assert titles(policy, output) == []
+def test_where_no_sandbox_stands_in_the_way_nothing_is_said(confinement: Confinement, output: Output) -> None:
+    assert titles(confinement, output) == []

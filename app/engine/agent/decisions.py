@@ -12,6 +12,7 @@ import msgspec
 from oi_tui.app.engine.agent.guard import RepeatGuard
 from oi_tui.app.engine.core.blocks import Block, CodeBlock, UserBlock
 from oi_tui.app.engine.core.encoding import text_digest
+from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.events import (
     AnyEvent,
     Decider,
@@ -22,8 +23,9 @@ from oi_tui.app.engine.core.events import (
     Verdict,
 )
 from oi_tui.app.engine.core.ids import new_id
-from oi_tui.app.engine.core.values import ApprovalMode, Language
+from oi_tui.app.engine.core.values import ApprovalMode, Confinement, Language
 from oi_tui.app.engine.core.verbs import Decide
+from oi_tui.app.engine.kernels.base import KernelSource
 from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, PolicyRequest, decide
 from oi_tui.app.engine.policy.rule_text import parse_short
 from oi_tui.app.engine.policy.rules import Effect as RuleVerdict
@@ -36,6 +38,7 @@ class Decisions:
     def __init__(
         self,
         mode: ApprovalMode,
+        kernels: KernelSource,
         *,
         can_ask: bool,
         policy: Policy | None = None,
@@ -44,6 +47,7 @@ class Decisions:
         """`past` is what the session held when it was opened."""
         self.mode = mode
         self.policy = policy if policy is not None else Policy()
+        self._kernels = kernels
         self.end: TurnEnded | None = None
         """Set when a decision ends the turn; the session clears it at the begin of each."""
         self._can_ask = can_ask
@@ -80,7 +84,7 @@ class Decisions:
 
     def fork(self) -> "Decisions":
         """Those of another session in the same kernels: what is known of these stays, grants do not."""
-        other = Decisions(self.mode, can_ask=self._can_ask, policy=self.policy, past=self._past)
+        other = Decisions(self.mode, self._kernels, can_ask=self._can_ask, policy=self.policy, past=self._past)
         other._changed = set(self._changed)
         other._taint = self._taint
         return other
@@ -90,10 +94,15 @@ class Decisions:
         rules = parse_short((text,), verdict, "this session")
         self.policy = msgspec.structs.replace(self.policy, rules=(*self.policy.rules, *rules))
 
+    def confinement(self, language: Language) -> Confinement:
+        """What holds back the kernel that would run this language now; where there is none, nothing is promised."""
+        try:
+            return self._kernels.get(language).confinement
+        except KernelError:
+            return Confinement()
+
     def note_run(self, language: Language, source: str, generation: int) -> None:
         """Take note of what is about to run: what it reads, and in a shell, what it may redefine."""
-        if language != "shell" and self.policy.offline:
-            return
         found = decide(PolicyRequest(language, source), self.policy)
         self._taint = self._taint.and_of(found.taint)
         if found.lasting:
@@ -155,12 +164,13 @@ class Decisions:
             yield self._apply_decision(block, verb, guard, generation)
 
     def _ruling(self, language: Language, source: str, generation: int) -> PolicyDecision:
-        request = PolicyRequest(language, source, (language, generation) in self._changed, self._taint_so_far())
+        confinement, changed = self.confinement(language), (language, generation) in self._changed
+        request = PolicyRequest(language, source, changed, self._taint_so_far(confinement), confinement)
         return decide(request, self.policy, self.mode)
 
-    def _taint_so_far(self) -> Taint:
+    def _taint_so_far(self, confinement: Confinement) -> Taint:
         """The past is looked through when it is needed: only where there is a way out."""
-        if self._past and not self.policy.offline:
+        if self._past and not confinement.offline:
             past, self._past = self._past, ()
             for block in past:
                 match block:

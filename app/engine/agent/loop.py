@@ -80,12 +80,12 @@ class Session:
         """Blocks whose code, if it ran, ran in kernels that are gone."""
         self._model_name = model.name if model is not None else ""
         self._api_base = ""
-        self._can_ask = can_ask
-        self._ready = ready
+        self._can_ask, self._ready = can_ask, ready
         self._aside = aside
         self._successor: Session | None = None
         if forked_from is None:
-            self.decisions = Decisions(settings.approve, can_ask=can_ask, policy=policy, past=self.transcript.blocks)
+            past = self.transcript.blocks
+            self.decisions = Decisions(settings.approve, kernels, can_ask=can_ask, policy=policy, past=past)
             self.budget = Budget(settings.max_cost, settings.max_tokens)
         else:
             self.decisions, self.budget = forked_from.decisions.fork(), forked_from.budget
@@ -326,8 +326,8 @@ class Session:
         except KernelError as error:
             yield self.report(error)
             self._stop("kernel_error", error.title)
-        earlier = self.transcript.blocks[: self._inherited]
-        for remark in run_hints(self._code(block_id), earlier, self.decisions.policy):
+        block, earlier = self._code(block_id), self.transcript.blocks[: self._inherited]
+        for remark in run_hints(block, earlier, self.decisions.confinement(block.language)):
             yield self.notice("info", remark.title, remark.hint)
 
     async def perform(self, block: CodeBlock) -> SessionEvents:

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeGuard
 
 from oi_tui.app.engine.core.blocks import Block, CodeBlock
 from oi_tui.app.engine.core.outputs import ErrorOutput, StreamOutput
-from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.core.values import Confinement
 
 _READ_ONLY = re.compile(r"Read-only file system")
 _NO_NETWORK = re.compile(
@@ -28,12 +28,15 @@ class RunHint(NamedTuple):
     hint: str
 
 
-def run_hints(block: CodeBlock, earlier: Sequence[Block], policy: Policy) -> Iterator[RunHint]:
-    """What a person should know about how this run ended; `earlier` as for `lost_name`."""
+def run_hints(block: CodeBlock, earlier: Sequence[Block], confinement: Confinement) -> Iterator[RunHint]:
+    """What a person should know about how this run ended; `earlier` as for `lost_name`.
+
+    `confinement` is that of the kernel that it ran in.
+    """
     if name := lost_name(block, earlier):
         title = f"“{name}” was set by code that ran before this session was resumed; that kernel is gone."
         yield RunHint(title, "/rebuild runs the earlier code again.")
-    if not policy.sandboxed:
+    if not confinement.sandboxed:
         return
     text = "\n".join(_ends(block))
     if _READ_ONLY.search(text):
@@ -41,7 +44,7 @@ def run_hints(block: CodeBlock, earlier: Sequence[Block], policy: Policy) -> Ite
             "It was the sandbox that kept something from being written.",
             "/sandbox says where code may write; the setting sandbox.writable names more folders.",
         )
-    if policy.offline and _NO_NETWORK.search(text):
+    if confinement.offline and _NO_NETWORK.search(text):
         yield RunHint(
             "It was the sandbox: code has no network here.",
             "The settings sandbox.network and sandbox.hosts allow it.",

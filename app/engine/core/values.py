@@ -16,6 +16,16 @@ class Value(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=T
 Language = str
 """Canonical name of what runs a source: "python", "shell", or the name of a Jupyter kernelspec."""
 
+
+class Confinement(Value, frozen=True, kw_only=True):
+    """What holds back code that runs in one kernel. A kernel that promises nothing is held back by nothing."""
+
+    sandboxed: bool = False
+    """A sandbox is around it; where that does not hold, the kernel does not start."""
+    offline: bool = False
+    """Nothing can be reached from inside."""
+
+
 ApprovalMode = Literal["ask", "auto", "never"]
 """Who decides about proposed code: the person, nobody (all runs), nobody (nothing runs)."""
 

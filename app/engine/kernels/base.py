@@ -5,7 +5,7 @@ from typing import Literal, Protocol
 
 from oi_tui.app.engine.core.events import ExecutionStatus, KernelState
 from oi_tui.app.engine.core.outputs import Output, StreamName, Tail, WholeOutput
-from oi_tui.app.engine.core.values import Language, Value
+from oi_tui.app.engine.core.values import Confinement, Language, Value
 
 InterruptMeans = Literal["signal", "second_signal", "request", "kill", "restart", "ignored", "nothing_ran"]
 """Which rung of the ladder ended the run: SIGINT, another one to its subprocesses as well, a message, SIGKILL for what
@@ -99,6 +99,11 @@ class Kernel(Protocol):
     @property
     def language(self) -> Language:
         """What it runs."""
+        ...
+
+    @property
+    def confinement(self) -> Confinement:
+        """What holds back the code that it runs; known before it is started."""
         ...
 
     @property

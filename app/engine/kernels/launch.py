@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from oi_tui.app.engine.core.settings import KernelSection
+from oi_tui.app.engine.core.values import Confinement
 from oi_tui.app.engine.kernels.liveness import LivenessTimeouts
 from oi_tui.app.engine.sandbox.hosts import OnRefusal
 from oi_tui.app.engine.sandbox.profile import Profile
@@ -30,6 +31,14 @@ class Launch:
     """Asked at each start of a Python kernel: whether it imports numpy, pandas and pyplot beforehand."""
     patience: LivenessTimeouts = field(default_factory=LivenessTimeouts)
     """How long Jupyter kernels may give no sign of life."""
+
+    @property
+    def confinement(self) -> Confinement:
+        """What the sandbox promises."""
+        enclosure = self.enclosure
+        return Confinement(
+            sandboxed=enclosure is not None, offline=enclosure is not None and enclosure.network == "none"
+        )
 
     @property
     def enclosure(self) -> Profile | None:

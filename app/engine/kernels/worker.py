@@ -14,7 +14,7 @@ import msgspec
 
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.events import KernelState
-from oi_tui.app.engine.core.values import Language
+from oi_tui.app.engine.core.values import Confinement, Language
 from oi_tui.app.engine.kernels.base import Afterwards, InterruptMeans, RunEvent, RunFinished
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.output_stream import OutputStream
@@ -61,6 +61,7 @@ class WorkerKernel:
 
     def __init__(self, language: Language, launch: Launch, make_worker: Callable[[OnEnd], Worker]) -> None:
         self._language = language
+        self._confinement = launch.confinement
         self._settings = launch.settings
         self._spill_dir = launch.spill_dir
         self._make_worker = make_worker
@@ -80,6 +81,11 @@ class WorkerKernel:
     def language(self) -> Language:
         """What it runs."""
         return self._language
+
+    @property
+    def confinement(self) -> Confinement:
+        """What holds back the code that it runs."""
+        return self._confinement
 
     @property
     def state(self) -> KernelState:

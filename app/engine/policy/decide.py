@@ -13,7 +13,7 @@ The first step that decides counts; what comes later can only make it stricter.
 
 from typing import Literal, NamedTuple
 
-from oi_tui.app.engine.core.values import ApprovalMode, Language, PermissionMode, Value
+from oi_tui.app.engine.core.values import ApprovalMode, Confinement, Language, PermissionMode, Value
 from oi_tui.app.engine.policy.modes import OF_APPROVAL, strictest
 from oi_tui.app.engine.policy.python import read_python
 from oi_tui.app.engine.policy.reading import SourceFacts, Unread
@@ -36,6 +36,8 @@ class PolicyRequest(NamedTuple):
     """Shell: something ran in it before, after which words may mean something else."""
     taint: Taint = Taint()
     """What the session has read before."""
+    confinement: Confinement = Confinement()
+    """Of the kernel that would run it."""
 
 
 class Policy(Value, frozen=True, kw_only=True):
@@ -43,10 +45,6 @@ class Policy(Value, frozen=True, kw_only=True):
 
     mode: PermissionMode = "bypassPermissions"
     """No milder than this, whatever the session's mode."""
-    sandboxed: bool = False
-    """Whether a sandbox is around the kernels (they do not start if its test fails)."""
-    offline: bool = False
-    """Whether nothing can be reached from inside."""
     rules: tuple[Rule, ...] = ()
     base: Base = Base()
     own: tuple[str, ...] = ()
@@ -129,7 +127,7 @@ def _against(case: _Case) -> tuple[Effect, str, Ground] | None:
     doubt: tuple[Effect, str, Ground] | None = None
     for verdict in ("deny", "ask"):
         for rule in case.policy.rules:
-            if rule.verdict != verdict or (rule.sandboxed and not case.policy.sandboxed):
+            if rule.verdict != verdict or (rule.sandboxed and not case.request.confinement.sandboxed):
                 continue
             match hit(rule, case.reading, case.tool, case.request.language, case.policy.base):
                 case "yes":
@@ -160,18 +158,18 @@ def _guard(case: _Case) -> str:
 
 
 def _carries_away(case: _Case) -> bool:
-    if case.policy.offline or not leads_out(case.reading):
+    if case.request.confinement.offline or not leads_out(case.reading):
         return False
     return case.request.taint.and_of(taint_of(case.reading, case.policy.base)) == Taint(private=True, foreign=True)
 
 
 def _allowing(case: _Case) -> str | None:
     """The rules that together cover every part, as they are told."""
-    reading = case.reading
+    reading, sandboxed = case.reading, case.request.confinement.sandboxed
     rules = [
         rule
         for rule in case.policy.rules
-        if rule.verdict == "allow" and rule.tool == case.tool and (case.policy.sandboxed or not rule.sandboxed)
+        if rule.verdict == "allow" and rule.tool == case.tool and (sandboxed or not rule.sandboxed)
     ]
     if not rules or reading.has_unseen:
         return None
@@ -199,13 +197,13 @@ def _covers_whole(rule: Rule, case: _Case) -> bool:
 
 
 def _by_mode(case: _Case) -> tuple[Effect, str, Ground]:
-    reading, policy = case.reading, case.policy
+    reading, confinement = case.reading, case.request.confinement
     told = f"the mode “{case.mode}”"
     match case.mode:
         case "bypassPermissions":
             return "allow", told, "mode"
-        case "auto" if not (policy.sandboxed and policy.offline):
-            missing = "a sandbox" if not policy.sandboxed else "a sandbox without network"
+        case "auto" if not (confinement.sandboxed and confinement.offline):
+            missing = "a sandbox" if not confinement.sandboxed else "a sandbox without network"
             return "ask", f"{told}, which needs {missing} to run anything unasked", "mode"
         case "auto" if reading.unread and case.tool != "Kernel":
             return "ask", f"{told} and a part that cannot be read: {reading.unread[0].why}", "guard"

@@ -8,7 +8,7 @@ from oi_tui.app.engine.core.chat_model import ChatRequest, Delta, Model
 from oi_tui.app.engine.core.errors import KernelError, ModelError
 from oi_tui.app.engine.core.events import KernelState
 from oi_tui.app.engine.core.protocol import Batch, FetchProgressed, ModelsFound, Reply
-from oi_tui.app.engine.core.values import Language
+from oi_tui.app.engine.core.values import Confinement, Language
 from oi_tui.app.engine.core.verbs import Answer, AnyVerb, KeepDraft, UseModel
 from oi_tui.app.engine.kernels.base import Afterwards, InterruptMeans, Kernel, RunEvent
 from oi_tui.app.engine.log.recording.form import (
@@ -124,6 +124,11 @@ class TappedKernel:
     def language(self) -> Language:
         """What it runs."""
         return self._kernel.language
+
+    @property
+    def confinement(self) -> Confinement:
+        """What holds back the code that it runs."""
+        return self._kernel.confinement
 
     @property
     def state(self) -> KernelState:

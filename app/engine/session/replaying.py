@@ -20,7 +20,7 @@ from oi_tui.app.engine.core.events import (
     TurnStarted,
 )
 from oi_tui.app.engine.core.settings import LoopSection
-from oi_tui.app.engine.core.values import Language
+from oi_tui.app.engine.core.values import Confinement, Language
 from oi_tui.app.engine.core.verbs import Decide, Interrupt, Retry, Run, Submit
 from oi_tui.app.engine.kernels.base import Afterwards, InterruptMeans, Kernel, RunEvent, RunFinished
 from oi_tui.app.engine.log.recording.form import (
@@ -75,6 +75,7 @@ class RecordedKernel:
 
     def __init__(self, language: Language, runs: deque[Ran]) -> None:
         self.language = language
+        self.confinement = Confinement()
         self.state: KernelState = "cold"
         self.generation = 0
         self._runs = runs

@@ -37,11 +37,9 @@ def load_policy(
     `trusted` is the folder that is worked in, with the rules that the person has `seen`; `own` is what else must not
     be changed unasked.
     """
-    section, sandbox = settings.policy, settings.sandbox
+    section = settings.policy
     return Policy(
         mode=requested_mode(section),
-        sandboxed=sandbox.mode != "danger-full-access",
-        offline=sandbox.network == "none",
         rules=(
             *read_rules(admin, "admin", owner=0),
             *read_rules(folder / RULES, "user", owner=os.getuid()),
