@@ -39,7 +39,7 @@ PART = (
 def channels() -> Channels:
     """Only the part that reads."""
     client = SimpleNamespace(session=session_module.Session(key=KEY))
-    return Channels(client, lambda *_message: None, lambda: None)
+    return Channels(client)
 
 
 def signed(parts: list[bytes]) -> list[bytes]:

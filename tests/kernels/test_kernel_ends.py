@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import psutil
 import pytest
@@ -15,8 +16,12 @@ from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.kernels.base import RunFinished
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
+from oi_tui.app.engine.kernels.launch import Launch
+from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.kernels.processes import cause_of_end
 from oi_tui.app.engine.kernels.spec import KernelSpec
+from oi_tui.app.engine.kernels.worker import WorkerKernel
+from support.enclosure import processes_with
 from support.runs import collect, interrupted, prints
 
 pytestmark = [pytest.mark.kernel, pytest.mark.asyncio(loop_scope="module")]
@@ -201,6 +206,41 @@ async def test_closing_breaks_off_a_start(make_python: MakePython) -> None:
         with pytest.raises(KernelError, match="closed"):
             await kernel.restart()
     assert (kernel.state, kernel.generation) == ("cold", 0)
+
+
+@pytest.mark.parametrize("language", ["python", "shell"])
+async def test_nothing_is_left_of_a_start_that_is_broken_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, language: str
+) -> None:
+    with TemporaryDirectory(dir="/tmp") as folder:  # a short path, as sockets need it
+        monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
+        kernel = Kernels(Launch(cwd=tmp_path)).get(language)
+        starting = asyncio.create_task(kernel.start())
+        async with asyncio.timeout(10):
+            while not processes_with(folder):  # noqa: ASYNC110  # nobody tells that a process begins
+                await asyncio.sleep(0.001)
+            starting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await starting
+        assert (os.listdir(folder), processes_with(folder), kernel.state) == ([], [], "dead")
+
+
+async def test_a_process_that_is_ready_when_nobody_waits_for_it_any_more_is_ended(tmp_path: Path) -> None:
+    ended = []
+
+    class Ready:
+        async def close(self, *, politely: bool) -> None:
+            ended.append(politely)
+
+    async def open_worker(_on_end: object) -> Ready:
+        starting.cancel()
+        return Ready()
+
+    kernel = WorkerKernel("python", Launch(cwd=tmp_path), open_worker)
+    starting = asyncio.create_task(kernel.start())
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    assert (ended, kernel.state, kernel.generation) == ([False], "dead", 0)
 
 
 async def test_what_a_kernel_started_ends_when_the_kernel_ends_by_itself(make_python: MakePython) -> None:

@@ -8,13 +8,15 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from oi_tui.app.engine.kernels.processes import cancel_tasks
 
 _log = logging.getLogger(__name__)
 
 Channel = Literal["shell", "iopub", "stdin", "control"]
+
+CHANNELS: tuple[Channel, ...] = get_args(Channel)
 
 MessageContent = dict[str, Any]
 
@@ -44,10 +46,9 @@ Deliver = Callable[[Channel, str, str, MessageContent], None]
 
 
 class Channels:
-    """All channels of one kernel process; `start` and `close` once each."""
+    """All channels of one kernel process; `connect`, `listen` and `close` once each."""
 
-    def __init__(self, client: Any, deliver: Deliver, useless: Callable[[], None]) -> None:
-        """`useless` is told once when the kernel sent `NONSENSE_LIMIT` messages that cannot be read."""
+    def __init__(self, client: Any) -> None:
         self.heard = asyncio.Event()
         """Something came on iopub, so its subscription works."""
         self.can_ask = asyncio.Event()
@@ -55,16 +56,16 @@ class Channels:
         self.nonsense = 0
         """Messages that could not be read or used; the first one is logged."""
         self._client = client
-        self._deliver = deliver
-        self._useless = useless
+        self._deliver: Deliver = lambda *_message: None
+        self._useless: Callable[[], None] = lambda: None
         self._answers: dict[str, ReplyFuture] = {}
-        self._pumps: list[asyncio.Task[None]] = []
+        self._tasks: list[asyncio.Task[None]] = []
         self._heart: Any = None
         self._beat: asyncio.Future[Any] | None = None
         """The heartbeat that is awaited."""
 
-    def start(self, handshake: int) -> None:
-        """Connect, and take what comes; before the process is started, or the event `handshake` may be missed.
+    def connect(self, handshake: int) -> None:
+        """Make the sockets, before the process is started: else the event `handshake` may be missed.
 
         `handshake` is zmq's number for "this socket and the other end know each other".
         """
@@ -72,17 +73,16 @@ class Channels:
         client.start_channels(hb=False)  # its heartbeat is a thread that wakes up every second, also for nothing
         stdin = client.stdin_channel.socket
         self._heart = client.connect_hb()
-        self._pumps = [
-            asyncio.create_task(self._pump("shell", client.shell_channel.socket)),
-            asyncio.create_task(self._pump("iopub", client.iopub_channel.socket)),
-            asyncio.create_task(self._pump("stdin", stdin)),
-            asyncio.create_task(self._pump("control", client.control_channel.socket)),
-            asyncio.create_task(self._wait_for_stdin(stdin, stdin.get_monitor_socket(handshake))),
-        ]
+        self._tasks = [asyncio.create_task(self._wait_for_stdin(stdin, stdin.get_monitor_socket(handshake)))]
+
+    def listen(self, deliver: Deliver, useless: Callable[[], None]) -> None:
+        """Take what comes. `useless` is told once, after `NONSENSE_LIMIT` messages that cannot be read."""
+        self._deliver, self._useless = deliver, useless
+        self._tasks += [asyncio.create_task(self._pump(channel)) for channel in CHANNELS]
 
     async def close(self) -> None:
         """Disconnect."""
-        await cancel_tasks(*self._pumps)
+        await cancel_tasks(*self._tasks)
         if self._beat is not None:
             self._beat.cancel()
         if self._heart is not None:
@@ -103,7 +103,7 @@ class Channels:
         """A message's id, and what sends it: the id has to be known before an answer can come."""
         session = self._client.session
         message = session.msg(kind, content)
-        socket = getattr(self._client, f"{channel}_channel").socket
+        socket = self._socket(channel)
 
         def send() -> None:
             # Not by the channel: it sends past the asyncio socket, which then may miss, for good, that an answer
@@ -113,6 +113,9 @@ class Channels:
                 sent.result()
 
         return message["header"]["msg_id"], send
+
+    def _socket(self, channel: Channel) -> Any:
+        return getattr(self._client, f"{channel}_channel").socket
 
     def send(self, channel: Channel, kind: str, content: MessageContent) -> None:
         """Say something without an answer."""
@@ -150,7 +153,8 @@ class Channels:
         monitor.close(linger=0)
         self.can_ask.set()
 
-    async def _pump(self, channel: Channel, socket: Any) -> None:
+    async def _pump(self, channel: Channel) -> None:
+        socket = self._socket(channel)
         while True:
             message = self.parse(await socket.recv_multipart())
             if channel == "iopub":

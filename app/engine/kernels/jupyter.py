@@ -8,10 +8,10 @@ import os
 import secrets
 import shutil
 from collections.abc import Awaitable
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.values import Language
@@ -68,7 +68,7 @@ class JupyterKernel(WorkerKernel):
 
     def __init__(self, launch: Launch, *, language: Language = "python", spec: KernelSpec | None = None) -> None:
         """Without a `spec` it is the Python that we run in."""
-        super().__init__(language, launch, partial(JupyterWorker, launch, own_python() if spec is None else spec))
+        super().__init__(language, launch, partial(JupyterWorker.open, launch, own_python() if spec is None else spec))
 
     def variables(self, known: tuple[str, ...], *, again: bool) -> Awaitable[Listing | None]:
         """See `Inspectable`."""
@@ -86,20 +86,64 @@ class JupyterKernel(WorkerKernel):
         return None
 
 
+class Opened(NamedTuple):
+    """A process that was started, and the channels to it."""
+
+    process: LoggedProcess
+    channels: Channels
+    ends: AsyncExitStack
+    """Ends both, and clears their folder away."""
+
+
+async def open_process(launch: Launch, spec: KernelSpec) -> Opened:
+    """Start a kernel whose sockets nobody else may enter; KernelError if the program or the folder is not there."""
+    import zmq.asyncio  # deferred: heavy
+    from jupyter_client import AsyncKernelClient, write_connection_file  # deferred: heavy
+    from zmq.constants import Event  # deferred: heavy
+
+    async with AsyncExitStack() as stack:
+        directory = socket_dir()
+        stack.callback(shutil.rmtree, directory, ignore_errors=True)
+        # Sockets in a folder that only we may enter: on a port of this machine every user could knock.
+        file, info = write_connection_file(
+            str(directory / "connection.json"),
+            transport="ipc",
+            ip=str(directory / "s"),
+            key=secrets.token_hex(32).encode(),
+            **{f"{name}_port": number for number, name in enumerate(("shell", "iopub", "stdin", "hb", "control"), 1)},
+        )
+        context = zmq.asyncio.Context()
+        context.rcvhwm = 0  # we read all the time; beyond a limit zmq would drop messages, the end of a run among them
+        client = AsyncKernelClient(context=context)
+        client.load_connection_info(info)
+        channels = Channels(client)
+        stack.push_async_callback(channels.close)
+        channels.connect(Event.HANDSHAKE_SUCCEEDED)
+        argv = [part.replace("{connection_file}", file) for part in spec.argv]
+        own = spec.env | {"IPYTHONDIR": str(directory / "ipython")}
+        if launch.enclosure is not None:
+            entrance = await SandboxLaunch.open(
+                launch.enclosure, argv, launch.environ, private=directory, extra=own, on_refusal=launch.on_refusal
+            )
+            process = await LoggedProcess.start_enclosed(entrance, launch.cwd)
+        else:
+            own["JPY_PARENT_PID"] = str(os.getpid())  # the kernel ends when we do, however we end
+            process = await LoggedProcess.start(argv, kernel_environment(launch.environ) | own, launch.cwd)
+        stack.push_async_callback(process.close)
+        return Opened(process, channels, stack.pop_all())
+
+
 class JupyterWorker:
     """One kernel process and the channels to it."""
 
-    def __init__(self, launch: Launch, spec: KernelSpec, on_end: OnEnd) -> None:
+    def __init__(self, launch: Launch, spec: KernelSpec, opened: Opened, on_end: OnEnd) -> None:
         self._launch = launch
         self._spec = spec
+        self._process, self._channels, self._ends = opened
         self._on_end = on_end
-        self._directory: Path | None = None
-        self._process: LoggedProcess | None = None
-        self._channels: Channels | None = None
         self._run: JupyterRun | None = None
         self._runs: dict[str, JupyterRun] = {}
         """By the id of the request: the one that goes on, and earlier ones that may still put something out."""
-        self._watcher: asyncio.Task[None] | None = None
         self._run_watch: asyncio.Task[None] | None = None
         self._doomed = ""
         """How it ended, if we ended it because it was beyond help."""
@@ -110,35 +154,37 @@ class JupyterWorker:
         """Whether it has our part that answers what is asked about its variables."""
         self.source = ""
         """What it was given last."""
+        nonsense = f"sent {NONSENSE_LIMIT:,} messages that make no sense, and was ended"
+        self._channels.listen(self._deliver, lambda: self._kill(nonsense))
+        self._watcher = asyncio.create_task(self._watch())
+
+    @classmethod
+    async def open(cls, launch: Launch, spec: KernelSpec, on_end: OnEnd) -> Self:
+        """Start the process, wait until it answers and its output arrives, and prepare it; KernelError if it fails."""
+        timeout = launch.settings.start_timeout
+        worker: Self | None = None
+        async with AsyncExitStack() as unless_ready:
+            try:
+                async with asyncio.timeout(timeout):
+                    worker = cls(launch, spec, await open_process(launch, spec), on_end)
+                    unless_ready.push_async_callback(worker.close, politely=False)
+                    await worker._prepare()
+            except TimeoutError as error:
+                raise KernelError(
+                    f"The kernel “{spec.name}” did not answer within {timeout:g} seconds.",
+                    hint="Set kernel.start_timeout higher if this machine is slow.",
+                    details=worker._process.last_lines() if worker is not None else "",
+                ) from error
+            unless_ready.pop_all()
+        return worker
 
     @property
     def rungs(self) -> tuple[InterruptMeans, ...]:
         """SIGINT would end a kernel that wants to be asked."""
         return ("signal", "second_signal", "request") if self._spec.signals else ("request",)
 
-    async def open(self) -> None:
-        """Start the process, wait until it answers and its output arrives, and prepare it."""
-        timeout = self._launch.settings.start_timeout
-        try:
-            async with asyncio.timeout(timeout):
-                await self._start_process()
-                info = await self._handshake()
-                self._try_control()
-                self._is_python = info.get("language_info", {}).get("name") == "python"
-                if self._is_python:
-                    await self._execute_silently(at_start())
-                    if self._launch.preload():
-                        await self._execute_silently(PRELOAD)
-        except TimeoutError as error:
-            raise KernelError(
-                f"The kernel “{self._spec.name}” did not answer within {timeout:g} seconds.",
-                hint="Set kernel.start_timeout higher if this machine is slow.",
-                details=self._process.last_lines() if self._process is not None else "",
-            ) from error
-
     def begin(self, source: str, cap: int, spill_dir: Path | None) -> JupyterRun:
         """Send the source as it is."""
-        assert self._channels is not None
         self.source = source
         request_id, send = self._channels.prepare(
             "shell",
@@ -163,7 +209,7 @@ class JupyterWorker:
 
     def inspect(self, kind: str, content: dict[str, Any]) -> ReplyFuture | None:
         """Ask about the variables, now; None if it cannot be asked."""
-        if not self._is_python or self._channels is None or self._process is None or self._process.has_ended:
+        if not self._is_python or self._process.ended:
             return None
         if not self._looked_into:
             self._looked_into = True
@@ -172,12 +218,11 @@ class JupyterWorker:
 
     def answer(self, text: str) -> None:
         """Reply to an `input_request`."""
-        if self._channels is not None:
-            self._channels.send("stdin", "input_reply", {"value": text})
+        self._channels.send("stdin", "input_reply", {"value": text})
 
     def press(self, means: InterruptMeans) -> None:
         """One rung of the interrupt ladder."""
-        if self._channels is None or self._process is None or self._process.has_ended:
+        if self._process.ended:
             return
         if means == "request":
             self._channels.send("control", "interrupt_request", {})
@@ -188,72 +233,39 @@ class JupyterWorker:
 
     async def beats(self, within: float) -> bool:
         """See `Patient`."""
-        return self._channels is None or await self._channels.beats(within)
+        return await self._channels.beats(within)
 
     def ask_control(self) -> ReplyFuture | None:
         """See `Patient`."""
-        if self._channels is None or not self._has_control:
-            return None
-        return self._channels.ask("kernel_info_request", {}, "control")
+        return self._channels.ask("kernel_info_request", {}, "control") if self._has_control else None
 
     @property
     def is_stopped(self) -> bool:
         """See `Patient`."""
-        return self._process is not None and self._process.is_stopped
+        return self._process.stopped
 
     async def close(self, *, politely: bool) -> None:
         """End the process, its children, the channels and the folder."""
         # From here on the end of the process is our doing.
         await cancel_tasks(*(task for task in (self._watcher, self._run_watch) if task is not None))
-        if self._process is not None:
-            if politely and self._channels is not None and not self._process.has_ended:
-                await self._ask_to_end(self._process, self._channels)
-            await self._process.close()
-        if self._channels is not None:
-            await self._channels.close()
+        if politely and not self._process.ended:
+            await self._ask_to_end()
+        await self._ends.aclose()
         for run in self._runs.values():
             run.mute()
-        if self._directory is not None:
-            shutil.rmtree(self._directory, ignore_errors=True)
 
     # -- starting and ending ---------------------------------------------------------------------------
 
-    async def _start_process(self) -> None:
-        import zmq.asyncio  # deferred: heavy
-        from jupyter_client import AsyncKernelClient, write_connection_file  # deferred: heavy
-        from zmq.constants import Event  # deferred: heavy
-
-        self._directory = socket_dir()
-        # Sockets in a folder that only we may enter: on a port of this machine every user could knock.
-        file, info = write_connection_file(
-            str(self._directory / "connection.json"),
-            transport="ipc",
-            ip=str(self._directory / "s"),
-            key=secrets.token_hex(32).encode(),
-            **{f"{name}_port": number for number, name in enumerate(("shell", "iopub", "stdin", "hb", "control"), 1)},
-        )
-        context = zmq.asyncio.Context()
-        context.rcvhwm = 0  # we read all the time; beyond a limit zmq would drop messages, the end of a run among them
-        client = AsyncKernelClient(context=context)
-        client.load_connection_info(info)
-        nonsense = f"sent {NONSENSE_LIMIT:,} messages that make no sense, and was ended"
-        self._channels = channels = Channels(client, self._deliver, lambda: self._kill(nonsense))
-        channels.start(Event.HANDSHAKE_SUCCEEDED)
-        argv = [part.replace("{connection_file}", file) for part in self._spec.argv]
-        own = self._spec.env | {"IPYTHONDIR": str(self._directory / "ipython")}
-        launch = self._launch
-        if launch.enclosure is not None:
-            entrance = await SandboxLaunch.open(
-                launch.enclosure, argv, launch.environ, private=self._directory, extra=own, on_refusal=launch.on_refusal
-            )
-            self._process = await LoggedProcess.start_enclosed(entrance, launch.cwd)
-        else:
-            own["JPY_PARENT_PID"] = str(os.getpid())  # the kernel ends when we do, however we end
-            self._process = await LoggedProcess.start(argv, kernel_environment(launch.environ) | own, launch.cwd)
-        self._watcher = asyncio.create_task(self._watch(self._process, channels))
+    async def _prepare(self) -> None:
+        info = await self._handshake()
+        self._try_control()
+        self._is_python = info.get("language_info", {}).get("name") == "python"
+        if self._is_python:
+            await self._execute_silently(at_start())
+            if self._launch.preload():
+                await self._execute_silently(PRELOAD)
 
     async def _handshake(self) -> dict[str, Any]:
-        assert self._channels is not None
         heard = self._channels.heard
         await self._channels.can_ask.wait()
         info = await self._request("kernel_info_request", {})
@@ -266,21 +278,19 @@ class JupyterWorker:
 
     def _try_control(self) -> None:
         """Find out, some time, whether the control channel answers."""
-        assert self._channels is not None
 
         def note_reply(answer: ReplyFuture) -> None:
             self._has_control = not answer.cancelled() and answer.result() is not None
 
         self._channels.ask("kernel_info_request", {}, "control").add_done_callback(note_reply)
 
-    async def _ask_to_end(self, process: LoggedProcess, channels: Channels) -> None:
-        channels.send("control", "shutdown_request", {"restart": False})
+    async def _ask_to_end(self) -> None:
+        self._channels.send("control", "shutdown_request", {"restart": False})
         with suppress(TimeoutError):
             async with asyncio.timeout(POLITE_END):
-                await process.wait()
+                await self._process.wait()
 
     def _ended_error(self) -> KernelError:
-        assert self._process is not None
         return KernelError(
             f"The kernel “{self._spec.name}” could not be started: it {self._process.cause}.",
             hint="The details show the last lines that it wrote.",
@@ -296,7 +306,7 @@ class JupyterWorker:
 
     async def _request(self, kind: str, content: dict[str, Any]) -> dict[str, Any]:
         """Ask on the shell channel and wait for the content of the reply; KernelError if the process ends instead."""
-        if self._channels is None or self._process is None or self._process.has_ended:
+        if self._process.ended:
             raise self._ended_error()
         reply = await self._channels.ask(kind, content)
         if reply is None:
@@ -321,15 +331,15 @@ class JupyterWorker:
 
     def _kill(self, how: str) -> None:
         """End a process that is beyond help; the words continue "the kernel ..."."""
-        if self._process is not None and not self._process.has_ended:
+        if not self._process.ended:
             self._doomed = self._doomed or how
             self._process.kill()
 
-    async def _watch(self, process: LoggedProcess, channels: Channels) -> None:
-        await process.wait()
-        how = self._doomed or process.cause
+    async def _watch(self) -> None:
+        await self._process.wait()
+        how = self._doomed or self._process.cause
         await asyncio.sleep(LAST_WORDS)
-        channels.give_up_answers()
+        self._channels.give_up_answers()
         if self._run is None or self._run.over.is_set():
             self._on_end(how)
             return

@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable
 from contextlib import suppress
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import psutil
 
@@ -191,7 +191,7 @@ async def wait_within(seconds: float, waiting: Awaitable[object]) -> None:
             await waiting
 
 
-async def cancel_tasks(*tasks: asyncio.Task[None]) -> None:
+async def cancel_tasks(*tasks: asyncio.Task[Any]) -> None:
     """Cancel our own tasks and wait until they are gone."""
     for task in tasks:
         task.cancel()

@@ -16,7 +16,7 @@ import termios
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.files.paths import socket_dir
@@ -78,7 +78,7 @@ class ShellKernel(WorkerKernel):
     """Runs shell source; `cd`, variables and functions last."""
 
     def __init__(self, launch: Launch) -> None:
-        super().__init__("shell", launch, partial(ShellWorker, launch))
+        super().__init__("shell", launch, partial(ShellWorker.open, launch))
 
 
 class ShellWorker:
@@ -92,7 +92,7 @@ class ShellWorker:
         """The process group of bash itself."""
         self._complaint = ""
         """What was written on the terminal before the shell was ready."""
-        self._directory: Path | None = None
+        self._directory = socket_dir()
         self._process: asyncio.subprocess.Process | None = None
         self._session: ProcessSession | None = None
         self._watcher: asyncio.Task[None] | None = None
@@ -120,17 +120,27 @@ class ShellWorker:
         """^C on the terminal, then the end of the foreground job."""
         return ("signal", "kill")
 
-    async def open(self) -> None:
-        """Start bash and wait for its first prompt."""
+    @classmethod
+    async def open(cls, launch: Launch, on_end: OnEnd) -> Self:
+        """Start bash and wait for its first prompt; KernelError if it fails."""
+        worker = cls(launch, on_end)
+        try:
+            await worker._start()
+        except BaseException:
+            await worker.close(politely=False)
+            raise
+        return worker
+
+    async def _start(self) -> None:
         timeout = self._launch.settings.start_timeout
-        self._directory = directory = socket_dir()
+        directory = self._directory
         ends, rc = directory / "ends", directory / "rc"
         rc.write_text(RC.format(ends=shlex.quote(str(ends))))
         self._ends = Pipe(named_pipe(ends), self._on_end_of_run)
         self._commands = named_pipe(directory / "commands")
         try:
             async with asyncio.timeout(timeout):
-                await self._start_process(directory)
+                await self._start_process()
                 await self._ready.wait()
         except TimeoutError as error:
             raise KernelError(
@@ -143,7 +153,6 @@ class ShellWorker:
 
     def begin(self, source: str, cap: int, spill_dir: Path | None) -> OutputStream:
         """Have bash read the source from a file, byte for byte."""
-        assert self._directory is not None
         self._run = run = OutputStream(source, cap, spill_dir)
         self._number += 1
         file, out, err = (self._directory / f"{self._number}{suffix}" for suffix in ("", ".out", ".err"))
@@ -190,13 +199,12 @@ class ShellWorker:
         if self._commands >= 0:
             os.close(self._commands)
             self._commands = -1
-        if self._directory is not None:
-            shutil.rmtree(self._directory, ignore_errors=True)
+        shutil.rmtree(self._directory, ignore_errors=True)
 
     # -- the process -----------------------------------------------------------------------------------
 
-    async def _start_process(self, directory: Path) -> None:
-        launch = self._launch
+    async def _start_process(self) -> None:
+        launch, directory = self._launch, self._directory
         argv = [sys.executable, "-I", "-S", "-c", TAKE_TERMINAL, *BASH, str(directory / "rc"), "-i"]
         env = kernel_environment(launch.environ) | {"TERM": "dumb"}
         fds: tuple[int, ...] = ()
@@ -336,7 +344,6 @@ class ShellWorker:
         if self._conversation is not None:
             self._conversation.end()
             self._conversation = None
-        assert self._directory is not None
         for suffix in ("", ".out", ".err"):
             (self._directory / f"{self._number}{suffix}").unlink(missing_ok=True)
         run.finish(finished)

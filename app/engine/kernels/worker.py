@@ -5,10 +5,10 @@ needed, and says so to whoever runs something next.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import aclosing, suppress
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -35,10 +35,6 @@ class Worker(Protocol):
         """The means it has against a run, the mildest first."""
         ...
 
-    async def open(self) -> None:
-        """Start it and wait until it can run something; KernelError if that fails."""
-        ...
-
     def begin(self, source: str, cap: int, spill_dir: Path | None) -> OutputStream:
         """Hand it the source."""
         ...
@@ -52,26 +48,31 @@ class Worker(Protocol):
         ...
 
     async def close(self, *, politely: bool) -> None:
-        """End it with everything that it started; also where it was never opened, or ended by itself."""
+        """End it with everything that it started; also where it ended by itself."""
         ...
+
+
+OpenWorker = Callable[[OnEnd], Coroutine[Any, Any, Worker]]
+"""Starts a process and waits until it can run something; KernelError if that fails. Then, and where it is cancelled,
+nothing is left of it."""
 
 
 class WorkerKernel:
     """A `Kernel` over one worker after the other."""
 
-    def __init__(self, language: Language, launch: Launch, make_worker: Callable[[OnEnd], Worker]) -> None:
+    def __init__(self, language: Language, launch: Launch, open_worker: OpenWorker) -> None:
         self._language = language
         self._confinement = launch.confinement
         self._settings = launch.settings
         self._spill_dir = launch.spill_dir
-        self._make_worker = make_worker
+        self._open_worker = open_worker
         self._state: KernelState = "cold"
         self._generation = 0
         self._worker: Worker | None = None
         self._run: OutputStream | None = None
         self._loss = ""
         """Why the state of the worker before is lost, until somebody was told."""
-        self._opening: asyncio.Task[None] | None = None
+        self._opening: asyncio.Task[Worker] | None = None
         """The start of a worker, so that `close` need not wait for it."""
         self._closed = False
         self._lifecycle = asyncio.Lock()
@@ -197,17 +198,17 @@ class WorkerKernel:
         if self._closed:
             raise self._closed_error()
         self._state = state
-        self._worker = self._make_worker(self._on_end)
-        self._opening = opening = asyncio.create_task(self._worker.open())
+        self._opening = opening = asyncio.create_task(self._open_worker(self._on_end))
         try:
             await asyncio.wait([opening])
             if opening.cancelled():
                 raise self._closed_error()
-            opening.result()
+            self._worker = opening.result()
         except BaseException:
             await cancel_tasks(opening)
             self._state = "dead"
-            await self._end_worker()
+            if not opening.cancelled() and opening.exception() is None:
+                await opening.result().close(politely=False)  # it was ready when nobody waited for it any more
             raise
         finally:
             self._opening = None
