@@ -267,8 +267,8 @@ class JupyterWorker:
 
     async def _handshake(self) -> dict[str, Any]:
         heard = self._channels.heard
-        await self._channels.can_ask.wait()
         info = await self._request("kernel_info_request", {})
+        await self._channels.can_ask.wait()
         while not heard.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(0.1):
