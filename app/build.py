@@ -70,7 +70,7 @@ def make_engine(
             cwd=Path(setup.cwd),
             settings=settings.kernel,
             sandbox=profile,
-            on_refusal=witness.refused,
+            on_refusal=witness.note_refusal,
             spill_dir=paths.private_dir(paths.data_dir() / "outputs"),
             preload=lambda: preloads(settings.kernel, models),
         )

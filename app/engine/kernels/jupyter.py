@@ -209,7 +209,7 @@ class JupyterWorker:
 
     def inspect(self, kind: str, content: dict[str, Any]) -> ReplyFuture | None:
         """Ask about the variables, now; None if it cannot be asked."""
-        if not self._is_python or self._process.ended:
+        if not self._is_python or self._process.has_ended:
             return None
         if not self._looked_into:
             self._looked_into = True
@@ -222,7 +222,7 @@ class JupyterWorker:
 
     def press(self, means: InterruptMeans) -> None:
         """One rung of the interrupt ladder."""
-        if self._process.ended:
+        if self._process.has_ended:
             return
         if means == "request":
             self._channels.send("control", "interrupt_request", {})
@@ -242,13 +242,13 @@ class JupyterWorker:
     @property
     def is_stopped(self) -> bool:
         """See `Patient`."""
-        return self._process.stopped
+        return self._process.is_stopped
 
     async def close(self, *, politely: bool) -> None:
         """End the process, its children, the channels and the folder."""
         # From here on the end of the process is our doing.
         await cancel_tasks(*(task for task in (self._watcher, self._run_watch) if task is not None))
-        if politely and not self._process.ended:
+        if politely and not self._process.has_ended:
             await self._ask_to_end()
         await self._ends.aclose()
         for run in self._runs.values():
@@ -306,7 +306,7 @@ class JupyterWorker:
 
     async def _request(self, kind: str, content: dict[str, Any]) -> dict[str, Any]:
         """Ask on the shell channel and wait for the content of the reply; KernelError if the process ends instead."""
-        if self._process.ended:
+        if self._process.has_ended:
             raise self._ended_error()
         reply = await self._channels.ask(kind, content)
         if reply is None:
@@ -331,7 +331,7 @@ class JupyterWorker:
 
     def _kill(self, how: str) -> None:
         """End a process that is beyond help; the words continue "the kernel ..."."""
-        if not self._process.ended:
+        if not self._process.has_ended:
             self._doomed = self._doomed or how
             self._process.kill()
 
