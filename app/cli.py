@@ -27,6 +27,7 @@ from oi_tui.app.subcommands.models import models
 from oi_tui.app.subcommands.replay import replay
 from oi_tui.app.subcommands.sessions import sessions
 from oi_tui.app.subcommands.trust import trust
+from oi_tui.app.terminal.echo import echo
 from oi_tui.app.terminal.tty_prompt import TerminalAsker
 
 if TYPE_CHECKING:
@@ -162,9 +163,9 @@ def app(
     if transcript:
         from oi_tui.app.engine.text.plain import plain_transcript
 
-        click.echo(plain_transcript(session.blocks), nl=False)
+        echo(plain_transcript(session.blocks), nl=False)
     if session.blocks:
-        click.echo(f"To go on with this session: oi-tui --resume {session.session_id}", err=True)
+        echo(f"To go on with this session: oi-tui --resume {session.session_id}", err=True)
     sys.exit(tui.return_code or 0)
 
 
@@ -239,7 +240,7 @@ def run(
     place = flags.workplace(can_ask=asker is not None)
     session_id = _session_id(False, resume, str(place.folder))
     for remark in place.remarks():
-        click.echo(f"▪ {safe_text(remark)}", err=True)
+        echo(f"▪ {safe_text(remark)}", err=True)
     _require_sandbox(place.setup)
     prompt, setup = (text, place.setup) if data is None else _with_data(text, data, place.setup)
 
@@ -355,12 +356,12 @@ def main() -> NoReturn:
     except click.ClickException as error:
         said = io.StringIO()
         error.show(said)
-        click.echo(safe_text(said.getvalue()), err=True, nl=False)  # it repeats what was given, such as a file's name
+        echo(said.getvalue(), err=True, nl=False)  # it repeats what was given, such as a file's name
         sys.exit(error.exit_code)
     except OiTuiError as error:
-        click.echo(f"✗ {safe_text(error.title)}", err=True)
+        echo(f"✗ {safe_text(error.title)}", err=True)
         if error.hint:
-            click.echo(f"  {safe_text(error.hint)}", err=True)
+            echo(f"  {safe_text(error.hint)}", err=True)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)

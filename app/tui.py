@@ -18,6 +18,7 @@ from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Offset
+from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
@@ -94,7 +95,7 @@ class OiTui(TypingOrder):
             signal.signal(number, self._on_signal)
         self.app_resume_signal.subscribe(self, self._repaint)
         if self._complaint:
-            self.notify(safe_text(self._complaint), severity="warning", markup=False)
+            self.notify(self._complaint, severity="warning")
 
     async def _start_engine(self) -> EngineClient:
         """What was decided about the folder is asked for first: nothing of it is read, and nothing runs, before."""
@@ -118,7 +119,7 @@ class OiTui(TypingOrder):
         if self._workplace is None or len(self.screen_stack) > 1:
             return
         if self.chat.bridge.busy:
-            self.notify("Something runs. Escape interrupts it; then ask again.", severity="warning", markup=False)
+            self.notify("Something runs. Escape interrupts it; then ask again.", severity="warning")
             return
         self.run_worker(self._decide_again(self._workplace), name="sandbox", exclusive=True)
 
@@ -211,7 +212,7 @@ class OiTui(TypingOrder):
         try:
             palette = load_palette(name)
         except ThemeError as error:
-            self.notify(f"{safe_text(str(error))}.", severity="warning", markup=False)
+            self.notify(f"{safe_text(str(error))}.", severity="warning")
             return
         self.theme = palette.name
         self.chat.set_palette(palette)
@@ -220,20 +221,32 @@ class OiTui(TypingOrder):
         """The mouse to the terminal, whose own selection then works, or back."""
         driver = self._driver
         if not isinstance(driver, LinuxDriver):
-            self.notify("This terminal's mouse cannot be switched.", severity="warning", markup=False)
+            self.notify("This terminal's mouse cannot be switched.", severity="warning")
             return
         if driver._mouse:
             driver._disable_mouse_support()
             driver._mouse = False  # also after a suspension
-            self.notify("The mouse is the terminal's now. f4 takes it back.", markup=False)
+            self.notify("The mouse is the terminal's now. f4 takes it back.")
         else:
             driver._mouse = True
             driver._enable_mouse_support()
-            self.notify("The mouse works here again.", timeout=2, markup=False)
+            self.notify("The mouse works here again.", timeout=2)
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = False,
+    ) -> None:
+        """Say something in passing: made safe, whoever's words they are, and never read as markup."""
+        super().notify(safe_text(message), title=safe_text(title), severity=severity, timeout=timeout, markup=False)
 
     def action_help_quit(self) -> None:
         """Ctrl+C with nothing selected."""
-        self.notify("Press ctrl+q to quit. Escape interrupts what runs.", timeout=3, markup=False)
+        self.notify("Press ctrl+q to quit. Escape interrupts what runs.", timeout=3)
 
     def _repaint(self, _: App[None]) -> None:
         """After `fg` the terminal holds whatever the shell left there."""
@@ -248,7 +261,7 @@ class OiTui(TypingOrder):
         session = self.chat.bridge.transcript.session_id
         kept = session and not self._recorded
         again = f"\n  To go on with the session: oi-tui --resume {session}" if kept else ""
-        self.panic(Text(f"✗ Something went wrong inside oi-tui; what, is in {log}.{again}"))
+        self.panic(Text(safe_text(f"✗ Something went wrong inside oi-tui; what, is in {log}.{again}")))
 
     def _run_slash_command(self, command: Command) -> None:
         self.call_later(self.chat.run_command, SlashLine(name=command.slash))

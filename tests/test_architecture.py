@@ -286,3 +286,84 @@ def passes_on(handler: ast.ExceptHandler) -> bool:
     """It cleans up and raises the same error again."""
     last = handler.body[-1]
     return isinstance(last, ast.Raise) and last.exc is None
+
+
+# --- what is shown
+
+DOORS = {"widgets/lettering.py", "widgets/field.py", "app/terminal/echo.py", "app/terminal/tty_prompt.py"}
+"""What makes text safe on its way to the terminal; whatever else shows text, goes through these."""
+
+FED_AS_THEY_ARE = {"DataTable", "ProgressBar", "TextArea", "Tree"}
+"""Widgets of Textual's beside the doors: they take numbers, a `Text` or a document that was cleaned."""
+
+SINKS = {"Text", "Content", "click.echo", "click.secho", "click.confirm", "click.prompt"}
+"""May be called with literals and with what was made safe right there only."""
+
+TITLES = {"placeholder", "tooltip", "border_title", "border_subtitle"}
+
+
+def is_safe_to_show(node: ast.expr) -> bool:
+    """Whether it is written out in the source, a constant, or made safe right here."""
+    match node:
+        case ast.Constant() | ast.Call(func=ast.Name(id="safe_text" | "lettering")):
+            return True
+        case ast.Name(id=name):
+            return name.isupper()
+        case ast.BinOp(left=one, right=other) | ast.IfExp(body=one, orelse=other):
+            return is_safe_to_show(one) and is_safe_to_show(other)
+        case _:
+            return False
+
+
+def raw_text(tree: ast.Module) -> Iterator[ast.AST]:
+    """Where a text may be shown as it is, or its square brackets be read."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.ImportFrom(module="textual.widgets", names=names):
+                own = FED_AS_THEY_ARE | {"Input", "OptionList"}  # these two for the types of events
+                raw = any(alias.name not in own for alias in names)
+            case ast.Import(names=names):
+                raw = any(alias.name.startswith(("textual.", "rich.")) for alias in names)  # and hides what is called
+            case ast.Call(func=func, args=args, keywords=keywords):
+                sink = ast.unparse(func)
+                raw = (
+                    sink in ("Input", "OptionList", "Option")
+                    or sink.startswith(("Content.", "Text."))
+                    or (sink in SINKS and not all(map(is_safe_to_show, args[:1])))
+                    or any(k.arg in TITLES and not is_safe_to_show(k.value) for k in keywords)
+                    or any(k.arg == "markup" and ast.unparse(k.value) != "False" for k in keywords)
+                )
+            case ast.ClassDef(bases=bases):
+                raw = any(ast.unparse(base) in ("Input", "OptionList") for base in bases)
+            case ast.Assign(targets=[ast.Attribute(attr=name)], value=value):
+                raw = name in TITLES and not is_safe_to_show(value)
+            case ast.FunctionDef(name="render", returns=returns):
+                raw = returns is None or ast.unparse(returns) != "Content"
+            case _:
+                raw = False
+        if raw:
+            yield node
+
+
+def test_all_that_is_shown_goes_through_a_door_that_makes_it_safe() -> None:
+    shown = [path for path in sources() if not name_of(path).startswith("app/engine/")]
+    assert {name_of(path) for path in shown} > DOORS
+    assert [
+        f"{name_of(path)}:{getattr(node, 'lineno', 0)}"
+        for path in shown
+        if name_of(path) not in DOORS
+        for node in raw_text(tree_of(path))
+    ] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("from textual.widgets import Static", "Content(name)", "Content.styled(name, '$dim')", "Text(f'{name}')"),
+        *("Content.from_markup('x')", "OptionList(name)", "Option(name)", "x.tooltip = name", "click.echo(name)"),
+        *("Field(placeholder=name)", "Words(name, markup=True)", "Text('no ' + name)", "Text(name if name else '')"),
+        *("class Line(Input): pass", "def render(self) -> str: return 'x'", "import textual.widgets as t"),
+    ],
+)
+def test_a_raw_text_that_is_planted_is_found(text: str) -> None:
+    assert [*raw_text(ast.parse(text))]

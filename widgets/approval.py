@@ -14,7 +14,7 @@ from textual.events import Key, Resize
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from oi_tui.app.engine.core.events import DecisionRequested, Verdict
 from oi_tui.app.engine.text.safe import visible_text
@@ -24,6 +24,7 @@ from oi_tui.widgets.arming import LOOK_INTERVAL, Arming
 from oi_tui.widgets.editor import SourceEditor
 from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import KeyRow
+from oi_tui.widgets.lettering import Words
 from oi_tui.widgets.source_view import SourceView
 
 _LETTERS = frozenset("yeanrsvjk? ")
@@ -102,11 +103,11 @@ class ApprovalPanel(Widget, can_focus=True):
 
     def compose(self) -> ComposeResult:
         """Title, note, the source (or its editor), what is below, and the keys."""
-        yield Static(id="approval-title", markup=False)
-        yield Static(id="approval-note", markup=False)
+        yield Words(id="approval-title")
+        yield Words(id="approval-note")
         yield SourceView(id="approval-source")
         yield SourceEditor(id="approval-editor")
-        yield Static(id="approval-more", markup=False)
+        yield Words(id="approval-more")
         yield Field(id="approval-reason", placeholder="What should the model do instead?")
         yield KeyRow(id="approval-keys")
 
@@ -335,12 +336,12 @@ class ApprovalPanel(Widget, can_focus=True):
             full=self.full,
             why=self._why,
         )
-        self.query_one("#approval-title", Static).update(face.title(self.size.width))
+        self.query_one("#approval-title", Words).update(face.title(self.size.width))
         note = face.note()
-        note_line = self.query_one("#approval-note", Static)
+        note_line = self.query_one("#approval-note", Words)
         note_line.display = bool(note.plain)
         note_line.update(note)
-        more = self.query_one("#approval-more", Static)
+        more = self.query_one("#approval-more", Words)
         more.display = self.stage == "question" and face.below > 0
         more.update(face.more())
         self.query_one(KeyRow).labels = face.labels()
@@ -353,7 +354,7 @@ class ApprovalPanel(Widget, can_focus=True):
             return
         left = max(2, self._limit - 1 - len(self.query_one(KeyRow).rows(width - 2)) - (self.stage == "reason"))
         note_rows = min(len(note.wrap(width - 2)) if note.plain else 0, left // 2)
-        self.query_one("#approval-note", Static).styles.height = note_rows
+        self.query_one("#approval-note", Words).styles.height = note_rows
         left -= note_rows
         view = self.query_one(SourceView)
         rows = view.row_count(width)

@@ -13,6 +13,7 @@ from oi_tui.app.engine.core.events import DecisionRequested
 from oi_tui.app.engine.text.safe import safe_text, visible_text
 from oi_tui.widgets.editor import hidden_note
 from oi_tui.widgets.keyrow import KeyLabel
+from oi_tui.widgets.lettering import lettering
 
 _MANY_LINES = 500
 """Comparing takes time with the square of the lines; above this, lines that are all over the source do not count."""
@@ -51,7 +52,7 @@ class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
         right = f"{facts} · sha {text_digest(self.source)[:4]}…"
         if len(left) + len(right) + 2 > width:
             right = facts
-        return Content.assemble((left, "bold"), "━" * max(2, width - len(left) - len(right) - 1), right)
+        return lettering((left, "bold"), "━" * max(2, width - len(left) - len(right) - 1), right)
 
     def note(self) -> Content:
         """What makes this question special; empty for an ordinary one."""
@@ -59,24 +60,24 @@ class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
         edited = self.source != self.request.source
         hidden = visible_text(self.source).hidden
         if self.stage == "editing" and (written := visible_text(self.source, emoji=True).hidden):
-            parts.append(Content.styled(hidden_note(written), "$error"))
+            parts.append(lettering((hidden_note(written), "$error")))
         elif hidden:
-            parts.append(Content.styled(f" {_count_text(hidden, 'hidden character')} ", "bold $background on $error"))
+            parts.append(lettering((f" {_count_text(hidden, 'hidden character')} ", "bold $background on $error")))
         if edited:
-            parts.append(Content.styled("✎ edited by you", "bold $accent"))
+            parts.append(lettering(("✎ edited by you", "bold $accent")))
         parts += self._labels()
         if self.request.why:
-            parts.append(Content(f"{'before: ' if edited else ''}{safe_text(self.request.why)}"))
+            parts.append(lettering(f"{'before: ' if edited else ''}{safe_text(self.request.why)}"))
         if self.why:
-            parts.append(Content(self._explanation()))
+            parts.append(lettering(self._explanation()))
         return Content(" · ").join(parts)
 
     def _labels(self) -> list[Content]:
         """What the code does, as far as it can be read; after an edit, said to be of the source before."""
         if self.source == self.request.source:
-            return [Content.styled(safe_text(label), "$warning") for label in self.request.labels]
+            return [lettering((label, "$warning")) for label in self.request.labels]
         said = " · ".join(map(safe_text, self.request.labels))
-        return [Content(f"before: {said}")] if said else []
+        return [lettering(f"before: {said}")] if said else []
 
     def _explanation(self) -> str:
         """Which mode or rule asks, what the labels are worth, and what the keys do."""
@@ -87,7 +88,7 @@ class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
     def more(self) -> Content:
         """What lies below the edge."""
         unseen = "" if self.end_seen else " · look at the end before you run it"
-        return Content(f"↓ {_count_text(self.below, 'more line')}{unseen}")
+        return lettering(f"↓ {_count_text(self.below, 'more line')}{unseen}")
 
     def labels(self) -> tuple[KeyLabel, ...]:
         """The keys that work at this stage, dim while they do not count."""

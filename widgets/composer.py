@@ -7,15 +7,15 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
-from textual.content import Content
 from textual.events import Key, Paste, Resize
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
-from textual.widgets import Static, TextArea
+from textual.widgets import TextArea
 from textual.widgets.text_area import Location
 
 from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.widgets.lettering import Words
 
 PASTE_LINES = 20
 PASTE_BYTES = 2048
@@ -216,9 +216,9 @@ class Composer(Widget):
     def compose(self) -> ComposeResult:
         """One row, growing downwards."""
         with Horizontal():
-            yield Static("›", id="composer-mark", markup=False)
+            yield Words("›", id="composer-mark")
             yield self.area
-            yield Static(id="composer-hint", markup=False)
+            yield Words(id="composer-hint")
 
     def watch_hint(self, hint: str) -> None:
         """Another hint."""
@@ -234,6 +234,6 @@ class Composer(Widget):
         self._show_hint()
 
     def _show_hint(self) -> None:
-        label = self.query_one("#composer-hint", Static)
-        label.update(Content(self.hint))
+        label = self.query_one("#composer-hint", Words)
+        label.update(self.hint)
         label.display = bool(self.hint) and self.size.width >= len(self.hint) + 24

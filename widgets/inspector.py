@@ -11,8 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import ScrollableContainer, Vertical
 from textual.events import Resize
 from textual.message import Message
-from textual.widgets import Input, OptionList, Static
-from textual.widgets.option_list import Option
+from textual.widgets import Input, OptionList
 
 from oi_tui.app.engine.core.protocol import VariableSeen, VariablesFound
 from oi_tui.app.engine.text.safe import safe_text
@@ -29,6 +28,7 @@ from oi_tui.widgets.inspector_view import (
     variable_entries,
 )
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.lettering import Options, Words
 
 _LOOK = KeyLabel("enter", "look closer", "look")
 _AT_PEEK = (KeyLabel("↑↓", "another", "other"), KeyLabel("tab", "scroll", "in"), KeyLabel("esc", "back", "back"))
@@ -101,16 +101,16 @@ class Inspector(Vertical):
 
     def compose(self) -> ComposeResult:
         """Title, filter, rows (or why there are none), and at the bottom what is known of one."""
-        yield Static(id="inspector-title", markup=False)
+        yield Words(id="inspector-title")
         yield Field(id="inspector-filter", placeholder="type to filter", compact=True)
-        yield Static(id="inspector-empty", markup=False)
-        rows = OptionList(id="inspector-rows", markup=False)
+        yield Words(id="inspector-empty")
+        rows = Options(id="inspector-rows")
         rows.can_focus = False
         yield rows
-        yield Static(id="inspector-note", markup=False)
-        yield Static(id="inspector-summary", markup=False)
+        yield Words(id="inspector-note")
+        yield Words(id="inspector-summary")
         with ScrollableContainer(id="inspector-peek"):
-            yield Static(markup=False)
+            yield Words()
         yield KeyRow(id="inspector-keys")
 
     def on_mount(self) -> None:
@@ -142,7 +142,7 @@ class Inspector(Vertical):
         text = words or "\n".join(safe_text(line).expandtabs(4) for line in seen.text.split("\n"))
         peek = self.query_one("#inspector-peek", ScrollableContainer)
         peek.set_class(bool(words), "-words")
-        peek.query_one(Static).update(text)
+        peek.query_one(Words).update(text)
         peek.scroll_home(animate=False)
         self._show_peek()
 
@@ -154,7 +154,7 @@ class Inspector(Vertical):
 
     def action_move(self, how: str) -> None:
         """Through the rows, while the filter has the focus."""
-        rows = self.query_one(OptionList)
+        rows = self.query_one(Options)
         getattr(rows, f"action_{how}")()
 
     def action_switch(self) -> None:
@@ -191,14 +191,14 @@ class Inspector(Vertical):
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Another row is under the cursor."""
         event.stop()
-        index = self.query_one(OptionList).highlighted  # the event may be of rows that were there before
+        index = self.query_one(Options).highlighted  # the event may be of rows that were there before
         if index is not None:
             self._highlight(index)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """A click."""
         event.stop()
-        rows, index = self.query_one(OptionList), event.option_index
+        rows, index = self.query_one(Options), event.option_index
         if index < rows.option_count and rows.get_option_at_index(index) is event.option:  # else it is gone by now
             self._highlight(index)
             self._look_closer()
@@ -226,7 +226,7 @@ class Inspector(Vertical):
             return
         if entry.variable.name != self._peeked:
             self._peeked = entry.variable.name
-            self.query_one("#inspector-peek > Static", Static).update("…")
+            self.query_one("#inspector-peek > Static", Words).update("…")
             self._show_peek()
         self.post_message(self.PeekRequested(self._peeked))
 
@@ -243,12 +243,12 @@ class Inspector(Vertical):
                 self._draw(self._rows.index(changed))
         if self._peeked and self._peeked != self._highlighted:
             self._close_peek()
-        self.query_one("#inspector-summary", Static).update(summary(entry))
+        self.query_one("#inspector-summary", Words).update(summary(entry))
 
     def _draw(self, index: int) -> None:
         entry = self._rows[index]
         line = row_line(entry, self._width, self._names, highlighted=entry.variable.name == self._highlighted)
-        self.query_one(OptionList).replace_option_prompt_at_index(index, line)
+        self.query_one(Options).replace_option_prompt_at_index(index, line)
 
     @property
     def _width(self) -> int:
@@ -265,18 +265,18 @@ class Inspector(Vertical):
         self._show_empty(wanted, bool(everything))
         width = self._width
         self._names = names = name_width(self._rows, width)
-        listed = self.query_one(OptionList)
+        listed = self.query_one(Options)
         place = next((i for i, row in enumerate(self._rows) if row.variable.name == self._highlighted), 0)
         self._highlighted = self._rows[place].variable.name if self._rows else ""
         top = listed.scroll_y
         listed.set_options(
-            Option(row_line(row, width, names, highlighted=index == place)) for index, row in enumerate(self._rows)
+            row_line(row, width, names, highlighted=index == place) for index, row in enumerate(self._rows)
         )
         listed.display = bool(self._rows)
         if self._rows:
             listed.scroll_to(y=top, animate=False, immediate=True)
             listed.highlighted = place
-        line = self.query_one("#inspector-summary", Static)
+        line = self.query_one("#inspector-summary", Words)
         line.display = bool(self._rows)
         if self._rows:
             line.update(summary(self._rows[place]))
@@ -285,8 +285,8 @@ class Inspector(Vertical):
     def _show_title(self) -> None:
         last, found = self._last, self._found
         current = last is None or last.telling == "told"
-        self.query_one("#inspector-title", Static).update(inspector_title(found, current=current))
-        note = self.query_one("#inspector-note", Static)
+        self.query_one("#inspector-title", Words).update(inspector_title(found, current=current))
+        note = self.query_one("#inspector-note", Words)
         words = "The newest are listed; there are more." if found is not None and found.cut else ""
         if found is not None and last is not None and not current:
             words = explain_no_variables(last.telling, last.language)
@@ -299,7 +299,7 @@ class Inspector(Vertical):
             words = f"No name or type contains “{safe_text(wanted)}”."
         else:
             words = explain_no_variables(last.telling, last.language) if last is not None else "Nothing is known yet."
-        empty = self.query_one("#inspector-empty", Static)
+        empty = self.query_one("#inspector-empty", Words)
         empty.display = not self._rows
         empty.update(words)
 

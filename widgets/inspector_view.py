@@ -3,12 +3,14 @@
 import re
 from typing import Literal, NamedTuple
 
+from rich.cells import cell_len
 from textual.content import Content
 
 from oi_tui.app.engine.core.protocol import VariablesFound
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.core.variable import Telling, Variable
 from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.widgets.lettering import lettering
 
 ChangeMark = Literal["+", "~", "-", " "]
 
@@ -54,14 +56,14 @@ def entry_matches(entry: VariableEntry, wanted: str) -> bool:
 
 def name_width(rows: list[VariableEntry], width: int) -> int:
     """Cells of the column of names: what the longest one takes, but no more than a third of the row."""
-    longest = max((Content(safe_text(row.variable.name)).cell_length for row in rows), default=0)
+    longest = max((cell_len(safe_text(row.variable.name)) for row in rows), default=0)
     return max(4, min(longest, width // 3))
 
 
 def row_line(entry: VariableEntry, width: int, names: int, *, highlighted: bool) -> Content:
     """Mark, name, what it is, and its size where that fits."""
     variable, colour = entry.variable, MARKS[entry.mark]
-    left = Content.assemble(
+    left = lettering(
         ("▸" if highlighted else " ", "bold $accent"),
         (entry.mark, f"bold {colour}"),
         " ",
@@ -71,9 +73,9 @@ def row_line(entry: VariableEntry, width: int, names: int, *, highlighted: bool)
     size = size_text(variable.size) if (variable.size or 0) >= _WORTH_TELLING else ""
     room = width - left.cell_length
     what = "removed" if entry.is_gone else what_it_is(variable)
-    if size and Content(what).cell_length + 1 + len(size) > room:
+    if size and cell_len(what) + 1 + len(size) > room:
         size = ""  # in the lines below it is told in any case
-    return Content.assemble(left, _cell(what, room - len(size), "$dim"), (size, "$dim"))
+    return lettering(left, _cell(what, room - len(size), "$dim"), (size, "$dim"))
 
 
 def what_it_is(variable: Variable) -> str:
@@ -88,23 +90,23 @@ def summary(entry: VariableEntry) -> Content:
     """The highlighted variable in a few lines: all that is known without a longer look."""
     variable = entry.variable
     if entry.is_gone:
-        return Content.assemble((row_text(variable.name), "bold"), (" was removed by the last run", "$dim"))
+        return lettering((row_text(variable.name), "bold"), (" was removed by the last run", "$dim"))
     known = [row_text(variable.type), row_text(variable.shape), size_text(variable.size)]
-    head = Content.assemble((row_text(variable.name), "bold"), (" " + " · ".join(filter(None, known)), "$dim"))
-    return Content("\n").join([head, Content.styled(row_text(variable.peek), "$foreground")]) if variable.peek else head
+    head = lettering((row_text(variable.name), "bold"), (" " + " · ".join(filter(None, known)), "$dim"))
+    return Content("\n").join([head, lettering((row_text(variable.peek), "$foreground"))]) if variable.peek else head
 
 
 def inspector_title(found: VariablesFound | None, *, current: bool) -> Content:
     """Whose variables, how many, and whether that still holds."""
     if found is None:
-        return Content.styled("Variables", "bold")
+        return lettering(("Variables", "bold"))
     more = "+" if found.cut else ""
     count = len(found.variables)
     parts = [f"{safe_text(found.language)} · {count}{more}"]
     parts += [f"{mark}{len(names)}" for mark, names in _changes(found) if names]
     if not current:
         parts.append("not up to date")
-    return Content.assemble(("Variables", "bold"), ("  " + " ".join(parts), "$dim"))
+    return lettering(("Variables", "bold"), ("  " + " ".join(parts), "$dim"))
 
 
 def _changes(found: VariablesFound) -> tuple[tuple[ChangeMark, tuple[str, ...]], ...]:
@@ -163,7 +165,7 @@ def _round(number: re.Match[str]) -> str:
 
 
 def _cell(text: str, width: int, style: str) -> Content:
-    return Content.styled(text, style).truncate(max(0, width), ellipsis=True, pad=True)
+    return lettering((text, style)).truncate(max(0, width), ellipsis=True, pad=True)
 
 
 def _language_name(language: Language) -> str:

@@ -9,6 +9,8 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from oi_tui.widgets.lettering import lettering
+
 _GAP = 3
 
 
@@ -64,7 +66,7 @@ class KeyRow(Widget, can_focus=False):
             parts: list[Content] = []
             for item, wording in row:
                 styles = (key, label) if item.enabled else (off, off)
-                parts.append(Content.assemble((item.key, styles[0]), " ", (wording, styles[1])))
+                parts.append(lettering((item.key, styles[0]), " ", (wording, styles[1])))
             lines.append(Content(" " * _GAP).join(parts))
         return Content("\n").join(lines)
 

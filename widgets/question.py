@@ -1,18 +1,18 @@
 """Running code asks for a line: `input()`, `getpass()`, a shell's password prompt."""
 
 from textual.app import ComposeResult
-from textual.content import Content
 from textual.events import Key, Paste
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from oi_tui.app.engine.core.events import InputRequested
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.arming import LOOK_INTERVAL, Arming
 from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.lettering import Words, lettering
 
 
 class AnswerInput(Field):
@@ -75,8 +75,8 @@ class QuestionPanel(Widget):
 
     def compose(self) -> ComposeResult:
         """Title with the origin, the code's own words, the line, the keys."""
-        yield Static(id="question-title", markup=False)
-        yield Static(id="question-prompt", markup=False)
+        yield Words(id="question-title")
+        yield Words(id="question-prompt")
         yield AnswerInput(self._arming, id="question-answer")
         yield KeyRow(id="question-keys")
 
@@ -88,7 +88,7 @@ class QuestionPanel(Widget):
         self.call_after_refresh(self._arming.show)  # it is seen only then
         self.armed = False
         prompt = safe_text(request.prompt).strip() or ("Password:" if request.password else "A line of input:")
-        self.query_one("#question-prompt", Static).update(prompt)
+        self.query_one("#question-prompt", Words).update(prompt)
         answer = self.query_one(Input)
         answer.value = ""
         answer.password = request.password
@@ -140,4 +140,4 @@ class QuestionPanel(Widget):
     def _show_title(self) -> None:
         left, right = "━━ Running code asks ", f" {safe_text(self._origin)}"
         room = max(2, self.size.width - len(left) - len(right) - 1)
-        self.query_one("#question-title", Static).update(Content.assemble((left, "bold"), "━" * room, right))
+        self.query_one("#question-title", Words).update(lettering((left, "bold"), "━" * room, right))

@@ -6,9 +6,10 @@ from textual.events import Key
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from oi_tui.widgets.field import Field
+from oi_tui.widgets.lettering import Words
 
 
 class SearchBar(Widget):
@@ -51,9 +52,9 @@ class SearchBar(Widget):
     def compose(self) -> ComposeResult:
         """One row."""
         with Horizontal():
-            yield Static("/", id="search-mark", markup=False)
+            yield Words("/", id="search-mark")
             yield Field(id="search-text", select_on_focus=True)
-            yield Static(id="search-count", markup=False)
+            yield Words(id="search-count")
 
     def begin(self) -> None:
         """Take the focus; what was looked for last can be typed over."""
@@ -68,7 +69,7 @@ class SearchBar(Widget):
         """How many there are, and the keys to them."""
         if self.is_mounted:
             label = f"{matches} · n next · N before · esc ends" if matches and self.size.width > 60 else matches
-            self.query_one("#search-count", Static).update(label)
+            self.query_one("#search-count", Words).update(label)
 
     def on_key(self, event: Key) -> None:
         """Escape ends the search, wherever the focus of the bar is."""

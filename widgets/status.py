@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import msgspec
+from rich.cells import cell_len
 from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
@@ -12,6 +13,7 @@ from oi_tui.app.engine.core.usage import Usage
 from oi_tui.app.engine.core.values import ApprovalMode, PermissionMode
 from oi_tui.app.engine.policy.modes import OF_APPROVAL, strictest
 from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.widgets.lettering import lettering
 
 STARTING = "starting"
 """The activity until there is an engine."""
@@ -131,7 +133,7 @@ def fit_parts(found: list[StatusPart], width: int) -> Content:
     right = _join([part for part in shown if part.right])
     if left.cell_length + right.cell_length + bool(right) > width:
         return Content(" ").join([left, right]).truncate(width, ellipsis=True)
-    return Content.assemble(left, " " * (width - left.cell_length - right.cell_length), right)
+    return lettering(left, " " * (width - left.cell_length - right.cell_length), right)
 
 
 def _cut(part: StatusPart, cells: int) -> StatusPart:
@@ -140,13 +142,13 @@ def _cut(part: StatusPart, cells: int) -> StatusPart:
 
 
 def _join(shown: list[StatusPart]) -> Content:
-    return Content.assemble(
-        *(item for part in shown for item in ((_SEPARATOR, "$faint"), Content.styled(part.text, part.style)))
+    return lettering(
+        *(item for part in shown for item in ((_SEPARATOR, "$faint"), lettering((part.text, part.style))))
     )[len(_SEPARATOR) :]
 
 
 def _width(shown: list[StatusPart]) -> int:
-    texts = [Content(part.text).cell_length for part in shown]
+    texts = [cell_len(part.text) for part in shown]
     return sum(texts) + len(_SEPARATOR) * (len(texts) - 1)
 
 

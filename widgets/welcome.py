@@ -7,9 +7,10 @@ from pathlib import Path
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
-from textual.widgets import OptionList, Static
+from textual.widgets import OptionList
 
 from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.widgets.lettering import Options, Words
 
 _LOOK_AT = 200
 """Entries of the folder; a folder of a million files must not hold up the first frame."""
@@ -44,15 +45,15 @@ class Welcome(Vertical):
 
     def compose(self) -> ComposeResult:
         """The line and the prompts."""
-        yield Static("Say what you want done. The code it takes is shown to you before it runs.", markup=False)
-        yield OptionList(markup=False)
+        yield Words("Say what you want done. The code it takes is shown to you before it runs.")
+        yield Options()
 
     def look_at(self, folder: Path) -> None:
         """Fit the prompts to what is in this folder; looks again only when it is another one."""
         if folder == self._folder:
             return
         self._folder = folder
-        offers = self.query_one(OptionList)
+        offers = self.query_one(Options)
         offers.clear_options()
         offers.add_options(example_prompts(folder))
 

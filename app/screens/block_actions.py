@@ -257,9 +257,7 @@ class BlockActions:
 
     def _tell(self, text: str, *, warning: bool = False) -> None:
         self._place.app.clear_notifications()  # one at a time: they lie over the text
-        self._place.app.notify(
-            safe_text(text), severity="warning" if warning else "information", timeout=3, markup=False
-        )
+        self._place.app.notify(text, severity="warning" if warning else "information", timeout=3)
 
 
 def _hidden_note(hidden: int) -> str:

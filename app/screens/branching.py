@@ -110,4 +110,4 @@ class Branching:
 
     def _tell(self, text: str) -> None:
         self._place.app.clear_notifications()  # one at a time: they lie over the text
-        self._place.app.notify(text, timeout=4, markup=False)
+        self._place.app.notify(text, timeout=4)

@@ -19,10 +19,10 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
-from textual.widgets import Static
 
 from oi_tui.app.engine.text.safe import visible_text
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.lettering import Words
 
 LinkChoice = Literal["open", "copy"]
 
@@ -145,10 +145,10 @@ class BrowserAskScreen(ModalScreen[LinkChoice | None]):
         if not self._opens and not link.refusal:
             hints.append("No browser can be opened from here; copy the link to where there is one.")
         with Vertical(id="browser-box"):
-            yield Static(title, id="browser-title", markup=False)
+            yield Words(title, id="browser-title")
             with VerticalScroll(id="browser-page"):
-                yield Static(link.shown, id="browser-target", markup=False)
-            yield Static("\n".join(hints), id="browser-hints", markup=False)
+                yield Words(link.shown, id="browser-target")
+            yield Words("\n".join(hints), id="browser-hints")
             yield KeyRow(id="browser-keys")
 
     def on_mount(self) -> None:

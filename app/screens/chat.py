@@ -225,9 +225,7 @@ class ChatScreen(Screen[None]):
         """Do what a slash command says."""
         row = slash_command(typed.name)
         if row is None:
-            self.notify(
-                f"There is no /{safe_text(typed.name)}. F1 lists the commands.", severity="warning", markup=False
-            )
+            self.notify(f"There is no /{safe_text(typed.name)}. F1 lists the commands.", severity="warning")
             return
         if row.verb is None:
             await self.run_action(f"{row.action}({typed.argument!r})" if row.argument else row.action)
@@ -235,7 +233,7 @@ class ChatScreen(Screen[None]):
         try:
             self.bridge.send(row.verb(typed.argument))
         except WrongArgument as wrong:
-            self.notify(safe_text(str(wrong)), severity="warning", markup=False)
+            self.notify(str(wrong), severity="warning")
 
     def on_welcome_chosen(self, event: Welcome.Chosen) -> None:
         """An example to begin with; the person sends it."""
@@ -264,7 +262,7 @@ class ChatScreen(Screen[None]):
         again, self._escaped = now - self._escaped <= SECOND_ESCAPE, now
         self.bridge.send(Interrupt(turn=again))
         if not again:
-            self.notify("Interrupting. Escape again stops the whole turn.", timeout=SECOND_ESCAPE, markup=False)
+            self.notify("Interrupting. Escape again stops the whole turn.", timeout=SECOND_ESCAPE)
 
     def action_page(self, step: int) -> None:
         """A page of the timeline, from wherever the focus is."""
@@ -314,7 +312,7 @@ class ChatScreen(Screen[None]):
         try:
             area.fill(edit_text(self.app, area.full_text, self._settings.screen.editor))
         except EditorFailed as failed:
-            self.notify(safe_text(str(failed)), severity="error", markup=False)
+            self.notify(str(failed), severity="error")
 
     # -- inside ------------------------------------------------------------------------------------------------
 

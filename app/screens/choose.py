@@ -6,11 +6,11 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import OptionList, Static
+from textual.widgets import OptionList
 
 from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.widgets.lettering import Options, Words, lettering
 
 
 class ChooseScreen(ModalScreen[int | None]):
@@ -30,12 +30,12 @@ class ChooseScreen(ModalScreen[int | None]):
     def compose(self) -> ComposeResult:
         """Digits choose at once, arrows and Enter too."""
         with Vertical(id="choose-box"):
-            yield Static(self._title, id="choose-title", markup=False)
+            yield Words(self._title, id="choose-title")
             lines = [
-                Content.assemble((f"{number} " if number < 10 else "  ", "$accent"), choice)
+                lettering((f"{number} " if number < 10 else "  ", "$accent"), choice)
                 for number, choice in enumerate(self._choices, 1)
             ]
-            yield OptionList(*lines, id="choose-list", compact=True, markup=False)
+            yield Options(*lines, id="choose-list", compact=True)
 
     def action_pick(self, number: int) -> None:
         """The digit of a choice."""

@@ -6,9 +6,9 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
-from textual.widgets import Static
 
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.lettering import Words
 
 
 class ConfirmScreen(ModalScreen[bool]):
@@ -29,8 +29,8 @@ class ConfirmScreen(ModalScreen[bool]):
     def compose(self) -> ComposeResult:
         """A small box in the middle."""
         with Vertical(id="confirm-box"):
-            yield Static(self._title, id="confirm-title", markup=False)
-            yield Static(self._text, id="confirm-text", markup=False)
+            yield Words(self._title, id="confirm-title")
+            yield Words(self._text, id="confirm-text")
             yield KeyRow(id="confirm-keys")
 
     def on_mount(self) -> None:

@@ -19,12 +19,10 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.events import Click, Resize
 from textual.screen import Screen
-from textual.widgets import OptionList, Static
-from textual.widgets.option_list import Option
+from textual.widgets import OptionList
 
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.settings import SandboxSection
-from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.trust.folder_check import FolderCheck, check_folder
 from oi_tui.app.frontend.workplace import FolderChoice, Workplace
 from oi_tui.app.screens.folder_words import (
@@ -38,11 +36,12 @@ from oi_tui.app.screens.folder_words import (
 )
 from oi_tui.widgets.arming import LOOK_INTERVAL, Arming, Clock
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.lettering import Options, Words
 
 FolderChecker = Callable[[Path, SandboxSection], FolderCheck]
 
 
-class Choices(OptionList):
+class Choices(Options):
     """The list, in which a first click only marks."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("j", "cursor_down", "Down"), Binding("k", "cursor_up", "Up")]
@@ -105,13 +104,13 @@ class FolderScreen(Screen[FolderChoice | None]):
     def compose(self) -> ComposeResult:
         """From what it is about to what can be done."""
         with Vertical(id="folder-page"):
-            yield Static(folder_title(self._place, again=self._again), id="folder-title", markup=False)
+            yield Words(folder_title(self._place, again=self._again), id="folder-title")
             with VerticalScroll(id="folder-found", can_focus=False):
-                yield Static(introduction(self._place, again=self._again), id="folder-intro", markup=False)
-                yield Static(id="folder-trial", markup=False)
-                yield Static(id="folder-findings", markup=False)
-            yield Static(id="folder-error", markup=False)
-            yield Choices(id="folder-choices", markup=False)
+                yield Words(introduction(self._place, again=self._again), id="folder-intro")
+                yield Words(id="folder-trial")
+                yield Words(id="folder-findings")
+            yield Words(id="folder-error")
+            yield Choices(id="folder-choices")
         yield KeyRow(id="folder-keys")
 
     def on_mount(self) -> None:
@@ -135,15 +134,16 @@ class FolderScreen(Screen[FolderChoice | None]):
 
     def _show(self) -> None:
         found = self._found
-        self.query_one("#folder-trial", Static).update(sandbox_trial(self._place, found))
-        self.query_one("#folder-findings", Static).update(findings(found.brought if found is not None else None))
+        self.query_one("#folder-trial", Words).update(sandbox_trial(self._place, found))
+        self.query_one("#folder-findings", Words).update(findings(found.brought if found is not None else None))
         choices, before = self.query_one(Choices), self._offers
         self._offers = folder_offers(self._place, found, again=self._again)
         marked = choices.highlighted if self._offers == before else None
         choices.clear_options()
-        choices.add_options(
-            Option(self._line(offer, marked=False), disabled=not offer.enabled) for offer in self._offers
-        )
+        choices.add_options(self._line(offer, marked=False) for offer in self._offers)
+        for index, offer in enumerate(self._offers):
+            if not offer.enabled:
+                choices.disable_option_at_index(index)
         first = [index for index, offer in enumerate(self._offers) if offer.enabled and not offer.grave]
         choices.highlighted = marked if marked is not None else first[0] if found is not None else None
         self.call_after_refresh(self._fit)
@@ -180,8 +180,8 @@ class FolderScreen(Screen[FolderChoice | None]):
         )
 
     def _complain(self, text: str) -> None:
-        shown = self.query_one("#folder-error", Static)
-        shown.update(safe_text(f"✗ {text}"))
+        shown = self.query_one("#folder-error", Words)
+        shown.update(f"✗ {text}")
         shown.add_class("-shown")
 
     def _has_unread(self) -> bool:

@@ -11,6 +11,7 @@ from oi_tui.app.engine.text.safe import visible_text
 from oi_tui.app.engine.trust.folder_check import FolderCheck, FolderContent
 from oi_tui.app.engine.trust.folder_settings import stricter_sandbox
 from oi_tui.app.frontend.workplace import FolderChoice, Workplace
+from oi_tui.widgets.lettering import lettering
 
 LABEL = 20
 """Columns of a choice's name."""
@@ -57,7 +58,7 @@ def introduction(place: Workplace, *, again: bool) -> Content:
         lines.append("What you choose here holds this time only.")
     if again:
         lines.append("Another choice starts the kernels anew: their variables are lost, the conversation stays.")
-    return Content.assemble(
+    return lettering(
         lines[0], *((f"\n{line}", "$warning" if index == 0 else "") for index, line in enumerate(lines[1:]))
     )
 
@@ -86,41 +87,41 @@ def _what_code_could_do(sandbox: SandboxSection, *, said: bool) -> str:
 def sandbox_trial(place: Workplace, found: FolderCheck | None) -> Content:
     """Whether the sandbox works."""
     if found is None:
-        return Content.styled("… the sandbox is being tried", "$dim")
+        return lettering(("… the sandbox is being tried", "$dim"))
     if found.writing.works:
-        return Content.assemble(("✓ ", "$ok"), "the sandbox works: its self-test passed just now")
+        return lettering(("✓ ", "$ok"), "the sandbox works: its self-test passed just now")
     lines = [_fault(found.writing)]
     if found.reading.works:
-        lines.append(Content.assemble(("✓ ", "$ok"), "a sandbox in which nothing may be written works"))
+        lines.append(lettering(("✓ ", "$ok"), "a sandbox in which nothing may be written works"))
     return Content("\n").join(lines)
 
 
 def _fault(found: Availability) -> Content:
     fix = f"\n{visible_text(found.fix).text}" if found.fix else ""
-    return Content.assemble(("✗ ", "$error"), visible_text(found.why).text, (fix, "$text"))
+    return lettering(("✗ ", "$error"), visible_text(found.why).text, (fix, "$text"))
 
 
 def findings(brought: FolderContent | None) -> Content:
     """What the folder would bring, the rules that allow first and word for word."""
     if brought is None:
-        return Content.styled("… looking at what the folder brings along", "$dim")
+        return lettering(("… looking at what the folder brings along", "$dim"))
     lines: list[Content] = []
     if brought.wrong:
-        lines.append(Content.assemble(("✗ ", "$error"), visible_text(brought.wrong).text))
-        lines.append(Content.styled(f"{INDENT}Nothing of the folder can count as long as that is so.", "$dim"))
+        lines.append(lettering(("✗ ", "$error"), visible_text(brought.wrong).text))
+        lines.append(lettering((f"{INDENT}Nothing of the folder can count as long as that is so.", "$dim")))
     allowed = [rule for rule in brought.rules if rule.verdict == "allow"]
     stricter = [rule for rule in brought.rules if rule.verdict != "allow"]
     wishes = list(brought.wishes.items())
     if allowed or stricter or wishes:
-        lines.append(Content("If you trust it, this counts here:"))
+        lines.append(lettering("If you trust it, this counts here:"))
     lines += [_line("runs without a question", rule.text, style="$warning") for rule in allowed]
     lines += [_line("denied" if rule.verdict == "deny" else "always asked about", rule.text) for rule in stricter]
     lines += [_line("set", f"{name} = {value}") for name, value in wishes]
     if not lines:
-        lines.append(Content("It brings no rules or settings for this program along."))
+        lines.append(lettering("It brings no rules or settings for this program along."))
     if brought.others:
         names = ", ".join(brought.others)
-        lines.append(Content.styled(f"Also there, and not read by this program: {names}", "$dim"))
+        lines.append(lettering((f"Also there, and not read by this program: {names}", "$dim")))
     return Content("\n").join(lines)
 
 
@@ -129,7 +130,7 @@ def _brings(brought: FolderContent) -> bool:
 
 
 def _line(what: str, text: str, style: str = "$text") -> Content:
-    return Content.assemble((f"{INDENT}{what:25}", "$dim"), (visible_text(text).text, style))
+    return lettering((f"{INDENT}{what:25}", "$dim"), (visible_text(text).text, style))
 
 
 def folder_offers(place: Workplace, found: FolderCheck | None, *, again: bool) -> list[Offer]:
@@ -165,9 +166,7 @@ def folder_offers(place: Workplace, found: FolderCheck | None, *, again: bool) -
 def offer_line(offer: Offer, *, marked: bool) -> Content:
     """One choice as it stands in the list."""
     if not offer.enabled:
-        return Content.styled(f"✗ {offer.name:{LABEL}}{offer.meaning}", "$dim")
+        return lettering((f"✗ {offer.name:{LABEL}}{offer.meaning}", "$dim"))
     mark = ("▸ ", "bold $accent") if marked else ("! ", "$warning") if offer.grave else ("  ", "")
     name = "$accent" if marked else "$warning" if offer.grave else "$text"
-    return Content.assemble(
-        mark, (f"{offer.name:{LABEL}}", name), (offer.meaning, "$warning" if offer.grave else "$dim")
-    )
+    return lettering(mark, (f"{offer.name:{LABEL}}", name), (offer.meaning, "$warning" if offer.grave else "$dim"))

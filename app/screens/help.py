@@ -8,9 +8,9 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Static
 
 from oi_tui.app.screens.key_help import HelpSection, help_sections
+from oi_tui.widgets.lettering import Words, lettering
 
 _KEYS = 28
 _ROOMY = 64
@@ -27,16 +27,16 @@ class HelpScreen(ModalScreen[None]):
         """One section under the other."""
         with VerticalScroll(id="help-page"):
             for section in help_sections():
-                yield Static(section.title, classes="help-title", markup=False)
+                yield Words(section.title, classes="help-title")
                 yield SectionTable(section)
-        yield Static("↑ ↓ scroll   esc back", id="help-keys", markup=False)
+        yield Words("↑ ↓ scroll   esc back", id="help-keys")
 
 
-class SectionTable(Static):
+class SectionTable(Words):
     """Keys, commands and meanings in columns; under each other where it is narrow."""
 
     def __init__(self, section: HelpSection) -> None:
-        super().__init__(markup=False)
+        super().__init__()
         self._section = section
 
     def on_mount(self) -> None:
@@ -56,9 +56,9 @@ class SectionTable(Static):
             head = "  ".join(part for part in (keys, slash) if part)
             first, *rest = wrap(text, room - indent) or [""]
             if roomy and len(head) < _KEYS:
-                lines.append(Content.assemble((f"{head:<{_KEYS}}", "$accent"), (first, "$dim")))
+                lines.append(lettering((f"{head:<{_KEYS}}", "$accent"), (first, "$dim")))
             else:
-                lines.append(Content.styled(head, "$accent"))
+                lines.append(lettering((head, "$accent")))
                 rest.insert(0, first)
-            lines += [Content.styled(" " * indent + line, "$dim") for line in rest]
+            lines += [lettering((" " * indent + line, "$dim")) for line in rest]
         return Content("\n").join(lines)

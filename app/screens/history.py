@@ -9,8 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Input, OptionList, Static
-from textual.widgets.option_list import Option
+from textual.widgets import Input, OptionList
 
 from oi_tui.app.engine.core.protocol import PromptsFound
 from oi_tui.app.engine.core.session_records import PastPrompt
@@ -18,6 +17,7 @@ from oi_tui.app.engine.core.verbs import FindPrompts
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.lettering import Options, Words, lettering
 
 _KEYS = (
     KeyLabel("enter", "into the prompt", "take"),
@@ -56,16 +56,16 @@ class HistoryScreen(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         """The newest at the top, below what is looked for."""
-        yield Static("Earlier prompts", id="history-title", markup=False)
+        yield Words("Earlier prompts", id="history-title")
         yield Field(self._begun, id="history-words", placeholder="words in it", select_on_focus=False)
-        yield OptionList(id="history-list", compact=True, markup=False)
-        yield Static("Looking …", id="history-text", markup=False)
+        yield Options(id="history-list", compact=True)
+        yield Words("Looking …", id="history-text")
         yield KeyRow(id="history-keys")
 
     def on_mount(self) -> None:
         """Ask at once."""
         self.query_one(KeyRow).labels = _KEYS
-        self.query_one(OptionList).can_focus = False
+        self.query_one(Options).can_focus = False
         self.query_one(Input).focus()
         self._look_for(self._begun)
 
@@ -75,12 +75,12 @@ class HistoryScreen(ModalScreen[str | None]):
         if found.query != field.value:
             return
         self._prompts = found.prompts
-        options = self.query_one(OptionList)
+        options = self.query_one(Options)
         options.clear_options()
         words = found.query.casefold().split()
-        options.add_options(Option(self._line(prompt, words)) for prompt in found.prompts)
+        options.add_options(self._line(prompt, words) for prompt in found.prompts)
         options.highlighted = 0 if found.prompts else None
-        line = self.query_one("#history-text", Static)
+        line = self.query_one("#history-text", Words)
         line.display = not found.prompts
         line.update("No prompt has all of these words." if words else "Nothing was asked yet.")
 
@@ -96,7 +96,7 @@ class HistoryScreen(ModalScreen[str | None]):
 
     def action_move(self, step: int) -> None:
         """Another row, from the field."""
-        options = self.query_one(OptionList)
+        options = self.query_one(Options)
         if step < 0:
             options.action_cursor_up()
         else:
@@ -104,7 +104,7 @@ class HistoryScreen(ModalScreen[str | None]):
 
     def action_take(self) -> None:
         """The highlighted one."""
-        if (highlighted := self.query_one(OptionList).highlighted) is not None:
+        if (highlighted := self.query_one(Options).highlighted) is not None:
             self._take(highlighted)
 
     def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
@@ -126,7 +126,7 @@ class HistoryScreen(ModalScreen[str | None]):
     def _line(self, prompt: PastPrompt, words: list[str]) -> Content:
         """Text on one row with the words marked, then how long ago it was and where."""
         text = " ".join(safe_text(prompt.text[:WIDE]).split())
-        line = Content(text)
+        line = lettering(text)
         folded = text.casefold()
         if len(folded) == len(text):  # else the places would be others
             for word in words:
@@ -135,7 +135,7 @@ class HistoryScreen(ModalScreen[str | None]):
                     line = line.stylize("bold $accent", at, at + len(word))
                     at = folded.find(word, at + len(word))
         where = safe_text(Path(prompt.cwd).name)
-        return Content.assemble(line, (f"  {_age(self._clock() - prompt.at)} · {where}", "$dim"))
+        return lettering(line, (f"  {_age(self._clock() - prompt.at)} · {where}", "$dim"))
 
 
 def _age(seconds: float) -> str:

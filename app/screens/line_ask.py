@@ -6,11 +6,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.lettering import Words
 
 
 class LineAskScreen(ModalScreen[str | None]):
@@ -30,9 +31,9 @@ class LineAskScreen(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """A small box in the middle."""
         with Vertical(id="line-box"):
-            yield Static(safe_text(self._title), id="line-title", markup=False)
+            yield Words(self._title, id="line-title")
             yield Field(self._text, id="line-text", max_length=self._limit, select_on_focus=False)
-            yield Static(self._hint, id="line-hint", markup=False)
+            yield Words(self._hint, id="line-hint")
             yield KeyRow(id="line-keys")
 
     def on_mount(self) -> None:

@@ -6,11 +6,11 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
-from textual.widgets import Static
 
 from oi_tui.app.screens.save_as import SaveAsScreen, SaveFailed, save
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.lettering import Words
 from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.picture_view import PictureView
 from oi_tui.widgets.timeline.pixels import PictureSource
@@ -66,7 +66,7 @@ class PictureScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """A line of facts, the picture, the keys."""
-        yield Static(id="picture-head", markup=False)
+        yield Words(id="picture-head")
         yield PictureView(self._source, self._graphics, self._palette, id="picture-view")
         yield KeyRow(id="picture-keys")
 
@@ -80,7 +80,7 @@ class PictureScreen(Screen[None]):
         event.stop()
         width, height = self._source.size or (0, 0)
         share = f" · {event.scale:.0%}" if self._graphics.protocol in ("kitty", "sixel") else ""
-        self.query_one("#picture-head", Static).update(f"{self._title} · {width}×{height}{share}")
+        self.query_one("#picture-head", Words).update(f"{self._title} · {width}×{height}{share}")
 
     def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
         """A click on a label is that key."""
@@ -111,6 +111,6 @@ class PictureScreen(Screen[None]):
         try:
             save(path, self._data)
         except SaveFailed as failed:
-            self.app.call_from_thread(self.notify, str(failed), severity="warning", markup=False)
+            self.app.call_from_thread(self.notify, str(failed), severity="warning")
         else:
-            self.app.call_from_thread(self.notify, f"Saved {path.name}.", markup=False)
+            self.app.call_from_thread(self.notify, f"Saved {path.name}.")

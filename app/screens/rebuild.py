@@ -9,14 +9,14 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import OptionList, Static
-from textual.widgets.option_list import Option
+from textual.widgets import OptionList
 
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.text.safe import safe_text, visible_text
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import LOOK_INTERVAL, Arming, Clock
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.lettering import Options, Words, lettering
 from oi_tui.widgets.source_view import SourceView
 
 LEAD = (
@@ -54,10 +54,10 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
 
     def compose(self) -> ComposeResult:
         """A list between what it means and its keys."""
-        yield Static("Run these again?", id="rebuild-title", markup=False)
-        yield Static(LEAD, id="rebuild-lead", markup=False)
-        options = [Option(self._line(number)) for number in range(len(self._blocks))]
-        yield OptionList(*options, id="rebuild-list", compact=True, markup=False)
+        yield Words("Run these again?", id="rebuild-title")
+        yield Words(LEAD, id="rebuild-lead")
+        options = [self._line(number) for number in range(len(self._blocks))]
+        yield Options(*options, id="rebuild-list", compact=True)
         yield SourceView(id="rebuild-source")
         yield KeyRow(id="rebuild-keys")
 
@@ -91,7 +91,7 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
 
     def action_choose(self) -> None:
         """Take the highlighted one in or out."""
-        if self._takes_keys() and (highlighted := self.query_one(OptionList).highlighted) is not None:
+        if self._takes_keys() and (highlighted := self.query_one(Options).highlighted) is not None:
             self._toggle(highlighted)
 
     def action_run(self) -> None:
@@ -130,7 +130,7 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
         self._redraw({number})
 
     def _redraw(self, numbers: set[int]) -> None:
-        options = self.query_one(OptionList)
+        options = self.query_one(Options)
         for number in numbers:
             options.replace_option_prompt_at_index(number, self._line(number))
         self.show_arming()
@@ -156,7 +156,7 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
         if number not in self._own:
             more += " · from a file"
         failed = "" if block.state == "ok" else f" · ✗ {block.state}"
-        return Content.assemble(
+        return lettering(
             ("[✓] ", "$accent") if number in self._chosen else ("[ ] ", "$dim"),
             (f"{safe_text(block.language)[:10]:<7} ", "$dim"),
             (first, "$text"),

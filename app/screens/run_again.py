@@ -2,13 +2,13 @@
 
 from textual.app import ComposeResult
 from textual.screen import ModalScreen
-from textual.widgets import Static
 
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.editor import SourceEditor, hidden_note
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.lettering import Words
 
 _KEYS = (KeyLabel("ctrl+s", "run it", "run"), KeyLabel("esc", "back, nothing runs", "back"))
 
@@ -26,8 +26,8 @@ class RunAgainScreen(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         """The editor between a title and its keys."""
-        yield Static(f"Run again, as you change it · {safe_text(self._language)}", id="again-title", markup=False)
-        yield Static(id="again-hidden", markup=False)
+        yield Words(f"Run again, as you change it · {safe_text(self._language)}", id="again-title")
+        yield Words(id="again-hidden")
         yield SourceEditor(id="again-source")
         yield KeyRow(id="again-keys")
 
@@ -37,7 +37,7 @@ class RunAgainScreen(ModalScreen[str | None]):
         editor = self.query_one(SourceEditor)
         editor.set_palette(self._palette)
         editor.begin(self._source, self._language)
-        note = self.query_one("#again-hidden", Static)
+        note = self.query_one("#again-hidden", Words)
         note.display = editor.hidden_count > 0
         note.update(hidden_note(editor.hidden_count))
 

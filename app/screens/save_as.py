@@ -10,13 +10,14 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from oi_tui.app.engine.files.whole_file import write_whole
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.lettering import Words
 
 MOST_NAMES = 6
 """Names that are shown where more than one fits."""
@@ -47,9 +48,9 @@ class SaveAsScreen(ModalScreen[Path | None]):
     def compose(self) -> ComposeResult:
         """A small box in the middle."""
         with Vertical(id="save-box"):
-            yield Static(f"Save {self._what}".rstrip() + " as", id="save-title", markup=False)
+            yield Words(f"Save {self._what}".rstrip() + " as", id="save-title")
             yield Field(self._proposed, id="save-path", select_on_focus=False)
-            yield Static(f"in {safe_text(str(self._folder))}", id="save-text", markup=False)
+            yield Words(f"in {safe_text(str(self._folder))}", id="save-text")
             yield KeyRow(id="save-keys")
 
     def on_mount(self) -> None:
@@ -108,9 +109,9 @@ class SaveAsScreen(ModalScreen[Path | None]):
             self._say("  ".join(names[:MOST_NAMES]) + more)
 
     def _say(self, text: str, *, wrong: bool = False) -> None:
-        line = self.query_one("#save-text", Static)
+        line = self.query_one("#save-text", Words)
         line.set_class(wrong, "-wrong")
-        line.update(safe_text(text))
+        line.update(text)
 
 
 def resolve_path(typed: str, folder: Path) -> Path:

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from oi_tui.app.engine.core.protocol import Failed, SessionEdited, SessionExported, SessionSeen, SessionsFound
 from oi_tui.app.engine.core.session_records import TITLE_LIMIT, ExportFormat, SessionRecord
 from oi_tui.app.engine.core.verbs import EditSession, ExportSession, FindSessions, Fork, Open, PreviewSession
-from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.frontend.bridge import AboutSessions, Bridge
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.branching import last_place, may_leave
@@ -306,7 +305,7 @@ class SessionsPanel(Panel):
 
     def _tell(self, text: str) -> None:
         self.app.clear_notifications()  # one at a time: they lie over the text
-        self.app.notify(safe_text(text), timeout=4, markup=False)
+        self.app.notify(text, timeout=4)
 
 
 def file_name(title: str) -> str:

@@ -12,14 +12,14 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Input, OptionList, ProgressBar, Static
-from textual.widgets.option_list import Option
+from textual.widgets import Input, OptionList, ProgressBar
 
 from oi_tui.app.engine.core.protocol import FetchEnded, FetchProgressed, ModelOffer, ModelsFound
 from oi_tui.app.engine.core.verbs import AnyVerb, CancelFetch, FetchModel, UseModel
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.lettering import Options, Words, lettering
 
 SetupStage = Literal["choice", "consent", "download", "form"]
 
@@ -54,19 +54,19 @@ class SetupScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         """Everything that may be shown; one stage at a time is."""
         with Vertical(id="setup-page"):
-            yield Static(_INTRO if self._first else "", id="setup-intro", markup=False)
-            yield Static("Which model?", id="setup-title", markup=False)
-            yield OptionList(id="setup-offers", markup=False)
-            yield Static(id="setup-text", markup=False)
+            yield Words(_INTRO if self._first else "", id="setup-intro")
+            yield Words("Which model?", id="setup-title")
+            yield Options(id="setup-offers")
+            yield Words(id="setup-text")
             yield ProgressBar(id="setup-progress", show_eta=True)
             with Vertical(id="setup-form"):
-                yield Static("Name, as LiteLLM spells it", classes="label", markup=False)
+                yield Words("Name, as LiteLLM spells it", classes="label")
                 yield Field(id="setup-name", placeholder="gpt-5 · ollama/llama3 · openai/NAME with a URL")
-                yield Static("URL of an OpenAI-compatible server, if it is your own", classes="label", markup=False)
+                yield Words("URL of an OpenAI-compatible server, if it is your own", classes="label")
                 yield Field(id="setup-url", placeholder="http://127.0.0.1:8080/v1")
-                yield Static("Key, if it needs one (kept in memory only)", classes="label", markup=False)
+                yield Words("Key, if it needs one (kept in memory only)", classes="label")
                 yield Field(id="setup-key", password=True)
-            yield Static(id="setup-error", markup=False)
+            yield Words(id="setup-error")
         yield KeyRow(id="setup-keys")
 
     def on_mount(self) -> None:
@@ -159,35 +159,35 @@ class SetupScreen(Screen[None]):
     # -- inside -----------------------------------------------------------------------------------------------
 
     def _show_offers(self) -> None:
-        offers = self.query_one(OptionList)
+        offers = self.query_one(Options)
         offers.clear_options()
-        offers.add_options(Option(Content()) for _ in self._lines())
+        offers.add_options(Content() for _ in self._lines())
         best = next((index for index, offer in enumerate(self._found.offers) if offer.recommended), 0)
         offers.highlighted = best
         self._mark(best)
 
     def _lines(self) -> list[Content]:
-        return [*(_offer_line(offer) for offer in self._found.offers), Content("Another provider…")]
+        return [*(_offer_line(offer) for offer in self._found.offers), lettering("Another provider…")]
 
     def _mark(self, highlighted: int) -> None:
         """The row that Enter takes, also where colours are hard to tell apart."""
-        offers = self.query_one(OptionList)
+        offers = self.query_one(Options)
         for index, line in enumerate(self._lines()):
             mark = ("▸ ", "bold $accent") if index == highlighted else ("  ", "")
-            offers.replace_option_prompt_at_index(index, Content.assemble(mark, line))
+            offers.replace_option_prompt_at_index(index, lettering(mark, line))
 
     def _enter(self, stage: SetupStage) -> None:
         self._stage = stage
-        self.query_one(OptionList).display = stage == "choice"
+        self.query_one(Options).display = stage == "choice"
         self.query_one("#setup-form").display = stage == "form"
         self.query_one(ProgressBar).display = stage == "download"
         self.query_one(KeyRow).labels = _KEYS[stage]
         title, text = self._words(stage)
-        self.query_one("#setup-title", Static).update(title)
-        self.query_one("#setup-text", Static).update(text)
+        self.query_one("#setup-title", Words).update(title)
+        self.query_one("#setup-text", Words).update(text)
         match stage:
             case "choice":
-                self.query_one(OptionList).focus()
+                self.query_one(Options).focus()
             case "form":
                 self.query_one("#setup-name", Input).focus()
             case "consent" | "download":
@@ -212,16 +212,16 @@ class SetupScreen(Screen[None]):
             return
         self.query_one(ProgressBar).update(total=reply.total_bytes or None, progress=reply.done_bytes)
         words = f"{reply.stage} · {_size(reply.done_bytes)} of {_size(reply.total_bytes)}"
-        self.query_one("#setup-text", Static).update(words)
+        self.query_one("#setup-text", Words).update(words)
 
     def _complain(self, text: str) -> None:
-        self.query_one("#setup-error", Static).update(safe_text(text))
+        self.query_one("#setup-error", Words).update(text)
 
 
 def _offer_line(offer: ModelOffer) -> Content:
     star = "★ " if offer.recommended else ""
     facts = f" · {safe_text(offer.detail)}" if offer.detail else ""
-    return Content.assemble((f"{star}{safe_text(offer.title)}", "$text"), (facts, "$dim"))
+    return lettering((f"{star}{safe_text(offer.title)}", "$text"), (facts, "$dim"))
 
 
 def _size(count: int) -> str:

@@ -14,7 +14,6 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Static
 from textual.worker import Worker
 
 from oi_tui.app.engine.text.safe import safe_text
@@ -23,6 +22,7 @@ from oi_tui.app.screens.save_as import SaveAsScreen, SaveFailed, save
 from oi_tui.app.terminal.clipboard import copy
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.lettering import Words
 from oi_tui.widgets.search_bar import SearchBar
 from oi_tui.widgets.timeline.outputs.table_data import TableData
 from oi_tui.widgets.timeline.search import Search
@@ -116,8 +116,8 @@ class ViewerScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         """The line about it, the thing itself, the line to search in, the keys."""
         with Horizontal(id="viewer-head"):
-            yield Static(self._title(), id="viewer-title", markup=False)
-            yield Static(id="viewer-place", markup=False)
+            yield Words(self._title(), id="viewer-title")
+            yield Words(id="viewer-place")
         yield self._body
         yield SearchBar(id="viewer-search")
         yield KeyRow(id="viewer-keys")
@@ -275,7 +275,7 @@ class ViewerScreen(Screen[None]):
 
     def _tell_place(self) -> None:
         trouble = self._body.lines.trouble if isinstance(self._body, TextPane) else ""
-        self.query_one("#viewer-place", Static).update(trouble or self._viewer_body.position)
+        self.query_one("#viewer-place", Words).update(trouble or self._viewer_body.position)
 
     def _title(self) -> str:
         match self._content:
@@ -315,7 +315,7 @@ class ViewerScreen(Screen[None]):
         self._say(f"Copied {what}." + (f" The desktop's clipboard: {trouble}" if trouble else ""))
 
     def _say(self, text: str, *, warning: bool = False) -> None:
-        self.notify(safe_text(text), severity="warning" if warning else "information", timeout=4, markup=False)
+        self.notify(text, severity="warning" if warning else "information", timeout=4)
 
 
 def describe_size(count: int) -> str:

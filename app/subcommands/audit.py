@@ -9,6 +9,7 @@ import click
 from oi_tui.app.engine.core.errors import AuditError, StoreError
 from oi_tui.app.engine.text.safe import safe_text, visible_text
 from oi_tui.app.flags import words
+from oi_tui.app.terminal.echo import echo
 
 
 @click.group()
@@ -31,19 +32,19 @@ def audit_show(session: str | None, as_json: bool) -> None:
     lines = [line for line in _read(path).split(b"\n") if line]
     if as_json:
         for number, line in enumerate(lines, 1):
-            print(json.dumps(_parse(line, number)))  # ASCII: nothing that a terminal obeys
+            echo(json.dumps(_parse(line, number)))
         return
-    click.echo(safe_text(f"Session {session_of(path)} · {path}"))
+    echo(f"Session {session_of(path)} · {path}")
     sources = _first_lines(session_of(path))
     for number, line in enumerate(lines, 1):
         entry = decode(line)
         if entry is None:
-            click.echo(f"line {number} cannot be read: see `oi-tui audit verify`")
+            echo(f"line {number} cannot be read: see `oi-tui audit verify`")
             continue
         when = datetime.datetime.fromtimestamp(entry.at, datetime.UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
         source = sources.get(entry.record.sha256, "") if isinstance(entry.record, RunBegan) else ""
         said = in_words(entry.record) + (f" · {source}" if source else "")
-        click.echo(f"{when}  {' '.join(safe_text(said).split())}")
+        echo(f"{when}  {' '.join(safe_text(said).split())}")
 
 
 @audit.command("verify")
@@ -71,7 +72,7 @@ def audit_verify(session: str | None, everything: bool) -> None:
         _choose_log(None)  # says that there is none
     for verdict in verdicts:
         for line in verdict_in_words(verdict):
-            click.echo(safe_text(line))
+            echo(line)
     sys.exit(0 if all(verdict.intact for verdict in verdicts) else 1)
 
 

@@ -8,6 +8,7 @@ import click
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.flags import words
+from oi_tui.app.terminal.echo import echo
 
 
 @click.group()
@@ -27,8 +28,8 @@ def models_list() -> None:
     for entry in inventory.model_entries(Weights(), machine):
         mark = "▸" if entry.recommended else " "
         size = size_label(entry.model.size)
-        click.echo(f"{mark} {entry.model.id:22} {entry.state:10} {size:>8}  {entry.model.licence}")
-    click.echo(inventory.explain_choice(machine, obstacle=asyncio.run(obstacle())), err=True)
+        echo(f"{mark} {entry.model.id:22} {entry.state:10} {size:>8}  {entry.model.licence}")
+    echo(inventory.explain_choice(machine, obstacle=asyncio.run(obstacle())), err=True)
 
 
 @models.command("fetch")
@@ -49,14 +50,15 @@ def models_fetch(model_id: str | None) -> None:
     def progress(value: FetchProgressed) -> None:
         if sys.stderr.isatty():
             share = value.done_bytes / max(1, value.total_bytes)
-            click.echo(f"\r\x1b[K{value.stage} {share:4.0%}", nl=False, err=True)
+            click.echo("\r\x1b[K", nl=False, err=True)
+            echo(f"{value.stage} {share:4.0%}", nl=False, err=True)
 
     async def bring() -> Path:
         await try_runtime()  # before a gigabyte
         return await fetch(model, Weights(), progress=progress)
 
     path = asyncio.run(bring())
-    click.echo(f"\n{model.title}: {path}", err=True)
+    echo(f"\n{model.title}: {path}", err=True)
 
 
 @models.command("remove")
@@ -67,7 +69,7 @@ def models_remove(model_id: str) -> None:
     from oi_tui.app.engine.local.weights import Weights
 
     freed = Weights().remove(catalogue.find(model_id))
-    click.echo(f"{catalogue.size_label(freed)} freed." if freed else f"{model_id} was not here.")
+    echo(f"{catalogue.size_label(freed)} freed." if freed else f"{model_id} was not here.")
 
 
 @models.command("add")
@@ -77,4 +79,4 @@ def models_add(path: Path) -> None:
     from oi_tui.app.engine.local.weights import Weights
 
     model = Weights().add(path)
-    click.echo(f"{model.title} is ready: oi-tui -m {model.name}")
+    echo(f"{model.title} is ready: oi-tui -m {model.name}")

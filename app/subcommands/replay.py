@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 
 from oi_tui.app.engine.core.errors import SettingsError
-from oi_tui.app.engine.text.safe import safe_text, visible_text
+from oi_tui.app.engine.text.safe import visible_text
 from oi_tui.app.flags import Flags, common
+from oi_tui.app.terminal.echo import echo
 from oi_tui.app.terminal.tty_prompt import confirm
 
 
@@ -33,14 +34,14 @@ def replay(flags: Flags, file: Path, speed: float, instant: bool, verify: bool) 
         verification = Verification(recording, place.setup)
         count = len(verification.blocks)
         if not count:
-            click.echo("Nothing ran in this recording.")
+            echo("Nothing ran in this recording.")
             return
         for block in verification.blocks:  # read before it is agreed to
-            click.echo(f"── {visible_text(block.language).text}\n{visible_text(block.source).text}")
+            echo(f"── {visible_text(block.language).text}\n{visible_text(block.source).text}")
         what = f"{count} {'piece' if count == 1 else 'pieces'} of code of {file} in {place.folder}"
-        if not flags.yes and not (sys.stdin.isatty() and confirm(safe_text(f"Run {what}?"), err=True)):
+        if not flags.yes and not (sys.stdin.isatty() and confirm(f"Run {what}?", err=True)):
             raise SettingsError("Nothing was run.", hint="To run it without a question: --yes.")
-        sys.exit(asyncio.run(verification.run(click.echo)))
+        sys.exit(asyncio.run(verification.run(echo)))
     if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM", "dumb") in ("dumb", "unknown"):
         raise SettingsError("Playing needs a terminal.", hint="--verify does without.")
     # The app's world.

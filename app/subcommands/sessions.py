@@ -16,6 +16,7 @@ from oi_tui.app.engine.core.errors import SettingsError, StoreError
 from oi_tui.app.engine.files.whole_file import write_whole
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.flags import words
+from oi_tui.app.terminal.echo import echo
 from oi_tui.app.terminal.tty_prompt import confirm
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def sessions_list(archived: bool = False, here: bool = False, limit: int | None 
     rows = [(r.id, _when(r.active), str(r.turns), r.title or "(no title)", _home(r.cwd)) for r in records]
     _print_table(("id", "last used", "turns", "title", "folder"), rows, wide=3)
     if not records:
-        click.echo("There are none yet.", err=True)
+        echo("There are none yet.", err=True)
 
 
 @sessions.command("search")
@@ -85,7 +86,7 @@ def sessions_search(text: tuple[str, ...], archived: bool, limit: int, as_json: 
     rows = [(hit.session.id, _when(hit.session.active), hit.kind, _line(hit)) for hit in hits]
     _print_table(("id", "last used", "where", "what"), rows, wide=3)
     if not hits:
-        click.echo("Found nowhere.", err=True)
+        echo("Found nowhere.", err=True)
 
 
 @sessions.command("show")
@@ -103,7 +104,7 @@ def sessions_show(session: str, as_json: bool) -> None:
     if as_json:
         _print_json(msgspec.to_builtins(transcript.blocks))
         return
-    click.echo(plain_transcript(transcript.blocks), nl=False)
+    echo(plain_transcript(transcript.blocks), nl=False)
 
 
 @sessions.command("export")
@@ -136,7 +137,7 @@ def sessions_export(
     if as_json:
         _print_json([{"id": session_id, "format": chosen, "path": str(output.absolute())}])
     else:
-        click.echo(safe_text(f"Written: {output}"), err=True)
+        echo(f"Written: {output}", err=True)
 
 
 @sessions.command("import")
@@ -171,8 +172,8 @@ def sessions_import(file: Path, as_json: bool) -> None:
     if as_json:
         _print_json([_as_object(record)])
     else:
-        click.echo(safe_text(f"{record.id}  {record.title}"))
-        click.echo(f"To go on with it: oi-tui --resume {record.id}", err=True)
+        echo(f"{record.id}  {record.title}")
+        echo(f"To go on with it: oi-tui --resume {record.id}", err=True)
 
 
 @sessions.command("rm")
@@ -186,7 +187,7 @@ def sessions_rm(session_ids: tuple[str, ...], yes: bool, as_json: bool) -> None:
         records = list({record.id: record for record in found}.values())
         if not yes and sys.stdin.isatty() and sys.stdout.isatty():
             for record in records:
-                click.echo(safe_text(f"{record.id}  {record.title or '(no title)'}"))
+                echo(f"{record.id}  {record.title or '(no title)'}")
             if not confirm("Remove for good?"):
                 raise click.Abort
         with _claim(store, records):
@@ -195,7 +196,7 @@ def sessions_rm(session_ids: tuple[str, ...], yes: bool, as_json: bool) -> None:
     if as_json:
         _print_json([_as_object(record) for record in records])
     else:
-        click.echo("Removed: " + ", ".join(record.id for record in records), err=True)
+        echo("Removed: " + ", ".join(record.id for record in records), err=True)
 
 
 @contextmanager
@@ -234,7 +235,7 @@ def _find_session(store: "Store", text: str, *, by_id: bool = False) -> str:
 def _catch_up(store: "Store") -> None:
     """What an older program wrote, or all if the index was damaged, is looked through once before it is searched."""
     if behind := store.behind():
-        click.echo(f"Looking through {behind:,} sessions, once ...", err=True)
+        echo(f"Looking through {behind:,} sessions, once ...", err=True)
         while store.tidy(1.0):
             pass
 
@@ -264,7 +265,7 @@ def _hit_as_object(hit: "SearchHit") -> dict[str, Any]:
 
 
 def _print_json(values: Sequence[Any]) -> None:
-    print(json.dumps(values))  # ASCII: nothing that a terminal obeys
+    echo(json.dumps(values))
 
 
 def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, wide: int) -> None:
@@ -283,7 +284,7 @@ def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, wide: in
             room -= widths[column]
     for number, row in enumerate(clean):
         cells = [_fit_cell(cell, width) for cell, width in zip(row, widths, strict=True)]
-        click.secho("  ".join(cells).rstrip(), dim=number == 0)
+        echo("  ".join(cells).rstrip(), dim=number == 0)
 
 
 def _fit_cell(cell: str, width: int) -> str:

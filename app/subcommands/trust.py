@@ -8,6 +8,7 @@ from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.text.safe import visible_text
 from oi_tui.app.engine.trust.folder_settings import folder_digests, read_folder_settings
 from oi_tui.app.frontend.workplace import known_folders
+from oi_tui.app.terminal.echo import echo
 
 
 @click.command()
@@ -30,13 +31,13 @@ def trust(folder: Path | None, look: bool, without_sandbox: bool, forget: bool, 
             changed = (
                 f", its {' and '.join(news)} changed since" if (news := decision.changed_files(Path(name))) else ""
             )
-            click.echo(f"{visible_text(name).text}  {what}{sandbox}{changed}  {visible_text(decision.decided).text}")
+            echo(f"{visible_text(name).text}  {what}{sandbox}{changed}  {visible_text(decision.decided).text}")
         return
     place = (folder or Path.cwd()).resolve()
     where = visible_text(str(place)).text
     if forget:
         known = folders.forget(place)
-        click.echo(f"{where} will be asked about anew." if known else f"Nothing was decided about {where}.")
+        echo(f"{where} will be asked about anew." if known else f"Nothing was decided about {where}.")
         return
     if not folders.can_remember(place):
         raise SettingsError(f"{where} cannot be trusted as a whole: it holds your home folder.")
@@ -45,7 +46,7 @@ def trust(folder: Path | None, look: bool, without_sandbox: bool, forget: bool, 
         _show_what_counts(place)
     folders.decide(place, trusted=not look, sandbox="danger-full-access" if without_sandbox else "", seen=seen)
     what = "is only looked at" if look else "is trusted, without a sandbox" if without_sandbox else "is trusted"
-    click.echo(f"{where} {what} from now on.")
+    echo(f"{where} {what} from now on.")
 
 
 def _show_what_counts(place: Path) -> None:
@@ -53,6 +54,6 @@ def _show_what_counts(place: Path) -> None:
     from oi_tui.app.engine.trust.rule_files import project_rules
 
     for rule in project_rules(place, trusted=True):
-        click.echo(f"  {rule.verdict}  {visible_text(rule.text).text}")
+        echo(f"  {rule.verdict}  {visible_text(rule.text).text}")
     for name, value in read_folder_settings(place).items():
-        click.echo(f"  {name} = {value}")
+        echo(f"  {name} = {value}")

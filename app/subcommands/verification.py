@@ -21,7 +21,7 @@ from oi_tui.app.engine.files.paths import data_dir, private_dir
 from oi_tui.app.engine.log.recording.form import Recording
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.session.replaying import events_of
-from oi_tui.app.engine.text.safe import safe_text, visible_text
+from oi_tui.app.engine.text.safe import visible_text
 from oi_tui.app.engine.transcript.event_log import fold_events
 from oi_tui.app.frontend.client import LocalClient
 
@@ -65,7 +65,7 @@ class Verification:
             async for reply in replies:
                 match reply:
                     case Failed():
-                        say(safe_text(f"✗ {reply.title} {reply.hint}".strip()))
+                        say(f"✗ {reply.title} {reply.hint}".strip())
                         return 1
                     case Batch(replay=False):
                         for event in reply.events:
@@ -74,7 +74,7 @@ class Verification:
                                     outcomes.append(event.outcome)
                                     say(self._line(event))
                                 case NoticeAdded() if event.title.startswith(SUMMARY):
-                                    say(safe_text(event.title))
+                                    say(event.title)
                                     return 0 if outcomes == ["same"] * len(self.blocks) else 1
                                 case _:
                                     pass
@@ -87,7 +87,7 @@ class Verification:
         first = next((line.strip() for line in visible_text(block.source).text.split("\n") if line.strip()), "")
         mark = "✓" if event.outcome == "same" else "✗"
         lines = [f"{mark} {event.outcome:<8} {block.language} · {first}", *event.difference.splitlines()]
-        return safe_text("\n    ".join(lines))
+        return "\n    ".join(lines)
 
 
 def _as_foreign(event: AnyEvent) -> AnyEvent:

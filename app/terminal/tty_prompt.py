@@ -14,6 +14,8 @@ from collections.abc import Iterator
 
 import click
 
+from oi_tui.app.engine.text.safe import safe_text
+
 LONGEST_LINE = 1 << 16
 """Bytes; terminals give no longer ones."""
 
@@ -24,7 +26,7 @@ _LOCAL_MODES = 3
 def confirm(question: str, *, err: bool = False) -> bool:
     """Whether the person at standard input, a terminal, says yes to what was shown; `err`: asked on stderr."""
     termios.tcflush(sys.stdin, termios.TCIFLUSH)
-    return click.confirm(question, err=err)
+    return click.confirm(safe_text(question), err=err)
 
 
 class TerminalAsker:
@@ -47,7 +49,7 @@ class TerminalAsker:
         try:
             with self._blind() if password else contextlib.nullcontext():
                 termios.tcflush(self._input, termios.TCIFLUSH)
-                self._write(question)
+                self._write(safe_text(question))
                 line = await self._read_line()
             if password:
                 self._write("\n")

@@ -43,6 +43,7 @@ from oi_tui.app.engine.core.verbs import (
     Submit,
     UseModel,
 )
+from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.help import HelpScreen
@@ -52,6 +53,7 @@ from oi_tui.widgets.question import QuestionPanel
 from oi_tui.widgets.status import Status, StatusBar, fit_parts, status_parts
 from oi_tui.widgets.timeline.view import Timeline
 from oi_tui.widgets.welcome import Welcome
+from support.hostile import hostile, hostile_line, seen_line
 
 EMBEDDED = ModelOffer(
     id="local/qwen",
@@ -381,6 +383,15 @@ async def test_ctrl_c_does_not_quit_but_says_what_does(play):
         assert [note.message for note in stage.app._notifications] == [
             "Press ctrl+q to quit. Escape interrupts what runs."
         ]
+
+
+async def test_a_notice_shows_neither_what_a_terminal_obeys_nor_markup(play):
+    async with play() as stage:
+        stage.app.chat.notify(hostile("notice"), title=hostile_line("title"))
+        await stage.settle()
+        (note,) = stage.app._notifications
+        assert (note.title, note.message) == (seen_line("title"), safe_text(hostile("notice")))
+        assert not note.markup
 
 
 async def test_ctrl_c_copies_a_selection(play):

@@ -16,13 +16,13 @@ from textual.containers import Horizontal, Vertical
 from textual.events import DescendantBlur, DescendantFocus
 from textual.message import Message
 from textual.timer import Timer
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from oi_tui.app.engine.core.protocol import SessionsFound
 from oi_tui.app.engine.core.session_records import SessionRecord
-from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.lettering import Words
 from oi_tui.widgets.sessions.listing import Heading, HitEntry, matched_text, record_of, words_of
 from oi_tui.widgets.sessions.row_view import RowRenderer, explain_no_rows
 from oi_tui.widgets.sessions.session_rows import SessionAction, SessionRows
@@ -129,12 +129,12 @@ class Panel(Vertical):
     def compose(self) -> ComposeResult:
         """The filter, the rows (or why there are none), what is to be said, and the keys."""
         with Horizontal(id="sessions-filter"):
-            yield Static("/", id="sessions-mark", markup=False)
+            yield Words("/", id="sessions-mark")
             yield Field(id="sessions-text", placeholder="filter or search…", select_on_focus=False)
-            yield Static(id="sessions-count", markup=False)
-        yield Static(id="sessions-empty", markup=False)
+            yield Words(id="sessions-count")
+        yield Words(id="sessions-empty")
         yield self.rows
-        yield Static(id="sessions-note", markup=False)
+        yield Words(id="sessions-note")
         yield KeyRow(id="sessions-keys")
 
     def on_mount(self) -> None:
@@ -167,10 +167,10 @@ class Panel(Vertical):
 
     def say(self, words: str, *, wrong: bool = False) -> None:
         """Something about what was done; "" for nothing."""
-        note = self.query_one("#sessions-note", Static)
+        note = self.query_one("#sessions-note", Words)
         note.set_class(wrong, "-wrong")
         note.display = bool(words)
-        note.update(safe_text(words))
+        note.update(words)
 
     @property
     def shows_archive(self) -> bool:
@@ -326,7 +326,7 @@ class Panel(Vertical):
             keep, self._towards = (self._towards, "", ""), ""
         self.rows.show(entries, pens, keep=keep)
         self.rows.set_class(not entries, "-empty")  # not hidden: its keys go on working
-        empty = self.query_one("#sessions-empty", Static)
+        empty = self.query_one("#sessions-empty", Words)
         empty.display = not entries
         empty.update(
             "Reading…" if not stock.known
@@ -334,7 +334,7 @@ class Panel(Vertical):
             else explain_no_rows(sought, archived=self.shows_archive)
         )  # fmt: skip
         count = sum(not isinstance(entry, Heading) for entry in entries)
-        self.query_one("#sessions-count", Static).update(self._count_text(count))
+        self.query_one("#sessions-count", Words).update(self._count_text(count))
         self._show_keys()
         self.post_message(self.Pointed(self.record))
 

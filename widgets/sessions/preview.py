@@ -2,12 +2,11 @@
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.content import Content
-from textual.widgets import Static
 
 from oi_tui.app.engine.core.protocol import SessionSeen
 from oi_tui.app.engine.core.session_records import SessionRecord
 from oi_tui.themes.palette import Palette
+from oi_tui.widgets.lettering import Words, lettering
 from oi_tui.widgets.sessions.row_view import UNTITLED, count, folder_text, list_text, short_model
 from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.view import Timeline
@@ -40,10 +39,10 @@ class Preview(Vertical):
 
     def compose(self) -> ComposeResult:
         """From the top down."""
-        yield Static(id="preview-head", markup=False)
-        yield Static(id="preview-words", markup=False)
+        yield Words(id="preview-head")
+        yield Words(id="preview-words")
         yield self._timeline
-        yield Static(id="preview-more", markup=False)
+        yield Words(id="preview-more")
 
     def set_palette(self, palette: Palette) -> None:
         """Other colours from now on."""
@@ -61,7 +60,7 @@ class Preview(Vertical):
         self.session_id = record.id
         self._timeline.reset(())
         self._say("Reading…")
-        self.query_one("#preview-more", Static).display = False
+        self.query_one("#preview-more", Words).display = False
 
     def show(self, seen: SessionSeen) -> None:
         """Its blocks, from the first one, if it is still the one that is wanted."""
@@ -72,7 +71,7 @@ class Preview(Vertical):
         self._timeline.action_start()
         self._say("" if seen.blocks else "Nothing was asked in it.")
         rest = seen.count - len(seen.blocks)
-        more = self.query_one("#preview-more", Static)
+        more = self.query_one("#preview-more", Words)
         more.display = rest > 0
         more.update(f"… {rest:,} more {'block' if rest == 1 else 'blocks'} · enter opens it")
 
@@ -89,7 +88,7 @@ class Preview(Vertical):
         event.stop()
 
     def _say(self, words: str) -> None:
-        line = self.query_one("#preview-words", Static)
+        line = self.query_one("#preview-words", Words)
         line.display = bool(words)
         line.update(words)
         self._timeline.display = not words
@@ -102,8 +101,6 @@ class Preview(Vertical):
             f"{count(tokens)} tokens" if tokens else "",
             *(f"#{list_text(tag)}" for tag in record.tags),
         ]
-        self.query_one("#preview-head", Static).update(
-            Content.assemble(
-                (list_text(record.title) or UNTITLED, "bold"), "\n", (" · ".join(filter(None, facts)), "$dim")
-            )
+        self.query_one("#preview-head", Words).update(
+            lettering((list_text(record.title) or UNTITLED, "bold"), "\n", (" · ".join(filter(None, facts)), "$dim"))
         )

@@ -6,10 +6,12 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import Literal
 
+from rich.cells import cell_len
 from textual.content import Content
 
 from oi_tui.app.engine.core.session_records import SearchHit, SessionRecord, SnippetPart
 from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.widgets.lettering import lettering
 from oi_tui.widgets.sessions.listing import Heading, HitEntry, ListEntry, SessionEntry, day_of
 
 CURRENT = "●"
@@ -58,22 +60,22 @@ class RowRenderer:
                 return self._hit_lines(entry, cursor)
 
     def _heading(self, heading: Heading) -> Content:
-        label = Content.styled(heading.label, "bold")
+        label = lettering((heading.label, "bold"))
         if not heading.folder:
-            return self._fit(Content.assemble(" ", label))
+            return self._fit(lettering(" ", label))
         room = self.width - 4 - label.cell_length
         here = heading.folder == self._here
         folder = cut_left(folder_text(heading.folder, self._home), room)
         style = "$foreground" if here else "$dim"
-        gap = self.width - 2 - label.cell_length - Content(folder).cell_length
-        return self._fit(Content.assemble(" ", label, " " * max(1, gap), (folder, style), " "))
+        gap = self.width - 2 - label.cell_length - cell_len(folder)
+        return self._fit(lettering(" ", label, " " * max(1, gap), (folder, style), " "))
 
     def _session_lines(self, row: SessionEntry, cursor: Cursor) -> list[Content]:
         record = row.record
         return [
             self._title_line(record, row.branch, cursor),
             self._fit(
-                Content.assemble(
+                lettering(
                     _bar(cursor), " ", (row.below, "$faint"), self._facts(record, self.width - 3 - len(row.below))
                 )
             ),
@@ -81,13 +83,13 @@ class RowRenderer:
 
     def _title_line(self, record: SessionRecord, branch: str, cursor: Cursor) -> Content:
         age = age_text(record.active, self.now)
-        mark = Content.styled(f"{CURRENT} ", "$accent") if record.id == self._current else Content()
+        mark = lettering((f"{CURRENT} ", "$accent")) if record.id == self._current else Content()
         room = self.width - _GUTTER - len(branch) - mark.cell_length - len(age) - 2
-        title = self._highlight(list_text(record.title)) if record.title.strip() else Content.styled(UNTITLED, "$dim")
+        title = self._highlight(list_text(record.title)) if record.title.strip() else lettering((UNTITLED, "$dim"))
         if cursor == "here":
             title = title.stylize("bold")
         return self._fit(
-            Content.assemble(
+            lettering(
                 _bar(cursor), " ", (branch, "$faint"), mark,
                 title.truncate(max(1, room), ellipsis=True, pad=True), " ", (age, "$dim"), " ",
             )
@@ -110,17 +112,17 @@ class RowRenderer:
             if shown and len(" · ".join([*shown, fact])) > room:
                 continue
             shown.append(fact)
-        return Content.styled(" · ".join(shown), "$dim").truncate(max(0, room), ellipsis=True)
+        return lettering((" · ".join(shown), "$dim")).truncate(max(0, room), ellipsis=True)
 
     def _hit_lines(self, row: HitEntry, cursor: Cursor) -> list[Content]:
         hit = row.hit
-        sign = Content.assemble(_bar(cursor), " ", (f"{hit.kind} ", "$dim italic"))
-        line = self._fit(Content.assemble(sign, snippet_line(hit, self.width - sign.cell_length - 1)))
+        sign = lettering(_bar(cursor), " ", (f"{hit.kind} ", "$dim italic"))
+        line = self._fit(lettering(sign, snippet_line(hit, self.width - sign.cell_length - 1)))
         return [self._title_line(hit.session, "", cursor), line] if row.first else [line]
 
     def _highlight(self, title: str) -> Content:
         """The title with what was looked for."""
-        content = Content.styled(title, "$foreground")
+        content = lettering((title, "$foreground"))
         if self._wanted is not None:
             for found in self._wanted.finditer(title):
                 content = content.stylize("bold $accent underline", *found.span())
@@ -135,7 +137,7 @@ def snippet_line(hit: SearchHit, room: int) -> Content:
     pieces = [SnippetPart(text=one_piece(piece.text), matched=piece.matched) for piece in hit.snippet]
     if pieces and not pieces[0].matched and len(pieces) > 1:
         pieces[0] = SnippetPart(text=cut_left(pieces[0].text, _BEFORE_MATCH).lstrip())
-    drawn = Content.assemble(*((piece.text, "bold $accent underline" if piece.matched else "$dim") for piece in pieces))
+    drawn = lettering(*((piece.text, "bold $accent underline" if piece.matched else "$dim") for piece in pieces))
     return drawn.truncate(max(1, room), ellipsis=True)
 
 
@@ -190,10 +192,10 @@ def one_piece(text: str) -> str:
 
 def cut_left(text: str, room: int) -> str:
     """The end of a text, which tells more of a path than its beginning."""
-    if Content(text).cell_length <= room:
+    if cell_len(text) <= room:
         return text
     start, used = len(text), 1
-    while start > 0 and (used := used + Content(text[start - 1]).cell_length) <= room:
+    while start > 0 and (used := used + cell_len(text[start - 1])) <= room:
         start -= 1
     return f"…{text[start:]}" if room > 0 else ""
 
@@ -210,8 +212,8 @@ def explain_no_rows(sought: str, *, archived: bool) -> str:
 def _bar(cursor: Cursor) -> Content:
     match cursor:
         case "here":
-            return Content.styled("▌", "$accent")
+            return lettering(("▌", "$accent"))
         case "away":
-            return Content.styled("▌", "$faint")
+            return lettering(("▌", "$faint"))
         case "none":
             return Content(" ")

@@ -164,7 +164,7 @@ class JsonTree(Tree[JsonBranch]):
             way = (*branch.way, number)
             node.add(self._label(key, value), JsonBranch(value, way), allow_expand=bool(_children(value)))
         if end < len(children):
-            label = Text(f"… {len(children) - end:,} more · enter to show", self._ink.console_dim)
+            label = Text(safe_text(f"… {len(children) - end:,} more · enter to show"), self._ink.console_dim)
             node.add_leaf(label, JsonBranch(None, (*branch.way, end), more=True))
 
     def _go(self, way: Way) -> None:

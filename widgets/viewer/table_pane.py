@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from rich.cells import cell_len
+from rich.console import JustifyMethod
 from rich.style import Style
 from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widgets import DataTable
 
+from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.outputs.table_data import TableData
@@ -56,7 +58,7 @@ class TablePane(DataTable[Text]):
         typed = any(column.kind for column in self._table.columns)
         self.header_height = 2 if typed else 1
         for number, column in enumerate(self._table.columns):
-            label = Text(column.name, justify="right" if column.is_number else "left")
+            label = Text(safe_text(column.name), justify="right" if column.is_number else "left")
             if typed:
                 label.append(f"\n{column.kind}", Style(color=self._dim.color))
             cells = [row[number] for row in self._table.rows]
@@ -77,7 +79,8 @@ class TablePane(DataTable[Text]):
 
     def _styled_cells(self, row: tuple[str, ...]) -> Iterator[Text]:
         for cell, column in zip(row, self._table.columns, strict=True):
-            yield Text(cell, justify="right" if column.is_number else "left", no_wrap=True, overflow="ellipsis")
+            side: JustifyMethod = "right" if column.is_number else "left"
+            yield Text(safe_text(cell), justify=side, no_wrap=True, overflow="ellipsis")
 
     # What the screen asks
 
