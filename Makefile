@@ -1,6 +1,8 @@
 # make run [TASK="..."] [SANDBOX=danger-full-access] [ACCEPT_DOWNLOAD=1]
 #                         set up .venv and start oi-tui (with a TASK, or without a terminal: headless)
 # make test               set up .venv and run the whole check
+# make soak               two hundred turns with faults, of which the check runs twenty
+# make coverage           which lines of the engine the tests go through
 # make bench              measure; writes tests/benchmarks/RESULTS.md
 # make pictures           redraw screenshots/
 # make gallery [THEME=... IMAGES=kitty|sixel|half|none]   every kind of block, to look at
@@ -19,7 +21,7 @@ export OI_TUI_ACCEPT_DOWNLOAD := $(or $(ACCEPT_DOWNLOAD),$(OI_TUI_ACCEPT_DOWNLOA
 # Its Python may be gone, or have been broken off: then what is stamped as installed is not.
 BROKEN := $(shell "$(BIN)/python" -c "import pip" 2>/dev/null || echo again)
 
-.PHONY: run test check bench pictures gallery house clean machine again
+.PHONY: run test check soak coverage bench pictures gallery house clean machine again
 
 run: $(VENV)/.run
 	@if [ -z "$$TASK" ] && [ -t 0 ] && [ -t 1 ] && [ "$$TERM" != dumb ]; then \
@@ -43,11 +45,24 @@ check: export PYTHONDONTWRITEBYTECODE :=
 check:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/lint-imports
-	@# mypy needs one core; on another one the tests are compiled meanwhile. What is wrong with them, pytest says below.
-	$(BIN)/pytest --collect-only -qq -p no:cacheprovider >/dev/null 2>&1 & $(BIN)/mypy; code=$$?; wait; exit $$code
-	@# Real kernels and terminals on a busy machine: what failed under load must pass by itself, and is named both times.
-	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --durations 15 || $(BIN)/pytest --last-failed --last-failed-no-failures none
+	@# Else each of the test processes compiles all of the tests. What is wrong with them, pytest says below.
+	$(BIN)/pytest --collect-only -qq -p no:cacheprovider >/dev/null 2>&1 & \
+		PATH="$(abspath $(BIN)):$$PATH" $(BIN)/lint-imports; code=$$?; wait; exit $$code
+	@# Tests wait for terminals and kernels: mypy takes that time. A test that fails is not tried again: it is mended.
+	$(BIN)/mypy & mypy=$$!; \
+		$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --durations 15; tests=$$?; \
+		wait $$mypy || { echo "mypy found what stands above." >&2; exit 1; }; \
+		exit $$tests
+
+soak: $(VENV)/.dev
+	OI_TUI_SOAK_TURNS=200 $(BIN)/pytest tests/security/test_soak.py -s
+
+# The kernels' own side is not in it: kernels are started without what coverage needs.
+coverage: $(VENV)/.dev
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n 4 --dist loadfile
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
 
 bench: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/run.py
@@ -80,4 +95,4 @@ $(VENV)/.dev: pyproject.toml $(BROKEN) | machine
 	@touch $@ $(VENV)/.run
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist *.egg-info .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -128,6 +128,8 @@ class FolderScreen(Screen[FolderChoice | None]):
     async def _find_out(self) -> None:
         """In a thread: it reads files and starts a process."""
         self._found = await asyncio.to_thread(self._look, self._place.folder, self._place.requested_settings.sandbox)
+        if self not in self.app.screen_stack:
+            return  # it was left meanwhile, and its widgets may be gone
         self._arming.show()
         self._show()
         self.call_after_refresh(self._arming.show)  # it is seen only then

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from support.openai_server import OpenAIServer, Turn
+from oi_tui.app.engine.models.scripted import ScriptedAnswer
+from support.script import Script
 from support.terminal import Terminal
 
 pytestmark = pytest.mark.pty
@@ -18,14 +19,13 @@ ASKED = "[s] stop:"
 
 @pytest.fixture
 def task(
-    terminal: Callable[..., Terminal], clean_env: dict[str, str], openai_server: OpenAIServer, tmp_path: Path
+    terminal: Callable[..., Terminal], clean_env: dict[str, str], script: Script, tmp_path: Path
 ) -> Callable[..., Terminal]:
-    """Starts a task on the scripted server, in a terminal."""
+    """Starts a task on the script, in a terminal."""
 
-    def start(*turns: Turn, options: tuple[str, ...] = (), shell: str = "") -> Terminal:
-        openai_server.script(*turns)
-        server = ["-m", "openai/scripted", "--api-base", openai_server.url, "--api-key", "x"]
-        argv = [sys.executable, "-m", "oi_tui.app.cli", "run", *server, *options, "do it"]
+    def start(*answers: str | ScriptedAnswer, options: tuple[str, ...] = (), shell: str = "") -> Terminal:
+        script.write(*answers)
+        argv = [sys.executable, "-m", "oi_tui.app.cli", "run", *script.arguments, *options, "do it"]
         if shell:
             argv = ["/bin/sh", "-c", shell, "sh", *argv]
         return terminal(argv, env=clean_env, cwd=tmp_path, columns=120, rows=40, timeout=20)
@@ -33,9 +33,9 @@ def task(
     return start
 
 
-def code(source: str) -> Turn:
+def code(source: str) -> str:
     """An answer that is one block of Python."""
-    return Turn(text=f"```python\n{source}\n```")
+    return f"```python\n{source}\n```"
 
 
 def test_U5_what_is_asked_about_is_shown_whole_right_before_the_question(task: Callable[..., Terminal]) -> None:
@@ -51,7 +51,7 @@ def test_U5_what_is_asked_about_is_shown_whole_right_before_the_question(task: C
 @pytest.mark.kernel
 def test_each_block_of_an_answer_is_shown_with_its_own_question(task: Callable[..., Terminal], tmp_path: Path) -> None:
     both = "```python\nopen('first', 'w')\n```\nand\n```python\nopen('second', 'w')\n```"
-    asking = task(Turn(text=both), Turn(text="Done."))
+    asking = task(both, "Done.")
     asking.wait_for(ASKED)
     assert "open('first', 'w')" in asking.screen
     assert "second" not in asking.screen
@@ -77,13 +77,13 @@ def test_code_that_is_asked_about_stands_in_a_log_of_stderr_and_on_the_terminal(
 
 
 def test_U2_what_was_typed_before_the_question_does_not_answer_it(
-    task: Callable[..., Terminal], openai_server: OpenAIServer, tmp_path: Path
+    task: Callable[..., Terminal], script: Script, tmp_path: Path
 ) -> None:
-    asking = task(Turn(text="```python\nopen('made', 'w')\n```", pause_after=3))
-    assert openai_server.arrived.acquire(timeout=60)
+    asking = task(ScriptedAnswer(text="```python\nopen('made', 'w')\n```", pause_after=3))
+    script.wait_asked()
     asking.send("y\ny\ny")
     asking.wait_for("y")  # the terminal has it
-    openai_server.release()
+    script.release()
     asking.wait_for(ASKED)
     asking.send("\n")  # of the last y nothing is left
     asking.wait_until(lambda: asking.raw.count(b"Run this?") == 2, "the question again")
@@ -119,9 +119,7 @@ def test_the_end_of_input_stops(task: Callable[..., Terminal]) -> None:
 
 @pytest.mark.kernel
 def test_R4_a_password_is_not_shown_and_reaches_the_code(task: Callable[..., Terminal]) -> None:
-    asking = task(
-        code("import getpass\nprint(getpass.getpass('Word? ')[::-1])"), Turn(text="Done."), options=("--yes",)
-    )
+    asking = task(code("import getpass\nprint(getpass.getpass('Word? ')[::-1])"), "Done.", options=("--yes",))
     asking.wait_for("asks] Word?")
     asking.send("tercés\n")
     assert asking.wait_exit() == 0
@@ -145,7 +143,7 @@ def test_a_question_that_nobody_waits_for_does_not_take_the_next_answer(
     task: Callable[..., Terminal], tmp_path: Path
 ) -> None:
     dying = "import os, threading\nthreading.Timer(0.5, os._exit, [1]).start()\ninput('Name? ')"
-    asking = task(code(dying), code("open('made', 'w')"), Turn(text="Done."))
+    asking = task(code(dying), code("open('made', 'w')"), "Done.")
     asking.wait_for(ASKED)
     asking.send("y\n")
     asking.wait_until(lambda: asking.raw.count(b"Run this?") == 2, "the question after the kernel died")
@@ -155,7 +153,7 @@ def test_a_question_that_nobody_waits_for_does_not_take_the_next_answer(
 
 
 def test_a_reader_that_goes_away_ends_the_program_quietly(task: Callable[..., Terminal]) -> None:
-    long = Turn(text="word " * 2000, chunk=50)
+    long = ScriptedAnswer(text="word " * 2000, chunk=50)
     piped = task(long, options=("--json",), shell='"$@" 2>told | head -n 1; cat told; echo ended')
     piped.wait_for("ended")
     assert piped.wait_exit() == 0

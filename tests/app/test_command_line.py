@@ -13,6 +13,7 @@ from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.frontend.client import ProcessClient
 from support.openai_server import OpenAIServer, Turn
+from support.script import Script
 
 CODE = "I'll add.\n\n```python\nprint(40 + 2)\n```\n"
 
@@ -52,10 +53,10 @@ def test_a_task_prints_the_final_answer_on_stdout_and_the_rest_on_stderr(
 
 @pytest.mark.kernel
 def test_L1_json_prints_message_language_chunks_one_a_line(
-    clean_env: dict[str, str], openai_server: OpenAIServer, tmp_path: Path
+    clean_env: dict[str, str], script: Script, tmp_path: Path
 ) -> None:
-    openai_server.script(Turn(text=CODE), Turn(text="It is 42."))
-    done = oi_tui(clean_env, *on(openai_server), "run", "--yes", "--json", "add", cwd=tmp_path)
+    script.write(CODE, "It is 42.")
+    done = oi_tui(clean_env, *script.arguments, "run", "--yes", "--json", "add", cwd=tmp_path)
     assert done.returncode == 0, done.stderr.decode()
     chunks = [json.loads(line) for line in done.stdout.splitlines()]
     assert all("role" in chunk and "type" in chunk for chunk in chunks)
@@ -68,20 +69,20 @@ def test_L1_json_prints_message_language_chunks_one_a_line(
 
 
 def test_without_anybody_to_ask_nothing_runs_and_the_exit_code_says_so(
-    clean_env: dict[str, str], openai_server: OpenAIServer, tmp_path: Path
+    clean_env: dict[str, str], script: Script, tmp_path: Path
 ) -> None:
-    openai_server.script(Turn(text="```python\nopen('made', 'w')\n```"))
-    done = oi_tui(clean_env, "run", *on(openai_server), "make a file", cwd=tmp_path)
+    script.write("```python\nopen('made', 'w')\n```")
+    done = oi_tui(clean_env, "run", *script.arguments, "make a file", cwd=tmp_path)
     assert done.returncode == 7
     assert b"nobody" in done.stderr
     assert not (tmp_path / "made").exists()
 
 
-def test_standard_input_is_data(clean_env: dict[str, str], openai_server: OpenAIServer, tmp_path: Path) -> None:
-    openai_server.script(Turn(text="Two lines."))
-    done = oi_tui(clean_env, "run", *on(openai_server), "how many lines?", data=b"one\ntwo\n", cwd=tmp_path)
+def test_standard_input_is_data(clean_env: dict[str, str], script: Script, tmp_path: Path) -> None:
+    script.write("Two lines.")
+    done = oi_tui(clean_env, "run", *script.arguments, "how many lines?", data=b"one\ntwo\n", cwd=tmp_path)
     assert done.returncode == 0, done.stderr.decode()
-    prompt = openai_server.requests[0]["messages"][-1]["content"]
+    prompt = script.requests[0]["messages"][-1]["content"]
     assert prompt.startswith("how many lines?")
     assert "one\ntwo" in prompt
     path = Path(prompt.split("is in the file ")[1].split(". It begins")[0])
@@ -89,20 +90,20 @@ def test_standard_input_is_data(clean_env: dict[str, str], openai_server: OpenAI
 
 
 def test_l11_l13_a_spent_budget_ends_even_what_must_be_completed_with_exit_code_eight(
-    openai_server: OpenAIServer, clean_env: dict[str, str], tmp_path: Path
+    script: Script, clean_env: dict[str, str], tmp_path: Path
 ) -> None:
-    openai_server.script(Turn(text="I am thinking about it."))
-    done = oi_tui(clean_env, "run", *on(openai_server), "--complete", "--max-tokens", "1", "add", cwd=tmp_path)
+    script.write("I am thinking about it.")
+    done = oi_tui(clean_env, "run", *script.arguments, "--complete", "--max-tokens", "1", "add", cwd=tmp_path)
     assert done.returncode == 8
     assert b"Stopped before the next request: this session has spent" in done.stderr
-    assert len(openai_server.requests) == 1
+    assert len(script.requests) == 1
 
 
 def test_l13_what_must_be_completed_prints_its_result_and_that_it_is_done(
-    openai_server: OpenAIServer, clean_env: dict[str, str], tmp_path: Path
+    script: Script, clean_env: dict[str, str], tmp_path: Path
 ) -> None:
-    openai_server.script(Turn(text="It is 2."), Turn(text="The task is done."))
-    done = oi_tui(clean_env, "run", *on(openai_server), "--complete", "add", cwd=tmp_path)
+    script.write("It is 2.", "The task is done.")
+    done = oi_tui(clean_env, "run", *script.arguments, "--complete", "add", cwd=tmp_path)
     assert done.returncode == 0
     assert done.stdout.decode().split("\n") == ["It is 2.", "", "The task is done.", ""]
 
@@ -161,18 +162,18 @@ def test_L21_a_data_folder_that_cannot_be_written_is_a_clear_error(clean_env: di
 
 
 def test_sessions_are_listed_for_people_and_for_programs(
-    clean_env: dict[str, str], openai_server: OpenAIServer, tmp_path: Path
+    clean_env: dict[str, str], script: Script, tmp_path: Path
 ) -> None:
-    openai_server.script(Turn(text="Hello."))
-    oi_tui(clean_env, "run", *on(openai_server), "greet me", cwd=tmp_path)
+    script.write("Hello.")
+    oi_tui(clean_env, "run", *script.arguments, "greet me", cwd=tmp_path)
     listed = oi_tui(clean_env, "sessions").stdout.decode()
     assert "greet me" in listed
     (record,) = json.loads(oi_tui(clean_env, "sessions", "--json").stdout)
     assert (record["title"], record["cwd"]) == ("greet me", str(tmp_path))
-    openai_server.script(Turn(text="You said: greet me."))
-    again = oi_tui(clean_env, "run", *on(openai_server), "--resume", record["id"][:6], "what did I say?", cwd=tmp_path)
+    script.write("You said: greet me.")
+    again = oi_tui(clean_env, "run", *script.arguments, "--resume", record["id"][:6], "what did I say?", cwd=tmp_path)
     assert again.stdout == b"You said: greet me.\n", again.stderr.decode()
-    assert "greet me" in json.dumps(openai_server.requests[-1])
+    assert "greet me" in json.dumps(script.requests[-1])
 
 
 def test_help_and_version_load_neither_the_screen_nor_the_engines_libraries() -> None:
@@ -188,15 +189,15 @@ def test_help_and_version_load_neither_the_screen_nor_the_engines_libraries() ->
 
 
 def test_bytes_that_are_no_text_are_replaced_in_a_task_and_refused_as_a_folder(
-    clean_env: dict[str, str], openai_server: OpenAIServer, tmp_path: Path
+    clean_env: dict[str, str], script: Script, tmp_path: Path
 ) -> None:
-    openai_server.script(Turn(text="Hello."))
-    done = oi_tui(clean_env, "run", *on(openai_server), os.fsdecode(b"caf\xe9"), cwd=tmp_path)
+    script.write("Hello.")
+    done = oi_tui(clean_env, "run", *script.arguments, os.fsdecode(b"caf\xe9"), cwd=tmp_path)
     assert done.returncode == 0, done.stderr.decode()
-    assert openai_server.requests[0]["messages"][-1]["content"] == "caf\ufffd"
+    assert script.requests[0]["messages"][-1]["content"] == "caf\ufffd"
     folder = tmp_path / os.fsdecode(b"caf\xe9")
     folder.mkdir()
-    done = oi_tui(clean_env, "run", *on(openai_server), "--cwd", str(folder), "x")
+    done = oi_tui(clean_env, "run", *script.arguments, "--cwd", str(folder), "x")
     assert (done.returncode, b"not UTF-8" in done.stderr) == (2, True), done.stderr
 
 
@@ -207,20 +208,20 @@ def test_L21_an_embedded_model_that_is_not_here_is_exit_code_six(clean_env: dict
 
 
 def test_T1_what_programs_read_holds_nothing_that_a_terminal_obeys(
-    clean_env: dict[str, str], openai_server: OpenAIServer, tmp_path: Path
+    clean_env: dict[str, str], script: Script, tmp_path: Path
 ) -> None:
-    openai_server.script(Turn(text="a\x9b31m\u202eb \N{GRINNING FACE}"))
-    done = oi_tui(clean_env, "run", "--json", *on(openai_server), "x", cwd=tmp_path)
+    script.write("a\x9b31m\u202eb \N{GRINNING FACE}")
+    done = oi_tui(clean_env, "run", "--json", *script.arguments, "x", cwd=tmp_path)
     assert done.stdout.isascii()
     content = "".join(c.get("content", "") for c in map(json.loads, done.stdout.splitlines()) if c["role"] != "user")
     assert content == "a\x9b31m\u202eb \N{GRINNING FACE}"
 
 
 def test_an_answer_that_stdout_cannot_encode_is_written_all_the_same(
-    clean_env: dict[str, str], openai_server: OpenAIServer, tmp_path: Path
+    clean_env: dict[str, str], script: Script, tmp_path: Path
 ) -> None:
-    openai_server.script(Turn(text="žluť"))
-    done = oi_tui(clean_env | {"PYTHONIOENCODING": "ascii"}, "run", *on(openai_server), "x", cwd=tmp_path)
+    script.write("žluť")
+    done = oi_tui(clean_env | {"PYTHONIOENCODING": "ascii"}, "run", *script.arguments, "x", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, b"\\u017elu\\u0165\n"), done.stderr
 
 

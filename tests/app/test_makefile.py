@@ -261,3 +261,19 @@ def test_a_missing_package_python3_venv_is_named_in_one_line_and_leaves_nothing_
     assert refused.returncode == 2
     assert len([line for line in refused.stderr.splitlines() if "python3-venv" in line]) == 1
     assert not (tmp_path / "venv").exists()
+
+
+@pytest.mark.parametrize("fails", ["", "ruff", "lint-imports", "mypy", "pytest"])
+def test_the_check_fails_with_whatever_fails_and_tries_no_test_twice(tmp_path: Path, fails: str) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("ruff", "lint-imports", "mypy", "pytest"):
+        asked = 'case "$*" in *--collect-only*) exit 3;; esac; ' if name == "pytest" else ""
+        (programs / name).write_text(f"#!/bin/sh\n{asked}echo {name} >>{tmp_path}/ran; exit {int(name == fails)}\n")
+        (programs / name).chmod(0o755)
+    done = subprocess.run(
+        ["make", "check", f"VENV={tmp_path}"],
+        env={"PATH": "/usr/bin:/bin"}, cwd=ROOT, capture_output=True, text=True, timeout=30, check=False,
+    )  # fmt: skip
+    assert (done.returncode != 0) == bool(fails)
+    assert (tmp_path / "ran").read_text().split().count("pytest") == (fails not in ("ruff", "lint-imports"))

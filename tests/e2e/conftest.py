@@ -1,4 +1,4 @@
-"""The installed program in a real terminal, against a scripted model server and real kernels."""
+"""The installed program in a real terminal, with a scripted model and real kernels."""
 
 import sys
 from collections.abc import Callable
@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from support.openai_server import OpenAIServer, Turn
+from oi_tui.app.engine.models.scripted import ScriptedAnswer
+from support.openai_server import OpenAIServer
+from support.script import Script
 from support.terminal import Terminal
 
 OI_TUI = Path(sys.executable).with_name("oi-tui")
@@ -22,30 +24,38 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def command(openai_server: OpenAIServer, folder: Path) -> list[str]:
-    """The program, asking the scripted server."""
+def command(script: Script, folder: Path) -> list[str]:
+    """The program, asking the script."""
+    return [str(OI_TUI), *script.arguments, "--cwd", str(folder)]
+
+
+@pytest.fixture
+def wired_command(openai_server: OpenAIServer, folder: Path) -> list[str]:
+    """The program, asking the scripted server over LiteLLM, which takes three seconds of a core to import."""
     model = ["-m", "openai/scripted", "--api-base", openai_server.url, "--api-key", "x"]
     return [str(OI_TUI), *model, "--cwd", str(folder)]
 
 
 @pytest.fixture
 def bare_command(folder: Path) -> list[str]:
-    """The program without a model, for tests that ask none: importing LiteLLM takes three seconds of a core."""
+    """The program without a model, for tests that ask none."""
     return [str(OI_TUI), "--cwd", str(folder)]
 
 
 @pytest.fixture
 def start(
     terminal: Callable[..., Terminal],
-    openai_server: OpenAIServer,
+    script: Script,
     command: list[str],
     clean_env: dict[str, str],
     folder: Path,
 ) -> Callable[..., Terminal]:
-    """Starts the program, the server answering with these turns, and waits until it can be typed into."""
+    """Starts the program, the model answering so, and waits until it can be typed into."""
 
-    def started(*turns: Turn | str, columns: int = 80, rows: int = 24, arguments: tuple[str, ...] = ()) -> Terminal:
-        openai_server.script(*turns)
+    def started(
+        *answers: str | ScriptedAnswer, columns: int = 80, rows: int = 24, arguments: tuple[str, ...] = ()
+    ) -> Terminal:
+        script.write(*answers)
         shown = terminal([*command, *arguments], env=clean_env, cwd=folder, columns=columns, rows=rows, timeout=30)
         shown.wait_for(READY)
         return shown

@@ -39,6 +39,7 @@ from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.client import EngineLost, ProcessClient
 from support.enclosure import UNENCLOSED
 from support.openai_server import OpenAIServer, Turn
+from support.script import Script
 
 pytestmark = pytest.mark.kernel
 
@@ -67,16 +68,14 @@ class Front:
 
 
 @pytest.fixture
-def setup(
-    openai_server: OpenAIServer, tmp_path: Path, clean_env: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> Configure:
+def setup(script: Script, tmp_path: Path, clean_env: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Configure:
     """An engine's settings, in a home of its own."""
     for name in list(os.environ):
         monkeypatch.delenv(name)
     for name, value in clean_env.items():
         monkeypatch.setenv(name, value)
     settings = Settings(
-        model=ModelSection(name="openai/scripted", api_base=openai_server.url),
+        model=ModelSection(name=script.name),
         loop=LoopSection(approve="auto"),
         sandbox=UNENCLOSED,
     )
@@ -118,7 +117,9 @@ async def test_a_turn_runs_through_the_engine_process_and_it_ends_cleanly(
     setup: Configure, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
     openai_server.script(Turn(text="```python\nprint(6 * 7)\n```"), Turn(text="42."))
-    async with engine(setup, tmp_path / "engine.log") as front:
+    model = ModelSection(name="openai/scripted", api_base=openai_server.url)
+    settings = msgspec.structs.replace(setup.settings, model=model)
+    async with engine(msgspec.structs.replace(setup, settings=settings), tmp_path / "engine.log") as front:
         await front.client.send(Open())
         await front.client.send(Submit(text="multiply"))
         assert await front.until(TurnEnded) == TurnEnded(reason="done")
@@ -131,9 +132,9 @@ async def test_a_turn_runs_through_the_engine_process_and_it_ends_cleanly(
 
 
 async def test_an_engine_that_is_killed_is_said_and_another_goes_on_with_the_session(
-    setup: Configure, openai_server: OpenAIServer, tmp_path: Path
+    setup: Configure, script: Script, tmp_path: Path
 ) -> None:
-    openai_server.script(Turn(text=SLEEP), Turn(text="Welcome back."))
+    script.write(SLEEP)
     async with engine(setup, tmp_path / "engine.log") as front:
         await front.client.send(Open())
         await front.client.send(Submit(text="remember the word crunk"))
@@ -145,6 +146,7 @@ async def test_an_engine_that_is_killed_is_said_and_another_goes_on_with_the_ses
             await front.until(TurnEnded)
         before = front.transcript.blocks
     assert await gone(children) == []
+    script.write("Welcome back.")
     async with engine(setup, tmp_path / "engine.log") as front:
         await front.client.send(Open(session_id=session_id))
         opened = await front.until(TurnEnded)
@@ -152,14 +154,14 @@ async def test_an_engine_that_is_killed_is_said_and_another_goes_on_with_the_ses
         assert [type(block) for block in front.transcript.blocks[: len(before)]] == [type(block) for block in before]
         await front.client.send(Submit(text="what was the word?"))
         await front.until(TurnEnded)
-    assert "crunk" in str(openai_server.requests[-1])
+    assert "crunk" in str(script.requests[-1])
 
 
 @pytest.mark.parametrize("how", ["close", "kill"])
 async def test_when_the_front_end_is_gone_the_engine_saves_and_ends(
-    setup: Configure, openai_server: OpenAIServer, tmp_path: Path, how: str
+    setup: Configure, script: Script, tmp_path: Path, how: str
 ) -> None:
-    openai_server.script(Turn(text=SLEEP))
+    script.write(SLEEP)
     client = await ProcessClient.start(setup, log=tmp_path / "engine.log")
     front = Front(client)
     await client.send(Open())
@@ -191,9 +193,9 @@ async def test_when_the_front_end_is_gone_the_engine_saves_and_ends(
     ],
 )
 async def test_what_was_open_when_either_side_was_killed_is_no_refusal_and_no_interrupt_to_the_model(
-    setup: Configure, openai_server: OpenAIServer, tmp_path: Path, killed: str, moment: type[AnyEvent], words: str
+    setup: Configure, script: Script, tmp_path: Path, killed: str, moment: type[AnyEvent], words: str
 ) -> None:
-    openai_server.script(Turn(text=SLEEP), Turn(text="Welcome back."))
+    script.write(SLEEP)
     asking = msgspec.structs.replace(setup.settings, loop=LoopSection(approve="ask"))
     client = await ProcessClient.start(msgspec.structs.replace(setup, settings=asking), log=tmp_path / "engine.log")
     front = Front(client)
@@ -213,29 +215,28 @@ async def test_what_was_open_when_either_side_was_killed_is_no_refusal_and_no_in
         os.kill(client.pid, signal.SIGKILL)
     assert await gone(processes[1:]) == []
     await client.close()
+    script.write("Welcome back.")
     async with engine(setup, tmp_path / "engine.log") as front:
         await front.client.send(Open(session_id=session_id))
         await front.until(SessionOpened)
         assert front.transcript.pending_decision is None
         await front.client.send(Submit(text="go on"))
         await front.until(TurnEnded)
-    told = str(openai_server.requests[-1]["messages"])
+    told = str(script.requests[-1]["messages"])
     assert f"[{words}" in told
     assert "refused" not in told
     assert "by the user" not in told
 
 
 async def test_L3_stopping_stops_the_cell_and_not_only_the_stream(
-    setup: Configure, openai_server: OpenAIServer, tmp_path: Path
+    setup: Configure, script: Script, tmp_path: Path
 ) -> None:
     steps = [
-        Turn(
-            text=f"adding {n}\n```python\nimport time\nopen('log','a').write('{n}')\n"
-            f"print({n}, flush=True)\ntime.sleep(60 * ({n} == 3))\n```"
-        )
+        f"adding {n}\n```python\nimport time\nopen('log','a').write('{n}')\n"
+        f"print({n}, flush=True)\ntime.sleep(60 * ({n} == 3))\n```"
         for n in range(1, 6)
     ]
-    openai_server.script(*steps)
+    script.write(*steps)
     async with engine(setup, tmp_path / "engine.log") as front:
         await front.client.send(Open())
         await front.client.send(Submit(text="count"))
@@ -248,7 +249,7 @@ async def test_L3_stopping_stops_the_cell_and_not_only_the_stream(
         kernels = [p for p in descendants(front.client.pid) if "ipykernel" in " ".join(p.cmdline())]
         assert kernels, "the kernel lives on, only the cell was stopped"
     assert (tmp_path / "log").read_text() == "123"
-    assert len(openai_server.requests) == 3
+    assert len(script.requests) == 3
 
 
 async def test_another_version_is_refused_in_plain_words(setup: Configure, tmp_path: Path) -> None:

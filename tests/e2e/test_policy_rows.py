@@ -1,4 +1,4 @@
-"""The policy through the real parts: a rules file, the engine, a scripted model over HTTP, and a real shell."""
+"""The policy through the real parts: a rules file, the engine, a scripted model, and a real shell."""
 
 import asyncio
 from pathlib import Path
@@ -15,7 +15,7 @@ from oi_tui.app.engine.core.verbs import Open, Submit
 from oi_tui.app.engine.files.paths import config_dir
 from oi_tui.app.engine.transcript.transcript import Transcript
 from support.enclosure import UNENCLOSED
-from support.openai_server import OpenAIServer, Turn
+from support.script import Script
 
 pytestmark = pytest.mark.kernel
 
@@ -37,23 +37,22 @@ def rules(clean_env: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def setup(server: OpenAIServer, folder: Path) -> Configure:
-    model = ModelSection(name="openai/scripted", api_base=server.url, tools="off", retries=0)
-    settings = Settings(model=model, loop=LoopSection(approve="ask"), sandbox=UNENCLOSED)
-    return Configure(settings=settings, cwd=str(folder), api_key="x", can_ask=False)
+def setup(script: Script, folder: Path) -> Configure:
+    settings = Settings(model=ModelSection(name=script.name), loop=LoopSection(approve="ask"), sandbox=UNENCLOSED)
+    return Configure(settings=settings, cwd=str(folder), can_ask=False)
 
 
 async def test_a_rule_allows_a_command_and_another_one_denies_it_in_a_real_shell(
-    openai_server: OpenAIServer, tmp_path: Path, rules: Path
+    script: Script, tmp_path: Path, rules: Path
 ) -> None:
     (tmp_path / "kept").write_text("precious")
-    openai_server.script(
-        Turn(text="```bash\necho one | cat\n```\n"),
-        Turn(text="```bash\necho two && rm kept\n```\n"),
-        Turn(text="```bash\ncat kept\n```\n"),
-        Turn(text="Done."),
+    script.write(
+        "```bash\necho one | cat\n```\n",
+        "```bash\necho two && rm kept\n```\n",
+        "```bash\ncat kept\n```\n",
+        "Done.",
     )
-    client = local_client(setup(openai_server, tmp_path))
+    client = local_client(setup(script, tmp_path))
     transcript, asked = Transcript(), 0
     try:
         await client.send(Open())
@@ -73,14 +72,12 @@ async def test_a_rule_allows_a_command_and_another_one_denies_it_in_a_real_shell
     named = [f"the rule Shell({name} *) (permissions.toml, line 2)" for name in ("echo", "cat")]
     assert codes[0].allowance == f"allowed by {' and '.join(named)}"
     assert (tmp_path / "kept").read_text() == "precious"
-    told = str(openai_server.requests[2]["messages"])
+    told = str(script.requests[2]["messages"])
     assert "not run: denied by the rule Shell(rm *) (permissions.toml, line 1)" in told
 
 
-async def test_U11_with_a_broken_rules_file_nothing_starts(
-    openai_server: OpenAIServer, tmp_path: Path, rules: Path
-) -> None:
+async def test_U11_with_a_broken_rules_file_nothing_starts(script: Script, tmp_path: Path, rules: Path) -> None:
     rules.write_text("deny = ['Shel(rm *)']")
     with pytest.raises(SettingsError, match="line 1: 'Shel' is no tool"):
-        local_client(setup(openai_server, tmp_path))
+        local_client(setup(script, tmp_path))
     assert rules.read_text() == "deny = ['Shel(rm *)']"

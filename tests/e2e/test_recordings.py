@@ -13,7 +13,7 @@ from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock
 from oi_tui.app.engine.log.recording.form import read_recording
 from oi_tui.app.engine.session.replaying import events_of, rerun_events
 from oi_tui.app.engine.transcript.transcript import Transcript
-from support.openai_server import OpenAIServer
+from support.script import Script
 from support.terminal import Terminal
 from support.terminal import clean_env as clean_env_in
 
@@ -35,19 +35,18 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     folder = home / "work"
     folder.mkdir()
     path = home / "run.jsonl"
-    with OpenAIServer() as server:
-        server.script(*ANSWERS)
-        model = ["-m", "openai/scripted", "--api-base", server.url, "--api-key", "x", "--cwd", str(folder)]
-        task = [str(OI_TUI), *model, "run", "--yes", "--record", str(path), "add the numbers below ten"]
-        finished = subprocess.run(
-            task,
-            env=clean_env_in(home),
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            timeout=90,
-            stdin=subprocess.DEVNULL,
-        )
+    script = Script(home)
+    script.write(*ANSWERS)
+    task = [str(OI_TUI), *script.arguments, "run", "--yes", "--record", str(path), "add the numbers below ten"]
+    finished = subprocess.run(
+        task,
+        env=clean_env_in(home),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=90,
+        stdin=subprocess.DEVNULL,
+    )
     assert finished.returncode == 0, finished.stderr
     return path.read_bytes()
 
@@ -107,10 +106,9 @@ def test_a_recording_is_played_without_a_model_and_without_a_kernel(
     command: list[str],
     clean_env: dict[str, str],
     folder: Path,
-    openai_server: OpenAIServer,
+    script: Script,
     terminal: Callable[..., Terminal],
 ) -> None:
-    before = len(openai_server.requests)
     arguments = [command[0], "replay", "--instant", str(recording)]
     shown = terminal(arguments, env=clean_env, cwd=folder, columns=100, rows=30, timeout=30)
     shown.wait_for("ends here")
@@ -120,7 +118,7 @@ def test_a_recording_is_played_without_a_model_and_without_a_kernel(
     assert "asks first" not in shown.screen
     shown.send("and now?\r")
     shown.wait_for("This is a recording")
-    assert len(openai_server.requests) == before
+    assert script.requests == []
     shown.send("\x11")
     assert shown.wait_exit() == 0
 

@@ -11,8 +11,10 @@ from typing import Any
 import psutil
 import pytest
 
+from oi_tui.app.engine.models.scripted import ScriptedAnswer
 from oi_tui.themes.loader import load_palette
 from support.openai_server import OpenAIServer, Turn
+from support.script import Script
 from support.terminal import ScreenTimeout, Terminal
 
 pytestmark = [pytest.mark.pty, pytest.mark.kernel]
@@ -82,49 +84,39 @@ def scrolled_down(shown: Terminal) -> str:
 
 
 @SIZES
-def test_V1_a_paste_of_three_lines_is_one_message(
-    start: Start, openai_server: OpenAIServer, columns: int, rows: int
-) -> None:
-    shown = start("Thank you.", columns=columns, rows=rows)
-    shown.paste("first\nsecond\nthird")
-    shown.wait_for("third")
-    assert openai_server.requests == []
-    shown.send("\r")
-    shown.wait_for("Thank you.")
-    assert [last_prompt(request) for request in openai_server.requests] == ["first\nsecond\nthird"]
-
-
-@SIZES
-def test_V1_a_paste_of_one_megabyte_is_a_placeholder_and_is_sent_whole(
-    start: Start, openai_server: OpenAIServer, columns: int, rows: int
+def test_V1_a_paste_of_three_lines_is_one_message_and_one_of_a_megabyte_a_placeholder_that_is_sent_whole(
+    start: Start, script: Script, columns: int, rows: int
 ) -> None:
     lines = [f"{number:07d}" for number in range(131_072)]
-    shown = start("All read.", columns=columns, rows=rows)
+    shown = start("Thank you.", "All read.", columns=columns, rows=rows)
+    shown.paste("first\nsecond\nthird")
+    shown.wait_for("third")
+    assert script.requests == []
+    shown.send("\r")
+    shown.wait_for("Thank you.")
     shown.paste("\n".join(lines))
     shown.wait_for("[paste #1: 131,072 lines]")
-    assert openai_server.requests == []
+    assert len(script.requests) == 1
     shown.send("\r")
     shown.wait_for("All read.")
-    assert [last_prompt(request).split("\n") for request in openai_server.requests] == [lines]
+    assert [last_prompt(request).split("\n") for request in script.requests] == [["first", "second", "third"], lines]
 
 
-def test_V1_a_placeholder_can_be_expanded(start: Start) -> None:
-    shown = start("Yes.")
+def test_V1_a_placeholder_can_be_expanded_and_one_that_begins_like_code_is_a_prompt_and_runs_nothing(
+    start: Start, script: Script, folder: Path
+) -> None:
+    shown = start("Yes.", "Read.")
     shown.paste("\n".join(f"line {number}" for number in range(1, 31)))
     shown.wait_for("[paste #1: 30 lines]")
     shown.send("\x0f")
     shown.wait_for("line 30")
-
-
-def test_V1_a_paste_that_begins_like_code_is_a_prompt_and_runs_nothing(
-    start: Start, openai_server: OpenAIServer, folder: Path
-) -> None:
-    shown = start("Read.")
+    shown.send("\r")
+    shown.wait_for("Yes.")
     shown.paste("!touch ran\n" * 30)
-    shown.wait_for("[paste #1: 31 lines]")
+    shown.wait_for(re.compile(r"\[paste #\d: 31 lines\]"))
     shown.send("\r")
     shown.wait_for("Read.")
-    assert last_prompt(openai_server.requests[0]).count("!touch ran") == 30
+    assert last_prompt(script.requests[-1]).count("!touch ran") == 30
     assert not (folder / "ran").exists()
 
 
@@ -133,13 +125,13 @@ def test_V1_a_paste_that_begins_like_code_is_a_prompt_and_runs_nothing(
 
 @SIZES
 def test_V2_keys_typed_before_the_question_never_approve(
-    start: Start, openai_server: OpenAIServer, folder: Path, columns: int, rows: int
+    start: Start, script: Script, folder: Path, columns: int, rows: int
 ) -> None:
-    shown = start(Turn(text=PROPOSAL, pause_after=4), "Good.", columns=columns, rows=rows)
+    shown = start(ScriptedAnswer(text=PROPOSAL, pause_after=4), "Good.", columns=columns, rows=rows)
     shown.send("write\r")
     shown.wait_for("I'll")
     shown.send("y\ry\rya\r")
-    openai_server.release()
+    script.release()
     shown.wait_for(QUESTION)
     shown.send("\r\ry\r")
     wait_armed(shown)
@@ -188,8 +180,12 @@ def test_V2_a_click_that_brings_the_window_back_never_approves(
 # --- V3: reading while it streams
 
 
-def test_V3_scrolling_up_while_an_answer_streams_keeps_the_view(start: Start, openai_server: OpenAIServer) -> None:
-    shown = start(Turn(text=LIST, chunk=12, pace=100))
+def test_V3_scrolling_up_while_an_answer_streams_keeps_the_view(
+    terminal: Start, wired_command: list[str], clean_env: dict[str, str], folder: Path, openai_server: OpenAIServer
+) -> None:
+    openai_server.script(Turn(text=LIST, chunk=12, pace=100))
+    shown = terminal(wired_command, env=clean_env, cwd=folder, timeout=30)
+    shown.wait_for("Ask, or !shell")
     shown.send("list\r")
     shown.wait_for("item 060")
     shown.wheel(-5)
@@ -209,13 +205,13 @@ def test_V3_scrolling_up_while_an_answer_streams_keeps_the_view(start: Start, op
 
 @SIZES
 def test_V4_a_resize_during_a_stream_loses_nothing_and_keeps_the_approval_keys_visible(
-    start: Start, openai_server: OpenAIServer, columns: int, rows: int
+    start: Start, script: Script, columns: int, rows: int
 ) -> None:
-    answer = Turn(text=f"{LIST}\n\n{PROPOSAL}", chunk=12, pace=200, pause_after=40)
+    answer = ScriptedAnswer(text=f"{LIST}\n\n{PROPOSAL}", chunk=12, pace=200, pause_after=40)
     shown = start(answer, "Understood.", columns=columns, rows=rows)
     shown.send("go\r")
     shown.wait_for(ITEM)
-    openai_server.release()
+    script.release()
     shown.resize(40, 10)
     shown.wait_for(QUESTION)
     for key in ("y run", "e edit", "n no", "s stop"):
@@ -303,10 +299,8 @@ from oi_tui.app.engine.core.settings import ModelSection, Settings
 from oi_tui.app.tui import OiTui
 from textual.widget import Widget
 
-url, folder = sys.argv[1:]
-setup = Configure(
-    settings=Settings(model=ModelSection(name="openai/scripted", api_base=url)), cwd=folder, api_key="x"
-)
+name, folder = sys.argv[1:]
+setup = Configure(settings=Settings(model=ModelSection(name=name)), cwd=folder)
 
 class Broken(Widget):
     def render(self):
@@ -330,14 +324,14 @@ sys.exit(app.return_code)
 def test_V5_an_exception_in_a_widget_leaves_the_terminal_usable_and_the_session_saved(
     start: Start,
     terminal: Callable[..., Terminal],
-    openai_server: OpenAIServer,
+    script: Script,
     clean_env: dict[str, str],
     folder: Path,
 ) -> None:
-    openai_server.script("The answer is saved.")
+    script.write("The answer is saved.")
     program = folder / "faulty.py"
     program.write_text(FAULTY)
-    argv = [sys.executable, str(program), openai_server.url, str(folder)]
+    argv = [sys.executable, str(program), script.name, str(folder)]
     shown = terminal(argv, env=clean_env, cwd=folder, timeout=30)
     shown.wait_for("Ask, or !shell")
     shown.send("remember\r")
@@ -359,60 +353,53 @@ def test_V5_an_exception_in_a_widget_leaves_the_terminal_usable_and_the_session_
 # --- R3: the kernel dies
 
 
-@pytest.mark.parametrize("death", ["import os; os._exit(1)", "exit()", "import os; os.kill(os.getpid(), 9)"])
-def test_R3_a_kernel_that_dies_is_reported_and_the_session_goes_on(
-    start: Start, openai_server: OpenAIServer, death: str
-) -> None:
+def test_R3_a_kernel_that_dies_is_reported_and_the_session_goes_on(start: Start, script: Script) -> None:
     shown = start("Still here.")
-    shown.send("%print('alive', 6 * 7)\r")
-    shown.wait_for("alive 42")
-    shown.send(f"%{death}\r")
-    shown.wait_for(re.compile(r"(kernel|python)\b.*\b(died|dead|ended|exited|killed|fresh)", re.IGNORECASE), timeout=10)
+    end = re.compile(r"(kernel|python)\b.*\b(died|dead|ended|exited|killed|fresh)", re.IGNORECASE)
+    for number, death in enumerate(("import os; os._exit(1)", "exit()", "import os; os.kill(os.getpid(), 9)")):
+        shown.send(f"%print('alive', {number} + 40)\r")
+        shown.wait_for(f"alive {number + 40}")
+        shown.send("/clear\r")
+        shown.wait_gone("alive")
+        shown.send(f"%{death}\r")
+        shown.wait_for(end, timeout=10)
     shown.send("%print('again', 6 * 8)\r")
     shown.wait_for("again 48")
     shown.send("hello\r")
     shown.wait_for("Still here.")
-    assert len(openai_server.requests) == 1
+    assert len(script.requests) == 1
 
 
 # --- R4: running code asks
 
 
-def test_R4_T7_input_is_asked_on_the_screen_and_only_the_code_hears_the_answer(
-    start: Start, openai_server: OpenAIServer
-) -> None:
-    shown = start(ASKING, "All done.", arguments=("--approve", "auto"))
+def test_R4_T7_input_is_asked_on_the_screen_and_only_the_code_hears_the_answer(start: Start, script: Script) -> None:
+    shown = start(ASKING, "All done.", ASKING_SECRETLY, "That is all.", arguments=("--approve", "auto"))
+    shown.send("%name = input('name? ')\r")
+    shown.wait_for("Running code asks")
+    answer(shown, "Ben")
+    shown.send("%print('hello', name)\r")
+    shown.wait_for("hello Ben")
+    assert script.requests == [], "what a person runs asks without any model"
+    shown.send("/clear\r")
+    shown.wait_gone("hello Ben")
     shown.send("ask me\r")
     shown.wait_for("Running code asks")
     shown.wait_for("name?")
     assert "name = input" in shown.screen
-    assert len(openai_server.requests) == 1, "nothing is asked of the model while the code waits"
+    assert len(script.requests) == 1, "nothing is asked of the model while the code waits"
     answer(shown, "Ada")
     shown.wait_for("All done.")
-    first, second = openai_server.requests
+    first, second = script.requests
     new = second["messages"][len(first["messages"]) :]
     assert json.dumps(new).count("Ada") == json.dumps(new).count("hello Ada") == 1, "only what the code printed"
-
-
-def test_R4_T7_a_password_is_neither_shown_nor_sent_to_the_model(start: Start, openai_server: OpenAIServer) -> None:
-    shown = start(ASKING_SECRETLY, "All done.", arguments=("--approve", "auto"))
-    shown.send("ask me\r")
+    shown.send("ask me secretly\r")
     shown.wait_for("Running code asks")
     answer(shown, "xyzzy", masked=True)
-    shown.wait_for("All done.")
-    assert "length 5" in json.dumps(openai_server.requests[1]["messages"])
-    assert "xyzzy" not in json.dumps(openai_server.requests)
+    shown.wait_for("That is all.")
+    assert "length 5" in json.dumps(script.requests[3]["messages"])
+    assert "xyzzy" not in json.dumps(script.requests), "a password is neither shown nor sent to the model"
     assert b"xyzzy" not in shown.raw
-
-
-def test_R4_T7_what_a_person_runs_asks_without_any_model(start: Start, openai_server: OpenAIServer) -> None:
-    shown = start("Never asked.")
-    shown.send("%name = input('name? ')\r")
-    shown.wait_for("Running code asks")
-    answer(shown, "Ada")
-    shown.send("%print('hello', name)\r")
-    shown.wait_for("hello Ada")
-    assert openai_server.requests == []
 
 
 def answer(shown: Terminal, text: str, *, masked: bool = False) -> None:

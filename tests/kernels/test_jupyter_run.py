@@ -1,6 +1,7 @@
 """The rule for when a run is over, and that no message can break it."""
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from oi_tui.app.engine.kernels.base import (
     RunEvent,
     RunFinished,
 )
-from oi_tui.app.engine.kernels.jupyter_run import JupyterRun
+from oi_tui.app.engine.kernels.jupyter_run import GRACE, JupyterRun
 from oi_tui.app.engine.kernels.output_stream import OutputStream
 
 IDLE = {"execution_state": "idle"}
@@ -77,6 +78,20 @@ async def test_k12_a_lost_idle_or_a_lost_reply_does_not_hang_the_run() -> None:
     without_reply.on_iopub("status", IDLE)
     assert await events_of(without_idle) == [RunFinished(status="error")]
     assert await events_of(without_reply) == [RunFinished(status="ok")]
+
+
+async def test_k12_what_came_while_this_process_stood_still_was_not_silence() -> None:
+    run = new_run()
+    run.on_reply(OK)
+    time.sleep(GRACE + 0.1)  # noqa: ASYNC251 # a busy machine; the messages wait in their socket
+    for _ in range(3):
+        await asyncio.sleep(0)
+    run.on_iopub("stream", {"name": "stdout", "text": "after"})
+    run.on_iopub("status", IDLE)
+    assert await events_of(run) == [
+        OutputArrived(output=StreamOutput(name="stdout", text="after")),
+        RunFinished(status="ok"),
+    ]
 
 
 async def test_k26_an_aborted_reply_ends_the_run() -> None:

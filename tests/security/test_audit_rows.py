@@ -33,7 +33,7 @@ from oi_tui.app.engine.log.audit.verify import verify_folder
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.client import EngineLost, ProcessClient
 from support.enclosure import UNENCLOSED, why_not
-from support.openai_server import OpenAIServer, Turn
+from support.script import Script
 
 pytestmark = pytest.mark.kernel
 
@@ -127,7 +127,7 @@ def printed(block: CodeBlock) -> str:
 
 
 async def test_the_record_of_a_run_is_on_disk_before_its_code_runs(
-    setup: Configure, openai_server: OpenAIServer, audit: Path, tmp_path: Path
+    setup: Configure, script: Script, audit: Path, tmp_path: Path
 ) -> None:
     source = (
         "from pathlib import Path\n"
@@ -136,8 +136,8 @@ async def test_the_record_of_a_run_is_on_disk_before_its_code_runs(
         "print(log.read_text().splitlines()[-1])\n"
         "print(head)"
     )
-    openai_server.script(Turn(text=f"```python\n{source}\n```\n"), Turn(text="Done."))
-    model = ModelSection(name="openai/scripted", api_base=openai_server.url)
+    script.write(f"```python\n{source}\n```\n", "Done.")
+    model = ModelSection(name=script.name)
     setup = msgspec.structs.replace(setup, settings=msgspec.structs.replace(setup.settings, model=model))
     async with engine(setup, tmp_path) as front:
         await front.client.send(Open())

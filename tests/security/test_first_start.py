@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from support.openai_server import OpenAIServer, Turn
 from support.question import wait_armed
+from support.script import Script
 from support.terminal import Terminal
 
 OI_TUI = Path(sys.executable).with_name("oi-tui")
@@ -30,14 +30,13 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def start(
-    terminal: Callable[..., Terminal], openai_server: OpenAIServer, clean_env: dict[str, str], folder: Path
+    terminal: Callable[..., Terminal], script: Script, clean_env: dict[str, str], folder: Path
 ) -> Callable[..., Terminal]:
     """Starts the program as a newcomer does, with nothing said of a sandbox."""
 
     def started(**changed: str) -> Terminal:
         env = {name: value for name, value in clean_env.items() if name != "OI_TUI_SANDBOX"} | changed
-        model = ["-m", "openai/scripted", "--api-base", openai_server.url, "--api-key", "x"]
-        return terminal([str(OI_TUI), *model], env=env, cwd=folder, columns=100, rows=30, timeout=30)
+        return terminal([str(OI_TUI), *script.arguments], env=env, cwd=folder, columns=100, rows=30, timeout=30)
 
     return started
 
@@ -46,9 +45,9 @@ def start(
 @pytest.mark.kernel
 @pytest.mark.pty
 def test_S1_a_newcomer_trusts_a_folder_and_code_stays_in_it(
-    start: Callable[..., Terminal], openai_server: OpenAIServer, folder: Path
+    start: Callable[..., Terminal], script: Script, folder: Path
 ) -> None:
-    openai_server.script(Turn(text=CODE), Turn(text="All done."))
+    script.write(CODE, "All done.")
     shown = start()
     shown.wait_for("Work in ~/work?")
     shown.wait_for("the sandbox works")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from support.openai_server import OpenAIServer
+from support.script import Script
 from support.sessions import code, recording, turn
 from support.terminal import Terminal
 from support.unprivileged import as_nobody, why_not_nobody
@@ -73,9 +73,9 @@ def test_S14_the_screen_and_the_engine_are_closed_to_code_without_a_sandbox(star
     assert shown.wait_exit() == 0
 
 
-def test_S14_a_task_without_a_screen_is_closed_too(start: Callable[..., Terminal], openai_server: OpenAIServer) -> None:
-    openai_server.script("```python\nexec(open('look.py').read())\n```\n", "Done.")
-    shown = start("run", "-y", *MODEL, openai_server.url, "look")
+def test_S14_a_task_without_a_screen_is_closed_too(start: Callable[..., Terminal], script: Script) -> None:
+    script.write("```python\nexec(open('look.py').read())\n```\n", "Done.")
+    shown = start("run", "-y", *script.arguments, "look")
     assert shown.wait_exit() == 0
     assert "looked: refused refused\n" in shown.screen
 

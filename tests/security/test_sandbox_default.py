@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.openai_server import OpenAIServer, Turn
+from support.script import Script
 
 OI_TUI = Path(sys.executable).with_name("oi-tui")
 
@@ -38,12 +38,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(
-    environment: dict[str, str], server: OpenAIServer, folder: Path, *args: str, data: str = ""
+    environment: dict[str, str], script: Script, folder: Path, *args: str, data: str = ""
 ) -> subprocess.CompletedProcess[str]:
     """One task, with nobody to ask."""
-    model = ("-m", "openai/scripted", "--api-base", server.url, "--api-key", "x")
     return subprocess.run(
-        [str(OI_TUI), "run", *model, *args, "do it"],
+        [str(OI_TUI), "run", *script.arguments, *args, "do it"],
         env=environment,
         cwd=folder,
         input=data,
@@ -56,19 +55,17 @@ def run(
 
 @pytest.mark.bubblewrap
 @pytest.mark.kernel
-def test_S1_code_of_a_newcomer_runs_in_a_sandbox(
-    environment: dict[str, str], openai_server: OpenAIServer, folder: Path
-) -> None:
+def test_S1_code_of_a_newcomer_runs_in_a_sandbox(environment: dict[str, str], script: Script, folder: Path) -> None:
     (folder.parent / "secret").write_text("x")
-    openai_server.script(Turn(text=CODE), Turn(text="Done."))
-    done = run(environment, openai_server, folder, "--yes")
+    script.write(CODE, "Done.")
+    done = run(environment, script, folder, "--yes")
     assert done.returncode == 0, done.stderr
     assert (folder / "here").exists()
     assert not (folder.parent / "outside").exists()
     assert not (folder.parent / "at-home").exists()
-    told = str(openai_server.requests[-1]["messages"])
+    told = str(script.requests[-1]["messages"])
     assert "secret" not in told
-    system = openai_server.requests[0]["messages"][0]["content"]  # else the model writes where nothing is kept
+    system = script.requests[0]["messages"][0]["content"]  # else the model writes where nothing is kept
     assert "Only files in that folder are kept" in system
     assert "no network" in system
 
@@ -76,53 +73,51 @@ def test_S1_code_of_a_newcomer_runs_in_a_sandbox(
 @pytest.mark.bubblewrap
 @pytest.mark.kernel
 def test_what_was_piped_in_can_be_read_in_the_sandbox(
-    environment: dict[str, str], openai_server: OpenAIServer, folder: Path
+    environment: dict[str, str], script: Script, folder: Path
 ) -> None:
     code = "```python\nimport glob, os\n{0}```\n"
     inputs = Path(environment["XDG_DATA_HOME"]) / "oi-tui-inputs"
     read = f"for path in glob.glob({str(inputs / '*')!r}): print(open(path).read()[::-1])\n"
-    openai_server.script(Turn(text=code.format(read)), Turn(text="Done."))
-    done = run(environment, openai_server, folder, "--yes", data="abcdefg")
+    script.write(code.format(read), "Done.")
+    done = run(environment, script, folder, "--yes", data="abcdefg")
     assert done.returncode == 0, done.stderr
-    assert "gfedcba" in str(openai_server.requests[-1]["messages"])
+    assert "gfedcba" in str(script.requests[-1]["messages"])
 
 
 def test_S20_where_there_is_no_sandbox_no_model_is_asked_and_the_way_out_is_named(
-    environment: dict[str, str], openai_server: OpenAIServer, folder: Path, tmp_path: Path
+    environment: dict[str, str], script: Script, folder: Path, tmp_path: Path
 ) -> None:
     programs = tmp_path / "programs"
     programs.mkdir()
-    openai_server.script(Turn(text=CODE))
-    done = run(environment | {"PATH": str(programs)}, openai_server, folder, "--yes")
+    script.write(CODE)
+    done = run(environment | {"PATH": str(programs)}, script, folder, "--yes")
     assert done.returncode == 4
     assert "bubblewrap is not installed" in done.stderr
     assert "--sandbox danger-full-access" in done.stderr
-    assert openai_server.requests == []
+    assert script.requests == []
     assert list(folder.iterdir()) == []
 
 
 @pytest.mark.kernel
-def test_S20_without_a_sandbox_only_when_it_is_said(
-    environment: dict[str, str], openai_server: OpenAIServer, folder: Path
-) -> None:
-    openai_server.script(Turn(text=CODE), Turn(text="Done."))
-    done = run(environment, openai_server, folder, "--yes", "--sandbox", "danger-full-access")
+def test_S20_without_a_sandbox_only_when_it_is_said(environment: dict[str, str], script: Script, folder: Path) -> None:
+    script.write(CODE, "Done.")
+    done = run(environment, script, folder, "--yes", "--sandbox", "danger-full-access")
     assert done.returncode == 0, done.stderr
     assert (folder.parent / "outside").exists()
-    assert "in a sandbox" not in openai_server.requests[0]["messages"][0]["content"]
+    assert "in a sandbox" not in script.requests[0]["messages"][0]["content"]
 
 
 @pytest.mark.bubblewrap
 @pytest.mark.kernel
 def test_U9_where_code_only_looks_yes_does_not_count_and_says_so(
-    environment: dict[str, str], openai_server: OpenAIServer, folder: Path
+    environment: dict[str, str], script: Script, folder: Path
 ) -> None:
     record = Path(environment["XDG_DATA_HOME"]) / "oi-tui" / "folders.toml"
     record.parent.mkdir(parents=True)
     record.write_text(f'[folder."{folder}"]\ntrusted = false\n')
     record.chmod(0o600)
-    openai_server.script(Turn(text=CODE), Turn(text="Done."))
-    done = run(environment, openai_server, folder, "--yes")
+    script.write(CODE, "Done.")
+    done = run(environment, script, folder, "--yes")
     assert done.returncode == 7, done.stderr
     assert f"{folder} is only looked at" in done.stderr
     assert not (folder / "here").exists()
@@ -131,15 +126,13 @@ def test_U9_where_code_only_looks_yes_does_not_count_and_says_so(
 
 @pytest.mark.kernel
 def test_U9_rules_of_a_folder_that_nobody_trusts_forbid_and_do_not_allow(
-    environment: dict[str, str], openai_server: OpenAIServer, folder: Path
+    environment: dict[str, str], script: Script, folder: Path
 ) -> None:
     (folder / ".oi").mkdir()
     rules = folder / ".oi" / "permissions.toml"
     rules.write_text('deny = ["Shell(touch *)"]\nallow = ["Shell(mkdir *)"]\n')
-    openai_server.script(
-        Turn(text="```bash\ntouch file\n```\n"), Turn(text="```bash\nmkdir made\n```\n"), Turn(text="Done.")
-    )
-    done = run(environment | {"OI_TUI_SANDBOX": "danger-full-access"}, openai_server, folder)
+    script.write("```bash\ntouch file\n```\n", "```bash\nmkdir made\n```\n", "Done.")
+    done = run(environment | {"OI_TUI_SANDBOX": "danger-full-access"}, script, folder)
     assert done.returncode == 7, done.stderr
     assert "is not trusted" in done.stderr
     assert sorted(path.name for path in folder.iterdir()) == [".oi"]
@@ -147,7 +140,7 @@ def test_U9_rules_of_a_folder_that_nobody_trusts_forbid_and_do_not_allow(
 
 @pytest.mark.kernel
 def test_U9_rules_that_came_after_a_folder_was_trusted_forbid_and_do_not_allow(
-    environment: dict[str, str], openai_server: OpenAIServer, folder: Path
+    environment: dict[str, str], script: Script, folder: Path
 ) -> None:
     (folder / ".oi").mkdir()
     rules = folder / ".oi" / "permissions.toml"
@@ -157,10 +150,8 @@ def test_U9_rules_that_came_after_a_folder_was_trusted_forbid_and_do_not_allow(
         subprocess.run([str(OI_TUI), "trust"], env=environment, cwd=folder, check=True, capture_output=True, timeout=30)
 
     def task() -> subprocess.CompletedProcess[str]:
-        openai_server.script(
-            Turn(text="```bash\ntouch file\n```\n"), Turn(text="```bash\nmkdir made\n```\n"), Turn(text="Done.")
-        )
-        return run(unenclosed, openai_server, folder)
+        script.write("```bash\ntouch file\n```\n", "```bash\nmkdir made\n```\n", "Done.")
+        return run(unenclosed, script, folder)
 
     rules.write_text('deny = ["Shell(touch *)"]\n')
     rules.chmod(0o644)

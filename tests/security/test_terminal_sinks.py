@@ -7,15 +7,17 @@ import json
 import re
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from oi_tui.app.engine.models.scripted import ScriptedAnswer
 from support.grammar import violations
 from support.hostile import CONTROLS, HOSTILE, MARKUP, STRINGS, assert_clean, hostile, leave
 from support.openai_server import OpenAIServer, Turn
 from support.question import wait_armed
+from support.script import Script
 from support.terminal import Terminal
 
 pytestmark = [pytest.mark.pty, pytest.mark.kernel]
@@ -40,10 +42,17 @@ def start(
 
     shells: list[Terminal] = []
 
-    def started(*turns: Turn | str, arguments: tuple[str, ...] = ()) -> Terminal:
+    def started(*turns: Turn | str, model: Sequence[str] = (), arguments: tuple[str, ...] = ()) -> Terminal:
         openai_server.script(*turns)
-        model = ["-m", f"openai/m{HOSTILE}", "--api-base", openai_server.url, "--api-key", "x", "--cwd", str(folder)]
-        shown = terminal([OI_TUI, *model, *arguments], env=clean_env, cwd=folder, columns=120, rows=40, timeout=40)
+        wired = ["-m", f"openai/m{HOSTILE}", "--api-base", openai_server.url, "--api-key", "x"]
+        shown = terminal(
+            [OI_TUI, *(model or wired), "--cwd", str(folder), *arguments],
+            env=clean_env,
+            cwd=folder,
+            columns=120,
+            rows=40,
+            timeout=40,
+        )
         shells.append(shown)
         shown.wait_for("Ask, or !shell")
         return shown
@@ -132,18 +141,15 @@ def leak() -> Iterator[socket.socket]:
 
 
 def test_T1_T4_outputs_of_every_kind_and_the_screens_that_look_at_them(
-    start: Callable[..., Terminal], leak: socket.socket
+    start: Callable[..., Terminal], leak: socket.socket, script: Script
 ) -> None:
     url = f"http://127.0.0.1:{leak.getsockname()[1]}/?leak=1"
     pictures = (
         f"![p]({url}) [good.test]({url}) <img src='{url}'> [local](file:///etc/passwd) [js](javascript:alert\\(1\\))"
     )
     evil = json.dumps(json.dumps(f"{HOSTILE}\n{pictures}\nafter-output"))
-    shown = start(
-        f"Look {pictures}\n\n```python\n{OUTPUTS.format(evil=evil)}\n```\n",
-        f"Done. {HOSTILE}\n\n{pictures}",
-        arguments=("-y",),
-    )
+    script.write(f"Look {pictures}\n\n```python\n{OUTPUTS.format(evil=evil)}\n```\n", f"Done. {HOSTILE}\n\n{pictures}")
+    shown = start(model=script.arguments, arguments=("-y",))
     shown.send("go\r")
     shown.wait_for("Running code asks")
     wait_armed(shown, "enter send to the code")
@@ -172,19 +178,23 @@ def test_T1_T4_outputs_of_every_kind_and_the_screens_that_look_at_them(
 
 
 def test_T1_what_the_commands_print(
-    terminal: Callable[..., Terminal], openai_server: OpenAIServer, clean_env: dict[str, str], folder: Path
+    terminal: Callable[..., Terminal],
+    openai_server: OpenAIServer,
+    script: Script,
+    clean_env: dict[str, str],
+    folder: Path,
 ) -> None:
     settings = Path(clean_env["XDG_CONFIG_HOME"], "oi-tui", "settings.toml")
     settings.parent.mkdir(parents=True, exist_ok=True)
-    openai_server.script(
-        Turn(text=f"{hostile('prose')}\n\n```python\nprint({hostile('code')!r})\n```\n", chunk=1),
-        Turn(text=hostile("answer"), chunk=1),
-        Turn(status=400, error=hostile("error")),
+    script.write(
+        ScriptedAnswer(text=f"{hostile('prose')}\n\n```python\nprint({hostile('code')!r})\n```\n", chunk=1),
+        ScriptedAnswer(text=hostile("answer"), chunk=1),
     )
+    openai_server.script(Turn(status=400, error=hostile("error")))
     model = ["-m", f"openai/m{HOSTILE}", "--api-base", openai_server.url, "--api-key", "x", "--cwd", str(folder)]
     key = '"' + "".join(f"\\U{ord(character):08X}" for character in f"k{HOSTILE}") + '"'
     for argv, seen in (
-        ([*model, "run", "-y", f"go {HOSTILE}"], "after-answer"),
+        ([*script.arguments, "--cwd", str(folder), "run", "-y", f"go {HOSTILE}"], "after-answer"),
         ([*model, "run", "-y", "again"], "refused the request"),
         (["sessions"], "go li"),
         ([f"--no{HOSTILE}"], "No such option"),

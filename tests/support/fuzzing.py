@@ -1,4 +1,5 @@
-"""How much was fuzzed: every run says at its end how many examples each Hypothesis test went through.
+"""How much was done: every run says at its end how many examples each Hypothesis test went through, and what it cut
+short.
 
 A fuzz test that silently runs next to nothing (everything is filtered away, a profile was changed) looks
 exactly like one that found no fault; the number beside its name tells them apart. The hooks are pytest's
@@ -15,6 +16,8 @@ import pytest
 from hypothesis import is_hypothesis_test
 
 PROPERTY = "hypothesis examples"
+SHORTENED = "shortened"
+"""Property of a test that did less than it can: how much, and how to have the whole."""
 
 Counted = Callable[[], None]
 
@@ -59,17 +62,25 @@ def counting(test: Callable[..., Any], count: Counted) -> Callable[..., Any]:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """The numbers, after everything else that is told at the end."""
-    executed = {
-        report.nodeid: value
-        for reports in terminalreporter.stats.values()
-        for report in reports
-        if isinstance(report, pytest.TestReport) and report.when == "call"
-        for name, value in report.user_properties
-        if name == PROPERTY
-    }
+    for nodeid, how in sorted(_told(terminalreporter, SHORTENED).items()):
+        terminalreporter.section("in short")
+        terminalreporter.write_line(f"{nodeid}: {how}")
+    executed = _told(terminalreporter, PROPERTY)
     if not executed:
         return
     terminalreporter.section("hypothesis examples")
     for nodeid, calls in sorted(executed.items()):
         terminalreporter.write_line(f"{calls:>8,}  {nodeid}")
     terminalreporter.write_line(f"{sum(executed.values()):>8,}  in {len(executed)} tests")
+
+
+def _told(terminalreporter: pytest.TerminalReporter, wanted: str) -> dict[str, Any]:
+    """The values of one property, by test."""
+    return {
+        report.nodeid: value
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if isinstance(report, pytest.TestReport) and report.when == "call"
+        for name, value in report.user_properties
+        if name == wanted
+    }

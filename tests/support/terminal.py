@@ -50,7 +50,8 @@ def clean_env(home: Path, **more: str) -> dict[str, str]:
     Code runs without a sandbox there, so that every machine can run every test; those about the sandbox say so. Models
     are asked for nothing but answers.
     """
-    kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ}
+    measured = (name for name in os.environ if name.startswith("COVERAGE_"))
+    kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", *measured) if name in os.environ}
     folders = {
         "XDG_CONFIG_HOME": home / "config",
         "XDG_DATA_HOME": home / "data",

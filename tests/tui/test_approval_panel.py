@@ -22,14 +22,20 @@ def panel(stage) -> ApprovalPanel:
     return stage.app.chat.query_one(ApprovalPanel)
 
 
-@pytest.mark.parametrize(("key", "verdict"), [("y", "run"), ("a", "always"), ("n", "skip"), ("s", "stop")])
-async def test_L4_each_key_sends_its_verdict_with_exactly_the_source_that_was_shown(play, key, verdict):
+async def test_L4_each_key_sends_its_verdict_with_exactly_the_source_that_was_shown(play):
+    keys = [("y", "run"), ("a", "always"), ("n", "skip"), ("s", "stop")]
     async with play() as stage:
-        await stage.propose(SOURCE)
-        await stage.arm()
-        await stage.pilot.press(key)
-        assert await stage.engine.heard(1) == [Decide(request_id="d1", verdict=verdict, source=SOURCE)]
-        assert stage.app.chat.query_one(Composer).display
+        for number, (key, verdict) in enumerate(keys, 1):
+            source = f"{SOURCE}# {number}\n"
+            await stage.propose(source, number=number)
+            await stage.arm()
+            await stage.pilot.press(key)
+            decided = (await stage.engine.heard(number))[number - 1 :]
+            assert decided == [Decide(request_id=f"d{number}", verdict=verdict, source=source)]
+            assert stage.app.chat.query_one(Composer).display
+            stage.engine.say(DecisionMade(block_id=f"c{number}", verdict="skip", decider="person", source=""))
+            stage.engine.say(TurnEnded(reason="refused"))
+            await stage.settle()
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

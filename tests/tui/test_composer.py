@@ -147,16 +147,16 @@ async def test_T1_a_large_paste_that_was_kept_as_a_draft_is_clean_when_it_comes_
         assert area(stage).text == " " + "!rm\n" * 30
 
 
-@pytest.mark.parametrize("start", ["!", "%", "\n %"])
-@pytest.mark.parametrize("lines", [1, 3, 30])
-async def test_a_pasted_text_that_looks_like_code_to_run_is_a_prompt(play, start, lines):
-    text = start + "[logo](x)\n" * lines
+async def test_a_pasted_text_that_looks_like_code_to_run_is_a_prompt(play):
+    texts = [start + "[logo](x)\n" * lines for start in ("!", "%", "\n %") for lines in (1, 3, 30)]
     async with play() as stage:
-        await paste(stage, text)
-        await stage.pilot.press("enter")
-        (submit,) = await stage.engine.heard(1)
-        assert isinstance(submit, Submit)
-        assert submit.text.strip() == text.strip()
+        for count, text in enumerate(texts, 1):
+            await paste(stage, text)
+            await stage.pilot.press("enter")
+            submit = (await stage.engine.heard(count))[-1]
+            assert isinstance(submit, Submit)
+            assert submit.text.strip() == text.strip()
+        assert len(stage.engine.asked) == len(texts)
 
 
 async def test_neither_opening_recalling_nor_editing_a_paste_makes_code_of_it(play):
@@ -217,42 +217,43 @@ async def test_a_prompt_during_a_turn_is_sent_and_shown_as_queued(play):
         assert "queued" not in stage.app.chat.query_one(Composer).hint
 
 
-@pytest.mark.parametrize(
-    ("typed", "verb"),
-    [
-        ("!ls -la", Run(language="shell", source="ls -la")),
-        ("%python x = 1", Run(language="python", source="x = 1")),
-        ("% x = 1", Run(language="python", source="x = 1")),
-        ("%print(1)", Run(language="python", source="print(1)")),
-        ("/model gpt-5", UseModel(name="gpt-5")),
-        ("/model", FindModels()),
-        ("/approve auto", SetApproval(mode="auto")),
-        ("/budget", SetBudget()),
-        ("/budget $0.50", SetBudget(max_cost=0.5)),
-        ("/budget 50k tokens", SetBudget(max_tokens=50_000)),
-        ("/budget off", SetBudget(max_cost=0.0, max_tokens=0)),
-        ("/restart", Restart()),
-        ("/restart python", Restart(language="python")),
-        ("/clear", Clear()),
-        ("/ret", Retry()),
-        ("/etc/passwd is what?", Submit(text="/etc/passwd is what?")),
-    ],
-)
-async def test_the_first_character_says_what_a_line_is(play, typed, verb):
-    async with play() as stage:
-        area(stage).fill(typed)
-        await stage.pilot.press("enter")
-        assert await stage.engine.heard(1) == [verb]
+LINES = [
+    ("!ls -la", Run(language="shell", source="ls -la")),
+    ("%python x = 1", Run(language="python", source="x = 1")),
+    ("% x = 1", Run(language="python", source="x = 1")),
+    ("%print(1)", Run(language="python", source="print(1)")),
+    ("/model gpt-5", UseModel(name="gpt-5")),
+    ("/approve auto", SetApproval(mode="auto")),
+    ("/budget", SetBudget()),
+    ("/budget $0.50", SetBudget(max_cost=0.5)),
+    ("/budget 50k tokens", SetBudget(max_tokens=50_000)),
+    ("/budget off", SetBudget(max_cost=0.0, max_tokens=0)),
+    ("/restart", Restart()),
+    ("/restart python", Restart(language="python")),
+    ("/clear", Clear()),
+    ("/ret", Retry()),
+    ("/etc/passwd is what?", Submit(text="/etc/passwd is what?")),
+    ("/model", FindModels()),
+]
 
 
-@pytest.mark.parametrize("typed", ["/nonsense", "/approve maybe", "/budget much", "/budget 0", "/theme nowhere", "/r"])
-async def test_a_command_that_cannot_be_followed_is_explained_and_not_sent(play, typed):
+async def test_the_first_character_says_what_a_line_is(play):
     async with play() as stage:
-        area(stage).fill(typed)
-        await stage.pilot.press("enter")
-        await stage.settle()
-        assert stage.engine.asked == []
-        assert len(stage.app._notifications) == 1
+        for count, (typed, verb) in enumerate(LINES, 1):
+            area(stage).fill(typed)
+            await stage.pilot.press("enter")
+            assert (await stage.engine.heard(count))[count - 1 :] == [verb], typed
+
+
+async def test_a_command_that_cannot_be_followed_is_explained_and_not_sent(play):
+    wrong = ["/nonsense", "/approve maybe", "/budget much", "/budget 0", "/theme nowhere", "/r"]
+    async with play() as stage:
+        for count, typed in enumerate(wrong, 1):
+            area(stage).fill(typed)
+            await stage.pilot.press("enter")
+            await stage.settle()
+            assert stage.engine.asked == [], typed
+            assert len(stage.app._notifications) == count, typed
 
 
 async def test_another_theme_is_worn_at_once(play):

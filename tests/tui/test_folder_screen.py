@@ -434,6 +434,15 @@ async def test_slash_sandbox_breaks_nothing_off(play, place) -> None:
         assert stage.app.screen is stage.app.chat
 
 
+async def test_what_is_found_out_when_the_question_was_left_already_goes_nowhere(play, place) -> None:
+    async with play() as stage:
+        screen = await shown(stage, place())
+        await stage.pilot.press("escape")
+        await stage.until(lambda: not screen.query(OptionList))
+        await screen._find_out()  # its worker is ended a moment after the widgets are
+        assert stage.chosen == [None]
+
+
 # -- pictures -----------------------------------------------------------------------------------------
 
 

@@ -17,6 +17,9 @@ from oi_tui.app.engine.kernels.output_stream import OutputStream
 
 GRACE = 2.0
 """Seconds of silence after which a reply without idle (or the other way round) ends the run."""
+LOOKS = 8
+"""In so many parts it is waited for: while this process stands still, on a busy machine, messages wait unread in their
+socket, and one part passes at most."""
 
 EXIT_GRACE = 1.5
 """Seconds in which a kernel that said it would exit has to be gone."""
@@ -115,7 +118,13 @@ class JupyterRun(OutputStream):
         if self._leaving:
             self._timer = loop.call_later(EXIT_GRACE, self._kill, OVERSTAYED)
         else:
-            self._timer = loop.call_later(GRACE, self._end)
+            self._timer = loop.call_later(GRACE / LOOKS, self._wait_on, LOOKS - 1)
+
+    def _wait_on(self, looks: int) -> None:
+        if not looks:
+            self._end()
+        else:
+            self._timer = asyncio.get_running_loop().call_later(GRACE / LOOKS, self._wait_on, looks - 1)
 
     def _end(self) -> None:
         match self._status:

@@ -1,4 +1,7 @@
-"""Models by name: hosted ones, ones on a server, and the embedded one, whose server is started when it is needed."""
+"""Models by name: hosted ones, ones on a server, scripts, and the embedded one.
+
+The server of the embedded one is started when it is needed.
+"""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -15,6 +18,7 @@ from oi_tui.app.engine.local.model_server import ALIAS, CONTEXT, LocalServer, is
 from oi_tui.app.engine.local.weights import Weights
 from oi_tui.app.engine.models.model import LiteLLMModel, close_connections, provider_of
 from oi_tui.app.engine.models.offers import find_offers
+from oi_tui.app.engine.models.scripted import FAKE, ScriptedModel
 
 EMBEDDED = "local/"
 """Names of embedded models begin so."""
@@ -37,6 +41,8 @@ class Models:
         self.is_embedded = name.startswith(EMBEDDED)
         if self.is_embedded:
             return await self._open_embedded(name)
+        if name.startswith(FAKE):
+            return await asyncio.to_thread(ScriptedModel, name)
         section = msgspec.structs.replace(self._section, name=name, api_base=api_base or "")
         model = LiteLLMModel(section, api_key=api_key, environ=self._environ)
         await model.preload()
@@ -63,7 +69,9 @@ class Models:
         return model
 
     def can_open(self, name: str) -> bool:
-        """False for an embedded model whose weights are gone."""
+        """False for an embedded model whose weights are gone, and for a script: that is used only when it is named."""
+        if name.startswith(FAKE):
+            return False
         if not name.startswith(EMBEDDED):
             return True
         try:
