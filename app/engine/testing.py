@@ -3,7 +3,7 @@
 They stand in for the real ones in tests of anything above them, here and in plugins.
 
     model = FakeModel("I'll add.\n```python\n1+1\n```", "It is 2.")
-    kernels = FakeKernels(python=FakeKernel({"1+1": [text_result("2"), RunFinished(status="ok")]}))
+    kernels = FakeKernels(python=FakeKernel({"1+1": [text_result("2"), RunResult(status="ok")]}))
 """
 
 import asyncio
@@ -12,19 +12,11 @@ from typing import TypeVar
 
 from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, ChatRequest, Delta, Model, TextDelta
 from oi_tui.app.engine.core.errors import KernelError, ModelError, OiTuiError
-from oi_tui.app.engine.core.events import KernelState
+from oi_tui.app.engine.core.events import AnyEvent, Emit, Event, InputRequested, KernelState, OutputAdded
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
 from oi_tui.app.engine.core.protocol import FetchProgressed, ModelOffer, ModelsFound
 from oi_tui.app.engine.core.values import Confinement, Language
-from oi_tui.app.engine.kernels.base import (
-    Afterwards,
-    InputWanted,
-    InterruptMeans,
-    Kernel,
-    OutputArrived,
-    RunEvent,
-    RunFinished,
-)
+from oi_tui.app.engine.kernels.base import InterruptMeans, Kernel, RunResult, in_block
 from oi_tui.app.engine.kernels.inspection import Listing, VariableDetail, VariableRow
 
 ScriptedAnswer = str | Sequence[Delta | ModelError | asyncio.Event]
@@ -84,7 +76,42 @@ class FakeModel:
 
 ScriptItem = TypeVar("ScriptItem")
 
-Script = Mapping[str, Sequence[RunEvent]] | Callable[[str], Sequence[RunEvent]]
+Happened = TypeVar("Happened", bound=Event)
+
+
+class RecordingObserver:
+    """An observer that remembers every event, and has `react` (which may reach into the session) called with it."""
+
+    def __init__(self, react: Callable[[AnyEvent], object] = lambda _event: None) -> None:
+        self.events: list[AnyEvent] = []
+        self._react = react
+        self._news = asyncio.Event()
+
+    def __call__(self, event: AnyEvent) -> None:
+        self.events.append(event)
+        self._news.set()
+        self._react(event)
+
+    def of(self, kind: type[Happened]) -> list[Happened]:
+        """The events of one kind."""
+        return [event for event in self.events if isinstance(event, kind)]
+
+    async def until(self, wanted: Callable[[AnyEvent], bool]) -> AnyEvent:
+        """The first event that is wanted; waits for it if it has not come."""
+        seen = 0
+        while True:
+            for event in self.events[seen:]:
+                if wanted(event):
+                    return event
+            seen = len(self.events)
+            self._news.clear()
+            await self._news.wait()
+
+
+Happenings = Sequence[AnyEvent | RunResult]
+"""What comes of a run, its result last. Of which block the events are is filled in by the kernel."""
+
+Script = Mapping[str, Happenings] | Callable[[str], Happenings]
 
 
 class FakeKernel:
@@ -117,8 +144,8 @@ class FakeKernel:
         """Unset it to have questions about variables not answered."""
         self.asked: list[str] = []
         """What was asked about variables: "*" for all of them, "* again" if nothing ran since, else a name."""
-        self.afterwards: list[Afterwards | None] = []
-        """For each run, who is told what comes after its end: call it."""
+        self.late: list[Emit] = []
+        """For each run, what emits an event of it: call it for what comes after its end."""
         self._released = asyncio.Event()
         self._interrupted = False
 
@@ -133,37 +160,40 @@ class FakeKernel:
             self.generation += 1
             self.state = "idle"
 
-    async def run(self, source: str, *, afterwards: Afterwards | None = None) -> AsyncGenerator[RunEvent, None]:
-        """The scripted events of this source."""
+    async def run(self, source: str, block_id: str, emit: Emit) -> RunResult:
+        """What the script has for this source."""
         await self.start()
-        self.afterwards.append(afterwards)
+
+        def tell(event: AnyEvent) -> None:
+            emit(in_block(event, block_id))
+
+        self.late.append(tell)
         self.ran.append(source)
         self.state = "busy"
         self._interrupted = False
         self._released.clear()
         try:
-            for event in self._events(source):
-                if isinstance(event, RunFinished) and self.blocked:
+            for item in self._happenings(source):
+                if isinstance(item, RunResult) and self.blocked:
                     await self._released.wait()
                 if self._interrupted:
                     break
-                if isinstance(event, RunFinished):
-                    self.state = "dead" if event.status == "died" else "idle"
-                yield event
-                if isinstance(event, InputWanted):
+                if isinstance(item, RunResult):
+                    self.state = "dead" if item.status == "died" else "idle"
+                    return item
+                tell(item)
+                if isinstance(item, InputRequested):
                     await self._released.wait()
                     self._released.clear()
-                if isinstance(event, RunFinished):
-                    return
-            yield RunFinished(status="interrupted")
+            return RunResult(status="interrupted")
         finally:
             if self.state == "busy":
                 self.state = "idle"
 
-    def _events(self, source: str) -> Sequence[RunEvent]:
+    def _happenings(self, source: str) -> Happenings:
         if callable(self.script):
             return self.script(source)
-        default = (stdout_output(source), RunFinished(status="ok"))
+        default = (stdout_output(source), RunResult(status="ok"))
         return self.script.get(source, default)
 
     async def answer(self, text: str) -> None:
@@ -250,14 +280,19 @@ class FakeKernels:
             await kernel.close()
 
 
-def stdout_output(text: str) -> OutputArrived:
-    """Text on stdout."""
-    return OutputArrived(output=StreamOutput(name="stdout", text=text))
+def stdout_output(text: str) -> OutputAdded:
+    """Text on stdout, for a script."""
+    return OutputAdded(block_id="", output=StreamOutput(name="stdout", text=text))
 
 
-def text_result(text: str) -> OutputArrived:
-    """The value of a last expression."""
-    return OutputArrived(output=RichOutput(data={"text/plain": text}, is_result=True))
+def text_result(text: str) -> OutputAdded:
+    """The value of a last expression, for a script."""
+    return OutputAdded(block_id="", output=RichOutput(data={"text/plain": text}, is_result=True))
+
+
+def asks(prompt: str, *, password: bool = False) -> InputRequested:
+    """A question to the person, for a script."""
+    return InputRequested(request_id="", block_id="", prompt=prompt, password=password)
 
 
 class FakeModels:

@@ -4,7 +4,7 @@ import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack, aclosing
+from contextlib import AsyncExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,7 +16,7 @@ from oi_tui.app.engine.core.events import ExecutionFinished
 from oi_tui.app.engine.core.protocol import Batch, Configure
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.verbs import Open, Run
-from oi_tui.app.engine.kernels.base import RunFinished
+from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.frontend.client import ProcessClient
@@ -65,9 +65,8 @@ async def our_kernel(stack: AsyncExitStack, folder: Path) -> Warm:
     await kernel.start()
 
     async def run() -> None:
-        async with aclosing(kernel.run(SOURCE)) as events:
-            finished = [event async for event in events][-1]
-        assert isinstance(finished, RunFinished), finished
+        finished = await kernel.run(SOURCE, "c", lambda event: None)
+        assert finished == RunResult(status="ok"), finished
 
     return run
 

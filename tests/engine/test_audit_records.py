@@ -26,8 +26,19 @@ from oi_tui.app.engine.core.events import (
 )
 from oi_tui.app.engine.core.outputs import ErrorOutput
 from oi_tui.app.engine.core.protocol import Batch
-from oi_tui.app.engine.core.verbs import Answer, Decide, Interrupt, Open, Rebuild, Restart, Run, Submit
-from oi_tui.app.engine.kernels.base import InputWanted, OutputArrived, RunFinished
+from oi_tui.app.engine.core.verbs import (
+    Answer,
+    Decide,
+    Interrupt,
+    Open,
+    Rebuild,
+    Restart,
+    Run,
+    SetBudget,
+    Submit,
+    UseModel,
+)
+from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.log.audit.auditor import Auditor
 from oi_tui.app.engine.log.audit.log import HEADS
 from oi_tui.app.engine.log.audit.records import (
@@ -48,6 +59,7 @@ from oi_tui.app.engine.log.audit.records import (
     SecretsWereWithheld,
     SessionBegan,
     SessionLeft,
+    SettingsWere,
     Surroundings,
     decode,
 )
@@ -55,7 +67,7 @@ from oi_tui.app.engine.log.audit.verify import verify_folder
 from oi_tui.app.engine.log.audit_hook import AuditHook
 from oi_tui.app.engine.sandbox.hosts import Refusal
 from oi_tui.app.engine.secrets.redaction import Redactor
-from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel
+from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, asks
 from oi_tui.app.engine.trust.change_scan import FolderScanner
 from support.front import engine
 
@@ -139,6 +151,18 @@ async def test_a_turn_is_written_down_from_the_question_to_the_end(here: Path) -
     assert closed == SessionLeft()
 
 
+async def test_a_switch_of_the_model_is_written_down_before_code_of_the_new_one_runs(here: Path) -> None:
+    async with engine(here, FakeModel(CODE, "2", CODE, "2"), witness=witness(here)) as front:
+        await front.client.send(Open())
+        await front.turn("add")
+        await front.client.send(SetBudget(max_tokens=1_000_000))  # of no concern to the log
+        await front.client.send(UseModel(name="other/model", api_base="http://127.0.0.1:1"))
+        await front.turn("again")
+    kinds = records(here, SessionBegan, SettingsWere, RunBegan)
+    assert [type(record) for record in kinds] == [SessionBegan, RunBegan, SettingsWere, RunBegan]
+    assert kinds[2] == SettingsWere(model="other/model", approval="auto", api_base="http://127.0.0.1:1")
+
+
 async def test_the_persons_own_code_and_what_is_refused_are_written_down_too(here: Path) -> None:
     async with engine(here, FakeModel(CODE), approve="never", witness=witness(here)) as front:
         await front.client.send(Open())
@@ -154,8 +178,8 @@ async def test_the_persons_own_code_and_what_is_refused_are_written_down_too(her
 
 
 async def test_errors_questions_interrupts_and_restarts_are_written_down_without_their_text(here: Path) -> None:
-    failing = [OutputArrived(output=ErrorOutput(name="ValueError", value=SECRET)), RunFinished(status="error")]
-    asking = [InputWanted(prompt=f"{SECRET}? ", password=True), RunFinished(status="ok")]
+    failing = [OutputAdded(block_id="", output=ErrorOutput(name="ValueError", value=SECRET)), RunResult(status="error")]
+    asking = [asks(f"{SECRET}? ", password=True), RunResult(status="ok")]
     kernel = FakeKernel({"fail": failing, "ask": asking})
     async with engine(here, FakeModel(), kernels=FakeKernels(python=kernel), witness=witness(here)) as front:
         await front.client.send(Open())
@@ -296,7 +320,7 @@ async def test_what_the_sandbox_refused_is_written_down_at_once_and_counted_when
     seen.take(SessionOpened(session_id="session", created=1.0, cwd="/work", model="m", approval="auto"))
     block = CodeBlock(id="b", language="python", source="fetch()", state="proposed")
     started = ExecutionStarted(block_id="b", generation=1)
-    seen.admit(started, block)
+    seen.seal(started, block)
     seen.take(started)
     for _ in range(1000):
         seen.note_refusal(Refusal("example.org:443", "not on the list"))
@@ -326,7 +350,7 @@ async def test_what_a_run_left_behind_and_is_refused_is_told_when_the_next_run_b
     for block_id in "ab":
         block = CodeBlock(id=block_id, language="python", source="1", state="proposed")
         started = ExecutionStarted(block_id=block_id, generation=1)
-        seen.admit(started, block)
+        seen.seal(started, block)
         seen.take(started)
         seen.take(ExecutionFinished(block_id=block_id, status="ok", duration=0.1))
         seen.note_refusal(Refusal("example.org:443", "not on the list"))

@@ -5,36 +5,32 @@ from pathlib import Path
 
 import pytest
 
+from oi_tui.app.engine.agent.emitter import Observer
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock
-from oi_tui.app.engine.core.events import (
-    AnyEvent,
-    ExecutionFinished,
-    NoticeAdded,
-    OutputAdded,
-    SessionOpened,
-)
+from oi_tui.app.engine.core.events import ExecutionFinished, NoticeAdded, OutputAdded, SessionOpened
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.verbs import Open, Run
-from oi_tui.app.engine.kernels.base import InputWanted, InterruptMeans, RunFinished, SignsChanged
-from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, stdout_output
+from oi_tui.app.engine.kernels.base import InterruptMeans, RunResult
+from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, RecordingObserver, asks, stdout_output
 from support.front import engine
 
 LATE = StreamOutput(name="stdout", text="late\n")
 
 
-def make(kernel: FakeKernel, told: list[AnyEvent], *, can_ask: bool = True) -> Session:
+def make(kernel: FakeKernel, told: Observer | None = None, *, can_ask: bool = True) -> Session:
     """A session without a model, which is not needed for the person's own code."""
+    observers = () if told is None else (told,)
     return Session(
-        kernels=FakeKernels(python=kernel), settings=LoopSection(), model=None, can_ask=can_ask, aside=told.append
+        kernels=FakeKernels(python=kernel), settings=LoopSection(), model=None, can_ask=can_ask, observers=observers
     )
 
 
-async def ran(session: Session, source: str) -> list[AnyEvent]:
-    """All events of the person's own code, within bounded time."""
+async def ran(session: Session, source: str) -> None:
+    """The person's own code, run within bounded time."""
     async with asyncio.timeout(10):
-        return [event async for event in session.run_code("python", source)]
+        await session.run_code("python", source)
 
 
 def code(session: Session) -> CodeBlock:
@@ -44,26 +40,27 @@ def code(session: Session) -> CodeBlock:
 
 
 async def test_k18_late_output_is_added_to_its_block_and_told() -> None:
-    kernel, told = FakeKernel(), []
+    kernel, told = FakeKernel(), RecordingObserver()
     session = make(kernel, told)
     await ran(session, "1")
-    (afterwards,) = kernel.afterwards
-    assert afterwards is not None
-    afterwards(stdout_output("late\n"))
-    assert told == [OutputAdded(block_id=code(session).id, output=LATE)]
+    told.events.clear()
+    (late,) = kernel.late
+    late(stdout_output("late\n"))
+    assert told.events == [OutputAdded(block_id=code(session).id, output=LATE)]
     assert code(session).state == "ok"
     assert code(session).outputs == (StreamOutput(name="stdout", text="1late\n"),)
 
 
 async def test_k18_late_output_of_a_block_that_is_gone_is_dropped() -> None:
-    kernel, told = FakeKernel(), []
+    kernel, told = FakeKernel(), RecordingObserver()
     session = make(kernel, told)
     await ran(session, "1")
+    told.events.clear()
     session.forget()
-    (afterwards,) = kernel.afterwards
-    assert afterwards is not None
-    afterwards(stdout_output("late\n"))
-    assert told == []
+    told.events.clear()
+    (late,) = kernel.late
+    late(stdout_output("late\n"))
+    assert told.events == []
 
 
 async def test_k18_late_output_reaches_the_front_end_and_is_there_when_the_session_is_opened_again(
@@ -78,9 +75,8 @@ async def test_k18_late_output_reaches_the_front_end_and_is_there_when_the_sessi
         await front.until_event(ExecutionFinished)
         await front.client.send(Run(language="python", source="second"))
         await front.until_event(ExecutionFinished)
-        afterwards = kernel.afterwards[0]
-        assert afterwards is not None
-        afterwards(stdout_output("late\n"))
+        late = kernel.late[0]
+        late(stdout_output("late\n"))
         await front.until_event(OutputAdded)
         blocks = front.transcript.blocks
     async with engine(tmp_path, FakeModel([])) as front:
@@ -96,9 +92,13 @@ async def test_k18_late_output_reaches_the_front_end_and_is_there_when_the_sessi
 
 async def test_k23_a_kernel_that_does_not_respond_is_told_with_what_can_be_done() -> None:
     script = {
-        "1": [SignsChanged(text="It is stuck."), SignsChanged(text="Again.", responds=True), RunFinished(status="ok")]
+        "1": [
+            NoticeAdded(block_id="", level="warning", title="It is stuck."),
+            NoticeAdded(block_id="", level="info", title="Again."),
+            RunResult(status="ok"),
+        ]
     }
-    session = make(FakeKernel(script), [])
+    session = make(FakeKernel(script))
     await ran(session, "1")
     warning, info = (block for block in session.transcript.blocks if isinstance(block, NoticeBlock))
     assert (warning.level, warning.title) == ("warning", "It is stuck.")
@@ -108,9 +108,11 @@ async def test_k23_a_kernel_that_does_not_respond_is_told_with_what_can_be_done(
 
 
 async def test_k23_a_kernel_that_does_not_respond_is_interrupted_where_nobody_can_be_asked() -> None:
-    kernel = FakeKernel({"1": [SignsChanged(text="It is stuck."), RunFinished(status="ok")]})
+    kernel = FakeKernel(
+        {"1": [NoticeAdded(block_id="", level="warning", title="It is stuck."), RunResult(status="ok")]}
+    )
     kernel.blocked = kernel.stubborn = True
-    session = make(kernel, [], can_ask=False)
+    session = make(kernel, can_ask=False)
     await ran(session, "1")
     assert code(session).state == "interrupted"
     titles = [block.title for block in session.transcript.blocks if isinstance(block, NoticeBlock)]
@@ -118,9 +120,9 @@ async def test_k23_a_kernel_that_does_not_respond_is_interrupted_where_nobody_ca
 
 
 async def test_k16_code_that_asks_where_nobody_can_answer_is_interrupted_and_told() -> None:
-    kernel = FakeKernel({"input()": [InputWanted(prompt="? "), RunFinished(status="ok")]})
+    kernel = FakeKernel({"input()": [asks("? "), RunResult(status="ok")]})
     kernel.stubborn = True
-    session = make(kernel, [], can_ask=False)
+    session = make(kernel, can_ask=False)
     await ran(session, "input()")
     assert code(session).state == "interrupted"
     assert kernel.answers == []
@@ -144,11 +146,8 @@ async def test_r1_the_screen_says_what_stopped_the_code_unless_it_was_the_first_
 ) -> None:
     kernel = FakeKernel()
     kernel.blocked, kernel.stops_by = True, means
-    session = make(kernel, [])
-    async with asyncio.timeout(10):
-        async for event in session.run_code("python", "1"):
-            if isinstance(event, OutputAdded):
-                session.interrupt(turn=True)
+    session = make(kernel, lambda event: session.interrupt(turn=True) if isinstance(event, OutputAdded) else None)
+    await ran(session, "1")
     assert code(session).state == "interrupted"
     titles = [block.title for block in session.transcript.blocks if isinstance(block, NoticeBlock)]
     assert len(titles) == bool(words)
@@ -158,16 +157,14 @@ async def test_r1_the_screen_says_what_stopped_the_code_unless_it_was_the_first_
 async def test_k20_code_that_goes_on_after_an_interrupt_is_told_while_it_does() -> None:
     kernel = FakeKernel()
     kernel.blocked = kernel.stubborn = True
-    told: list[AnyEvent] = []
+    told = RecordingObserver()
     session = make(kernel, told)
     running = asyncio.create_task(ran(session, "1"))
     async with asyncio.timeout(10):
         while kernel.state != "busy":  # noqa: ASYNC110 - a state sets no event
             await asyncio.sleep(0)
         session.interrupt()
-        while not told:  # noqa: ASYNC110 - it is told to a list
-            await asyncio.sleep(0)
-        (notice,) = told
+        notice = await told.until(lambda event: isinstance(event, NoticeAdded))
         assert isinstance(notice, NoticeAdded)
         assert "goes on" in notice.title
         assert "Esc twice" in notice.hint

@@ -1,7 +1,5 @@
 """Where a session is cut for a fork: found by block, before it or when it was finished."""
 
-from contextlib import aclosing
-
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import CodeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.events import AnyEvent, OutputAdded
@@ -10,6 +8,7 @@ from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.testing import FakeKernels, FakeModel
 from oi_tui.app.engine.transcript.event_log import fold_events
 from oi_tui.app.engine.transcript.fork_point import events_until
+from support.turns import play
 
 TWO = "First.\n\n```python\na = 1\n```\n\nThen.\n\n```python\nb = 2\n```\n\nThat is it."
 
@@ -21,8 +20,7 @@ async def a_session() -> list[AnyEvent]:
     )
     events: list[AnyEvent] = []
     for prompt in ("begin", "again"):
-        async with aclosing(session.run(prompt)) as turn:
-            events.extend([event async for event in turn])
+        events += await play(session, session.run(prompt))
     return events
 
 

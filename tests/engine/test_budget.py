@@ -1,22 +1,21 @@
 """Budgets and forced completion: when a session sends no further request, and when it insists on one."""
 
-import asyncio
-from collections.abc import Callable, Sequence
-from contextlib import aclosing
+from collections.abc import Sequence
 
 import pytest
 
 from oi_tui.app.engine.agent import completion
 from oi_tui.app.engine.agent.budget import Budget, dollars
-from oi_tui.app.engine.agent.loop import Session, SessionEvents
+from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import NoticeBlock
 from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, Delta, TextDelta
-from oi_tui.app.engine.core.events import AnyEvent, SettingsChanged, TurnEnded
+from oi_tui.app.engine.core.events import AnyEvent, NoticeAdded, SettingsChanged, TurnEnded
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.usage import Usage
 from oi_tui.app.engine.core.verbs import SetBudget
-from oi_tui.app.engine.testing import FakeKernels, FakeModel
+from oi_tui.app.engine.testing import FakeKernels, FakeModel, RecordingObserver
 from oi_tui.app.engine.transcript.transcript import Transcript
+from support.turns import play
 
 CODE = "Next.\n\n```python\nprint({})\n```\n"
 
@@ -36,15 +35,6 @@ def make(model: FakeModel, transcript: Transcript | None = None, **settings: obj
     return Session(kernels=FakeKernels(), settings=section, model=model, transcript=transcript)
 
 
-async def play(events: SessionEvents, react: Callable[[AnyEvent], None] = lambda event: None) -> list[AnyEvent]:
-    seen: list[AnyEvent] = []
-    async with asyncio.timeout(10), aclosing(events):
-        async for event in events:
-            seen.append(event)
-            react(event)
-    return seen
-
-
 def notices(session: Session) -> list[str]:
     return [block.title for block in session.transcript.blocks if isinstance(block, NoticeBlock)]
 
@@ -58,7 +48,7 @@ def ended(events: list[AnyEvent]) -> TurnEnded:
 async def test_l11_the_smallest_budget_stops_before_the_next_request_and_says_why() -> None:
     model = FakeModel(*steps(5))
     session = make(model, max_cost=1e-6)
-    events = await play(session.run("go"))
+    events = await play(session, session.run("go"))
     assert len(model.requests) == 1
     assert ended(events).reason == "budget"
     assert notices(session) == ["Stopped before the next request: this session has spent $0.01 of its $0.000001."]
@@ -70,22 +60,26 @@ async def test_l11_the_smallest_budget_stops_before_the_next_request_and_says_wh
 async def test_l11_a_budget_is_the_sessions_not_the_turns_and_can_be_raised() -> None:
     model = FakeModel(*steps(2), answer("Half."), *steps(1), answer("All."))
     session = make(model, max_cost=0.03)
-    assert ended(await play(session.run("go"))).reason == "done"
-    assert ended(await play(session.run("and on"))).reason == "budget"
+    assert ended(await play(session, session.run("go"))).reason == "done"
+    assert ended(await play(session, session.run("and on"))).reason == "budget"
     assert len(model.requests) == 3
-    changed, told = session.set_budget(SetBudget(max_cost=1.0))
+    observer = RecordingObserver()
+    session.emitter.observers = (observer,)
+    session.set_budget(SetBudget(max_cost=1.0))
+    changed, told = observer.events
     assert isinstance(changed, SettingsChanged)
     assert (changed.max_cost, changed.max_tokens) == (1.0, 0)
     assert session.transcript.max_cost == 1.0
+    assert isinstance(told, NoticeAdded)
     assert told.title == "The budget of this session is $1.00; $0.03 and 300 tokens are spent."
-    assert ended(await play(session.go_on())).reason == "done"
+    assert ended(await play(session, session.go_on())).reason == "done"
     assert len(model.requests) == 5
 
 
 async def test_l11_tokens_have_a_cap_and_estimated_ones_count() -> None:
     model = FakeModel(*steps(9, tokens=100, cost=None, estimated=True))
     session = make(model, max_tokens=500)
-    events = await play(session.run("go"))
+    events = await play(session, session.run("go"))
     assert len(model.requests) == 3
     assert ended(events).reason == "budget"
     assert notices(session) == [
@@ -97,7 +91,7 @@ async def test_l11_tokens_have_a_cap_and_estimated_ones_count() -> None:
 async def test_l11_at_four_fifths_the_person_is_told_once() -> None:
     model = FakeModel(*steps(3), answer("Done."))
     session = make(model, max_cost=0.0375)
-    await play(session.run("go"))
+    await play(session, session.run("go"))
     assert [title for title in notices(session) if "nearly" in title] == [
         "The budget of this session is nearly spent: $0.03 of $0.0375."
     ]
@@ -106,7 +100,7 @@ async def test_l11_at_four_fifths_the_person_is_told_once() -> None:
 async def test_l11_an_unknown_price_is_said_once_and_known_ones_still_count() -> None:
     model = FakeModel(answer(CODE.format("a"), cost=None), answer(CODE.format("b"), cost=None), *steps(9))
     session = make(model, max_cost=0.015)
-    events = await play(session.run("go"))
+    events = await play(session, session.run("go"))
     assert [title for title in notices(session) if "price" in title] == [
         "The price of some answers is not known: the budget of $0.015 does not count them."
     ]
@@ -116,21 +110,21 @@ async def test_l11_an_unknown_price_is_said_once_and_known_ones_still_count() ->
 
 async def test_l11_what_was_spent_before_a_session_was_resumed_counts() -> None:
     first = make(FakeModel(answer("Hello.")))
-    events = await play(first.run("hi"))
+    events = await play(first, first.run("hi"))
     again = Transcript()
     for event in events:
         again.apply(event)
     model = FakeModel("Hello.")
-    assert ended(await play(make(model, again, max_cost=0.01).run("go on"))).reason == "budget"
+    assert ended(await play(session := make(model, again, max_cost=0.01), session.run("go on"))).reason == "budget"
     assert model.requests == []
 
 
 async def test_l11_without_a_budget_nothing_is_counted_against_it() -> None:
     session = make(FakeModel(*steps(3, cost=900.0), answer("Done.")))
-    assert ended(await play(session.run("go"))).reason == "done"
+    assert ended(await play(session, session.run("go"))).reason == "done"
     assert notices(session) == []
-    _, told = session.set_budget(SetBudget())
-    assert told.title == "This session has no budget; $2700.01 and 400 tokens are spent."
+    session.set_budget(SetBudget())
+    assert notices(session) == ["This session has no budget; $2700.01 and 400 tokens are spent."]
 
 
 def test_a_budget_says_what_it_is_and_off_is_off() -> None:
@@ -154,7 +148,7 @@ def test_small_amounts_keep_their_digits(amount: float, text: str) -> None:
 async def test_l13_a_model_that_never_says_it_is_done_ends_at_the_cap() -> None:
     model = FakeModel("I am thinking about it.")
     session = make(model, complete=True, max_steps=6)
-    events = await play(session.run("go"))
+    events = await play(session, session.run("go"))
     assert len(model.requests) == 6
     assert ended(events).reason == "step_cap"
     last = model.requests[-1].messages
@@ -173,7 +167,7 @@ async def test_l13_a_model_that_never_says_it_is_done_ends_at_the_cap() -> None:
 async def test_l13_done_impossible_or_a_need_for_input_ends_it_earlier(phrase: str, detail: str) -> None:
     model = FakeModel(CODE.format(1), "Well.", CODE.format(2), phrase)
     session = make(model, complete=True)
-    events = await play(session.run("go"))
+    events = await play(session, session.run("go"))
     assert len(model.requests) == 4
     assert ended(events) == TurnEnded(reason="done", detail=detail)
     assert model.requests[2].messages[-1].text == completion.INSIST
@@ -181,13 +175,13 @@ async def test_l13_done_impossible_or_a_need_for_input_ends_it_earlier(phrase: s
 
 async def test_l13_off_an_answer_without_code_is_the_end_as_always() -> None:
     model = FakeModel("I am thinking about it.")
-    assert ended(await play(make(model).run("go"))).reason == "done"
+    assert ended(await play(session := make(model), session.run("go"))).reason == "done"
     assert len(model.requests) == 1
 
 
 async def test_l13_an_empty_answer_ends_it_too() -> None:
     model = FakeModel([AnswerEnded()])
-    assert ended(await play(make(model, complete=True).run("go"))).reason == "done"
+    assert ended(await play(session := make(model, complete=True), session.run("go"))).reason == "done"
     assert len(model.requests) == 1
 
 

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oi_tui.app.engine.core.chat_model import ToolDelta
+from oi_tui.app.engine.core.events import CodeFinished, CodeGrew, CodeStarted, ProseGrew
 from oi_tui.app.engine.parsing.objects import NotAnObject, Object, ObjectReader
-from oi_tui.app.engine.parsing.parser import AnswerParser, CodeClosed, CodeOpened, CodeText, Piece, ProseText
+from support.answers import AnswerReader, Piece, merged
 
 SIZES = pytest.mark.parametrize("size", [1, 3, 7, 0], ids=["1", "3", "7", "all"])
 
@@ -26,30 +27,18 @@ def deltas(arguments: str, size: int, *, index: int = 0, name: str = "execute") 
 
 
 def parsed(items: list[ToolDelta | str], complete: bool = True) -> list[Piece]:
-    parser = AnswerParser(canonical)
+    parser = AnswerReader(canonical)
     pieces: list[Piece] = []
     for item in items:
         pieces += parser.feed(item) if isinstance(item, str) else parser.feed_call(item)
     return merged(pieces + parser.finish(complete))
 
 
-def merged(pieces: list[Piece]) -> list[Piece]:
-    result: list[Piece] = []
-    for piece in pieces:
-        last = result[-1] if result else None
-        match last, piece:
-            case (ProseText(), ProseText()) | (CodeText(), CodeText()):
-                result[-1] = type(piece)(text=last.text + piece.text)
-            case _:
-                result.append(piece)
-    return result
-
-
 def code(source: str, language: str = "python", call_id: str = "call_0", complete: bool = True) -> list[Piece]:
     return [
-        CodeOpened(language=language, call_id=call_id),
-        CodeText(text=source),
-        CodeClosed(language=language, source=source, complete=complete),
+        CodeStarted(block_id="", language=language, call_id=call_id),
+        CodeGrew(block_id="", text=source),
+        CodeFinished(block_id="", language=language, source=source, complete=complete),
     ]
 
 
@@ -93,11 +82,13 @@ def test_L9_two_whole_calls_under_one_index_are_both_there() -> None:
 
 
 def test_the_code_of_a_call_streams() -> None:
-    parser = AnswerParser(canonical)
+    parser = AnswerReader(canonical)
     parser.feed_call(ToolDelta(index=0, id="x", name="execute", arguments='{"language": "python", "code": "pri'))
-    assert parser.feed_call(ToolDelta(index=0, arguments="nt(1)\\")) == [CodeText(text="nt(1)")]
-    assert parser.feed_call(ToolDelta(index=0, arguments="nx")) == [CodeText(text="\nx")]
-    assert parser.feed_call(ToolDelta(index=0, arguments='"}')) == [CodeClosed(language="python", source="print(1)\nx")]
+    assert parser.feed_call(ToolDelta(index=0, arguments="nt(1)\\")) == [CodeGrew(block_id="", text="nt(1)")]
+    assert parser.feed_call(ToolDelta(index=0, arguments="nx")) == [CodeGrew(block_id="", text="\nx")]
+    assert parser.feed_call(ToolDelta(index=0, arguments='"}')) == [
+        CodeFinished(block_id="", language="python", source="print(1)\nx")
+    ]
 
 
 def test_text_before_a_call_is_prose_and_text_behind_it_comes_behind_it() -> None:
@@ -108,7 +99,11 @@ def test_text_before_a_call_is_prose_and_text_behind_it_comes_behind_it() -> Non
         ToolDelta(index=0, arguments='"}'),
         " Yes.",
     ]
-    assert parsed(items) == [ProseText(text="I run\nit"), *code("1"), ProseText(text="Done. Yes.")]
+    assert parsed(items) == [
+        ProseGrew(block_id="", text="I run\nit"),
+        *code("1"),
+        ProseGrew(block_id="", text="Done. Yes."),
+    ]
 
 
 @SIZES
@@ -126,7 +121,7 @@ def test_a_call_of_something_that_is_not_here_is_shown_and_not_run(name: str, ar
     pieces = parsed(["Hm.", *deltas(arguments, size, name=name), "So."])
     ticks = "````" if "```" in arguments else "```"
     body = f'{{"name": "{name}", "arguments": {arguments}}}'
-    assert pieces == [ProseText(text=f"Hm.\n\n{ticks}json\n{body}\n{ticks}\n\nSo.")]
+    assert pieces == [ProseGrew(block_id="", text=f"Hm.\n\n{ticks}json\n{body}\n{ticks}\n\nSo.")]
 
 
 def test_a_language_may_stand_for_the_tool() -> None:
@@ -147,12 +142,12 @@ def test_a_call_that_breaks_off_is_never_run(size: int) -> None:
 def test_L2_a_call_inside_the_code_of_a_call_is_undone(size: int) -> None:
     inner = json.dumps({"language": "python", "code": "10+12"})
     pieces = parsed(deltas(json.dumps({"language": "python", "code": inner}), size))
-    assert pieces[-1] == CodeClosed(language="python", source="10+12")
+    assert pieces[-1] == CodeFinished(block_id="", language="python", source="10+12")
 
 
 def test_an_answer_that_ends_without_fragments_of_a_call_shows_it() -> None:
     [piece] = parsed([ToolDelta(index=0, id="x", name="execute")])
-    assert isinstance(piece, ProseText)
+    assert isinstance(piece, ProseGrew)
 
 
 SOURCES = st.text(alphabet=st.sampled_from("ab1 \n\t\"'\\{}:,`é😀\x00"), max_size=40).filter(str.strip)

@@ -8,7 +8,6 @@ from oi_tui.app.engine.core.events import DecisionMade, ExecutionStarted, Output
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.core.protocol import Batch, Failed
 from oi_tui.app.engine.core.verbs import AddRule, Fork, Open, Place, Retry, SetApproval, SetBudget, Submit, UseModel
-from oi_tui.app.engine.kernels.base import OutputArrived
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.policy.rule_text import parse_short
@@ -155,9 +154,8 @@ async def test_output_that_comes_late_comes_to_the_fork(tmp_path: Path) -> None:
         await front.turn("add")
         code = next(block for block in front.transcript.blocks if isinstance(block, CodeBlock))
         await fork(front, code.id, "after")
-        (afterwards,) = kernel.afterwards
-        assert afterwards is not None
-        afterwards(OutputArrived(output=StreamOutput(name="stdout", text="late")))
+        (late,) = kernel.late
+        late(OutputAdded(block_id="", output=StreamOutput(name="stdout", text="late")))
         added = await front.until_event(OutputAdded)
         assert added == OutputAdded(block_id=code.id, output=StreamOutput(name="stdout", text="late"))
 

@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from oi_tui.app.engine.core.events import ExecutionStarted, KernelChanged
+from oi_tui.app.engine.core.events import AnyEvent, ExecutionStarted, KernelChanged
 from oi_tui.app.engine.core.protocol import Batch, Configure, Reply, VariableSeen, VariablesFound
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.verbs import AnyVerb, Clear, Inspect, Interrupt, Open, Peek, Restart, Run, Submit
-from oi_tui.app.engine.kernels.base import RunEvent, RunFinished
+from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.kernels.inspection import Listing, VariableRow, names_in, read_detail, read_listing
 from oi_tui.app.engine.session.engine import Engine
 from oi_tui.app.engine.session.variable_inspector import run_difference
@@ -22,13 +22,13 @@ Source = dict[str, dict[str, str | None]]
 
 
 def kernel_that(effects: Source, language: str = "python") -> FakeKernel:
-    def script(source: str) -> Sequence[RunEvent]:
+    def script(source: str) -> Sequence[AnyEvent]:
         for name, value in effects.get(source, {}).items():
             if value is None:
                 del kernel.holds[name]
             else:
                 kernel.holds[name] = value
-        return (RunFinished(status="died" if source == "die" else "ok"),)
+        return (RunResult(status="died" if source == "die" else "ok"),)
 
     kernel = FakeKernel(script, language)
     return kernel

@@ -1,14 +1,13 @@
 """An opening or a fork that fails: in the session that was open, or at an end that is said; never a dead prompt."""
 
 import sqlite3
-from collections.abc import AsyncGenerator
 from contextlib import closing
 from pathlib import Path
 
-from oi_tui.app.engine.core.events import ExecutionStarted, TurnEnded
+from oi_tui.app.engine.core.events import Emit, ExecutionStarted, TurnEnded
 from oi_tui.app.engine.core.protocol import Failed
 from oi_tui.app.engine.core.verbs import Fork, Open, Submit
-from oi_tui.app.engine.kernels.base import Afterwards, Kernel, RunEvent
+from oi_tui.app.engine.kernels.base import Kernel, RunResult
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel
 from support.front import Front, engine
@@ -24,10 +23,9 @@ class LockingKernel(FakeKernel):
         self.blocked = True
         self.other = sqlite3.connect(path)
 
-    async def run(self, source: str, *, afterwards: Afterwards | None = None) -> AsyncGenerator[RunEvent, None]:
+    async def run(self, source: str, block_id: str, emit: Emit) -> RunResult:
         try:
-            async for event in super().run(source, afterwards=afterwards):
-                yield event
+            return await super().run(source, block_id, emit)
         finally:
             self.other.execute("BEGIN IMMEDIATE")
 

@@ -7,15 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oi_tui.app.engine.core.chat_model import ToolDelta
-from oi_tui.app.engine.parsing.parser import (
-    AnswerParser,
-    CodeClosed,
-    CodeOpened,
-    CodeText,
-    Piece,
-    ProseText,
-    ThinkingEnded,
-)
+from oi_tui.app.engine.core.events import CodeFinished, CodeGrew, CodeStarted, ProseGrew
+from support.answers import AnswerReader, Piece, merged
 
 LANGUAGES = {"python": "python", "python3": "python", "py": "python", "bash": "shell", "sh": "shell", "r": "ir"}
 
@@ -24,21 +17,8 @@ def canonical(label: str) -> str | None:
     return LANGUAGES.get(label.lower())
 
 
-def merged(pieces: list[Piece]) -> list[Piece]:
-    """Neighbours of one kind joined: what must not depend on the cuts."""
-    result: list[Piece] = []
-    for piece in pieces:
-        last = result[-1] if result else None
-        match last, piece:
-            case (ProseText(), ProseText()) | (CodeText(), CodeText()):
-                result[-1] = type(piece)(text=last.text + piece.text)
-            case _:
-                result.append(piece)
-    return result
-
-
 def parsed(parts: list[str], complete: bool = True) -> list[Piece]:
-    parser = AnswerParser(canonical)
+    parser = AnswerReader(canonical)
     pieces = [piece for part in parts for piece in parser.feed(part)]
     return merged(pieces + parser.finish(complete))
 
@@ -51,9 +31,9 @@ def summary(pieces: list[Piece]) -> list[str | tuple[str, str]]:
     """Prose as text, code as (language, source)."""
     result: list[str | tuple[str, str]] = []
     for piece in pieces:
-        if isinstance(piece, ProseText):
+        if isinstance(piece, ProseGrew):
             result.append(piece.text)
-        elif isinstance(piece, CodeClosed):
+        elif isinstance(piece, CodeFinished):
             assert piece.complete
             result.append((piece.language, piece.source))
     return result
@@ -256,20 +236,18 @@ def test_an_object_in_a_fence_that_is_no_call_stays_a_sample(size: int) -> None:
 
 
 def test_a_line_that_may_be_a_call_is_kept_back_for_64_kilobytes_at_most() -> None:
-    parser = AnswerParser(canonical)
+    parser = AnswerReader(canonical)
     assert parser.feed('{"language": "python", "code": "' + "x" * 60_000) == []
     assert merged(parser.feed("x" * 10_000))
 
 
-def runnable(pieces: list[Piece]) -> list[tuple[str, str]]:
+def runnable(parts: list[str]) -> list[tuple[str, str]]:
     """The code of an answer that is proposed."""
-    code: list[tuple[str, str]] = []
-    for piece in pieces:
-        if isinstance(piece, ThinkingEnded):
-            code.clear()
-        elif isinstance(piece, CodeClosed) and piece.complete and not piece.thought:
-            code.append((piece.language, piece.source))
-    return code
+    reader = AnswerReader(canonical)
+    for part in parts:
+        reader.feed(part)
+    reader.finish()
+    return reader.runnable
 
 
 RUN = "```python\nrm\n```\n"
@@ -309,9 +287,9 @@ THOUGHTS = {
 @pytest.mark.parametrize("name", THOUGHTS)
 def test_U27_code_in_the_models_thinking_is_never_proposed(name: str, size: int) -> None:
     answer, expected = THOUGHTS[name]
-    pieces = parsed(cut(answer, size))
-    assert pieces == parsed([answer])
-    assert runnable(pieces) == expected
+    parts = cut(answer, size)
+    assert parsed(parts) == parsed([answer])
+    assert runnable(parts) == expected
 
 
 def test_U27_thinking_stays_visible_as_prose() -> None:
@@ -322,16 +300,19 @@ def test_U27_thinking_stays_visible_as_prose() -> None:
 
 @pytest.mark.parametrize(("before", "run"), [("<think>", []), ("<think></think>", ["rm"]), ("`<think>`", ["rm"])])
 def test_U27_a_native_call_in_the_models_thinking_is_never_proposed(before: str, run: list[str]) -> None:
-    parser = AnswerParser(canonical)
-    pieces = parser.feed(before)
-    pieces += parser.feed_call(ToolDelta(index=0, id="a", name="execute", arguments='{"code": "rm"}'))
-    assert [source for _, source in runnable(pieces)] == run
-    assert not runnable([*pieces, *parser.feed("</think>")])
-    assert runnable(parser.feed(REAL) + parser.finish()) == [("shell", "ls")]
+    reader = AnswerReader(canonical)
+    reader.feed(before)
+    reader.feed_call(ToolDelta(index=0, id="a", name="execute", arguments='{"code": "rm"}'))
+    assert [source for _, source in reader.runnable] == run
+    reader.feed("</think>")
+    assert not reader.runnable
+    reader.feed(REAL)
+    reader.finish()
+    assert reader.runnable == [("shell", "ls")]
 
 
 def test_prose_streams_without_delay() -> None:
-    parser = AnswerParser(canonical)
+    parser = AnswerReader(canonical)
     words = ["The", " answer", " is", " **42**", ",\n", "so", " `x`", " is"]
     assert ["".join(piece.text for piece in parser.feed(word)) for word in words] == [
         *["The", " answer", " is", " **42**", ","],
@@ -340,22 +321,21 @@ def test_prose_streams_without_delay() -> None:
 
 
 def test_code_streams_without_delay() -> None:
-    parser = AnswerParser(canonical)
+    parser = AnswerReader(canonical)
     parser.feed("```python\n")
-    assert parser.feed("pri") == [CodeOpened(language="python"), CodeText(text="pri")]
-    assert parser.feed("nt(1)\n") == [CodeText(text="nt(1)")]
+    assert parser.feed("pri") == [CodeStarted(block_id="", language="python"), CodeGrew(block_id="", text="pri")]
+    assert parser.feed("nt(1)\n") == [CodeGrew(block_id="", text="nt(1)")]
     assert parser.feed("``") == []
-    assert parser.feed("`\n") == [CodeClosed(language="python", source="print(1)")]
+    assert parser.feed("`\n") == [CodeFinished(block_id="", language="python", source="print(1)")]
 
 
 def test_code_in_an_answer_that_was_broken_off_is_not_complete() -> None:
-    assert parsed(["```python\nprint(1)\npri"], complete=False)[-1] == CodeClosed(
-        language="python", source="print(1)\npri", complete=False
-    )
+    def broken(source: str) -> CodeFinished:
+        return CodeFinished(block_id="", language="python", source=source, complete=False)
+
+    assert parsed(["```python\nprint(1)\npri"], complete=False)[-1] == broken("print(1)\npri")
     held = '```python\nx = """\n```\n```bash\nrm -r x\n'
-    assert parsed([held], complete=False)[-1] == CodeClosed(
-        language="python", source='x = """\n```\n```bash\nrm -r x', complete=False
-    )
+    assert parsed([held], complete=False)[-1] == broken('x = """\n```\n```bash\nrm -r x')
 
 
 def test_a_block_that_was_closed_before_the_break_is_complete() -> None:
@@ -363,8 +343,8 @@ def test_a_block_that_was_closed_before_the_break_is_complete() -> None:
 
 
 def test_half_characters_become_whole_or_are_replaced() -> None:
-    assert parsed(["a\ud83d", "\ude00b"]) == [ProseText(text="a😀b")]
-    assert parsed(["a\ud83d", "b"]) == [ProseText(text="a�b")]
+    assert parsed(["a\ud83d", "\ude00b"]) == [ProseGrew(block_id="", text="a😀b")]
+    assert parsed(["a\ud83d", "b"]) == [ProseGrew(block_id="", text="a�b")]
 
 
 LINES = st.sampled_from(
@@ -450,9 +430,9 @@ def test_L7_nothing_is_lost(lines: list[str]) -> None:
     pieces = parsed([answer])
     rest = answer
     for piece in pieces:
-        if isinstance(piece, CodeOpened | CodeText | ThinkingEnded):
+        if isinstance(piece, CodeStarted | CodeGrew):
             continue
-        for line in (piece.text if isinstance(piece, ProseText) else piece.source).split("\n"):
+        for line in (piece.text if isinstance(piece, ProseGrew) else piece.source).split("\n"):
             if not line.strip():
                 continue
             before, found, rest = rest.partition(line.strip())
@@ -469,10 +449,10 @@ OPENINGS = st.sampled_from(["<think>", "Well. <thinking>\n"])
 def test_U27_whatever_is_thought_changes_nothing_of_what_is_proposed(
     thought: str, answer: str, opening: str, cuts: list[int]
 ) -> None:
-    proposed = runnable(parsed([answer]))
+    proposed = runnable([answer])
     for whole in (f"{opening}{thought}\n</think>\n{answer}", f"{thought}\n</think>\n{answer}"):
-        assert runnable(parsed(pieces_of(whole, cuts))) == proposed
-    assert runnable(parsed(pieces_of(opening + thought, cuts))) == []
+        assert runnable(pieces_of(whole, cuts)) == proposed
+    assert runnable(pieces_of(opening + thought, cuts)) == []
 
 
 def is_dropped(line: str) -> bool:
@@ -483,22 +463,20 @@ def is_dropped(line: str) -> bool:
 
 @given(ANSWERS)
 def test_the_pieces_follow_their_grammar(answer: str) -> None:
-    parser = AnswerParser(canonical)
+    parser = AnswerReader(canonical)
     pieces = merged([piece for char in answer for piece in parser.feed(char)] + parser.finish())
     open_code = False
     for piece in pieces:
         match piece:
-            case ProseText():
+            case ProseGrew():
                 assert not open_code
                 assert piece.text.strip()
-            case ThinkingEnded():
-                assert not open_code
-            case CodeOpened():
+            case CodeStarted():
                 assert not open_code
                 open_code = True
-            case CodeText():
+            case CodeGrew():
                 assert open_code
-            case CodeClosed():
+            case CodeFinished():
                 assert open_code
                 assert piece.source.strip()
                 open_code = False

@@ -1,24 +1,25 @@
 """The policy in the loop: the model is told what is denied, the rule is named that allows, a question has labels."""
 
-import asyncio
-from collections.abc import Callable
-from contextlib import aclosing
+import sys
+from collections.abc import Awaitable, Callable
+from types import FrameType
 
 import msgspec
 import pytest
 
-from oi_tui.app.engine.agent.loop import Session, SessionEvents
+from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.events import AnyEvent, DecisionMade, DecisionRequested, Event, ExecutionStarted, TurnEnded
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.values import Confinement
 from oi_tui.app.engine.core.verbs import Decide
-from oi_tui.app.engine.kernels.base import RunFinished
+from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.policy.rules import Effect, short_form
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel
+from support.turns import play
 
-OK = [RunFinished(status="ok")]
+OK = [RunResult(status="ok")]
 
 
 def bash(source: str) -> str:
@@ -46,15 +47,6 @@ def make(
     return Session(kernels=kernels, settings=LoopSection(approve=approve), model=model, can_ask=can_ask, policy=policy)
 
 
-async def play(events: SessionEvents, react: Callable[[AnyEvent], None] = lambda event: None) -> list[AnyEvent]:
-    seen: list[AnyEvent] = []
-    async with asyncio.timeout(10), aclosing(events):
-        async for event in events:
-            seen.append(event)
-            react(event)
-    return seen
-
-
 def of(kind: type[Event], events: list[AnyEvent]) -> list:
     return [event for event in events if isinstance(event, kind)]
 
@@ -75,7 +67,7 @@ def told(model: FakeModel) -> str:
 async def test_L15_what_a_rule_denies_does_not_run_and_the_model_is_told_by_which_rule(approve: str) -> None:
     model = FakeModel(bash("ls; rm -rf x"), "I see.")
     session = make(model, approve=approve, deny=("Shell(rm *)",))
-    events = await play(session.run("go"))
+    events = await play(session, session.run("go"))
     assert not of(ExecutionStarted, events)
     assert not of(DecisionRequested, events)
     [made] = of(DecisionMade, events)
@@ -86,7 +78,7 @@ async def test_L15_what_a_rule_denies_does_not_run_and_the_model_is_told_by_whic
 
 async def test_what_a_rule_allows_runs_without_a_question_and_names_the_rule() -> None:
     session = make(FakeModel(bash("git log -3"), "Done."), "git log -3", allow=("Shell(git log *)",))
-    events = await play(session.run("go"))
+    events = await play(session, session.run("go"))
     assert not of(DecisionRequested, events)
     [made] = of(DecisionMade, events)
     assert (made.verdict, made.decider, made.reason) == ("run", "rule", "allowed by the rule Shell(git log *)")
@@ -95,21 +87,21 @@ async def test_what_a_rule_allows_runs_without_a_question_and_names_the_rule() -
 
 async def test_a_question_carries_the_labels_and_the_rule_that_asks() -> None:
     session = make(FakeModel(bash("ls\nrm x"), "Done."), "ls\nrm x", approve="auto", ask=("Shell(rm *)",))
-    [asked] = of(DecisionRequested, await play(session.run("go"), answering(session, "run")))
+    [asked] = of(DecisionRequested, await play(session, session.run("go"), answering(session, "run")))
     assert asked.labels == ("deletes files, line 2",)
     assert asked.why == "asked because of the rule Shell(rm *)"
 
 
 async def test_a_question_of_the_mode_ask_has_labels_and_no_reason() -> None:
     session = make(FakeModel(python("import os\nos.remove('x')"), "Done."), "import os\nos.remove('x')")
-    [asked] = of(DecisionRequested, await play(session.run("go"), answering(session, "run")))
+    [asked] = of(DecisionRequested, await play(session, session.run("go"), answering(session, "run")))
     assert (asked.labels, asked.why) == (("deletes files, line 2",), "")
 
 
 async def test_L12_the_repeat_guard_asks_about_what_a_rule_allows() -> None:
     model = FakeModel(bash("git log"), bash("git log"), "Done.")
     session = make(model, "git log", allow=("Shell(git log *)",))
-    events = await play(session.run("go"), answering(session, "run"))
+    events = await play(session, session.run("go"), answering(session, "run"))
     assert [made.decider for made in of(DecisionMade, events)] == ["rule", "person"]
     assert "has just run" in of(DecisionRequested, events)[0].why
 
@@ -118,15 +110,15 @@ async def test_always_answers_the_mode_but_not_a_rule_that_asks() -> None:
     code = "rm x"
     for rules, deciders in (({}, ["person", "grant"]), ({"ask": ("Shell(rm *)",)}, ["person", "person"])):
         session = make(FakeModel(bash(code), "Done.", bash(code), "Done."), code, **rules)
-        events = await play(session.run("go"), answering(session, "always"))
-        events += await play(session.run("again"), answering(session, "always"))
+        events = await play(session, session.run("go"), answering(session, "always"))
+        events += await play(session, session.run("again"), answering(session, "always"))
         assert [made.decider for made in of(DecisionMade, events)] == deciders
 
 
 async def test_L16_edited_code_is_held_to_the_rules_that_deny() -> None:
     model = FakeModel(bash("ls"), "I see.")
     session = make(model, "rm x", deny=("Shell(rm *)",))
-    events = await play(session.run("go"), answering(session, "edit", source="rm x"))
+    events = await play(session, session.run("go"), answering(session, "edit", source="rm x"))
     assert not of(ExecutionStarted, events)
     assert "denied by the rule Shell(rm *)" in told(model)
 
@@ -141,7 +133,7 @@ async def test_L16_a_rule_that_is_given_while_code_is_asked_about_holds_for_its_
             session.decisions.add_rule("deny", "Shell(rm *)")
             session.decide(Decide(request_id=event.request_id, verdict=verdict))
 
-    events = await play(session.run("go"), react)
+    events = await play(session, session.run("go"), react)
     assert not of(ExecutionStarted, events)
     assert "denied by the rule Shell(rm *)" in told(model)
 
@@ -154,7 +146,7 @@ async def test_L17_the_mode_never_that_is_given_while_code_is_asked_about_holds_
             session.set_approval("never")
             session.decide(Decide(request_id=event.request_id, verdict="run"))
 
-    events = await play(session.run("go"), react)
+    events = await play(session, session.run("go"), react)
     assert not of(ExecutionStarted, events)
     assert [(made.verdict, made.decider) for made in of(DecisionMade, events)] == [("stop", "mode")]
     assert of(TurnEnded, events)[0].reason == "refused"
@@ -163,20 +155,20 @@ async def test_L17_the_mode_never_that_is_given_while_code_is_asked_about_holds_
 @pytest.mark.parametrize(("approve", "mode"), [("auto", "default"), ("auto", "auto"), ("ask", "bypassPermissions")])
 async def test_L17_of_the_session_and_the_policy_the_stricter_mode_wins(approve: str, mode: str) -> None:
     session = make(FakeModel(python("1"), "Done."), "1", approve=approve, mode=mode)
-    events = await play(session.run("go"), answering(session, "run"))
+    events = await play(session, session.run("go"), answering(session, "run"))
     assert len(of(DecisionRequested, events)) == 1
 
 
 async def test_L17_switching_to_auto_does_not_switch_the_policy_off() -> None:
     session = make(FakeModel(python("1"), "Done."), "1", mode="default")
     session.set_approval("auto")
-    [asked] = of(DecisionRequested, await play(session.run("go"), answering(session, "run")))
+    [asked] = of(DecisionRequested, await play(session, session.run("go"), answering(session, "run")))
     assert asked.why == "asked because of the mode “default”"
 
 
 async def test_the_mode_plan_runs_nothing_and_ends_the_turn() -> None:
     session = make(FakeModel(python("1")), "1", approve="auto", mode="plan")
-    events = await play(session.run("go"))
+    events = await play(session, session.run("go"))
     assert of(TurnEnded, events)[0].reason == "refused"
     assert not of(ExecutionStarted, events)
 
@@ -184,7 +176,7 @@ async def test_the_mode_plan_runs_nothing_and_ends_the_turn() -> None:
 async def test_the_mode_dont_ask_refuses_what_no_rule_allows_and_goes_on() -> None:
     model = FakeModel(bash("ls"), bash("git log"), "Done.")
     session = make(model, "git log", mode="dontAsk", allow=("Shell(git log *)",))
-    events = await play(session.run("go"))
+    events = await play(session, session.run("go"))
     assert [(made.verdict, made.decider) for made in of(DecisionMade, events)] == [("skip", "mode"), ("run", "rule")]
     assert of(TurnEnded, events)[0].reason == "done"
 
@@ -192,7 +184,7 @@ async def test_the_mode_dont_ask_refuses_what_no_rule_allows_and_goes_on() -> No
 async def test_where_nobody_can_be_asked_what_a_rule_asks_about_is_refused_and_told() -> None:
     model = FakeModel(bash("rm x"), "I see.")
     session = make(model, approve="auto", can_ask=False, ask=("Shell(rm *)",))
-    events = await play(session.run("go"))
+    events = await play(session, session.run("go"))
     assert not of(ExecutionStarted, events)
     assert "there is nobody to approve it, which is needed because of the rule Shell(rm *)" in told(model)
     assert of(TurnEnded, events)[0].reason == "done"
@@ -204,10 +196,10 @@ async def test_after_a_shell_was_changed_no_rule_allows_by_name_until_it_is_fres
     model = FakeModel(*([] if by_person else [bash(trick), "Ok."]), bash("git log"), "Done.")
     session = make(model, trick, "git log", allow=("Shell(git log *)",))
     if by_person:
-        await play(session.run_code("shell", trick))
+        await play(session, session.run_code("shell", trick))
     else:
-        await play(session.run("go"), answering(session, "run"))
-    assert of(DecisionRequested, await play(session.run("log"), answering(session, "run")))
+        await play(session, session.run("go"), answering(session, "run"))
+    assert of(DecisionRequested, await play(session, session.run("log"), answering(session, "run")))
 
 
 async def test_stored_questions_from_before_there_were_labels_still_load() -> None:
@@ -219,7 +211,7 @@ async def test_stored_questions_from_before_there_were_labels_still_load() -> No
 
 async def test_a_denied_block_is_refused_in_the_transcript_with_its_rule() -> None:
     session = make(FakeModel(bash("rm x"), "I see."), deny=("Shell(rm *)",))
-    await play(session.run("go"))
+    await play(session, session.run("go"))
     [code] = [block for block in session.transcript.blocks if isinstance(block, CodeBlock)]
     assert (code.state, code.refusal) == ("refused", "denied by the rule Shell(rm *)")
 
@@ -237,7 +229,7 @@ def elsewhere(mode: str, approve: str = "auto", *rules: str, can_ask: bool = Tru
 
 async def test_the_mode_auto_asks_about_what_runs_without_a_sandbox_and_lets_run_what_runs_in_one() -> None:
     session = elsewhere("auto")
-    events = await play(session.run("go"), answering(session, "run"))
+    events = await play(session, session.run("go"), answering(session, "run"))
     assert [made.decider for made in of(DecisionMade, events)] == ["mode", "person"]
     [asked] = of(DecisionRequested, events)
     assert asked.language == "shell"
@@ -246,11 +238,39 @@ async def test_the_mode_auto_asks_about_what_runs_without_a_sandbox_and_lets_run
 
 async def test_a_rule_for_the_sandbox_holds_only_for_the_kernel_that_is_in_one() -> None:
     session = elsewhere("bypassPermissions", "ask", "Python", "Shell")
-    events = await play(session.run("go"), answering(session, "run"))
+    events = await play(session, session.run("go"), answering(session, "run"))
     assert [made.decider for made in of(DecisionMade, events)] == ["rule", "person"]
 
 
 async def test_where_nobody_can_be_asked_nothing_runs_elsewhere_in_the_mode_auto() -> None:
     session = elsewhere("auto", can_ask=False)
-    events = await play(session.run("go"))
+    events = await play(session, session.run("go"))
     assert [made.verdict for made in of(DecisionMade, events)] == ["run", "stop"]
+
+
+async def readings(session: Session, work: Awaitable[object], react: Callable[[AnyEvent], None]) -> int:
+    """How often a source was read for the policy meanwhile."""
+    read = 0
+
+    def watch(frame: FrameType, happening: str, _: object) -> None:
+        nonlocal read
+        read += happening == "call" and frame.f_code.co_name in ("read_python", "read_shell")
+
+    sys.setprofile(watch)
+    try:
+        await play(session, work, react)
+    finally:
+        sys.setprofile(None)
+    return read
+
+
+async def test_a_source_is_read_once_from_the_proposal_to_its_run_and_an_edited_one_once_more() -> None:
+    session = make(FakeModel(python("print(1)"), "Done."), approve="ask")
+    assert await readings(session, session.run("go"), answering(session, "run")) == 1
+    session = make(FakeModel(python("print(1)"), "Done."), approve="ask")
+    assert await readings(session, session.run("go"), answering(session, "edit", source="print(2)")) == 2
+    session = make(FakeModel(python("print(1)"), "Done."), approve="auto")
+    assert await readings(session, session.run("go"), lambda event: None) == 1
+    ids = [block.id for block in session.transcript.blocks if isinstance(block, CodeBlock)]
+    assert await readings(session, session.rebuild(ids), lambda event: None) == 1
+    assert await readings(session, session.run_code("python", "print(3)"), lambda event: None) == 1

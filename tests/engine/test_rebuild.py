@@ -9,6 +9,7 @@ from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock
 from oi_tui.app.engine.core.events import (
     InputRequested,
     NoticeAdded,
+    OutputAdded,
     RerunFinished,
     RerunStarted,
     SessionOpened,
@@ -18,10 +19,10 @@ from oi_tui.app.engine.core.outputs import ErrorOutput
 from oi_tui.app.engine.core.protocol import Batch
 from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.core.verbs import Answer, Interrupt, Open, Rebuild, Run, Submit
-from oi_tui.app.engine.kernels.base import InputWanted, OutputArrived, RunFinished
+from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.policy.rules import short_form
-from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, stdout_output
+from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, asks, stdout_output
 from support.front import Front, engine
 
 THREE = "```python\na = 1\n```\n\n```python\nprint(a)\n```\n\n```python\nb = a\n```"
@@ -72,7 +73,7 @@ async def test_the_chosen_runs_are_repeated_in_order_in_a_fresh_kernel_and_the_r
 
 async def test_other_output_is_marked_and_told_line_by_line_and_the_rest_goes_on(tmp_path: Path) -> None:
     session_id = await past(tmp_path)
-    kernel = FakeKernel({"print(a)": [stdout_output("2\n"), RunFinished(status="ok")]})
+    kernel = FakeKernel({"print(a)": [stdout_output("2\n"), RunResult(status="ok")]})
     async with engine(tmp_path, FakeModel(), kernels=FakeKernels(python=kernel)) as front:
         await resumed(front, session_id)
         summary = await rebuild(front, *codes(front))
@@ -83,7 +84,7 @@ async def test_other_output_is_marked_and_told_line_by_line_and_the_rest_goes_on
 
 async def test_the_first_failure_stops_it(tmp_path: Path) -> None:
     session_id = await past(tmp_path)
-    failure = [OutputArrived(output=ErrorOutput(name="OSError", value="gone")), RunFinished(status="error")]
+    failure = [OutputAdded(block_id="", output=ErrorOutput(name="OSError", value="gone")), RunResult(status="error")]
     kernel = FakeKernel({"print(a)": failure})
     async with engine(tmp_path, FakeModel(), kernels=FakeKernels(python=kernel)) as front:
         await resumed(front, session_id)
@@ -95,7 +96,7 @@ async def test_the_first_failure_stops_it(tmp_path: Path) -> None:
 
 
 async def test_a_run_that_failed_on_record_may_fail_again(tmp_path: Path) -> None:
-    failure = [OutputArrived(output=ErrorOutput(name="ValueError", value="x")), RunFinished(status="error")]
+    failure = [OutputAdded(block_id="", output=ErrorOutput(name="ValueError", value="x")), RunResult(status="error")]
     async with engine(tmp_path, FakeModel(), kernels=FakeKernels(python=FakeKernel({"bad": failure}))) as front:
         await front.client.send(Open())
         await front.client.send(Run(language="python", source="bad"))
@@ -125,7 +126,12 @@ async def test_interrupting_ends_it(tmp_path: Path) -> None:
 
 
 async def test_what_running_code_asks_is_asked_again(tmp_path: Path) -> None:
-    script = {"name = input()": [InputWanted(prompt="name? ", password=False), RunFinished(status="ok")]}
+    script = {
+        "name = input()": [
+            asks("name? "),
+            RunResult(status="ok"),
+        ]
+    }
     kernel = FakeKernel(script)
     async with engine(tmp_path, FakeModel(), kernels=FakeKernels(python=kernel)) as front:
         await front.client.send(Open())
@@ -171,9 +177,11 @@ def test_of_a_choice_the_mode_asks_nothing_more_and_a_rule_that_asks_is_not_pass
     mode: ApprovalMode, refused: bool
 ) -> None:
     block = CodeBlock(id="c", language="shell", source="git push origin")
-    assert bool(Decisions(mode, FakeKernels(), can_ask=False).denial_reason(block, 1)) == refused
+    decisions = Decisions(mode, FakeKernels(), can_ask=False)
+    assert bool(decisions.denial_reason(decisions.rule(block, 1))) == refused
     policy = Policy(rules=(short_form("Shell(git push *)", "ask"),))
-    assert Decisions(mode, FakeKernels(), can_ask=True, policy=policy).denial_reason(block, 1)
+    decisions = Decisions(mode, FakeKernels(), can_ask=True, policy=policy)
+    assert decisions.denial_reason(decisions.rule(block, 1))
 
 
 async def test_marks_are_gone_when_the_session_is_opened_again(tmp_path: Path) -> None:
@@ -189,7 +197,7 @@ async def test_marks_are_gone_when_the_session_is_opened_again(tmp_path: Path) -
 async def test_L20_a_variable_of_before_gives_a_hint_and_the_model_knows_that_it_is_gone(tmp_path: Path) -> None:
     session_id = await past(tmp_path)
     missing = ErrorOutput(name="NameError", value="name 'a' is not defined")
-    kernel = FakeKernel({"a + 1": [OutputArrived(output=missing), RunFinished(status="error")]})
+    kernel = FakeKernel({"a + 1": [OutputAdded(block_id="", output=missing), RunResult(status="error")]})
     model = FakeModel("```python\na + 1\n```", "Sorry.")
     async with engine(tmp_path, model, kernels=FakeKernels(python=kernel)) as front:
         await resumed(front, session_id)

@@ -10,18 +10,26 @@ from oi_tui.app.engine.core.blocks import Block, CodeBlock
 from oi_tui.app.engine.core.chat_model import TextDelta
 from oi_tui.app.engine.core.errors import ModelError, StoreError
 from oi_tui.app.engine.core.events import (
+    ActiveLineChanged,
+    AnyEvent,
     InputRequested,
+    NoticeAdded,
     OutputAdded,
+    OutputDropped,
+    OutputKept,
+    OutputsCleared,
+    OutputTailMoved,
+    OutputUpdated,
     ProseFinished,
     ProseGrew,
     ProseStarted,
     TurnEnded,
 )
-from oi_tui.app.engine.core.outputs import StreamOutput, Tail
+from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput, Tail, WholeOutput
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.verbs import Answer, Open, Submit
-from oi_tui.app.engine.kernels.base import InputWanted, LineReached, OutputArrived, RunEvent, RunFinished, TailMoved
+from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.log.recording.form import (
     VERSION,
     Asked,
@@ -38,7 +46,7 @@ from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.session.engine import Engine
 from oi_tui.app.engine.session.recorder import TappedEngine, TappedKernels, TappedModels, tapped_send
 from oi_tui.app.engine.session.replaying import events_of, rerun_events
-from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels, stdout_output
+from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels, asks, stdout_output
 from oi_tui.app.engine.transcript.event_log import fold_events
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.client import LocalClient
@@ -106,7 +114,11 @@ async def test_a_model_that_failed_fails_again(tmp_path: Path) -> None:
 
 async def test_secrets_and_what_was_typed_for_running_code_are_not_in_it(tmp_path: Path) -> None:
     script = {
-        "1+1": [stdout_output(f"{SECRET}\n"), InputWanted(prompt="Password: ", password=True), RunFinished(status="ok")]
+        "1+1": [
+            stdout_output(f"{SECRET}\n"),
+            asks("Password: ", password=True),
+            RunResult(status="ok"),
+        ]
     }
     await recorded(tmp_path / "r", FakeModel(CODE, "Done."), FakeKernel(script), "run", answer="hunter2-typed")
     text = (tmp_path / "r").read_text(encoding="utf-8")
@@ -121,12 +133,12 @@ async def test_a_secret_that_comes_in_pieces_is_in_no_form_in_it(size: int, tmp_
     def pieces(text: str) -> list[str]:
         return [text[start : start + size] for start in range(0, len(text), size)]
 
-    printing: list[RunEvent] = []
+    printing: list[AnyEvent] = []
     for number, text in enumerate(pieces(f"the token is {SECRET}, keep it\n")):
-        printing += [LineReached(line=number + 1), stdout_output(text)]
+        printing += [ActiveLineChanged(block_id="", line=number + 1), stdout_output(text)]
     late = Tail(text=f"and {SECRET[:20]}"), Tail(text=f"and {SECRET} again")
-    printing += [TailMoved(name="stderr", tail=tail) for tail in late]
-    script = {"1+1": [*printing, RunFinished(status="ok")], f"'{SECRET}'": [RunFinished(status="ok")]}
+    printing += [OutputTailMoved(block_id="", name="stderr", tail=tail) for tail in late]
+    script = {"1+1": [*printing, RunResult(status="ok")], f"'{SECRET}'": [RunResult(status="ok")]}
     said = (f"I found {SECRET} in it.\n\n```python\n1+1\n```", f"```python\n'{SECRET}'\n```", f"It is {SECRET}")
     model = FakeModel(*([TextDelta(text=text) for text in pieces(answer)] for answer in said))
     seen = await recorded(tmp_path / "r", model, FakeKernel(script), "run", "run")
@@ -148,9 +160,12 @@ async def test_a_secret_that_comes_in_pieces_is_in_no_form_in_it(size: int, tmp_
 def pieces_of(what: object) -> list[str]:
     """All texts of model and kernel one behind the other, then those that were told."""
     match what:
-        case ModelSaid(delta=TextDelta(text=text)) | KernelSaid(event=OutputArrived(output=StreamOutput(text=text))):
+        case (
+            ModelSaid(delta=TextDelta(text=text))
+            | KernelSaid(event=OutputAdded(block_id="", output=StreamOutput(text=text)))
+        ):
             return [text]
-        case KernelSaid(event=TailMoved(tail=tail)):
+        case KernelSaid(event=OutputTailMoved(block_id="", tail=tail)):
             return [tail.text]
         case Told(events=events):
             return [
@@ -218,7 +233,7 @@ async def test_a_recording_that_was_cut_off_is_read_up_to_there(tmp_path: Path) 
         (lambda data: b"", "is no recording"),
         (lambda data: b"\x89PNG\r\n", "is no recording"),
         (lambda data: b"[" * 100_000, "is no recording"),
-        (lambda data: data.replace(b'"version":1', b'"version":99', 1), "newer oi-tui"),
+        (lambda data: data.replace(b'"version":%d' % VERSION, b'"version":99', 1), "newer oi-tui"),
         (lambda data: data.replace(b'"at"', b'"when"', 2), "line 2"),
         (lambda data: data.replace(b'"type":"Told"', b'"type":"Nonsense"', 1), "no line of a recording"),
     ],
@@ -228,6 +243,39 @@ async def test_what_is_no_recording_is_said_in_plain_words(tmp_path: Path, spoil
     (tmp_path / "bad").write_bytes(spoil(await good(tmp_path)))
     with pytest.raises(StoreError, match=said):
         read_recording(tmp_path / "bad")
+
+
+def test_a_recording_of_the_first_version_is_read_in_the_words_of_today(tmp_path: Path) -> None:
+    said = (
+        b'{"type":"OutputArrived","output":{"type":"stream","name":"stdout","text":"x"}}',
+        b'{"type":"DisplayUpdated","display_id":"d","output":{"type":"rich","data":{"text/plain":"x"}}}',
+        b'{"type":"OutputCleared"}',
+        b'{"type":"TailMoved","name":"stderr","tail":{"text":"end","left_out_lines":2}}',
+        b'{"type":"OutputFiled","whole":{"path":"/x","missing":"the end"}}',
+        b'{"type":"OutputCapped","characters":3}',
+        b'{"type":"LineReached","line":2}',
+        b'{"type":"InputWanted","prompt":"? ","password":true}',
+        b'{"type":"SignsChanged","text":"Stuck."}',
+        b'{"type":"SignsChanged","text":"Again.","responds":true}',
+        b'{"type":"RunFinished","status":"died","exit_code":1,"detail":"gone"}',
+    )
+    lines = (b'{"at":0.5,"what":{"type":"KernelSaid","event":%s}}' % event for event in said)
+    first = b'{"format":"oi-tui/recording","version":1,"created":0.0}'
+    (tmp_path / "old").write_bytes(b"\n".join((first, *lines, b"")))
+    events = [line.what.event for line in read_recording(tmp_path / "old").lines if isinstance(line.what, KernelSaid)]
+    assert events == [
+        stdout_output("x"),
+        OutputUpdated(block_id="", display_id="d", output=RichOutput(data={"text/plain": "x"})),
+        OutputsCleared(block_id=""),
+        OutputTailMoved(block_id="", name="stderr", tail=Tail(text="end", left_out_lines=2)),
+        OutputKept(block_id="", whole=WholeOutput(path="/x", missing="the end")),
+        OutputDropped(block_id="", characters=3),
+        ActiveLineChanged(block_id="", line=2),
+        asks("? ", password=True),
+        NoticeAdded(block_id="", level="warning", title="Stuck."),
+        NoticeAdded(block_id="", level="info", title="Again."),
+        RunResult(status="died", exit_code=1, detail="gone"),
+    ]
 
 
 async def test_a_loop_that_asks_more_than_then_is_noticed(tmp_path: Path) -> None:

@@ -3,12 +3,10 @@
 import asyncio
 import hashlib
 import threading
-from collections.abc import Callable
-from contextlib import aclosing
 
 import pytest
 
-from oi_tui.app.engine.agent.loop import Session, SessionEvents
+from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.chat_model import AnswerEnded, Retrying, TextDelta, ToolDelta
 from oi_tui.app.engine.core.errors import KernelError, ModelError
@@ -35,17 +33,26 @@ from oi_tui.app.engine.core.events import (
 from oi_tui.app.engine.core.outputs import ErrorOutput, StreamOutput
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.verbs import Decide
-from oi_tui.app.engine.kernels.base import InputWanted, OutputArrived, RunFinished
+from oi_tui.app.engine.kernels.base import RunResult, in_block
 from oi_tui.app.engine.secrets.redaction import Redacted, Redactor
-from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, stdout_output, text_result
+from oi_tui.app.engine.testing import (
+    FakeKernel,
+    FakeKernels,
+    FakeModel,
+    RecordingObserver,
+    asks,
+    stdout_output,
+    text_result,
+)
 from oi_tui.app.engine.text.mime import report
 from oi_tui.app.engine.transcript.transcript import Transcript
+from support.turns import play
 
 ADD = "I'll add.\n\n```python\n1+1\n```\n"
-TWO = [text_result("2"), RunFinished(status="ok")]
+TWO = [text_result("2"), RunResult(status="ok")]
 FAILED = [
-    OutputArrived(output=ErrorOutput(name="ValueError", value="no", traceback=("ValueError: no",))),
-    RunFinished(status="error"),
+    OutputAdded(block_id="", output=ErrorOutput(name="ValueError", value="no", traceback=("ValueError: no",))),
+    RunResult(status="error"),
 ]
 
 
@@ -65,18 +72,6 @@ def make(
     return Session(kernels=FakeKernels(**kernels), settings=settings, model=model, can_ask=can_ask)
 
 
-async def play(events: SessionEvents, react: Callable[[AnyEvent], None] | None = None) -> list[AnyEvent]:
-    """All events of a generator, within bounded time."""
-    seen: list[AnyEvent] = []
-    async with asyncio.timeout(10):
-        async with aclosing(events):
-            async for event in events:
-                seen.append(event)
-                if react is not None:
-                    react(event)
-    return seen
-
-
 def of(kind: type, events: list[AnyEvent]) -> list:
     return [event for event in events if isinstance(event, kind)]
 
@@ -93,7 +88,7 @@ async def test_a_turn_asks_runs_tells_the_model_and_ends_with_its_answer() -> No
     model = FakeModel(ADD, "It is 2.")
     kernel = FakeKernel({"1+1": TWO})
     session = make(model, kernel)
-    events = await play(session.run("add one and one"))
+    events = await play(session, session.run("add one and one"))
     assert kernel.ran == ["1+1"]
     assert "2" in last_message(model)
     assert events[-1] == TurnEnded(reason="done")
@@ -109,7 +104,7 @@ async def test_a_turn_asks_runs_tells_the_model_and_ends_with_its_answer() -> No
 
 async def test_folding_the_events_again_gives_an_equal_transcript() -> None:
     session = make(FakeModel(ADD, "It is 2."))
-    events = await play(session.run("add"))
+    events = await play(session, session.run("add"))
     again = Transcript()
     for event in events:
         again.apply(event)
@@ -126,7 +121,7 @@ async def test_L4_nothing_has_run_while_the_question_is_up_and_run_gives_the_res
             ran_before.append(list(kernel.ran))
             assert session.decide(Decide(request_id=event.request_id, verdict="run"))
 
-    events = await play(session.run("add"), approve)
+    events = await play(session, session.run("add"), approve)
     assert ran_before == [[]]
     assert kernel.ran == ["1+1"]
     assert of(OutputAdded, events)[0].output == text_result("2").output
@@ -143,7 +138,7 @@ async def test_a_decision_for_an_unknown_or_decided_request_changes_nothing() ->
             results.append(session.decide(Decide(request_id=event.request_id, verdict="run")))
             results.append(session.decide(Decide(request_id=event.request_id, verdict="stop")))
 
-    events = await play(session.run("add"), decide_thrice)
+    events = await play(session, session.run("add"), decide_thrice)
     assert results == [False, True, False]
     assert events[-1] == TurnEnded(reason="done")
 
@@ -157,7 +152,7 @@ async def test_L15_a_refusal_with_a_reason_reaches_the_model_and_the_turn_goes_o
         if isinstance(event, DecisionRequested):
             session.decide(Decide(request_id=event.request_id, verdict="skip", reason="use numpy instead"))
 
-    events = await play(session.run("add"), refuse)
+    events = await play(session, session.run("add"), refuse)
     assert kernel.ran == []
     assert "use numpy instead" in last_message(model)
     assert events[-1] == TurnEnded(reason="done")
@@ -176,7 +171,7 @@ async def test_U1_a_yes_for_another_source_than_the_one_that_was_asked_about_is_
             assert kernel.ran == []
             counted.append(session.decide(Decide(request_id=event.request_id, verdict="run", source="1+1")))
 
-    await play(session.run("add"), answer)
+    await play(session, session.run("add"), answer)
     assert counted == [False, True]
     assert kernel.ran == ["1+1"]
 
@@ -193,7 +188,7 @@ async def test_U1_a_yes_for_a_kernel_that_ended_meanwhile_is_asked_for_again() -
                 kernel.state = "dead"
             session.decide(Decide(request_id=event.request_id, verdict="run"))
 
-    await play(session.run("add"), answer)
+    await play(session, session.run("add"), answer)
     assert kernel.ran == ["x = 1", "1+1"]
     assert len(whys) == 3
     assert "its kernel ended while you were asked" in whys[2]
@@ -214,7 +209,7 @@ async def test_U3_an_answer_counts_for_its_own_question_only() -> None:
             assert session.decide(Decide(request_id=ids[-1], verdict=verdict))
             assert not session.decide(Decide(request_id=ids[-1], verdict="run"))  # a second answer
 
-    await play(session.run("add"), answer)
+    await play(session, session.run("add"), answer)
     assert kernel.ran == ["1+1"]
 
 
@@ -226,10 +221,10 @@ async def test_a_refusal_without_a_reason_ends_the_turn_and_is_told_with_the_nex
         if isinstance(event, DecisionRequested):
             session.decide(Decide(request_id=event.request_id, verdict="skip"))
 
-    events = await play(session.run("add"), refuse)
+    events = await play(session, session.run("add"), refuse)
     assert events[-1].reason == "refused"
     assert len(model.requests) == 1
-    await play(session.run("what else?"))
+    await play(session, session.run("what else?"))
     assert "the user refused it" in last_message(model)
 
 
@@ -242,7 +237,7 @@ async def test_L16_edited_code_is_what_runs_it_is_stamped_and_the_model_is_told(
         if isinstance(event, DecisionRequested):
             session.decide(Decide(request_id=event.request_id, verdict="edit", source="1+2"))
 
-    await play(session.run("add"), edit)
+    await play(session, session.run("add"), edit)
     assert kernel.ran == ["1+2"]
     (code,) = codes(session)
     assert (code.source, code.original, code.is_edited) == ("1+2", "1+1", True)
@@ -263,7 +258,7 @@ async def test_always_runs_the_same_source_without_asking_again_and_no_other() -
             asked.append(event.source)
             session.decide(Decide(request_id=event.request_id, verdict="always"))
 
-    events = await play(session.run("add"), always)
+    events = await play(session, session.run("add"), always)
     assert asked == ["1+1", "2+2"]
     assert [made.decider for made in of(DecisionMade, events)] == ["person", "person", "grant"]
 
@@ -276,10 +271,10 @@ async def test_stop_at_the_question_ends_the_turn() -> None:
         if isinstance(event, DecisionRequested):
             session.decide(Decide(request_id=event.request_id, verdict="stop"))
 
-    events = await play(session.run("add"), stop)
+    events = await play(session, session.run("add"), stop)
     assert events[-1].reason == "stopped"
     assert codes(session)[0].state == "refused"
-    await play(session.run("what else?"))
+    await play(session, session.run("what else?"))
     assert "[not run: the user stopped the turn]" in last_message(model)
     assert "refused" not in last_message(model)
 
@@ -292,8 +287,8 @@ async def test_code_behind_the_one_that_was_stopped_at_is_not_said_to_follow_a_r
         if isinstance(event, DecisionRequested):
             session.decide(Decide(request_id=event.request_id, verdict="stop"))
 
-    await play(session.run("x"), stop)
-    await play(session.run("what else?"))
+    await play(session, session.run("x"), stop)
+    await play(session, session.run("what else?"))
     assert "refused" not in last_message(model)
 
 
@@ -305,22 +300,22 @@ async def test_code_before_an_interrupt_of_the_answer_was_not_refused() -> None:
         if isinstance(event, CodeFinished):
             session.interrupt(turn=True)
 
-    events = await play(session.run("add"), interrupt)
+    events = await play(session, session.run("add"), interrupt)
     assert events[-1].reason == "interrupted"
-    await play(session.run("what else?"))
+    await play(session, session.run("what else?"))
     assert "[not run: the user stopped the turn]" in last_message(model)
 
 
 async def test_approval_never_runs_nothing_and_says_why() -> None:
     kernel = FakeKernel()
-    events = await play(make(FakeModel(ADD), kernel, approve="never").run("add"))
+    events = await play(session := make(FakeModel(ADD), kernel, approve="never"), session.run("add"))
     assert kernel.ran == []
     assert events[-1].reason == "refused"
 
 
 async def test_ask_without_anybody_to_ask_runs_nothing() -> None:
     kernel = FakeKernel()
-    events = await play(make(FakeModel(ADD), kernel, approve="ask", can_ask=False).run("add"))
+    events = await play(session := make(FakeModel(ADD), kernel, approve="ask", can_ask=False), session.run("add"))
     assert kernel.ran == []
     assert events[-1].reason == "refused"
     assert "nobody" in events[-1].detail
@@ -329,11 +324,11 @@ async def test_ask_without_anybody_to_ask_runs_nothing() -> None:
 async def test_two_blocks_of_one_answer_run_in_order_and_after_a_failure_the_second_does_not() -> None:
     both = "```python\na\n```\nand\n```python\nb\n```"
     kernel = FakeKernel()
-    await play(make(FakeModel(both, "ok"), kernel).run("x"))
+    await play(session := make(FakeModel(both, "ok"), kernel), session.run("x"))
     assert kernel.ran == ["a", "b"]
     kernel = FakeKernel({"a": FAILED})
     session = make(FakeModel(both, "ok"), kernel)
-    await play(session.run("x"))
+    await play(session, session.run("x"))
     assert kernel.ran == ["a"]
     assert [code.state for code in codes(session)] == ["error", "refused"]
 
@@ -347,7 +342,7 @@ async def test_L9_two_parallel_native_calls_run_in_order_and_each_gets_its_resul
     ]
     model = FakeModel(calls, "Both done.")
     kernel = FakeKernel()
-    await play(make(model, kernel).run("do both"))
+    await play(session := make(model, kernel), session.run("do both"))
     assert kernel.ran == ["a", "b"]
     assistant, first, second = model.requests[1].messages[-3:]
     assert [call.id for call in assistant.calls] == ["one", "two"]
@@ -360,19 +355,19 @@ async def test_the_step_cap_ends_the_turn_and_it_can_go_on() -> None:
     answers = [f"```python\n{n}\n```" for n in range(4)]
     model = FakeModel(*answers, "Done.")
     session = make(model, FakeKernel(), max_steps=2)
-    events = await play(session.run("loop"))
+    events = await play(session, session.run("loop"))
     assert events[-1].reason == "step_cap"
     assert len(model.requests) == 2
-    events = await play(session.go_on())
+    events = await play(session, session.go_on())
     assert events[-1].reason == "step_cap"
-    events = await play(session.go_on())
+    events = await play(session, session.go_on())
     assert events[-1].reason == "done"
 
 
 async def test_L12_the_same_code_three_times_is_asked_about_and_ends_the_turn_where_nobody_is() -> None:
     same = FakeModel("```python\nf()\n```")
     kernel = FakeKernel({"f()": FAILED})
-    events = await play(make(same, kernel, can_ask=False).run("loop"))
+    events = await play(session := make(same, kernel, can_ask=False), session.run("loop"))
     assert events[-1].reason == "repeated"
     assert len(kernel.ran) == 2
     asked: list[str] = []
@@ -383,14 +378,14 @@ async def test_L12_the_same_code_three_times_is_asked_about_and_ends_the_turn_wh
             asked.append(event.why)
             session.decide(Decide(request_id=event.request_id, verdict="stop"))
 
-    await play(session.run("loop"), stop)
+    await play(session, session.run("loop"), stop)
     assert asked == ["this code has run 2 times in this turn"]
 
 
 async def test_L12_the_same_traceback_twice_is_asked_about() -> None:
     answers = [f"```python\nf({n})\n```" for n in range(5)]
     kernel = FakeKernel(lambda source: FAILED)
-    events = await play(make(FakeModel(*answers), kernel, can_ask=False).run("loop"))
+    events = await play(session := make(FakeModel(*answers), kernel, can_ask=False), session.run("loop"))
     assert events[-1].reason == "repeated"
     assert "ValueError: no" in events[-1].detail
     assert len(kernel.ran) == 2
@@ -398,7 +393,7 @@ async def test_L12_the_same_traceback_twice_is_asked_about() -> None:
 
 async def test_code_that_just_succeeded_is_not_run_again_without_a_question() -> None:
     kernel = FakeKernel({"1+1": TWO})
-    events = await play(make(FakeModel(ADD), kernel, can_ask=False).run("add"))
+    events = await play(session := make(FakeModel(ADD), kernel, can_ask=False), session.run("add"))
     assert kernel.ran == ["1+1"]
     assert events[-1].reason == "repeated"
 
@@ -409,7 +404,7 @@ async def test_L10_a_model_error_keeps_the_partial_text_and_the_session_goes_on(
     broken = [TextDelta(text=partial), error] if partial else [error]
     model = FakeModel(broken, "Fine now.")
     session = make(model)
-    events = await play(session.run("hello"))
+    events = await play(session, session.run("hello"))
     assert events[-1] == TurnEnded(reason="model_error", detail="The answer broke off.")
     notice = session.transcript.blocks[-1]
     assert notice == NoticeBlock(id=notice.id, level="error", title="The answer broke off.", hint="Try again.")
@@ -420,7 +415,7 @@ async def test_L10_a_model_error_keeps_the_partial_text_and_the_session_goes_on(
     for event in events:
         again.apply(event)
     assert again == session.transcript
-    events = await play(session.go_on())
+    events = await play(session, session.go_on())
     assert events[-1].reason == "done"
 
 
@@ -428,29 +423,29 @@ async def test_code_that_was_broken_off_is_never_run() -> None:
     kernel = FakeKernel()
     broken = [TextDelta(text="```python\nrm("), ModelError("cut", "Broke off.")]
     session = make(FakeModel(broken), kernel)
-    await play(session.run("x"))
+    await play(session, session.run("x"))
     assert kernel.ran == []
     assert codes(session)[0].state == "cut"
     length = [TextDelta(text="```python\nrm("), AnswerEnded(reason="length")]
     session = make(FakeModel(length), kernel)
-    events = await play(session.run("x"))
+    events = await play(session, session.run("x"))
     assert kernel.ran == []
     assert of(NoticeAdded, events)
 
 
 async def test_retries_usage_and_steps_are_told() -> None:
     model = FakeModel([Retrying(delay=1.5, why="busy"), TextDelta(text="hi"), AnswerEnded()])
-    events = await play(make(model).run("hello"))
+    events = await play(session := make(model), session.run("hello"))
     assert of(RetryScheduled, events) == [RetryScheduled(delay=1.5, why="busy")]
     assert [step.number for step in of(StepStarted, events)] == [1]
     session = make(FakeModel("hi"))
-    events = await play(session.run("hello"))
+    events = await play(session, session.run("hello"))
     assert len(of(UsageReported, events)) == 1
     assert session.transcript.usage.input_tokens == 100
 
 
 async def test_an_interrupt_of_the_run_stops_the_cell_tells_the_model_and_the_turn_goes_on() -> None:
-    kernel = FakeKernel({"1+1": [stdout_output("working\n"), RunFinished(status="ok")]})
+    kernel = FakeKernel({"1+1": [stdout_output("working\n"), RunResult(status="ok")]})
     kernel.blocked = True
     model = FakeModel(ADD, "You stopped it.")
     session = make(model, kernel)
@@ -459,14 +454,14 @@ async def test_an_interrupt_of_the_run_stops_the_cell_tells_the_model_and_the_tu
         if isinstance(event, OutputAdded):
             session.interrupt()
 
-    events = await play(session.run("add"), interrupt)
+    events = await play(session, session.run("add"), interrupt)
     assert of(ExecutionFinished, events)[0].status == "interrupted"
     assert "interrupted by the user" in last_message(model)
     assert events[-1].reason == "done"
 
 
 async def test_L3_stopping_the_turn_stops_the_cell_and_asks_the_model_no_more() -> None:
-    kernel = FakeKernel({"1+1": [stdout_output("working\n"), RunFinished(status="ok")]})
+    kernel = FakeKernel({"1+1": [stdout_output("working\n"), RunResult(status="ok")]})
     kernel.blocked = True
     model = FakeModel(ADD)
     session = make(model, kernel)
@@ -475,7 +470,7 @@ async def test_L3_stopping_the_turn_stops_the_cell_and_asks_the_model_no_more() 
         if isinstance(event, OutputAdded):
             session.interrupt(turn=True)
 
-    events = await play(session.run("add"), stop)
+    events = await play(session, session.run("add"), stop)
     assert kernel.interrupts == 1
     assert len(model.requests) == 1
     assert events[-1].reason == "interrupted"
@@ -497,7 +492,7 @@ class Slow(Redactor):
 async def test_L3_an_interrupt_while_a_long_session_is_looked_through_sends_nothing() -> None:
     model, redactor = FakeModel("One."), Slow()
     session = Session(kernels=FakeKernels(), settings=LoopSection(), model=model, redactor=redactor)
-    playing = asyncio.create_task(play(session.run("go")))
+    playing = asyncio.create_task(play(session, session.run("go")))
     assert await asyncio.to_thread(redactor.looks.wait, 10)
     session.interrupt(turn=False)
     events = await playing
@@ -508,24 +503,23 @@ async def test_L3_an_interrupt_while_a_long_session_is_looked_through_sends_noth
 
 
 async def test_N2_a_run_that_ignores_the_interrupt_costs_the_kernel_only_when_the_turn_is_stopped() -> None:
-    kernel = FakeKernel({"1+1": [stdout_output("deaf\n"), RunFinished(status="ok")]})
+    kernel = FakeKernel({"1+1": [stdout_output("deaf\n"), RunResult(status="ok")]})
     kernel.blocked = kernel.stubborn = True
     session = make(FakeModel(ADD), kernel)
-    told: list[AnyEvent | None] = []
-
-    def insist() -> None:
-        told.append(session.interrupt(turn=True))
 
     def stop(event: AnyEvent) -> None:
         if isinstance(event, OutputAdded):
-            told.append(session.interrupt())
-            asyncio.get_running_loop().call_later(0.1, insist)
+            session.interrupt()
+            asyncio.get_running_loop().call_later(0.1, lambda: session.interrupt(turn=True))
 
-    events = await play(session.run("add"), stop)
+    events = await play(session, session.run("add"), stop)
     assert kernel.interrupts == 2
-    assert [event.state for event in told if isinstance(event, KernelChanged)] == ["interrupting"] * 2
+    states = [event.state for event in of(KernelChanged, events)]
+    assert states == ["starting", "busy", "interrupting", "interrupting", "idle"]
     assert of(ExecutionFinished, events)[0].status == "interrupted"
-    assert "restarted" in of(NoticeAdded, events)[0].title
+    went_on, restarted = of(NoticeAdded, events)
+    assert "goes on" in went_on.title
+    assert "restarted" in restarted.title
     assert events[-1].reason == "interrupted"
 
 
@@ -539,7 +533,7 @@ async def test_R1_an_interrupt_while_the_kernel_starts_keeps_the_code_from_runni
             asyncio.get_running_loop().call_soon(session.interrupt)
             asyncio.get_running_loop().call_soon(kernel.starting.set)
 
-    events = await play(session.run("add"), stop)
+    events = await play(session, session.run("add"), stop)
     assert kernel.ran == []
     assert of(ExecutionFinished, events)[0].status == "interrupted"
     assert events[-1].reason == "done"
@@ -556,9 +550,9 @@ async def test_always_does_not_outlive_the_kernel_it_was_given_for() -> None:
             asked.append(event.source)
             session.decide(Decide(request_id=event.request_id, verdict="always"))
 
-    await play(session.run("one"), always)
+    await play(session, session.run("one"), always)
     await kernel.restart()
-    await play(session.run("two"), always)
+    await play(session, session.run("two"), always)
     assert asked == ["f()", "f()"]
 
 
@@ -571,7 +565,7 @@ async def test_an_interrupt_while_the_model_hangs_ends_the_turn_and_keeps_the_te
         if isinstance(event, ProseGrew):
             asyncio.get_running_loop().call_soon(session.interrupt)
 
-    events = await play(session.run("hello"), stop)
+    events = await play(session, session.run("hello"), stop)
     assert events[-1].reason == "interrupted"
     assert session.transcript.blocks[-1].state == "cut"
     assert model.closed == 1
@@ -585,13 +579,13 @@ async def test_an_interrupt_of_the_turn_while_a_question_is_up_refuses_it() -> N
         if isinstance(event, DecisionRequested):
             session.interrupt(turn=True)
 
-    events = await play(session.run("add"), stop)
+    events = await play(session, session.run("add"), stop)
     assert kernel.ran == []
     assert events[-1].reason == "interrupted"
 
 
 async def test_R4_a_run_that_wants_input_asks_and_the_answer_is_no_event_and_goes_to_no_model() -> None:
-    script = {"1+1": [InputWanted(prompt="name? "), stdout_output("hi\n"), RunFinished(status="ok")]}
+    script = {"1+1": [asks("name? "), stdout_output("hi\n"), RunResult(status="ok")]}
     kernel = FakeKernel(script)
     model = FakeModel(ADD, "Done.")
     session = make(model, kernel)
@@ -601,7 +595,7 @@ async def test_R4_a_run_that_wants_input_asks_and_the_answer_is_no_event_and_goe
         if isinstance(event, InputRequested):
             tasks.append(asyncio.create_task(session.answer(event.request_id, "s3cret")))
 
-    events = await play(session.run("ask me"), answer)
+    events = await play(session, session.run("ask me"), answer)
     assert kernel.answers == ["s3cret"]
     assert [answered.cancelled for answered in of(InputAnswered, events)] == [False]
     assert "s3cret" not in repr(events)
@@ -613,14 +607,14 @@ async def test_R4_a_run_that_wants_input_asks_and_the_answer_is_no_event_and_goe
 class Overtaken(FakeKernel):
     """Its question arrives before what was printed: they take different ways."""
 
-    async def run(self, source, *, afterwards=None):
+    async def run(self, source, block_id, emit):
         given = asyncio.Event()
         self.given = given
-        yield InputWanted(prompt="name? ")
-        yield stdout_output("before\n")
+        for event in (asks("name? "), stdout_output("before\n")):
+            emit(in_block(event, block_id))
         await given.wait()
-        yield stdout_output("after\n")
-        yield RunFinished(status="ok")
+        emit(in_block(stdout_output("after\n"), block_id))
+        return RunResult(status="ok")
 
     async def answer(self, text):
         await super().answer(text)
@@ -640,16 +634,16 @@ async def test_R4_output_that_comes_after_the_question_does_not_take_it_away() -
             tasks.extend(asyncio.create_task(session.answer(asked[0], word)) for word in ("first", "second"))
 
     async with asyncio.timeout(10):
-        events = await play(session.run("ask me"), answer)
+        events = await play(session, session.run("ask me"), answer)
     assert [await task for task in tasks] == [True, False]
     assert kernel.answers == ["first"]
     assert [answered.cancelled for answered in of(InputAnswered, events)] == [False]
 
 
 async def test_input_with_nobody_to_answer_interrupts_the_run() -> None:
-    kernel = FakeKernel({"1+1": [InputWanted(prompt="name? "), stdout_output("hi\n"), RunFinished(status="ok")]})
+    kernel = FakeKernel({"1+1": [asks("name? "), stdout_output("hi\n"), RunResult(status="ok")]})
     model = FakeModel(ADD, "Done.")
-    events = await play(make(model, kernel, can_ask=False).run("ask me"))
+    events = await play(session := make(model, kernel, can_ask=False), session.run("ask me"))
     assert of(ExecutionFinished, events)[0].status == "interrupted"
     assert "[cut off: there was nobody to ask]" in last_message(model)
 
@@ -658,7 +652,7 @@ async def test_a_kernel_that_cannot_start_ends_the_turn_in_plain_words() -> None
     kernel = FakeKernel()
     kernel.fails = KernelError("The python kernel did not start.", hint="Install ipykernel.")
     session = make(FakeModel(ADD), kernel)
-    events = await play(session.run("add"))
+    events = await play(session, session.run("add"))
     assert events[-1] == TurnEnded(reason="kernel_error", detail="The python kernel did not start.")
     (code,) = codes(session)
     assert code.state == "died"
@@ -666,10 +660,10 @@ async def test_a_kernel_that_cannot_start_ends_the_turn_in_plain_words() -> None
 
 
 async def test_R3_a_kernel_that_dies_is_reported_and_the_turn_goes_on_with_the_model_told() -> None:
-    died = [RunFinished(status="died", detail="The python kernel ended (exit code 1).")]
+    died = [RunResult(status="died", detail="The python kernel ended (exit code 1).")]
     model = FakeModel(ADD, "It died.")
     session = make(model, FakeKernel({"1+1": died}))
-    events = await play(session.run("add"))
+    events = await play(session, session.run("add"))
     notice = of(NoticeAdded, events)[0]
     assert "exit code 1" in notice.title
     assert "/restart" in notice.hint
@@ -680,7 +674,7 @@ async def test_R3_a_kernel_that_dies_is_reported_and_the_turn_goes_on_with_the_m
 async def test_two_languages_have_their_own_kernels() -> None:
     answer = "```bash\nls\n```\nthen\n```python\n1\n```"
     python, shell = FakeKernel(), FakeKernel(language="shell")
-    await play(make(FakeModel(answer, "ok"), python, shell=shell).run("x"))
+    await play(session := make(FakeModel(answer, "ok"), python, shell=shell), session.run("x"))
     assert (python.ran, shell.ran) == (["1"], ["ls"])
 
 
@@ -688,63 +682,67 @@ async def test_the_persons_own_code_runs_without_a_question_and_the_model_sees_i
     model = FakeModel("I see.")
     kernel = FakeKernel()
     session = make(model, kernel, approve="ask")
-    events = await play(session.run_code("python", "x = 5"))
+    events = await play(session, session.run_code("python", "x = 5"))
     assert kernel.ran == ["x = 5"]
     assert not of(DecisionRequested, events)
-    await play(session.run("what is x?"))
+    await play(session, session.run("what is x?"))
     assert "x = 5" in last_message(model)
 
 
-async def test_closing_the_generator_in_the_middle_leaves_no_run_behind() -> None:
-    kernel = FakeKernel({"1+1": [stdout_output("a"), stdout_output("b"), RunFinished(status="ok")]})
+async def test_cancelling_a_turn_in_the_middle_leaves_no_run_behind() -> None:
+    kernel = FakeKernel({"1+1": [stdout_output("a"), stdout_output("b"), RunResult(status="ok")]})
     kernel.blocked = True
     session = make(FakeModel(ADD), kernel)
+    observer = RecordingObserver()
+    session.emitter.observers = (observer,)
+    running = asyncio.create_task(session.run("add"))
     async with asyncio.timeout(10):
-        async with aclosing(session.run("add")) as events:
-            async for event in events:
-                if isinstance(event, ExecutionStarted):
-                    break
+        await observer.until(lambda event: isinstance(event, ExecutionStarted))
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
     assert kernel.state == "idle"
+    assert not observer.of(TurnEnded)
 
 
 async def test_L6_reset_clears_and_two_sessions_share_nothing() -> None:
     one, two = make(FakeModel("one")), make(FakeModel("two"))
-    await play(one.run("hello"))
+    await play(one, one.run("hello"))
     assert two.transcript.blocks == []
     one.set_approval("never")
     assert (one.transcript.approval, two.transcript.approval) == ("never", "ask")
     assert one.kernels.get("python") is not two.kernels.get("python")
     one.forget()
     assert one.transcript.blocks == []
-    await play(one.run("again"))
+    await play(one, one.run("again"))
     assert len(one.model.requests[-1].messages) == 2
 
 
 async def test_L6_a_path_that_does_not_exist_is_accepted_as_text() -> None:
     model = FakeModel("ok")
     session = make(model)
-    events = await play(session.run("look at it", files=("/no/such/file.csv",)))
+    events = await play(session, session.run("look at it", files=("/no/such/file.csv",)))
     assert events[0] == TurnStarted(block_id=events[0].block_id, text="look at it", files=("/no/such/file.csv",))
     assert "/no/such/file.csv" in last_message(model)
 
 
 async def test_an_empty_answer_is_said() -> None:
     session = make(FakeModel([AnswerEnded()]))
-    events = await play(session.run("hello"))
+    events = await play(session, session.run("hello"))
     assert "nothing" in of(NoticeAdded, events)[0].title
     assert events[-1].reason == "done"
 
 
 async def test_without_a_model_the_turn_ends_with_what_to_do() -> None:
     session = Session(kernels=FakeKernels(), settings=LoopSection())
-    events = await play(session.run("hello"))
+    events = await play(session, session.run("hello"))
     assert events[-1].reason == "model_error"
     assert "/model" in of(NoticeAdded, events)[0].hint
 
 
 async def test_every_proposal_is_decided_before_it_runs() -> None:
     session = make(FakeModel(ADD, "Done."))
-    events = await play(session.run("add"))
+    events = await play(session, session.run("add"))
     order = [type(e) for e in events if isinstance(e, CodeFinished | DecisionMade | ExecutionStarted)]
     assert order == [CodeFinished, DecisionMade, ExecutionStarted]
     assert isinstance(events[0], TurnStarted)
@@ -772,7 +770,7 @@ async def test_U27_what_the_model_only_thought_is_never_run_and_never_asked_abou
         if isinstance(event, DecisionRequested):
             session.decide(Decide(request_id=event.request_id, verdict="run"))
 
-    events = await play(session.run("add"), allow)
+    events = await play(session, session.run("add"), allow)
     assert kernel.ran == ["1+1"]
     assert [event.source for event in of(DecisionRequested, events)] == (["1+1"] if approve == "ask" else [])
     assert events[-1] == TurnEnded(reason="done")
@@ -789,7 +787,7 @@ async def test_U27_an_answer_that_is_all_thinking_runs_nothing() -> None:
     kernel = FakeKernel()
     call = ToolDelta(index=0, id="c1", name="execute", arguments='{"code": "rm"}')
     session = make(FakeModel([TextDelta(text="<think>\n```python\nrm\n```\n"), call]), kernel)
-    events = await play(session.run("go"))
+    events = await play(session, session.run("go"))
     assert kernel.ran == []
     assert events[-1] == TurnEnded(reason="done")
     assert [(code.call_id, code.state) for code in codes(session)] == [("c1", "refused")]

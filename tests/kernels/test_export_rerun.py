@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator
-from contextlib import aclosing
 from pathlib import Path
 
 import nbformat
@@ -21,6 +20,7 @@ from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.testing import FakeModel
 from support.exports import blocks_of
+from support.turns import play
 
 pytestmark = [pytest.mark.kernel, pytest.mark.timeout(180), pytest.mark.asyncio(loop_scope="module")]
 
@@ -42,11 +42,8 @@ async def ran(
     """The events of a session with real kernels and a scripted model."""
     kernels = Kernels(Launch(cwd=tmp_path_factory.mktemp("cwd"), environ=kernel_environ))
     session = Session(kernels=kernels, settings=LoopSection(approve="auto"), model=FakeModel(*ANSWERS))
-    events: list[AnyEvent] = []
     try:
-        async with asyncio.timeout(120), aclosing(session.run("Add up.")) as happening:
-            async for event in happening:
-                events.append(event)
+        events = await play(session, session.run("Add up."), limit=120)
     finally:
         for kernel in kernels.started_kernels():
             await kernel.close()
@@ -107,13 +104,15 @@ async def test_jupyter_execute_goes_through_a_notebook_whose_code_asked_for_inpu
     model = FakeModel(f"```python\n{asks}\n```", "```python\nprint(6 * 7)\n```", "Done.")
     kernels = Kernels(Launch(cwd=tmp_path, environ=kernel_environ))
     session = Session(kernels=kernels, settings=LoopSection(approve="auto"), model=model)
-    events: list[AnyEvent] = []
+    answers: list[asyncio.Task[bool]] = []
+
+    def answer(event: AnyEvent) -> None:
+        if isinstance(event, InputRequested):
+            answers.append(asyncio.create_task(session.answer(event.request_id, "Ada")))
+
     try:
-        async with asyncio.timeout(60), aclosing(session.run("Greet.")) as happening:
-            async for event in happening:
-                events.append(event)
-                if isinstance(event, InputRequested):
-                    assert await session.answer(event.request_id, "Ada")
+        events = await play(session, session.run("Greet."), answer, limit=60)
+        assert await asyncio.gather(*answers) == [True, True]
     finally:
         for kernel in kernels.started_kernels():
             await kernel.close()

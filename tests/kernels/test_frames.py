@@ -119,10 +119,7 @@ async def test_k35_an_answer_of_the_process_before_is_of_no_run_of_this_one(
     kernel = make_python()
     events: list[Any] = []
     async with asyncio.timeout(20):
-        async for event in kernel.run(
-            "import threading\n_ = threading.Timer(0.2, print, ('old',)).start()", afterwards=events.append
-        ):
-            assert event is not None
+        await kernel.run("import threading\n_ = threading.Timer(0.2, print, ('old',)).start()", "c", events.append)
         await kernel.restart()
         run = await collect(kernel, "import time\ntime.sleep(0.4)\nprint('new')")
     assert run.text() == "new\n"

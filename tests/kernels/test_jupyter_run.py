@@ -2,22 +2,18 @@
 
 import asyncio
 import time
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oi_tui.app.engine.core.events import OutputAdded, OutputDropped, OutputUpdated
 from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamOutput
-from oi_tui.app.engine.kernels.base import (
-    DisplayUpdated,
-    OutputArrived,
-    OutputCapped,
-    RunEvent,
-    RunFinished,
-)
+from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.kernels.jupyter_run import GRACE, JupyterRun
-from oi_tui.app.engine.kernels.output_stream import OutputStream
+from oi_tui.app.engine.kernels.output_stream import LATE_INTERVAL
+from support.runs import events_of, make_run
 
 IDLE = {"execution_state": "idle"}
 OK = {"status": "ok", "payload": []}
@@ -54,13 +50,10 @@ FIELDS = (
 )
 
 
-def new_run(source: str = "1", cap: int = 100_000, spill_dir: Path | None = None) -> JupyterRun:
-    return JupyterRun("request", source, cap, spill_dir)
-
-
-async def events_of(run: OutputStream) -> list[RunEvent]:
-    async with asyncio.timeout(10):
-        return [event async for event in run.events()]
+def new_run(cap: int = 100_000, source: str = "1") -> JupyterRun:
+    run = make_run(source, cap, make=partial(JupyterRun, "request"))
+    assert isinstance(run, JupyterRun)
+    return run
 
 
 async def test_a_run_is_over_with_reply_and_idle_in_either_order() -> None:
@@ -69,15 +62,15 @@ async def test_a_run_is_over_with_reply_and_idle_in_either_order() -> None:
         run.on_iopub("status", IDLE) if idle_first else run.on_reply(OK)
         assert not run.over.is_set()
         run.on_reply(OK) if idle_first else run.on_iopub("status", IDLE)
-        assert await events_of(run) == [RunFinished(status="ok")]
+        assert await events_of(run) == [RunResult(status="ok")]
 
 
 async def test_k12_a_lost_idle_or_a_lost_reply_does_not_hang_the_run() -> None:
     without_idle, without_reply = new_run(), new_run()
     without_idle.on_reply({"status": "error"})
     without_reply.on_iopub("status", IDLE)
-    assert await events_of(without_idle) == [RunFinished(status="error")]
-    assert await events_of(without_reply) == [RunFinished(status="ok")]
+    assert await events_of(without_idle) == [RunResult(status="error")]
+    assert await events_of(without_reply) == [RunResult(status="ok")]
 
 
 async def test_k12_what_came_while_this_process_stood_still_was_not_silence() -> None:
@@ -89,8 +82,8 @@ async def test_k12_what_came_while_this_process_stood_still_was_not_silence() ->
     run.on_iopub("stream", {"name": "stdout", "text": "after"})
     run.on_iopub("status", IDLE)
     assert await events_of(run) == [
-        OutputArrived(output=StreamOutput(name="stdout", text="after")),
-        RunFinished(status="ok"),
+        OutputAdded(block_id="", output=StreamOutput(name="stdout", text="after")),
+        RunResult(status="ok"),
     ]
 
 
@@ -99,24 +92,26 @@ async def test_k26_an_aborted_reply_ends_the_run() -> None:
     run.interrupting = True
     run.on_reply({"status": "aborted"})
     run.on_iopub("status", IDLE)
-    assert await events_of(run) == [RunFinished(status="interrupted")]
+    assert await events_of(run) == [RunResult(status="interrupted")]
 
 
-async def test_what_comes_after_the_end_is_ignored() -> None:
+async def test_what_comes_after_the_end_does_not_end_it_again_and_is_ignored_where_nobody_listens() -> None:
     run = new_run()
-    run.finish(RunFinished(status="died"))
+    run.finish(RunResult(status="died"))
+    run.detach()
     run.on_iopub("stream", {"name": "stdout", "text": "late"})
     run.on_reply(OK)
-    run.finish(RunFinished(status="ok"))
-    assert await events_of(run) == [RunFinished(status="died")]
+    run.finish(RunResult(status="ok"))
+    await asyncio.sleep(2 * LATE_INTERVAL)
+    assert await events_of(run) == [RunResult(status="died")]
 
 
 async def test_text_that_nobody_has_read_yet_is_joined() -> None:
     run = new_run()
     for name in ("stdout", "stdout", "stderr", "stdout"):
         run.on_iopub("stream", {"name": name, "text": "x"})
-    run.finish(RunFinished(status="ok"))
-    texts = [event.output for event in await events_of(run) if isinstance(event, OutputArrived)]
+    run.finish(RunResult(status="ok"))
+    texts = [event.output for event in await events_of(run) if isinstance(event, OutputAdded)]
     assert texts == [
         StreamOutput(name="stdout", text="xx"),
         StreamOutput(name="stderr", text="x"),
@@ -129,10 +124,10 @@ async def test_k11_a_flood_of_displays_is_bounded() -> None:
     for _ in range(5_000):
         run.display(RichOutput(data={"text/html": "<b>"}))
         run.update(RichOutput(data={"text/html": "<b>"}, display_id="d"))
-    run.finish(RunFinished(status="ok"))
+    run.finish(RunResult(status="ok"))
     events = await events_of(run)
     assert len(events) <= 1_002
-    assert any(isinstance(event, OutputCapped) for event in events)
+    assert any(isinstance(event, OutputDropped) for event in events)
 
 
 async def test_k11_updates_replace_and_so_do_not_use_up_the_cap() -> None:
@@ -142,12 +137,12 @@ async def test_k11_updates_replace_and_so_do_not_use_up_the_cap() -> None:
         run.update(RichOutput(data={"text/plain": f"step {number}"}, display_id="d"))
         run.stream("stdout", ".")
     run.stream("stdout", "printed")
-    run.finish(RunFinished(status="ok"))
+    run.finish(RunResult(status="ok"))
     events = await events_of(run)
-    updates = [event.output for event in events if isinstance(event, DisplayUpdated)]
+    updates = [event.output for event in events if isinstance(event, OutputUpdated)]
     assert updates[-1] == RichOutput(data={"text/plain": "step 11999"}, display_id="d")
     assert sum(str(event).count("printed") for event in events) == 1
-    assert not any(isinstance(event, OutputCapped) for event in events)
+    assert not any(isinstance(event, OutputDropped) for event in events)
 
 
 async def test_an_update_is_not_shown_before_the_display_that_it_belongs_to() -> None:
@@ -156,7 +151,7 @@ async def test_an_update_is_not_shown_before_the_display_that_it_belongs_to() ->
         run.display(RichOutput(data={"text/plain": name}, display_id="d"))
         run.update(RichOutput(data={"text/plain": f"{name} changed"}, display_id="d"))
         run.clear(wait=False) if name == "old" else None
-    run.finish(RunFinished(status="ok"))
+    run.finish(RunResult(status="ok"))
     shown = [event.output.data["text/plain"] for event in await events_of(run) if hasattr(event, "output")]
     assert shown == ["old", "old changed", "new", "new changed"]
 
@@ -167,11 +162,11 @@ async def test_k11_pictures_that_replace_each_other_are_charged_once() -> None:
     for number in range(50):
         run.update(RichOutput(data={"image/png": "A" * 1_000_000, "text/html": str(number)}, display_id="d"))
         run.stream("stdout", ".")
-    run.finish(RunFinished(status="ok"))
+    run.finish(RunResult(status="ok"))
     events = await events_of(run)
-    last = [event for event in events if isinstance(event, DisplayUpdated)][-1]
+    last = [event for event in events if isinstance(event, OutputUpdated)][-1]
     assert last.output.data["text/html"] == "49"
-    assert not any(isinstance(event, OutputCapped) for event in events)
+    assert not any(isinstance(event, OutputDropped) for event in events)
 
 
 async def test_k11_endless_updates_are_thinned_and_the_last_one_is_shown() -> None:
@@ -181,8 +176,8 @@ async def test_k11_endless_updates_are_thinned_and_the_last_one_is_shown() -> No
         run.update(RichOutput(data={"image/png": "A" * 10_000_000, "text/html": str(number)}, display_id="d"))
         run.stream("stdout", ".")
         run.clear(wait=False) if number == 10 else None
-    run.finish(RunFinished(status="ok"))
-    updates = [event for event in await events_of(run) if isinstance(event, DisplayUpdated)]
+    run.finish(RunResult(status="ok"))
+    updates = [event for event in await events_of(run) if isinstance(event, OutputUpdated)]
     assert len(updates) < 10
     assert updates[-1].output.data["text/html"] == "49"
 
@@ -190,18 +185,18 @@ async def test_k11_endless_updates_are_thinned_and_the_last_one_is_shown() -> No
 async def test_k13_a_huge_picture_is_left_out_and_its_text_kept() -> None:
     run = new_run()
     run.on_iopub("display_data", {"data": {"image/png": "A" * 33_000_000, "text/plain": "<Figure>"}, "metadata": {}})
-    run.finish(RunFinished(status="ok"))
+    run.finish(RunResult(status="ok"))
     first, capped, _ = await events_of(run)
-    assert first == OutputArrived(output=RichOutput(data={"text/plain": "<Figure>"}))
-    assert capped == OutputCapped(characters=33_000_000)
+    assert first == OutputAdded(block_id="", output=RichOutput(data={"text/plain": "<Figure>"}))
+    assert capped == OutputDropped(block_id="", characters=33_000_000)
 
 
 async def test_k15_a_huge_traceback_keeps_its_beginning_and_its_end() -> None:
     run = new_run()
     run.error(ErrorOutput(name="E", value="v" * 100_000, traceback=("first", "x" * 1_000_000, "last")))
-    run.finish(RunFinished(status="error"))
+    run.finish(RunResult(status="error"))
     event = (await events_of(run))[0]
-    assert isinstance(event, OutputArrived)
+    assert isinstance(event, OutputAdded)
     assert isinstance(event.output, ErrorOutput)
     text = "\n".join(event.output.traceback)
     assert len(text) + len(event.output.value) < 50_000
@@ -217,9 +212,9 @@ def test_k28_no_message_breaks_a_run(messages: list[tuple[str, dict[str, Any]]])
             run.on_iopub(kind, content)
         run.on_stdin("input_request", messages[0][1] if messages else {})
         run.on_reply(messages[0][1] if messages else {})
-        run.finish(RunFinished(status="ok"))
+        run.finish(RunResult(status="ok"))
         events = await events_of(run)
-        assert isinstance(events[-1], RunFinished)
-        assert all(event.display_id for event in events if isinstance(event, DisplayUpdated))
+        assert isinstance(events[-1], RunResult)
+        assert all(event.display_id for event in events if isinstance(event, OutputUpdated))
 
     asyncio.run(feed())

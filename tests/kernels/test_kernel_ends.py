@@ -5,7 +5,6 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from contextlib import aclosing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,7 +13,7 @@ import pytest
 
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.settings import KernelSection
-from oi_tui.app.engine.kernels.base import RunFinished
+from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
@@ -22,7 +21,7 @@ from oi_tui.app.engine.kernels.processes import cause_of_end
 from oi_tui.app.engine.kernels.spec import KernelSpec
 from oi_tui.app.engine.kernels.worker import WorkerKernel
 from support.enclosure import processes_with
-from support.runs import collect, interrupted, prints
+from support.runs import abandon, collect, interrupted, prints, started
 
 pytestmark = [pytest.mark.kernel, pytest.mark.asyncio(loop_scope="module")]
 
@@ -60,7 +59,7 @@ async def test_R3_the_end_of_the_kernel_is_reported_within_two_seconds(
     assert kernel.state == "dead"
     again = await collect(kernel, "6 * 7")
     assert again.result == "42"
-    assert again.finished == RunFinished(status="ok")  # it was told once already
+    assert again.finished == RunResult(status="ok")  # it was told once already
     assert kernel.generation == 2
 
 
@@ -92,32 +91,21 @@ async def test_k20_without_leave_to_restart_a_stubborn_cell_goes_on_and_keeps_it
     make_python: MakePython,
 ) -> None:
     kernel = make_python(KernelSection(interrupt_step=0.2))
-    async with asyncio.timeout(20), aclosing(kernel.run(DEAF)) as events:
-        await anext(events)
+    async with asyncio.timeout(20):
+        running = await started(kernel, DEAF)
         assert await kernel.interrupt(restart=False) == "ignored"
         assert (kernel.state, kernel.generation) == ("busy", 1)
         assert await kernel.interrupt() == "restart"
-        assert [event.status async for event in events if isinstance(event, RunFinished)] == ["interrupted"]
+        assert (await running).status == "interrupted"
     assert (kernel.state, kernel.generation) == ("idle", 2)
 
 
 async def test_a_restart_under_a_run_ends_it(make_python: MakePython) -> None:
     kernel = make_python()
-
-    async def restart_soon() -> None:
-        await asyncio.wait_for(ready.wait(), 10)
-        await kernel.restart()
-
-    ready = asyncio.Event()
-    restarting = asyncio.create_task(restart_soon())
-    ended = None
     async with asyncio.timeout(20):
-        async for event in kernel.run(STUBBORN):
-            ready.set()
-            ended = event
-        await restarting
-    assert isinstance(ended, RunFinished)
-    assert ended.status == "interrupted"
+        running = await started(kernel, STUBBORN)
+        await kernel.restart()
+        assert (await running).status == "interrupted"
     assert (kernel.state, kernel.generation) == ("idle", 2)
 
 
@@ -138,34 +126,20 @@ async def test_closing_ends_everything_that_the_kernel_started(make_python: Make
 
 async def test_k34_closing_over_a_stubborn_cell_kills_it_and_starts_nothing(make_python: MakePython) -> None:
     kernel = make_python(KernelSection(interrupt_step=60))
-    ready = asyncio.Event()
-    ends: list[RunFinished] = []
-
-    async def consume() -> None:
-        async with aclosing(kernel.run(DEAF)) as events:
-            async for event in events:
-                ready.set()
-                if isinstance(event, RunFinished):
-                    ends.append(event)
-
-    consuming = asyncio.create_task(consume())
     async with asyncio.timeout(10):
-        await ready.wait()
+        running = await started(kernel, DEAF)
         interrupting = asyncio.create_task(kernel.interrupt())
         await asyncio.sleep(0)
         await kernel.close()
-        await consuming
+        assert (await running).status == "interrupted"
         await interrupting
-    assert [end.status for end in ends] == ["interrupted"]
     assert (kernel.state, kernel.generation) == ("cold", 1)
 
 
 async def test_k34_a_stubborn_cell_that_is_abandoned_is_killed_and_no_kernel_started(make_python: MakePython) -> None:
     kernel = make_python(KernelSection(interrupt_step=60))
     async with asyncio.timeout(10):
-        events = kernel.run(DEAF)
-        await anext(events)
-        await events.aclose()
+        await abandon(await started(kernel, DEAF))
     assert (kernel.state, kernel.generation) == ("dead", 1)
     run = await collect(kernel, "1")
     assert "state was lost" in run.finished.detail
@@ -174,20 +148,18 @@ async def test_k34_a_stubborn_cell_that_is_abandoned_is_killed_and_no_kernel_sta
 async def test_k34_closing_ends_the_abandoning_of_a_run(make_python: MakePython) -> None:
     kernel = make_python(KernelSection(interrupt_step=60))
     async with asyncio.timeout(10):
-        events = kernel.run(DEAF)
-        await anext(events)
-        await asyncio.gather(events.aclose(), kernel.close())
+        running = await started(kernel, DEAF)
+        await asyncio.gather(abandon(running), kernel.close())
     assert (kernel.state, kernel.generation) == ("cold", 1)
 
 
 async def test_k34_closing_breaks_off_the_restart_of_a_stubborn_kernel(make_python: MakePython) -> None:
     kernel = make_python(KernelSection(interrupt_step=0.01))
-    async with asyncio.timeout(10), aclosing(kernel.run(DEAF)) as events:
-        await anext(events)
+    async with asyncio.timeout(10):
+        running = await started(kernel, DEAF)
         interrupting = asyncio.create_task(kernel.interrupt())
-        async for event in events:
-            if isinstance(event, RunFinished):  # the fresh one is being started
-                await kernel.close()
+        await running
+        await kernel.close()  # the fresh one is being started
         assert await interrupting == "restart"
     assert (kernel.state, kernel.generation) == ("cold", 1)
 
@@ -288,11 +260,10 @@ async def test_k31_a_missing_folder_or_program_is_named(make_python: MakePython,
 async def test_only_one_run_at_a_time(make_python: MakePython) -> None:
     kernel = make_python()
     async with asyncio.timeout(20):
-        first = kernel.run("print('ready', flush=True)\ninput()")
-        await anext(first)
+        first = await started(kernel, "print('ready', flush=True)\ninput()")
         with pytest.raises(KernelError, match="already"):
-            await anext(kernel.run("1"))
-        await first.aclose()
+            await kernel.run("1", "c", lambda event: None)
+        await abandon(first)
 
 
 async def test_keys_are_not_in_the_kernels_environment(make_python: MakePython, kernel_environ: dict[str, str]) -> None:

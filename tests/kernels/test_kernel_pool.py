@@ -22,7 +22,7 @@ from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
 kernels = Kernels(Launch(cwd=Path.cwd()))
 assert [kernels.canonical(name) for name in ("py", "bash")] == ["python", "shell"]
-assert not kernels.started()
+assert not kernels.started_kernels()
 print(sorted({"jupyter_client", "zmq", "IPython", "litellm", "textual", "rich"} & set(sys.modules)))
 """
 

@@ -2,25 +2,24 @@
 
 import asyncio
 from collections.abc import Callable
-from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamOutput
-from oi_tui.app.engine.kernels.base import (
-    DisplayUpdated,
-    Kernel,
-    OutputArrived,
-    OutputCapped,
-    OutputFiled,
-    RunEvent,
-    RunFinished,
-    TailMoved,
+from oi_tui.app.engine.core.events import (
+    AnyEvent,
+    OutputAdded,
+    OutputDropped,
+    OutputKept,
+    OutputTailMoved,
+    OutputUpdated,
 )
+from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamOutput
+from oi_tui.app.engine.kernels.base import Kernel, RunRequest, RunResult
 from oi_tui.app.engine.kernels.output_stream import ERRORS_LIMIT, LATE_INTERVAL, OutputStream
-from support.runs import Collected, collect
+from oi_tui.app.engine.testing import stdout_output
+from support.runs import Collected, collect, without_ids
 
 LIMIT = 20.0
 """Seconds."""
@@ -31,17 +30,26 @@ class Late:
     """What came of one run after its end."""
 
     run: Collected = field(default_factory=Collected)
-    events: list[RunEvent] = field(default_factory=list)
+    events: list[AnyEvent] = field(default_factory=list)
+    over: bool = False
     news: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def take(self, event: RunEvent) -> None:
-        """One more."""
-        self.events.append(event)
+    def take(self, event: AnyEvent) -> None:
+        """One more, of the run or late."""
+        if not self.over:
+            self.run.take(event)
+            return
+        self.events.append(without_ids(event))
         self.news.set()
+
+    def end(self, result: RunResult) -> None:
+        """From now on it is late."""
+        self.run.events.append(result)
+        self.over = True
 
     def text(self) -> str:
         """On either stream."""
-        outputs = [event.output for event in self.events if isinstance(event, OutputArrived)]
+        outputs = [event.output for event in self.events if isinstance(event, OutputAdded)]
         return "".join(output.text for output in outputs if isinstance(output, StreamOutput))
 
     async def until(self, wanted: Callable[["Late"], bool]) -> None:
@@ -55,9 +63,8 @@ class Late:
 async def followed(kernel: Kernel, source: str) -> Late:
     """Run the source to its end, and listen on."""
     late = Late()
-    async with asyncio.timeout(LIMIT), aclosing(kernel.run(source, afterwards=late.take)) as events:
-        async for event in events:
-            late.run.events.append(event)
+    async with asyncio.timeout(LIMIT):
+        late.end(await kernel.run(source, "c", late.take))
     return late
 
 
@@ -65,12 +72,12 @@ async def followed(kernel: Kernel, source: str) -> Late:
 
 
 async def ended(cap: int = 1_000, spill: Path | None = None, before: str = "") -> tuple[OutputStream, Late]:
-    """A run that was consumed to its end."""
-    run, late = OutputStream("1", cap, spill), Late()
-    run.afterwards = late.take
+    """A run that has come to its end."""
+    late = Late()
+    run = OutputStream(RunRequest("1", "c", late.take, cap, spill))
     run.stream("stdout", before)
-    run.finish(RunFinished(status="ok"))
-    late.run.events = [event async for event in run.events()]
+    run.finish(RunResult(status="ok"))
+    late.end(await run.result())
     return run, late
 
 
@@ -80,18 +87,18 @@ async def test_k18_late_output_is_gathered_and_told_a_few_times_a_second() -> No
         run.stream("stdout", "x")
     assert late.events == []
     await late.until(lambda late: bool(late.events))
-    assert late.events == [OutputArrived(output=StreamOutput(name="stdout", text="x" * 100))]
+    assert late.events == [OutputAdded(block_id="", output=StreamOutput(name="stdout", text="x" * 100))]
     assert LATE_INTERVAL >= 0.1
 
 
-async def test_k18_late_output_of_a_run_that_nobody_has_read_yet_comes_behind_its_end() -> None:
-    run, late = OutputStream("1", 1_000, None), Late()
-    run.afterwards = late.take
-    run.finish(RunFinished(status="ok"))
+async def test_k18_late_output_comes_behind_the_end_however_soon_it_is_there() -> None:
+    late = Late()
+    run = OutputStream(RunRequest("1", "c", late.take, 1_000, None))
+    run.stream("stdout", "on time, ")
+    run.finish(RunResult(status="ok"))
     run.stream("stdout", "late")
-    await asyncio.sleep(2 * LATE_INTERVAL)
-    assert late.events == []
-    assert [event async for event in run.events()] == [RunFinished(status="ok")]
+    late.end(await run.result())
+    assert late.run.events == [stdout_output("on time, "), RunResult(status="ok")]
     await late.until(lambda late: late.text() == "late")
 
 
@@ -99,11 +106,11 @@ async def test_k18_late_output_shares_the_cap_of_its_run_and_is_counted(tmp_path
     run, late = await ended(cap=20_000, spill=tmp_path, before="y" * 15_000)
     for _ in range(100):
         run.stream("stdout", "x" * 1_000)
-    await late.until(lambda late: any(isinstance(event, TailMoved) for event in late.events))
-    (tail,) = (event.tail for event in late.events if isinstance(event, TailMoved))
+    await late.until(lambda late: any(isinstance(event, OutputTailMoved) for event in late.events))
+    (tail,) = (event.tail for event in late.events if isinstance(event, OutputTailMoved))
     assert len(late.text()) == 5_000
     assert tail.left_out_characters + len(tail.text) == 95_000
-    (filed,) = (event for event in late.events if isinstance(event, OutputFiled))
+    (filed,) = (event for event in late.events if isinstance(event, OutputKept))
     assert "after its end" in filed.whole.missing
     assert Path(filed.whole.path).read_text() == "y" * 15_000
 
@@ -117,9 +124,12 @@ async def test_k18_late_displays_and_errors_are_bounded() -> None:
     for _ in range(50):
         run.display(RichOutput(data={"text/plain": "12345"}))
     await late.until(lambda late: bool(late.events))
-    assert DisplayUpdated(display_id="d", output=RichOutput(data={"text/plain": "2"}, display_id="d")) in late.events
+    assert (
+        OutputUpdated(block_id="", display_id="d", output=RichOutput(data={"text/plain": "2"}, display_id="d"))
+        in late.events
+    )
     assert len(late.events) < ERRORS_LIMIT + 15
-    await late.until(lambda late: any(isinstance(event, OutputCapped) for event in late.events))
+    await late.until(lambda late: any(isinstance(event, OutputDropped) for event in late.events))
 
 
 async def test_k18_a_late_question_and_a_late_line_belong_to_nobody() -> None:
@@ -128,7 +138,20 @@ async def test_k18_a_late_question_and_a_late_line_belong_to_nobody() -> None:
     run.line(1)
     run.stream("stdout", "end")
     await late.until(lambda late: bool(late.events))
-    assert late.events == [OutputArrived(output=StreamOutput(name="stdout", text="end"))]
+    assert late.events == [OutputAdded(block_id="", output=StreamOutput(name="stdout", text="end"))]
+
+
+async def test_a_defect_of_who_listens_is_raised_to_who_waits_and_not_blamed_on_the_kernel() -> None:
+    def break_down(event: AnyEvent) -> None:
+        raise RuntimeError("a defect")
+
+    run = OutputStream(RunRequest("1", "c", break_down, 1_000, None))
+    run.stream("stdout", "x")
+    with pytest.raises(RuntimeError, match="a defect"):
+        await asyncio.wait_for(run.result(), LIMIT)
+    assert not run.over.is_set()
+    run.finish(RunResult(status="ok"))
+    assert run.over.is_set()
 
 
 # -- real kernels ------------------------------------------------------------------------------------------

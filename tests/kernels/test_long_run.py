@@ -3,12 +3,11 @@
 import asyncio
 import time
 from collections.abc import Callable
-from contextlib import aclosing
 from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.agent.execution import Execution, allow_any_run
+from oi_tui.app.engine.agent.execution import Execution, no_seal
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.events import AnyEvent, CodeFinished, CodeStarted, OutputTailMoved
 from oi_tui.app.engine.core.outputs import StreamOutput
@@ -29,10 +28,9 @@ async def run(kernel: ShellKernel, source: str) -> tuple[CodeBlock, list[AnyEven
         CodeStarted(block_id="c", language="shell"),
         CodeFinished(block_id="c", language="shell", source=source),
     ]
-    execution = Execution(block, kernel, lambda _event: None, allow_any_run, can_ask=False, clock=time.monotonic)
-    async with asyncio.timeout(60), aclosing(execution.events()) as happened:
-        async for event in happened:
-            events.append(event)
+    execution = Execution(block, kernel, events.append, no_seal, can_ask=False, clock=time.monotonic)
+    async with asyncio.timeout(60):
+        await execution.run()
     transcript = Transcript()
     for event in coalesce(events):
         transcript.apply(event)

@@ -9,19 +9,20 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oi_tui.app.engine.core.events import AnyEvent, OutputAdded, OutputKept, OutputsCleared, OutputTailMoved
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput, Tail, WholeOutput
-from oi_tui.app.engine.kernels.base import OutputArrived, OutputCleared, OutputFiled, RunEvent, RunFinished, TailMoved
+from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.kernels.output_cap import TAIL_CHARACTERS, OutputCap, Ring
 from oi_tui.app.engine.kernels.output_stream import OutputStream
 from oi_tui.app.engine.kernels.spill import LONG, Spill, make_room
+from support.runs import events_of, make_run, told
 
-OK = RunFinished(status="ok")
+OK = RunResult(status="ok")
 
 
-async def events_of(run: OutputStream) -> list[RunEvent]:
+async def ended(run: OutputStream) -> list[AnyEvent | RunResult]:
     run.finish(OK)
-    async with asyncio.timeout(10):
-        return [event async for event in run.events()]
+    return await events_of(run)
 
 
 def ring_of(pieces: Iterable[str]) -> Ring:
@@ -32,13 +33,13 @@ def ring_of(pieces: Iterable[str]) -> Ring:
 
 
 async def test_L14_the_end_of_a_long_output_is_told_and_the_lines_before_it_counted(tmp_path: Path) -> None:
-    run = OutputStream("1", cap=25, spill_dir=tmp_path)
+    run = make_run(cap=25, spill_dir=tmp_path)
     for number in range(0, 10_000, 5):
         run.stream("stdout", "".join(f"line {number + more}\n" for more in range(5)))
-    head, filed, moved, end = await events_of(run)
-    assert head == OutputArrived(output=StreamOutput(name="stdout", text="line 0\nline 1\nline 2\n"))
-    assert isinstance(moved, TailMoved)
-    assert isinstance(filed, OutputFiled)
+    head, filed, moved, end = await ended(run)
+    assert head == OutputAdded(block_id="", output=StreamOutput(name="stdout", text="line 0\nline 1\nline 2\n"))
+    assert isinstance(moved, OutputTailMoved)
+    assert isinstance(filed, OutputKept)
     tail = moved.tail
     lines = tail.text.splitlines()
     assert lines == [f"line {number}" for number in range(10_000 - len(lines), 10_000)]
@@ -50,9 +51,9 @@ async def test_L14_the_end_of_a_long_output_is_told_and_the_lines_before_it_coun
 
 
 async def test_an_output_of_a_few_lines_has_no_file(tmp_path: Path) -> None:
-    run = OutputStream("1", cap=1_000_000, spill_dir=tmp_path)
+    run = make_run(cap=1_000_000, spill_dir=tmp_path)
     run.stream("stdout", "x" * LONG)
-    assert len(await events_of(run)) == 2
+    assert len(await ended(run)) == 2
     assert list(tmp_path.iterdir()) == []
 
 
@@ -85,65 +86,64 @@ def test_the_memory_for_a_tail_does_not_grow_with_the_output() -> None:
 
 
 async def test_the_newest_tail_is_the_one_that_is_read() -> None:
-    run = OutputStream("1", cap=10, spill_dir=None)
+    run = make_run(cap=10, spill_dir=None)
     run.stream("stdout", "0123456789")
     for number in range(5):
         run.stream("stdout", f"{number}\n")
         run._tell_tails()
-    tails = [event for event in await events_of(run) if isinstance(event, TailMoved)]
-    assert tails == [TailMoved(name="stdout", tail=Tail(text="0\n1\n2\n3\n4\n"))]
+    tails = [event for event in await ended(run) if isinstance(event, OutputTailMoved)]
+    assert tails == [OutputTailMoved(block_id="", name="stdout", tail=Tail(text="0\n1\n2\n3\n4\n"))]
 
 
 async def test_a_tail_is_told_while_the_run_goes_on() -> None:
-    run = OutputStream("1", cap=10, spill_dir=None)
+    run = make_run(cap=10, spill_dir=None)
     run.stream("stdout", "x" * 10 + "end")
     async with asyncio.timeout(10):
-        async for event in run.events():
-            if isinstance(event, TailMoved):
-                break
+        while not any(isinstance(event, OutputTailMoved) for event in told(run)):  # noqa: ASYNC110 - a list sets no event
+            await asyncio.sleep(0.01)
     assert not run.over.is_set()
-    assert event == TailMoved(name="stdout", tail=Tail(text="end"))
+    assert told(run)[-1] == OutputTailMoved(block_id="", name="stdout", tail=Tail(text="end"))
 
 
 async def test_R8_each_stream_has_a_tail_of_its_own() -> None:
-    run = OutputStream("1", cap=10, spill_dir=None)
+    run = make_run(cap=10, spill_dir=None)
     run.stream("stdout", "x" * 100)
     run.stream("stderr", "failed\n")
-    tails = {event.name: event.tail.text for event in await events_of(run) if isinstance(event, TailMoved)}
+    tails = {event.name: event.tail.text for event in await ended(run) if isinstance(event, OutputTailMoved)}
     assert tails == {"stdout": "x" * 90, "stderr": "failed\n"}
 
 
 async def test_R6_there_is_room_for_a_result_behind_a_flood() -> None:
-    run = OutputStream("1", cap=1_000, spill_dir=None)
+    run = make_run(cap=1_000, spill_dir=None)
     run.stream("stdout", "x" * 5_000)
     picture = RichOutput(data={"text/plain": "<Figure>", "image/png": "iVBOR"})
     run.display(picture)
-    assert OutputArrived(output=picture) in await events_of(run)
+    assert OutputAdded(block_id="", output=picture) in await ended(run)
 
 
 async def test_R7_clearing_the_output_begins_afresh(tmp_path: Path) -> None:
-    run = OutputStream("1", cap=20, spill_dir=tmp_path)
+    run = make_run(cap=20, spill_dir=tmp_path)
     run.stream("stdout", "x" * 2 * LONG)
     run._tell_tails()
     run.clear(wait=False)
     run.stream("stdout", "y" * 30)
-    events = await events_of(run)
-    after = events[events.index(OutputCleared()) + 1 :]
+    events = await ended(run)
+    after = events[events.index(OutputsCleared(block_id="")) + 1 :]
     assert after == [
-        OutputArrived(output=StreamOutput(name="stdout", text="y" * 20)),
-        TailMoved(name="stdout", tail=Tail(text="y" * 10)),
+        OutputAdded(block_id="", output=StreamOutput(name="stdout", text="y" * 20)),
+        OutputTailMoved(block_id="", name="stdout", tail=Tail(text="y" * 10)),
         OK,
     ]
-    assert not any(isinstance(event, TailMoved) for event in events[: events.index(OutputCleared())])
+    assert not any(isinstance(event, OutputTailMoved) for event in events[: events.index(OutputsCleared(block_id=""))])
     assert list(tmp_path.iterdir()) == []
 
 
 async def test_a_folder_that_is_not_there_does_not_stop_the_run_and_is_told(tmp_path: Path) -> None:
-    run = OutputStream("1", cap=10, spill_dir=tmp_path / "missing")
+    run = make_run(cap=10, spill_dir=tmp_path / "missing")
     run.stream("stdout", "x" * 2 * LONG)
-    events = await events_of(run)
+    events = await ended(run)
     whole = WholeOutput(path="", missing="it could not be written: No such file or directory")
-    assert OutputFiled(whole=whole) in events
+    assert OutputKept(block_id="", whole=whole) in events
     assert events[-1] == OK
 
 
@@ -185,11 +185,11 @@ def test_old_files_make_room_and_the_newest_stays(tmp_path: Path) -> None:
 
 async def test_text_costs_no_more_the_more_there_is_already() -> None:
     """Counted by the characters that are copied to pass it on: every piece is joined once."""
-    run = OutputStream("1", cap=1_000_000, spill_dir=None)
+    run = make_run(cap=1_000_000, spill_dir=None)
     for _ in range(10_000):
         run.stream("stdout", "x" * 10)
     assert len(run._queue) == 1
-    head, _ = await events_of(run)
-    assert isinstance(head, OutputArrived)
+    head, _ = await ended(run)
+    assert isinstance(head, OutputAdded)
     assert isinstance(head.output, StreamOutput)
     assert len(head.output.text) == 100_000

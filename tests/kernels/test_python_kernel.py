@@ -9,21 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
-from oi_tui.app.engine.kernels.base import (
-    DisplayUpdated,
-    InputWanted,
-    Kernel,
-    LineReached,
-    OutputArrived,
-    OutputCleared,
-    RunEvent,
-    RunFinished,
+from oi_tui.app.engine.core.events import (
+    ActiveLineChanged,
+    AnyEvent,
+    InputRequested,
+    OutputAdded,
+    OutputsCleared,
+    OutputUpdated,
 )
+from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
+from oi_tui.app.engine.kernels.base import Kernel, RunResult
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.output_cap import TAIL_CHARACTERS
 from oi_tui.app.engine.kernels.spec import KernelSpec
-from support.runs import Collected, collect, interrupted, prints
+from oi_tui.app.engine.testing import asks
+from support.runs import Collected, abandon, collect, interrupted, prints, started
 
 pytestmark = [pytest.mark.kernel, pytest.mark.asyncio(loop_scope="module")]
 
@@ -45,16 +45,16 @@ Late.launch_instance()
 """A kernel whose stdin socket can be reached a second after the others."""
 
 
-def without_lines(run: Collected) -> list[RunEvent]:
+def without_lines(run: Collected) -> list[AnyEvent]:
     """Its events without the lines that it was at: they are reported where a run takes long, as on a busy machine."""
-    return [event for event in run.events if not isinstance(event, LineReached)]
+    return [event for event in run.events if not isinstance(event, ActiveLineChanged)]
 
 
 async def test_the_value_of_the_last_expression_is_a_result(python: Kernel) -> None:
     run = await collect(python, "1 + 1")
     assert without_lines(run) == [
-        OutputArrived(output=RichOutput(data={"text/plain": "2"}, is_result=True)),
-        RunFinished(status="ok"),
+        OutputAdded(block_id="", output=RichOutput(data={"text/plain": "2"}, is_result=True)),
+        RunResult(status="ok"),
     ]
     assert python.state == "idle"
 
@@ -67,7 +67,7 @@ async def test_state_lasts_from_run_to_run(python: Kernel) -> None:
 async def test_R1_an_interrupt_stops_the_cell_within_two_seconds(python: Kernel) -> None:
     run, means = await interrupted(python, "print('ready', flush=True)\nwhile True: pass", prints("ready"))
     assert means == "signal"  # each rung has two seconds, so the first one was enough
-    assert run.finished == RunFinished(status="interrupted")
+    assert run.finished == RunResult(status="interrupted")
     assert run.error.name == "KeyboardInterrupt"
 
 
@@ -110,16 +110,14 @@ async def test_without_a_run_there_is_nothing_to_interrupt(python: Kernel) -> No
 
 async def test_a_run_that_is_abandoned_is_interrupted(python: Kernel) -> None:
     async with asyncio.timeout(10):
-        events = python.run("print('ready', flush=True)\nwhile True: pass")
-        await anext(events)
-        await events.aclose()
+        await abandon(await started(python, "print('ready', flush=True)\nwhile True: pass"))
     assert python.state == "idle"
     assert (await collect(python, "'free'")).result == "'free'"
 
 
 async def test_R4_input_asks_and_takes_the_answer(python: Kernel) -> None:
     run = await collect(python, "name = input('name? ')\nprint(f'Hello {name}')", "Ada")
-    assert InputWanted(prompt="name? ") in run.events
+    assert asks("name? ") in run.events
     assert run.text() == "Hello Ada\n"
 
 
@@ -132,12 +130,12 @@ async def test_R4_a_question_right_after_the_start_arrives(make_python: Callable
 
 async def test_R4_getpass_asks_for_a_password(python: Kernel) -> None:
     run = await collect(python, "from getpass import getpass\nlen(getpass('key: '))", "secret")
-    assert InputWanted(prompt="key: ", password=True) in run.events
+    assert asks("key: ", password=True) in run.events
     assert run.result == "6"
 
 
 async def test_R4_a_question_can_be_interrupted(python: Kernel) -> None:
-    run, means = await interrupted(python, "input('? ')", lambda event: isinstance(event, InputWanted))
+    run, means = await interrupted(python, "input('? ')", lambda event: isinstance(event, InputRequested))
     # A signal that meets ipykernel between its question and its waiting may take a second one, and the run ends "ok".
     assert means in ("signal", "second_signal")
     assert not any(isinstance(output, RichOutput) for output in run.outputs)
@@ -161,33 +159,33 @@ async def test_R7_a_display_is_updated_in_place(python: Kernel) -> None:
     shown = RichOutput(data={"text/plain": "1"}, display_id="d")
     changed = RichOutput(data={"text/plain": "2"}, display_id="d")
     assert without_lines(run) == [
-        OutputArrived(output=shown),
-        DisplayUpdated(display_id="d", output=changed),
-        RunFinished(status="ok"),
+        OutputAdded(block_id="", output=shown),
+        OutputUpdated(block_id="", display_id="d", output=changed),
+        RunResult(status="ok"),
     ]
 
 
 async def test_R7_a_display_of_an_earlier_run_can_be_updated(python: Kernel) -> None:
     await collect(python, "from IPython.display import display\nhandle = display(1, display_id='e')")
     run = await collect(python, "handle.update(2)")
-    assert [event.display_id for event in run.events if isinstance(event, DisplayUpdated)] == ["e"]
+    assert [event.display_id for event in run.events if isinstance(event, OutputUpdated)] == ["e"]
 
 
 async def test_R7_clear_output_clears_at_once(python: Kernel) -> None:
     run = await collect(python, "from IPython.display import clear_output\nprint(1)\nclear_output()\nprint(2)")
     assert without_lines(run) == [
-        OutputArrived(output=StreamOutput(name="stdout", text="1\n")),
-        OutputCleared(),
-        OutputArrived(output=StreamOutput(name="stdout", text="2\n")),
-        RunFinished(status="ok"),
+        OutputAdded(block_id="", output=StreamOutput(name="stdout", text="1\n")),
+        OutputsCleared(block_id=""),
+        OutputAdded(block_id="", output=StreamOutput(name="stdout", text="2\n")),
+        RunResult(status="ok"),
     ]
 
 
 async def test_R7_clear_output_with_wait_clears_only_when_something_comes(python: Kernel) -> None:
     never = await collect(python, "print(1)\nclear_output(wait=True)")
-    assert OutputCleared() not in never.events
+    assert OutputsCleared(block_id="") not in never.events
     run = await collect(python, "print(1)\nclear_output(wait=True)\nprint(2)")
-    assert without_lines(run)[1] == OutputCleared()
+    assert without_lines(run)[1] == OutputsCleared(block_id="")
 
 
 async def test_R8_stderr_is_told_from_stdout(python: Kernel) -> None:
@@ -315,8 +313,8 @@ async def test_k28_messages_of_the_wrong_shape_are_ignored(python: Kernel) -> No
     run = await collect(python, FORGED)
     assert run.text() == "done\n"
     assert run.finished.status == "ok"
-    assert not any(isinstance(event, DisplayUpdated) for event in run.events)
-    reached = [event.line for event in run.events if isinstance(event, LineReached)]
+    assert not any(isinstance(event, OutputUpdated) for event in run.events)
+    reached = [event.line for event in run.events if isinstance(event, ActiveLineChanged)]
     assert all(line <= len(FORGED.splitlines()) for line in reached), "on a slow machine there are true ones too"
 
 

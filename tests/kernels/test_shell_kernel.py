@@ -11,11 +11,13 @@ import psutil
 import pytest
 
 from oi_tui.app.engine.core.errors import KernelError
+from oi_tui.app.engine.core.events import InputRequested, OutputAdded
 from oi_tui.app.engine.core.outputs import StreamOutput, Tail
-from oi_tui.app.engine.kernels.base import InputWanted, Kernel, OutputArrived, RunFinished
+from oi_tui.app.engine.kernels.base import Kernel, RunResult
 from oi_tui.app.engine.kernels.output_cap import TAIL_CHARACTERS
 from oi_tui.app.engine.kernels.shell_kernel import ShellKernel
-from support.runs import collect, interrupted, prints
+from oi_tui.app.engine.testing import asks
+from support.runs import abandon, collect, interrupted, prints, started
 
 pytestmark = [pytest.mark.kernel, pytest.mark.asyncio(loop_scope="module")]
 
@@ -23,7 +25,7 @@ MakeShell = Callable[..., ShellKernel]
 
 ASK_ON_TERMINAL = "t = open('/dev/tty', 'r+b', 0); t.write(b'Name? '); print('Hello', t.readline().decode().strip())"
 GETPASS = "import getpass; print(len(getpass.getpass('Key: ')))"
-OK = RunFinished(status="ok", exit_code=0)
+OK = RunResult(status="ok", exit_code=0)
 
 
 def in_python(code: str) -> str:
@@ -33,7 +35,7 @@ def in_python(code: str) -> str:
 
 async def test_a_command_gives_its_output_and_exit_code(shell: Kernel) -> None:
     run = await collect(shell, "echo hello")
-    assert run.events == [OutputArrived(output=StreamOutput(name="stdout", text="hello\n")), OK]
+    assert run.events == [OutputAdded(block_id="", output=StreamOutput(name="stdout", text="hello\n")), OK]
 
 
 async def test_directory_variables_and_functions_last(shell: Kernel) -> None:
@@ -57,7 +59,7 @@ async def test_text_that_is_not_utf8_is_replaced(shell: Kernel) -> None:
 
 @pytest.mark.parametrize(("source", "code"), [("false", 1), ("(exit 3)", 3), ("no-such-command", 127), ("if then", 2)])
 async def test_a_failed_command_is_an_error_with_its_exit_code(shell: Kernel, source: str, code: int) -> None:
-    assert (await collect(shell, source)).finished == RunFinished(status="error", exit_code=code)
+    assert (await collect(shell, source)).finished == RunResult(status="error", exit_code=code)
 
 
 async def test_R10_a_command_without_input_does_not_hang(shell: Kernel) -> None:
@@ -67,21 +69,21 @@ async def test_R10_a_command_without_input_does_not_hang(shell: Kernel) -> None:
 
 async def test_R10_a_question_on_the_terminal_is_asked(shell: Kernel) -> None:
     run = await collect(shell, in_python(ASK_ON_TERMINAL), "Ada")
-    assert InputWanted(prompt="Name? ") in run.events
+    assert asks("Name? ") in run.events
     assert run.text() == "Hello Ada\n"
     assert "Ada" not in run.text("stderr")
 
 
 async def test_R10_a_password_is_asked_for_as_one(shell: Kernel) -> None:
     run = await collect(shell, in_python(GETPASS), "secret")
-    assert InputWanted(prompt="Key: ", password=True) in run.events
+    assert asks("Key: ", password=True) in run.events
     assert run.text() == "6\n"
     assert "secret" not in repr(run.events)
 
 
 async def test_R10_a_password_is_asked_for_where_the_prompt_went_to_stderr(shell: Kernel) -> None:
     run = await collect(shell, "read -rs -p 'PIN: ' pin </dev/tty; echo ${#pin}", "1234")
-    assert InputWanted(prompt="PIN: ", password=True) in run.events
+    assert asks("PIN: ", password=True) in run.events
     assert run.text() == "4\n"
 
 
@@ -150,7 +152,7 @@ async def test_R1_an_interrupt_stops_the_command_and_keeps_the_shell(shell: Kern
     await collect(shell, "word=kept")
     run, means = await interrupted(shell, f"echo ready; {source}; echo not reached", prints("ready"))
     assert means == "signal"
-    assert run.finished == RunFinished(status="interrupted", exit_code=130)
+    assert run.finished == RunResult(status="interrupted", exit_code=130)
     assert "not reached" not in run.text()
     after = await collect(shell, "echo $word")
     assert (after.text(), after.text("stderr")) == ("kept\n", "")
@@ -170,10 +172,10 @@ async def test_R1_a_shell_of_a_program_that_was_started_in_the_background_can_be
 
 
 async def test_R1_a_question_can_be_interrupted(shell: Kernel) -> None:
-    run, means = await interrupted(shell, in_python(GETPASS), lambda event: isinstance(event, InputWanted))
+    run, means = await interrupted(shell, in_python(GETPASS), lambda event: isinstance(event, InputRequested))
     assert (run.finished.status, means) == ("interrupted", "signal")
     visible = await collect(shell, in_python(ASK_ON_TERMINAL), "Ada")
-    assert InputWanted(prompt="Name? ") in visible.events  # the terminal shows again what is typed
+    assert asks("Name? ") in visible.events  # the terminal shows again what is typed
 
 
 async def test_a_job_that_ignores_the_interrupt_is_killed_and_the_shell_kept(make_shell: MakeShell) -> None:
@@ -242,8 +244,6 @@ async def test_a_restart_forgets_everything(make_shell: MakeShell) -> None:
 async def test_a_run_that_is_abandoned_is_interrupted(make_shell: MakeShell) -> None:
     shell = make_shell()
     async with asyncio.timeout(10):
-        events = shell.run("echo ready; sleep 60")
-        await anext(events)
-        await events.aclose()
+        await abandon(await started(shell, "echo ready; sleep 60"))
     assert shell.state == "idle"
     assert (await collect(shell, "echo free")).text() == "free\n"

@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from oi_tui.app.engine.kernels.base import RunEvent, RunFinished, SignsChanged
+from oi_tui.app.engine.core.events import AnyEvent, NoticeAdded
+from oi_tui.app.engine.kernels.base import RunRequest, RunResult
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.liveness import (
     AGAIN,
@@ -18,7 +19,7 @@ from oi_tui.app.engine.kernels.liveness import (
     LivenessWatch,
 )
 from oi_tui.app.engine.kernels.output_stream import OutputStream
-from support.runs import collect, interrupted
+from support.runs import collect, events_of, interrupted, make_run, without_ids
 
 SHORT = LivenessTimeouts(pause=0.05, heart=0.1, start=0.05, reply=0.1, last=0.1)
 """For what is not a real kernel."""
@@ -54,40 +55,44 @@ class Body:
 
 
 async def watched(
-    body: Body, *, taken: bool = False, until: Callable[[list[RunEvent]], bool]
-) -> tuple[list[RunEvent], str]:
+    body: Body, *, taken: bool = False, until: Callable[[list[AnyEvent]], bool]
+) -> tuple[list[AnyEvent | RunResult], str]:
     """What is told of a run before `until` holds, and how the kernel was ended, if it was."""
-    run, dooms = OutputStream("1", 1_000, None), [""]
+    told: list[AnyEvent] = []
+    dooms = [""]
+
+    def take(event: AnyEvent) -> None:
+        told.append(without_ids(event))
+        if until(told):
+            run.finish(RunResult(status="ok"))
+
+    run = OutputStream(RunRequest("1", "c", take, 1_000, None))
     run.taken = taken
 
     def doom(how: str) -> None:
         dooms.append(how)
-        run.finish(RunFinished(status="died", detail=how))
+        run.finish(RunResult(status="died", detail=how))
 
     watching = asyncio.create_task(LivenessWatch(run, body, SHORT, doom).watch())
-    told: list[RunEvent] = []
     async with asyncio.timeout(10):
-        async for event in run.events():
-            told.append(event)
-            if until(told):
-                run.finish(RunFinished(status="ok"))
+        result = await run.result()
         await watching
-    return told, dooms[-1]
+    return [*told, result], dooms[-1]
 
 
 async def test_k23_a_stopped_process_is_told_and_nothing_is_ended() -> None:
     body = Body()
     body.heart, body.is_stopped = False, True
 
-    def until(told: list[RunEvent]) -> bool:
+    def until(told: list[AnyEvent]) -> bool:
         body.heart = True
         return len(told) == 2
 
     told, doom = await watched(body, taken=True, until=until)
     assert told == [
-        SignsChanged(text=STOPPED),
-        SignsChanged(text=AGAIN, responds=True),
-        RunFinished(status="ok"),
+        NoticeAdded(block_id="", level="warning", title=STOPPED),
+        NoticeAdded(block_id="", level="info", title=AGAIN),
+        RunResult(status="ok"),
     ]
     assert doom == ""
 
@@ -96,7 +101,7 @@ async def test_k23_a_process_that_is_stuck_is_told_as_that() -> None:
     body = Body()
     body.heart = False
     told, _ = await watched(body, until=lambda told: True)
-    assert told[0] == SignsChanged(text=STUCK)
+    assert told[0] == NoticeAdded(block_id="", level="warning", title=STUCK)
 
 
 async def test_k24_a_run_that_is_never_begun_by_a_kernel_that_answers_nothing_ends_it() -> None:
@@ -104,25 +109,32 @@ async def test_k24_a_run_that_is_never_begun_by_a_kernel_that_answers_nothing_en
     body.control = False
     told, doom = await watched(body, until=lambda told: False)
     assert doom == DEAF
-    assert [event.responds for event in told if isinstance(event, SignsChanged)] == [False]
+    assert [event.level for event in told if isinstance(event, NoticeAdded)] == ["warning"]
 
 
 async def test_k24_a_kernel_that_answers_after_all_is_left_alone() -> None:
     body = Body()
     body.control = False
-    run = OutputStream("1", 1_000, None)
+    told: list[AnyEvent] = []
+
+    def take(event: AnyEvent) -> None:
+        told.append(without_ids(event))
+        run.taken = True
+        if told[-1] == NoticeAdded(block_id="", level="info", title=AGAIN):
+            run.finish(RunResult(status="ok"))
+
+    run = OutputStream(RunRequest("1", "c", take, 1_000, None))
     watching = asyncio.create_task(
-        LivenessWatch(run, body, SHORT, lambda how: run.finish(RunFinished(status="died"))).watch()
+        LivenessWatch(run, body, SHORT, lambda how: run.finish(RunResult(status="died"))).watch()
     )
-    told: list[RunEvent] = []
     async with asyncio.timeout(10):
-        async for event in run.events():
-            told.append(event)
-            run.taken = True
-            if event == SignsChanged(text=AGAIN, responds=True):
-                run.finish(RunFinished(status="ok"))
+        result = await run.result()
         await watching
-    assert told == [SignsChanged(text=SILENT), SignsChanged(text=AGAIN, responds=True), RunFinished(status="ok")]
+    assert [*told, result] == [
+        NoticeAdded(block_id="", level="warning", title=SILENT),
+        NoticeAdded(block_id="", level="info", title=AGAIN),
+        RunResult(status="ok"),
+    ]
 
 
 @pytest.mark.parametrize("control", [True, None])
@@ -130,23 +142,23 @@ async def test_k24_a_run_that_has_to_wait_is_told_once_and_the_kernel_left_alone
     body = Body()
     body.control = control
     dooms: list[str] = []
-    run = OutputStream("1", 1_000, None)
+    run = make_run(cap=1_000)
     watching = asyncio.create_task(LivenessWatch(run, body, SHORT, dooms.append).watch())
     async with asyncio.timeout(10):
         while body.looks <= 3:  # noqa: ASYNC110 - a count sets no event
             await asyncio.sleep(0.01)
-        run.finish(RunFinished(status="ok"))
+        run.finish(RunResult(status="ok"))
         await watching
-        told = [event async for event in run.events()]
+        told = await events_of(run)
     assert dooms == []
-    assert told == [SignsChanged(text=WAITS, responds=True), RunFinished(status="ok")]
+    assert told == [NoticeAdded(block_id="", level="info", title=WAITS), RunResult(status="ok")]
 
 
 async def test_k23_a_run_that_is_soon_over_is_not_looked_at() -> None:
-    body, run = Body(), OutputStream("1", 1_000, None)
+    body, run = Body(), make_run(cap=1_000)
     watching = asyncio.create_task(LivenessWatch(run, body, SHORT, lambda how: None).watch())
     await asyncio.sleep(0)
-    run.finish(RunFinished(status="ok"))
+    run.finish(RunResult(status="ok"))
     async with asyncio.timeout(10):
         await watching
     assert body.looks == 0
@@ -157,9 +169,9 @@ async def test_k23_a_run_that_is_soon_over_is_not_looked_at() -> None:
 STOP = "import os, signal\nkept = 41\nos.kill(os.getpid(), signal.SIGSTOP)\nwhile True: pass"
 
 
-def stopped(event: RunEvent) -> bool:
+def stopped(event: AnyEvent) -> bool:
     """Whether it tells of the stopped process."""
-    return event == SignsChanged(text=STOPPED)
+    return event == NoticeAdded(block_id="", level="warning", title=STOPPED)
 
 
 @pytest.mark.kernel
@@ -178,8 +190,8 @@ async def test_k23_a_busy_loop_and_a_held_lock_have_a_heart_that_beats(make_pyth
     kernel = make_python(patience=QUICK)
     source = "import time, re\nend = time.time() + 1.2\nwhile time.time() < end: pass\n_ = sum(range(6 * 10**7))"
     run = await collect(kernel, source)
-    assert not any(isinstance(event, SignsChanged) for event in run.events)
-    assert run.finished == RunFinished(status="ok")
+    assert not any(isinstance(event, NoticeAdded) for event in run.events)
+    assert run.finished == RunResult(status="ok")
 
 
 DEAFEN = """\
@@ -218,7 +230,7 @@ async def test_k24_a_run_behind_a_busy_task_waits_and_says_so(make_python: MakeP
     await collect(kernel, "import asyncio, time\n_ = asyncio.get_running_loop().call_later(0.01, time.sleep, 1.5)")
     await asyncio.sleep(0.05)
     run = await collect(kernel, "'there'")
-    assert SignsChanged(text=WAITS, responds=True) in run.events
+    assert NoticeAdded(block_id="", level="info", title=WAITS) in run.events
     assert (run.result, kernel.generation) == ("'there'", 1)
 
 

@@ -4,28 +4,28 @@ import asyncio
 
 import pytest
 
+from oi_tui.app.engine.core.events import AnyEvent, InputRequested, OutputAdded
 from oi_tui.app.engine.core.outputs import StreamOutput
-from oi_tui.app.engine.kernels.base import InputWanted, OutputArrived, RunEvent, RunFinished
-from oi_tui.app.engine.kernels.output_stream import OutputStream
+from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.kernels.terminal_questions import TerminalQuestions
+from support.runs import events_of, make_run, told
 
 
 class Talk:
     """A conversation and what came of it."""
 
     def __init__(self, *, echoes: bool = True) -> None:
-        self.run = OutputStream("1", 100_000, None)
+        self.run = make_run()
         self.echoes = echoes
         self.conversation = TerminalQuestions(self.run, lambda: self.echoes)
 
-    async def end(self) -> list[RunEvent]:
+    async def end(self) -> list[AnyEvent | RunResult]:
         self.conversation.end()
-        self.run.finish(RunFinished(status="ok"))
-        async with asyncio.timeout(10):
-            return [event async for event in self.run.events()]
+        self.run.finish(RunResult(status="ok"))
+        return await events_of(self.run)
 
     async def shown(self) -> str:
-        outputs = [event.output for event in await self.end() if isinstance(event, OutputArrived)]
+        outputs = [event.output for event in await self.end() if isinstance(event, OutputAdded)]
         return "".join(output.text for output in outputs if isinstance(output, StreamOutput))
 
 
@@ -89,7 +89,7 @@ async def test_a_question_that_looks_like_the_beginning_of_an_answer_is_asked_ne
     talk.echoes = True
     talk.conversation.terminal("> ")
     async with asyncio.timeout(10):
-        async for event in talk.run.events():
-            assert isinstance(event, InputWanted)
-            break
+        while not told(talk.run):  # noqa: ASYNC110 - a list sets no event
+            await asyncio.sleep(0.01)
+    assert isinstance(told(talk.run)[0], InputRequested)
     talk.conversation.end()

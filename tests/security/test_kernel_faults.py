@@ -13,7 +13,6 @@ import signal
 import sys
 import uuid
 from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -22,27 +21,27 @@ import pytest
 import pytest_asyncio
 
 from oi_tui.app.engine.core.errors import KernelError
+from oi_tui.app.engine.core.events import (
+    AnyEvent,
+    InputRequested,
+    NoticeAdded,
+    OutputAdded,
+    OutputDropped,
+    OutputsCleared,
+    OutputTailMoved,
+)
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.core.settings import KernelSection
-from oi_tui.app.engine.kernels.base import (
-    InputWanted,
-    Kernel,
-    OutputArrived,
-    OutputCapped,
-    OutputCleared,
-    RunEvent,
-    RunFinished,
-    SignsChanged,
-    TailMoved,
-)
+from oi_tui.app.engine.kernels.base import InterruptMeans, Kernel, RunResult
 from oi_tui.app.engine.kernels.channels import FRAME_LIMIT
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.liveness import STOPPED, LivenessTimeouts
 from oi_tui.app.engine.kernels.processes import OomCheck, cause_of_end
 from oi_tui.app.engine.sandbox.profile import Limits, Profile
+from oi_tui.app.engine.testing import asks
 from support.enclosure import processes_with, profile
-from support.runs import LIMIT, collect, interrupted, prints
+from support.runs import LIMIT, collect, interrupted, prints, started
 
 pytestmark = [pytest.mark.kernel, pytest.mark.asyncio(loop_scope="module")]
 
@@ -114,13 +113,15 @@ async def test_k01_k02_every_end_is_told_with_its_cause_within_two_seconds_and_t
 async def test_k02_a_kernel_without_its_sockets_does_not_hang_for_ever(make: Make) -> None:
     kernel = make()
     await kernel.start()
-    async with asyncio.timeout(LIMIT), aclosing(kernel.run("import os\nprint('on')\nos.closerange(3, 256)")) as events:
-        interrupting = None
-        async for event in events:
-            if isinstance(event, OutputArrived) and interrupting is None:
-                interrupting = asyncio.create_task(kernel.interrupt())
-        if interrupting is not None:
-            await interrupting
+    interrupting: list[asyncio.Task[InterruptMeans]] = []
+
+    def interrupt(event: AnyEvent) -> None:
+        if isinstance(event, OutputAdded) and not interrupting:
+            interrupting.append(asyncio.create_task(kernel.interrupt()))
+
+    async with asyncio.timeout(LIMIT):
+        await kernel.run("import os\nprint('on')\nos.closerange(3, 256)", "c", interrupt)
+        await asyncio.gather(*interrupting)
     assert (await collect(kernel, "1 + 1")).result == "2"
     assert kernel.generation == 2
 
@@ -153,7 +154,7 @@ async def test_k04_an_exit_after_ok_is_an_end_that_keeps_what_was_there(make: Ma
 
 async def test_k05_sys_exit_is_an_ordinary_error(shared: Kernel) -> None:
     run = await collect(shared, "import sys\nsys.exit(3)")
-    assert (run.error.name, run.finished) == ("SystemExit", RunFinished(status="error"))
+    assert (run.error.name, run.finished) == ("SystemExit", RunResult(status="error"))
     assert (await collect(shared, "'alive'")).result == "'alive'"
 
 
@@ -200,14 +201,14 @@ FLOODS = {
 @pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS)
 async def test_k08_k09_k10_a_flood_is_bounded_and_can_be_interrupted(shared: Kernel, flood: str) -> None:
     def beyond(event: object) -> bool:
-        return isinstance(event, TailMoved) and event.tail.left_out_characters > 100_000
+        return isinstance(event, OutputTailMoved) and event.tail.left_out_characters > 100_000
 
     run, means = await interrupted(shared, flood, beyond)
     assert run.finished.status == "interrupted" or flood.endswith("100])")  # yes ends, and the cell with it
     assert means in ("signal", "second_signal")
     assert len(run.text()) <= CAP
     assert len(run.tail().text) <= CAP
-    assert sum(isinstance(event, TailMoved) for event in run.events) < 400
+    assert sum(isinstance(event, OutputTailMoved) for event in run.events) < 400
     assert (await collect(shared, "print('clean')")).text() == "clean\n"
 
 
@@ -219,9 +220,9 @@ async def test_k11_k12_a_flood_of_displays_is_bounded_and_the_end_is_not_lost_in
         "for number in range(500): _ = display('u', display_id='d', update=number > 0)\n"
         "'result'",
     )
-    assert run.finished == RunFinished(status="ok")
+    assert run.finished == RunResult(status="ok")
     assert len(run.outputs) <= CAP // 100
-    assert any(isinstance(event, OutputCapped) for event in run.events)
+    assert any(isinstance(event, OutputDropped) for event in run.events)
 
 
 async def test_k13_k14_a_message_beyond_the_limit_is_dropped_and_counted_and_the_next_run_is_heard(
@@ -229,9 +230,9 @@ async def test_k13_k14_a_message_beyond_the_limit_is_dropped_and_counted_and_the
 ) -> None:
     size = FRAME_LIMIT + 1_000_000
     run = await collect(shared, f"'x' * {size}")
-    (capped,) = (event for event in run.events if isinstance(event, OutputCapped))
+    (capped,) = (event for event in run.events if isinstance(event, OutputDropped))
     assert capped.characters >= size
-    assert run.finished == RunFinished(status="ok")
+    assert run.finished == RunResult(status="ok")
     assert (await collect(shared, "print('heard')")).text() == "heard\n"
 
 
@@ -259,12 +260,12 @@ async def test_k15_the_error_of_a_deep_recursion_is_short_and_soon_there(shared:
 
 
 async def test_k17_an_answer_that_comes_too_late_is_for_no_later_question(shared: Kernel) -> None:
-    run, _ = await interrupted(shared, "input('? ')", lambda event: isinstance(event, InputWanted))
+    run, _ = await interrupted(shared, "input('? ')", lambda event: isinstance(event, InputRequested))
     assert not any(isinstance(output, RichOutput) for output in run.outputs)
     await shared.answer("stale")
     assert (await collect(shared, "input('again? ')", "fresh")).result == "'fresh'"
     asked = await collect(shared, "from getpass import getpass\ngetpass('key: ') == 's3cret'", "s3cret")
-    assert InputWanted(prompt="key: ", password=True) in asked.events
+    assert asks("key: ", password=True) in asked.events
     assert asked.result == "True"
 
 
@@ -292,10 +293,10 @@ async def test_k22_r1_what_seems_stuck_can_be_interrupted_and_keeps_its_state(sh
 async def test_k25_interrupts_in_bursts_do_no_harm(shared: Kernel) -> None:
     for _ in range(10):
         assert await shared.interrupt() == "nothing_ran"
-    async with asyncio.timeout(LIMIT), aclosing(shared.run("print('on', flush=True)\nwhile True: pass")) as events:
-        await anext(events)
+    async with asyncio.timeout(LIMIT):
+        running = await started(shared, "print('ready', flush=True)\nwhile True: pass")
         means = await asyncio.gather(*(shared.interrupt() for _ in range(10)))
-        assert [event.status async for event in events if isinstance(event, RunFinished)] == ["interrupted"]
+        assert (await running).status == "interrupted"
     assert set(means) <= {"signal", "second_signal", "nothing_ran"}
     assert (await collect(shared, "'alive'")).result == "'alive'"
 
@@ -331,7 +332,9 @@ async def test_k20_the_last_rung_of_the_ladder_ends_all_that_the_kernel_started(
 async def test_k23_an_enclosed_kernel_that_was_stopped_is_told_and_woken_by_an_interrupt(make: Make) -> None:
     kernel = make("enclosed", patience=LivenessTimeouts(pause=0.2, heart=0.6, start=0.4))
     source = "import os, signal\nkept = 41\nos.kill(os.getpid(), signal.SIGSTOP)\nwhile True: pass"
-    run, means = await interrupted(kernel, source, lambda event: event == SignsChanged(text=STOPPED))
+    run, means = await interrupted(
+        kernel, source, lambda event: event == NoticeAdded(block_id="", level="warning", title=STOPPED)
+    )
     assert run.finished.status == "interrupted"
     assert means in ("signal", "second_signal")
     assert (await collect(kernel, "kept + 1")).result == "42"
@@ -360,20 +363,19 @@ async def test_k29_forged_messages_are_only_words_and_do_nothing_outside_the_ker
     )
     run = await collect(shared, source)
     assert run.text() == "on\n"
-    assert run.finished == RunFinished(status="ok")
-    assert OutputCleared() in run.events
+    assert run.finished == RunResult(status="ok")
+    assert OutputsCleared(block_id="") in run.events
     assert (await collect(shared, "print('alive')")).text() == "alive\n"
 
 
 async def test_k29_a_forged_idle_does_not_end_a_run_that_goes_on(shared: Kernel) -> None:
     source = f"{FORGE}import time\n_forge('status', {{'execution_state': 'idle'}})\ntime.sleep(0.2)\nprint('still on')"
-    told: list[RunEvent] = []
-    async with asyncio.timeout(LIMIT), aclosing(shared.run(source, afterwards=told.append)) as events:
-        told += [event async for event in events]
+    told: list[AnyEvent] = []
+    async with asyncio.timeout(LIMIT):
+        assert await shared.run(source, "c", told.append) == RunResult(status="ok")
         # With a forged one the reply may overtake what is printed, which is late then.
         while not any(prints("still on")(event) for event in told):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
-    assert RunFinished(status="ok") in told
 
 
 async def test_k35_what_answers_another_request_or_none_is_not_taken_for_this_run(shared: Kernel) -> None:
@@ -388,7 +390,7 @@ async def test_k35_what_answers_another_request_or_none_is_not_taken_for_this_ru
         "print('mine')"
     )
     run = await collect(shared, source)
-    assert (run.text(), run.finished) == ("mine\n", RunFinished(status="ok"))
+    assert (run.text(), run.finished) == ("mine\n", RunResult(status="ok"))
 
 
 async def test_k30_what_utf8_cannot_express_is_replaced_in_every_output(shared: Kernel) -> None:
@@ -440,8 +442,7 @@ async def main(work, home, place):
     sandbox = Profile(mode='workspace-write', workspace=Path(work), home=Path(home)) if place == 'enclosed' else None
     kernel = JupyterKernel(Launch(cwd=Path(work), sandbox=sandbox))
     source = "import subprocess; subprocess.Popen(['sleep', '600']); print('on', flush=True); input()"
-    async for event in kernel.run(source):
-        print(event, flush=True)
+    await kernel.run(source, "c", lambda event: print(event, flush=True))
 asyncio.run(main(*sys.argv[1:]))
 """
 

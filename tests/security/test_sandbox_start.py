@@ -246,7 +246,7 @@ async def test_S6_nothing_is_left_after_the_program_was_killed(empty: Profile) -
         "async def main(work, home):\n"
         "    sandbox = Profile(mode='workspace-write', workspace=Path(work), home=Path(home))\n"
         "    kernel = ShellKernel(Launch(cwd=Path(work), sandbox=sandbox))\n"
-        "    async for event in kernel.run('touch ready; sleep 600'): pass\n"
+        "    await kernel.run('touch ready; sleep 600', 'c', lambda event: None)\n"
         "asyncio.run(main(*sys.argv[1:]))\n"
     )
     victim = await asyncio.create_subprocess_exec(sys.executable, "-c", source, str(empty.workspace), str(empty.home))

@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from oi_tui.app.engine.kernels.base import Kernel, RunFinished
+from oi_tui.app.engine.kernels.base import Kernel, RunResult
 from oi_tui.app.engine.sandbox import seccomp
 from oi_tui.app.engine.sandbox.profile import Profile
 from support.enclosure import attempt, processes_with, profile
@@ -315,7 +315,7 @@ async def test_S18_nothing_outlives_the_program_that_made_the_sandbox(usual: Pro
         "    sandbox = Profile(mode='workspace-write', workspace=Path(work), home=Path(home))\n"
         "    kernel = ShellKernel(Launch(cwd=Path(work), sandbox=sandbox))\n"
         "    start = f\"setsid nohup bash -c 'exec -a {mark} sleep 600' >/dev/null 2>&1 & sleep 600\"\n"
-        "    async for event in kernel.run(start): pass\n"
+        "    await kernel.run(start, 'c', lambda event: None)\n"
         "asyncio.run(main(*sys.argv[1:]))\n"
     )
     argv = (sys.executable, "-c", program, str(usual.workspace), str(usual.home), mark)
@@ -379,7 +379,7 @@ async def test_no_descriptor_of_ours_is_left_open(python: Kernel, shell: Kernel)
 async def test_R1_an_interrupt_reaches_the_cell_and_nothing_else(python: Kernel) -> None:
     await collect(python, "kept = 41")
     run, means = await interrupted(python, "print('ready', flush=True)\nwhile True: pass", prints("ready"))
-    assert (means, run.finished) == ("signal", RunFinished(status="interrupted"))
+    assert (means, run.finished) == ("signal", RunResult(status="interrupted"))
     assert (await collect(python, "kept + 1")).result == "42"
 
 

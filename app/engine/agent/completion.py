@@ -6,7 +6,6 @@ from itertools import takewhile
 from typing import Literal
 
 from oi_tui.app.engine.core.blocks import Block, NoticeBlock, ProseBlock
-from oi_tui.app.engine.core.events import TurnEnded
 
 INSIST = (
     "Go on with the next code block. "
@@ -35,13 +34,13 @@ IN_WORDS: dict[Outcome, str] = {
 """What the person is told."""
 
 
-def end_of(blocks: Sequence[Block], step: int, *, insist: bool) -> TurnEnded | None:
-    """How the turn ends after an answer, the last, without code; None if it has to go on."""
+def end_of(blocks: Sequence[Block], step: int, *, insist: bool) -> str | None:
+    """How the turn ends after an answer, the last, without code, as the person is told; None if it has to go on."""
     found: Outcome | None = "done"
     said = [block.text for block in _last(blocks) if isinstance(block, ProseBlock) and block.step == step]
     if insist and said:
         found = outcome("\n".join(said))
-    return TurnEnded(reason="done", detail=IN_WORDS[found]) if found is not None else None
+    return IN_WORDS[found] if found is not None else None
 
 
 def _last(blocks: Sequence[Block]) -> Sequence[Block]:

@@ -1,35 +1,39 @@
 """Who decides about proposed code: a rule, the approval mode, an earlier "always", or the person.
 
-Nothing here runs anything. `settle` gives the events of one decision; what they mean for the turn stands in
-`end` afterwards.
+Nothing here runs anything.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from oi_tui.app.engine.agent.guard import RepeatGuard
+from oi_tui.app.engine.agent.halt import TurnStopped
 from oi_tui.app.engine.core.blocks import Block, CodeBlock, UserBlock
 from oi_tui.app.engine.core.encoding import text_digest
 from oi_tui.app.engine.core.errors import KernelError
-from oi_tui.app.engine.core.events import (
-    AnyEvent,
-    Decider,
-    DecisionMade,
-    DecisionRequested,
-    StopReason,
-    TurnEnded,
-    Verdict,
-)
+from oi_tui.app.engine.core.events import Decider, DecisionMade, DecisionRequested, Emit, StopReason, Verdict
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.values import ApprovalMode, Confinement, Language
 from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.kernels.base import KernelSource
 from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, PolicyRequest, decide
+from oi_tui.app.engine.policy.reading import SourceFacts
 from oi_tui.app.engine.policy.rule_text import parse_short
 from oi_tui.app.engine.policy.rules import Effect as RuleVerdict
 from oi_tui.app.engine.policy.taint import Taint, is_foreign
+
+
+class _Settled(NamedTuple):
+    """What comes of a proposal."""
+
+    made: DecisionMade
+    stop: TurnStopped | None = None
+    """How it ends the turn, if it does."""
+    ruling: PolicyDecision | None = None
+    """What the policy says of the source that is to run, None if none is."""
 
 
 class Decisions:
@@ -48,8 +52,6 @@ class Decisions:
         self.mode = mode
         self.policy = policy if policy is not None else Policy()
         self._kernels = kernels
-        self.end: TurnEnded | None = None
-        """Set when a decision ends the turn; the session clears it at the begin of each."""
         self._can_ask = can_ask
         self._granted: set[tuple[Language, str, int]] = set()
         """Language, digest of the source, generation of the kernel: a fresh kernel is another one."""
@@ -101,24 +103,24 @@ class Decisions:
         except KernelError:
             return Confinement()
 
-    def note_run(self, language: Language, source: str, generation: int) -> None:
-        """Take note of what is about to run: what it reads, and in a shell, what it may redefine."""
-        found = decide(PolicyRequest(language, source), self.policy)
+    def note_run(self, block: CodeBlock, generation: int, ruling: PolicyDecision | None) -> None:
+        """Take note of what is about to run: what it reads, and in a shell, what it may redefine. Without a `ruling`
+        the source is read for that."""
+        found = ruling if ruling is not None else decide(PolicyRequest(block.language, block.source), self.policy)
         self._taint = self._taint.and_of(found.taint)
         if found.lasting:
-            self._changed.add((language, generation))
+            self._changed.add((block.language, generation))
 
     def note_files(self, files: Sequence[str]) -> None:
         """The person gave the model these files."""
         if any(is_foreign(file, self.policy.base) for file in files):
             self._taint = self._taint.and_of(Taint(foreign=True))
 
-    def denial_reason(self, block: CodeBlock, generation: int) -> str:
-        """Why this is not run again among others, "" if nothing is against it. That it was chosen answers what the mode
+    def denial_reason(self, ruling: PolicyDecision) -> str:
+        """Why code is not run again among others, "" if nothing is against it. That it was chosen answers what the mode
         would ask, not what a rule asks or what the source itself gives reason to ask."""
         if self.mode == "never":
             return "denied by the approval mode “never”"
-        ruling = self._ruling(block.language, block.source, generation)
         if ruling.verdict == "deny":
             return f"denied by {ruling.by}"
         if ruling.verdict == "ask" and ruling.ground != "mode":
@@ -126,46 +128,62 @@ class Decisions:
         return ""
 
     async def settle(
-        self, block: CodeBlock, guard: RepeatGuard, next_generation: Callable[[], int]
-    ) -> AsyncGenerator[AnyEvent, None]:
-        """`DecisionMade`, with `DecisionRequested` before it where the person has to be asked.
+        self, block: CodeBlock, guard: RepeatGuard, next_generation: Callable[[], int], emit: Emit
+    ) -> PolicyDecision | None:
+        """What the policy says of the code that is to run now, None if none is. TurnStopped if that ends the turn.
+
+        `DecisionMade` is emitted, with `DecisionRequested` before it where the person has to be asked.
 
         `next_generation` tells of the kernel that would run it now: a yes that was meant for another one is asked for
-        again. Of the rules, the mode, the repeat guard and an earlier
-        "always", the strictest counts; "always" answers what the mode would ask, not what a rule asks.
+        again. Of the rules, the mode, the repeat guard and an earlier "always", the strictest counts; "always" answers
+        what the mode would ask, not what a rule asks.
         """
+        settled = await self._settle(block, guard, next_generation, emit)
+        emit(settled.made)
+        if settled.stop is not None:
+            raise settled.stop
+        return settled.ruling
+
+    async def _settle(
+        self, block: CodeBlock, guard: RepeatGuard, next_generation: Callable[[], int], emit: Emit
+    ) -> _Settled:
         objection, generation = guard.objection(block.language, block.source), next_generation()
-        ruling = self._ruling(block.language, block.source, generation)
+        ruling = self.rule(block, generation)
         granted = (block.language, text_digest(block.source), generation) in self._granted
         if self.mode == "never":
-            yield self._never(block)
-        elif ruling.verdict == "deny":
-            yield self._deny(block, ruling)
-        elif not objection and ruling.verdict == "allow":
+            return _never(block)
+        if ruling.verdict == "deny":
+            return _deny(block, ruling)
+        if not objection and ruling.verdict == "allow":
             reason = f"allowed by {ruling.by}" if ruling.ground == "rule" else ""
-            yield decision_event(block, "run", "rule" if ruling.ground == "rule" else "mode", reason=reason)
-        elif not objection and granted and ruling.ground == "mode":
-            yield decision_event(block, "run", "grant")
-        elif not self._can_ask:
-            yield self._refuse_unasked(block, ruling, objection)
-        else:
-            why = objection or self._why(ruling)
-            while True:
-                request, future = _request(block, why, ruling.labels), asyncio.get_running_loop().create_future()
-                self._waiting = (request, future)
-                try:
-                    yield request
-                    verb = await future
-                finally:
-                    self._waiting = None
-                if verb.verdict in ("skip", "stop") or generation == next_generation():
-                    break
-                generation, why = next_generation(), "its kernel ended while you were asked, and the variables are gone"
-            yield self._apply_decision(block, verb, guard, generation)
+            allowed = decision_event(block, "run", "rule" if ruling.ground == "rule" else "mode", reason=reason)
+            return _Settled(allowed, ruling=ruling)
+        if not objection and granted and ruling.ground == "mode":
+            return _Settled(decision_event(block, "run", "grant"), ruling=ruling)
+        if not self._can_ask:
+            return _refuse_unasked(block, ruling, objection)
+        why = objection or self._why(ruling)
+        while True:
+            verb = await self._ask(_request(block, why, ruling.labels), emit)
+            if verb.verdict in ("skip", "stop") or generation == next_generation():
+                return self._apply_decision(block, verb, guard, generation, ruling)
+            generation, why = next_generation(), "its kernel ended while you were asked, and the variables are gone"
 
-    def _ruling(self, language: Language, source: str, generation: int) -> PolicyDecision:
-        confinement, changed = self.confinement(language), (language, generation) in self._changed
-        request = PolicyRequest(language, source, changed, self._taint_so_far(confinement), confinement)
+    async def _ask(self, request: DecisionRequested, emit: Emit) -> Decide:
+        """What the person says."""
+        future: asyncio.Future[Decide] = asyncio.get_running_loop().create_future()
+        self._waiting = (request, future)
+        try:
+            emit(request)
+            return await future
+        finally:
+            self._waiting = None
+
+    def rule(self, block: CodeBlock, generation: int, reading: SourceFacts | None = None) -> PolicyDecision:
+        """What the policy says of the block's source now; what was read in it before need not be read again."""
+        confinement, changed = self.confinement(block.language), (block.language, generation) in self._changed
+        taint = self._taint_so_far(confinement)
+        request = PolicyRequest(block.language, block.source, changed, taint, confinement, reading)
         return decide(request, self.policy, self.mode)
 
     def _taint_so_far(self, confinement: Confinement) -> Taint:
@@ -187,54 +205,31 @@ class Decisions:
         """What the person is told; nothing where it is the session's own mode that asks."""
         return "" if self.mode == "ask" and ruling.ground == "mode" else f"asked because of {ruling.by}"
 
-    def _never(self, block: CodeBlock) -> AnyEvent:
-        """Refused without a question, and the turn with it."""
-        self._stop("refused", "Nothing is run in the approval mode “never”.")
-        return decision_event(block, "stop", "mode", reason="nothing may be run in this session")
-
-    def _deny(self, block: CodeBlock, ruling: PolicyDecision) -> AnyEvent:
-        """Refused without a question. The model is told by what, and goes on."""
-        if ruling.by == "the mode “plan”":
-            self._stop("refused", "Nothing is run in the mode “plan”.")
-            return decision_event(block, "stop", "mode", reason="nothing may be run in this session")
-        return decision_event(
-            block, "skip", "mode" if ruling.ground == "mode" else "rule", reason=f"denied by {ruling.by}"
-        )
-
-    def _refuse_unasked(self, block: CodeBlock, ruling: PolicyDecision, objection: str) -> AnyEvent:
-        """Nobody can be asked. What a rule or the source itself stands against is told to the model, which goes on."""
-        if not objection and ruling.ground != "mode":
-            return decision_event(
-                block, "skip", "rule", reason=f"there is nobody to approve it, which is needed because of {ruling.by}"
-            )
-        why = objection or "there is nobody to approve it"
-        self._stop("repeated" if objection else "refused", f"Not run: {why}.")
-        return decision_event(block, "stop", "rule", reason=why)
-
-    def _apply_decision(self, block: CodeBlock, verb: Decide, guard: RepeatGuard, generation: int) -> AnyEvent:
+    def _apply_decision(
+        self, block: CodeBlock, verb: Decide, guard: RepeatGuard, generation: int, asked: PolicyDecision
+    ) -> _Settled:
         """What comes of an answer: mode and rules hold as they are now, and for edited code too."""
         match verb.verdict:
             case "run" | "always" | "edit":
                 source = block.source if verb.source is None else verb.source
-                ruling = self._ruling(block.language, source, generation)
+                same = source == block.source
+                proposed = block if same else msgspec.structs.replace(block, source=source)
+                ruling = self.rule(proposed, generation, asked.reading if same else None)
                 if self.mode == "never":
-                    return self._never(block)
+                    return _never(block)
                 if ruling.verdict == "deny":
-                    return self._deny(block, ruling)
+                    return _deny(block, ruling)
                 if verb.verdict == "always":
                     self._granted.add((block.language, text_digest(source), generation))
                 guard.allow()
-                return decision_event(block, verb.verdict, "person", source=source, request_id=verb.request_id)
+                allowed = decision_event(proposed, verb.verdict, "person", request_id=verb.request_id)
+                return _Settled(allowed, ruling=ruling)
             case "skip":
-                if not verb.reason:
-                    self._stop("refused", "You refused the code.")
-                return decision_event(block, "skip", "person", reason=verb.reason, request_id=verb.request_id)
+                refusal = decision_event(block, "skip", "person", reason=verb.reason, request_id=verb.request_id)
+                return _Settled(refusal, None if verb.reason else TurnStopped("refused", "You refused the code."))
             case "stop":
-                self._stop("stopped", "Stopped by you.")
-                return decision_event(block, "stop", "person", reason=verb.reason, request_id=verb.request_id)
-
-    def _stop(self, reason: StopReason, detail: str) -> None:
-        self.end = TurnEnded(reason=reason, detail=detail)
+                refusal = decision_event(block, "stop", "person", reason=verb.reason, request_id=verb.request_id)
+                return _Settled(refusal, TurnStopped("stopped", "Stopped by you."))
 
 
 def decision_event(
@@ -242,19 +237,44 @@ def decision_event(
     verdict: Verdict,
     decider: Decider,
     *,
-    source: str | None = None,
     reason: str = "",
     request_id: str | None = None,
 ) -> DecisionMade:
-    """The event of a decision about this block, whose source is what runs unless another is given."""
+    """The event of a decision about this block, whose source is what runs, or would have."""
     return DecisionMade(
         block_id=block.id,
         verdict=verdict,
         decider=decider,
-        source=block.source if source is None else source,
+        source=block.source,
         reason=reason,
         request_id=request_id,
     )
+
+
+def _never(block: CodeBlock) -> _Settled:
+    """Refused without a question, and the turn with it."""
+    refusal = decision_event(block, "stop", "mode", reason="nothing may be run in this session")
+    return _Settled(refusal, TurnStopped("refused", "Nothing is run in the approval mode “never”."))
+
+
+def _deny(block: CodeBlock, ruling: PolicyDecision) -> _Settled:
+    """Refused without a question. The model is told by what, and goes on."""
+    if ruling.by == "the mode “plan”":
+        refusal = decision_event(block, "stop", "mode", reason="nothing may be run in this session")
+        return _Settled(refusal, TurnStopped("refused", "Nothing is run in the mode “plan”."))
+    return _Settled(
+        decision_event(block, "skip", "mode" if ruling.ground == "mode" else "rule", reason=f"denied by {ruling.by}")
+    )
+
+
+def _refuse_unasked(block: CodeBlock, ruling: PolicyDecision, objection: str) -> _Settled:
+    """Nobody can be asked. What a rule or the source itself stands against is told to the model, which goes on."""
+    if not objection and ruling.ground != "mode":
+        why = f"there is nobody to approve it, which is needed because of {ruling.by}"
+        return _Settled(decision_event(block, "skip", "rule", reason=why))
+    why = objection or "there is nobody to approve it"
+    reason: StopReason = "repeated" if objection else "refused"
+    return _Settled(decision_event(block, "stop", "rule", reason=why), TurnStopped(reason, f"Not run: {why}."))
 
 
 def _request(block: CodeBlock, why: str, labels: tuple[str, ...]) -> DecisionRequested:

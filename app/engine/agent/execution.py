@@ -1,46 +1,29 @@
-"""One run of one code block: what its kernel says, as events of the session."""
+"""One run of one code block, from the start of its kernel to what has to be said about its end."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import aclosing
+from collections.abc import Callable
+
+import msgspec
 
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.endings import Ending
-from oi_tui.app.engine.core.errors import AuditError, KernelError
+from oi_tui.app.engine.core.errors import AuditError, KernelError, OiTuiError
 from oi_tui.app.engine.core.events import (
     ActiveLineChanged,
     AnyEvent,
+    Emit,
     ExecutionFinished,
     ExecutionStarted,
+    ExecutionStatus,
     InputAnswered,
     InputRequested,
     KernelChanged,
     KernelState,
     NoticeAdded,
-    OutputAdded,
-    OutputDropped,
-    OutputKept,
-    OutputsCleared,
-    OutputTailMoved,
-    OutputUpdated,
 )
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.values import Level
-from oi_tui.app.engine.kernels.base import (
-    DisplayUpdated,
-    InputWanted,
-    InterruptMeans,
-    Kernel,
-    LineReached,
-    OutputArrived,
-    OutputCapped,
-    OutputCleared,
-    OutputFiled,
-    RunEvent,
-    RunFinished,
-    SignsChanged,
-    TailMoved,
-)
+from oi_tui.app.engine.kernels.base import InterruptMeans, Kernel, RunResult
 
 REPLACE = "Esc twice within a second stops the turn and replaces the kernel; its variables are lost then."
 
@@ -55,39 +38,37 @@ RETRY = 0.05
 """Seconds after which an interrupt that met nothing tries again."""
 
 
-Admit = Callable[[ExecutionStarted, CodeBlock], None]
-"""Told of a run before its kernel gets the source; AuditError if it must not begin."""
+Seal = Callable[[ExecutionStarted, CodeBlock], None]
+"""Told of a run before its kernel gets the source; returns when that is on record, AuditError if it must not begin."""
 
 
 NEVER_RAN = Ending(stage="unstarted", cause="kernel")
 
 
-def allow_any_run(started: ExecutionStarted, block: CodeBlock) -> None:
+def no_seal(started: ExecutionStarted, block: CodeBlock) -> None:
     """Any run may begin: nobody writes down what runs."""
 
 
 class Execution:
-    """Runs a block once. `answer` and `interrupt` reach into it while `events` is being consumed."""
+    """Runs a block once. `answer` and `interrupt` reach into it while `run` is under way."""
 
     def __init__(
         self,
         block: CodeBlock,
         kernel: Kernel,
-        aside: Callable[[AnyEvent], None],
-        admit: Admit,
+        emit: Emit,
+        seal: Seal,
         *,
         can_ask: bool,
         clock: Callable[[], float],
     ) -> None:
-        """`aside` is told what happens beside `events`: what comes after their end, and what cannot wait for them."""
+        """`emit` is given what happens, also what comes after the end of the run."""
         self.block = block
         self.kernel = kernel
         self.can_ask = can_ask
-        self.failure: KernelError | AuditError | None = None
-        """Set when nothing could be run at all."""
-        self._admit = admit
+        self._seal = seal
         self._clock = clock
-        self._aside = aside
+        self._emit = emit
         self._input: InputRequested | None = None
         self._answered = False
         self._ending: Ending | None = None
@@ -97,138 +78,92 @@ class Execution:
         self._forced = asyncio.Event()
         """The kernel may be restarted, if nothing else stops the run."""
 
-    async def events(self) -> AsyncGenerator[AnyEvent, None]:
-        """From the start of the kernel, if it is cold, to `ExecutionFinished`."""
+    async def run(self) -> KernelError | AuditError | None:
+        """From the start of the kernel, if it is cold, to `ExecutionFinished`; why nothing could be run at all."""
         if self.kernel.state in ("cold", "dead"):
-            yield self._kernel_event("starting")
+            self._tell_kernel("starting")
         begun, started = self._clock(), None
+        failure: KernelError | AuditError | None = None
         try:
             await self.kernel.start()
-            yield self._kernel_event("busy")
+            self._tell_kernel("busy")
             started = ExecutionStarted(block_id=self.block.id, generation=self.kernel.generation)
-            self._admit(started, self.block)
-            yield started
+            self._seal(started, self.block)
+            self._emit(started)
             begun = self._clock()
-            async with aclosing(self._run()) as events:
-                async for event in events:
-                    yield event
+            await self._run()
         except KernelError as error:
-            self.failure = error
-            yield _notice("error", error.title, hint=error.hint, details=error.details)
-            spent = self._clock() - begun
+            failure = error
+            self._report(error)
             never = None if started is not None else NEVER_RAN
-            yield ExecutionFinished(block_id=self.block.id, status="died", duration=spent, ending=never)
+            self._finish("died", self._clock() - begun, ending=never)
         except AuditError as error:
-            self.failure = error
-            yield _notice("error", error.title, hint=error.hint, details=error.details)
-            yield ExecutionFinished(block_id=self.block.id, status="interrupted", duration=0.0, ending=NEVER_RAN)
+            failure = error
+            self._report(error)
+            self._finish("interrupted", 0.0, ending=NEVER_RAN)
         finally:
             self._over.set()
             if self._stopping is not None:
                 await asyncio.gather(self._stopping, return_exceptions=True)  # told by the epilogue, if by anybody
-        yield self._kernel_event(self.kernel.state)
+        self._tell_kernel(self.kernel.state)
+        return failure
 
-    async def _run(self) -> AsyncGenerator[AnyEvent, None]:
+    async def _run(self) -> None:
         begun = self._clock()
         if self._stopping is not None:  # while the kernel was starting
-            yield ExecutionFinished(block_id=self.block.id, status="interrupted", duration=0.0)
+            self._finish("interrupted", 0.0)
             return
-        async with aclosing(self.kernel.run(self.block.source, afterwards=self._come_late)) as run:
-            async for event in run:
-                if not isinstance(event, RunFinished):
-                    for translated in self._translate(event):
-                        yield translated
-                    continue
-                self._over.set()
-                for closed in self._close_input(cancelled=event.status != "ok"):
-                    yield closed
-                duration = self._clock() - begun
-                yield ExecutionFinished(
-                    block_id=self.block.id,
-                    status=event.status,
-                    duration=duration,
-                    exit_code=event.exit_code,
-                    ending=self._ending if event.status == "interrupted" else None,
-                )
-                notice = await self._epilogue(event)
-                if notice is not None:
-                    yield notice
-                return
+        result = await self.kernel.run(self.block.source, self.block.id, self._take)
+        self._over.set()
+        self._close_input(cancelled=result.status != "ok")
+        ending = self._ending if result.status == "interrupted" else None
+        self._finish(result.status, self._clock() - begun, exit_code=result.exit_code, ending=ending)
+        await self._tell_end(result)
 
-    def _come_late(self, event: RunEvent) -> None:
-        """The run is over, and something that it started goes on."""
-        for translated in self._translate(event):
-            self._aside(translated)
-
-    async def _epilogue(self, event: RunFinished) -> AnyEvent | None:
+    async def _tell_end(self, result: RunResult) -> None:
         """What has to be said about how the run ended, beyond its state."""
         means: InterruptMeans | None = None
         if self._stopping is not None:
             try:
                 means = await self._stopping
             except KernelError as error:
-                return _notice("error", error.title, hint=error.hint, details=error.details)
+                self._report(error)
+                return
         if means == "restart":
             title = f"The {self.kernel.language} kernel ignored the interrupt and was restarted."
-            return _notice("warning", title, hint="Its variables are gone.")
-        if means in BY_WHICH and event.status == "interrupted":
-            return _notice("info", BY_WHICH[means])
-        if event.status == "died":
-            title = event.detail or f"The {self.kernel.language} kernel ended."
+            self._notice("warning", title, hint="Its variables are gone.")
+        elif means in BY_WHICH and result.status == "interrupted":
+            self._notice("info", BY_WHICH[means])
+        elif result.status == "died":
+            title = result.detail or f"The {self.kernel.language} kernel ended."
             hint = "Its variables are gone. It starts afresh with the next run; /restart does it now."
-            return _notice("error", title, hint=hint)
-        return _notice("info", event.detail) if event.detail else None
+            self._notice("error", title, hint=hint)
+        elif result.detail:
+            self._notice("info", result.detail)
 
-    def _translate(self, event: RunEvent) -> Iterator[AnyEvent]:
-        block_id = self.block.id
+    def _take(self, event: AnyEvent) -> None:
+        """Pass on what the kernel says of the run, with what can be done about it."""
         match event:
-            case LineReached():
-                yield ActiveLineChanged(block_id=block_id, line=event.line)
-                return
-            case InputWanted():
-                yield from self._close_input(cancelled=False)
-                yield self._ask(event)
-                return
-            case SignsChanged():
-                yield self._tell_signs(event)
-                return
-            case _ if self._answered:  # what was printed before the question may come after it, by another channel
-                yield from self._close_input(cancelled=False)
+            case InputRequested():
+                self._close_input(cancelled=False)
+                if self.can_ask:
+                    self._input, self._answered = event, False
+                    self._emit(event)
+                    return
+                self._give_up()
+                title = "The code asked for input, and there is nobody to answer: it was interrupted."
+                self._notice("warning", title)
+            case NoticeAdded(level="warning"):
+                if not self.can_ask:
+                    self._give_up()
+                hint = f"Esc interrupts it. {REPLACE}" if self.can_ask else "There is nobody to ask: it is interrupted."
+                self._emit(msgspec.structs.replace(event, hint=hint))
+            case NoticeAdded() | ActiveLineChanged():
+                self._emit(event)
             case _:
-                pass
-        match event:
-            case OutputArrived():
-                yield OutputAdded(block_id=block_id, output=event.output)
-            case DisplayUpdated():
-                yield OutputUpdated(block_id=block_id, output=event.output, display_id=event.display_id)
-            case OutputCleared():
-                yield OutputsCleared(block_id=block_id)
-            case OutputCapped():
-                yield OutputDropped(block_id=block_id, characters=event.characters)
-            case TailMoved():
-                yield OutputTailMoved(block_id=block_id, name=event.name, tail=event.tail)
-            case OutputFiled():
-                yield OutputKept(block_id=block_id, whole=event.whole)
-            case _:
-                pass
-
-    def _tell_signs(self, event: SignsChanged) -> AnyEvent:
-        if event.responds:
-            return _notice("info", event.text)
-        if not self.can_ask:
-            self._give_up()
-            return _notice("warning", event.text, hint="There is nobody to ask: it is interrupted.")
-        return _notice("warning", event.text, hint=f"Esc interrupts it. {REPLACE}")
-
-    def _ask(self, event: InputWanted) -> AnyEvent:
-        if not self.can_ask:
-            self._give_up()
-            return _notice("warning", "The code asked for input, and there is nobody to answer: it was interrupted.")
-        self._answered = False
-        self._input = InputRequested(
-            request_id=new_id(), block_id=self.block.id, prompt=event.prompt, password=event.password
-        )
-        return self._input
+                if self._answered:  # what was printed before the question may come after it, by another channel
+                    self._close_input(cancelled=False)
+                self._emit(event)
 
     def _give_up(self) -> None:
         """Interrupt what cannot go on without a person: the model is not told that one did it."""
@@ -236,10 +171,10 @@ class Execution:
             self._ending = Ending(stage="running", cause="nobody")
         self.interrupt(force=True)
 
-    def _close_input(self, *, cancelled: bool) -> Iterator[AnyEvent]:
-        if self._input is not None:
-            yield InputAnswered(request_id=self._input.request_id, block_id=self.block.id, cancelled=cancelled)
-            self._input = None
+    def _close_input(self, *, cancelled: bool) -> None:
+        asked, self._input = self._input, None
+        if asked is not None:
+            self._emit(InputAnswered(request_id=asked.request_id, block_id=self.block.id, cancelled=cancelled))
 
     async def answer(self, request_id: str, text: str) -> bool:
         """Give the line that was asked for; False if this id is not waiting."""
@@ -267,17 +202,30 @@ class Execution:
                 case "nothing_ran" if not self._over.is_set():
                     await asyncio.sleep(RETRY)
                 case "ignored" if not self._over.is_set():
-                    self._aside(_notice("warning", "The code goes on: it ignored every interrupt.", hint=REPLACE))
+                    self._notice("warning", "The code goes on: it ignored every interrupt.", hint=REPLACE)
                     await _first(self._forced, self._over)
                 case _:
                     return means
 
-    def _kernel_event(self, state: KernelState) -> AnyEvent:
-        return KernelChanged(language=self.kernel.language, state=state, generation=self.kernel.generation)
+    # -- events of ours ------------------------------------------------------------------------------
 
+    def _tell_kernel(self, state: KernelState) -> None:
+        self._emit(KernelChanged(language=self.kernel.language, state=state, generation=self.kernel.generation))
 
-def _notice(level: Level, title: str, *, hint: str = "", details: str = "") -> AnyEvent:
-    return NoticeAdded(block_id=new_id(), level=level, title=title, hint=hint, details=details)
+    def _finish(
+        self, status: ExecutionStatus, duration: float, *, exit_code: int | None = None, ending: Ending | None = None
+    ) -> None:
+        self._emit(
+            ExecutionFinished(
+                block_id=self.block.id, status=status, duration=duration, exit_code=exit_code, ending=ending
+            )
+        )
+
+    def _report(self, error: OiTuiError) -> None:
+        self._notice("error", error.title, hint=error.hint, details=error.details)
+
+    def _notice(self, level: Level, title: str, *, hint: str = "", details: str = "") -> None:
+        self._emit(NoticeAdded(block_id=new_id(), level=level, title=title, hint=hint, details=details))
 
 
 async def _first(*events: asyncio.Event) -> None:

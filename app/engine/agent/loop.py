@@ -1,40 +1,42 @@
 """The loop: ask the model, have its code decided, run it, tell the model, until there is nothing more to do.
 
-`Session.run` is an async generator of events; every event has been folded into `Session.transcript` when
-it is yielded. The other methods are called while the generator runs, from the same event loop.
+What happens goes to `Session.emit`, which folds it into `Session.transcript` and tells the observers. What is no
+coroutine is called while one is under way, from the same event loop.
 Nothing here knows of LiteLLM, Jupyter, files or sockets.
 """
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
 from contextlib import aclosing
 from functools import partial
+from itertools import takewhile
+from typing import Any
 
 from oi_tui.app.engine.agent import completion
 from oi_tui.app.engine.agent.answer_stream import AnswerStream
 from oi_tui.app.engine.agent.budget import Budget
 from oi_tui.app.engine.agent.decisions import Decisions, decision_event
-from oi_tui.app.engine.agent.execution import Admit, Execution, allow_any_run
+from oi_tui.app.engine.agent.emitter import Emitter, Observer
+from oi_tui.app.engine.agent.execution import Execution, Seal, no_seal
 from oi_tui.app.engine.agent.guard import RepeatGuard
-from oi_tui.app.engine.agent.halt import Halt
+from oi_tui.app.engine.agent.halt import INTERRUPTED, Halt, TurnStopped
 from oi_tui.app.engine.agent.prompt import Conversation, system_prompt
-from oi_tui.app.engine.agent.rerun import rerun_blocks
+from oi_tui.app.engine.agent.rerun import rebuild
 from oi_tui.app.engine.agent.run_hints import run_hints
 from oi_tui.app.engine.agent.withheld_notices import withheld_events
 from oi_tui.app.engine.core.blocks import CodeBlock
-from oi_tui.app.engine.core.chat_model import ChatRequest, Model
-from oi_tui.app.engine.core.errors import KernelError, ModelError, OiTuiError
+from oi_tui.app.engine.core.chat_model import ChatRequest, Delta, Model
+from oi_tui.app.engine.core.errors import AuditError, KernelError, ModelError, OiTuiError
 from oi_tui.app.engine.core.events import (
-    AnyEvent,
     CodeFinished,
     CodeStarted,
     ConversationCleared,
+    Emit,
     KernelChanged,
     NoticeAdded,
     SettingsChanged,
     StepStarted,
-    StopReason,
     TurnEnded,
     TurnStarted,
 )
@@ -43,11 +45,9 @@ from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.values import ApprovalMode, Language, Level
 from oi_tui.app.engine.core.verbs import Decide, SetBudget
 from oi_tui.app.engine.kernels.base import KernelSource
-from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.decide import Policy, PolicyDecision
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.transcript.transcript import Transcript
-
-SessionEvents = AsyncGenerator[AnyEvent, None]
 
 
 class Session:
@@ -63,15 +63,15 @@ class Session:
         can_ask: bool = True,
         policy: Policy | None = None,
         redactor: Redactor | None = None,
-        ready: Callable[[], Awaitable[object]] | None = None,
+        ready: Callable[[], Coroutine[Any, Any, object]] | None = None,
         clock: Callable[[], float] = time.monotonic,
-        aside: Callable[[AnyEvent], None] = lambda _event: None,
-        admit: Admit = allow_any_run,
+        observers: Sequence[Observer] = (),
+        seal: Seal = no_seal,
         forked_from: "Session | None" = None,
     ) -> None:
-        """`ready` is awaited before each question to the model: the model may still be opening. `aside` is told what
-        no generator yields, folded like all else: output after the end of a run. `forked_from` was in these kernels
-        before: what is known of them, its strictness, budget and late output go on here; its grants do not."""
+        """`ready` is awaited before each question to the model: the model may still be opening. `forked_from` was in
+        these kernels before: what is known of them, its strictness, budget and late output go on here; its grants do
+        not."""
         self.kernels = kernels
         self.settings = settings
         self.model = model
@@ -81,68 +81,207 @@ class Session:
         self._model_name = model.name if model is not None else ""
         self._api_base = ""
         self._can_ask, self._ready = can_ask, ready
-        self._aside = aside
-        self._successor: Session | None = None
         if forked_from is None:
             past = self.transcript.blocks
+            self.emitter = Emitter(self.transcript)
             self.decisions = Decisions(settings.approve, kernels, can_ask=can_ask, policy=policy, past=past)
             self.budget = Budget(settings.max_cost, settings.max_tokens)
         else:
             self.decisions, self.budget = forked_from.decisions.fork(), forked_from.budget
             self.budget.carry(forked_from.transcript.usage, self.transcript.usage)
-            forked_from._successor = self
-        self._clock, self._admit = clock, admit
+            self.emitter = forked_from.emitter
+            self.emitter.lead_to(self.transcript)
+        self.emitter.observers = tuple(observers)
+        self.emit = self.emitter.emit
+        self._clock, self._seal = clock, seal
         self._guard = RepeatGuard(settings.max_repeats)
         self._conversation = Conversation(redactor or Redactor(), settings.output_to_model, insist=settings.complete)
         self._halt = Halt()
         self._execution: Execution | None = None
-        self._end: TurnEnded | None = None
+        self._proposed: Sequence[str] = ()
+        """Blocks of code that the last answer proposed, in order; what was thought or cut is none of them."""
 
-    # -- verbs -------------------------------------------------------------------------------------
+    # -- the turn ----------------------------------------------------------------------------------
 
-    async def run(self, text: str, files: tuple[str, ...] = (), context: str = "") -> SessionEvents:
+    async def run(self, text: str, files: tuple[str, ...] = (), context: str = "") -> None:
         """One turn, from the prompt to rest."""
         self._begin()
         self.decisions.note_files(files)
-        yield self._apply(TurnStarted(block_id=new_id(), text=text, files=files, context=context))
-        async with aclosing(self._turn()) as events:
-            async for event in events:
-                yield event
+        self.emit(TurnStarted(block_id=new_id(), text=text, files=files, context=context))
+        await self._turn()
 
-    async def go_on(self) -> SessionEvents:
+    async def go_on(self) -> None:
         """One turn without a new prompt: after an error, a cap or an interrupt."""
         self._begin()
-        async with aclosing(self._turn()) as events:
-            async for event in events:
-                yield event
+        await self._turn()
 
-    async def _turn(self) -> SessionEvents:
-        for number in range(1, self.settings.max_steps + 1):
-            if (over := self.budget.check_limits(self.transcript.usage)) is not None:
-                yield self.notice(*over)
-                yield self._apply(TurnEnded(reason="budget", detail=over.title))
-                return
-            async with aclosing(self._step(number)) as events:
-                async for event in events:
-                    yield event
-            for remark in self.budget.notices(self.transcript.usage):
-                yield self.notice(*remark)
-            if self._end is not None:
-                yield self._apply(self._end)
-                return
-        cap = self.settings.max_steps
-        title = f"Stopped after {cap} answers of the model in one turn."
-        yield self.notice("warning", title, hint="Type /retry to let it go on, or start with a higher --max-steps.")
-        yield self._apply(TurnEnded(reason="step_cap", detail=title))
+    async def _turn(self) -> None:
+        """Ask the model, have its code decided, run it, ask again with what came out, until something ends the turn."""
+        code: Iterator[str] = iter(())  # of what was proposed, what is not decided about yet
+        try:
+            for step in range(1, self.settings.max_steps + 1):
+                self._require_budget()
+                self._proposed = await self._ask(step)
+                code = iter(self._proposed)
+                for block_id in code:
+                    if ruling := await self._decide(block_id):
+                        await self._run(block_id, ruling)
+                self._halt.check()
+                self._remark_on_budget()
+            title = f"Stopped after {self.settings.max_steps} answers of the model in one turn."
+            self.notice("warning", title, "Type /retry to let it go on, or start with a higher --max-steps.")
+            raise TurnStopped("step_cap", title)
+        except TurnStopped as stop:
+            for block_id in code:
+                self._skip(block_id)
+            if stop.reason != "budget":
+                self._remark_on_budget()
+            if self._halt.is_asked():
+                stop = TurnStopped("interrupted", INTERRUPTED)
+            self.emit(TurnEnded(reason=stop.reason, detail=stop.detail))
 
-    async def run_code(self, language: Language, source: str) -> SessionEvents:
+    def _begin(self) -> None:
+        self._halt.clear()
+        self._guard = RepeatGuard(self.settings.max_repeats)
+
+    def _require_budget(self) -> None:
+        if (over := self.budget.check_limits(self.transcript.usage)) is not None:
+            self.notice(*over)
+            raise TurnStopped("budget", over.title)
+
+    def _remark_on_budget(self) -> None:
+        for remark in self.budget.notices(self.transcript.usage):
+            self.notice(*remark)
+
+    # -- asking --------------------------------------------------------------------------------------
+
+    async def _ask(self, step: int) -> Sequence[str]:
+        """Have the model answer; returns the code that it proposes, none where it has to go on without.
+
+        TurnStopped if it came to an end, or could not answer: what has arrived is kept then, marked as cut.
+        """
+        if self._ready is not None:
+            await self._halt.result(self._ready)
+        self._halt.check()
+        self.emit(StepStarted(number=step))
+        try:
+            await self._stream()
+        except ModelError as error:
+            self._halt.check()  # breaking a request off may look like its failure
+            self.report(error)
+            raise TurnStopped("model_error", error.title) from error
+        self._halt.check()
+        blocks, step = self.transcript.blocks, self.transcript.step
+        codes = [block for block in blocks if isinstance(block, CodeBlock) and block.step == step]
+        code = [block.id for block in codes if block.state == "proposed"]
+        if not code and (end := completion.end_of(blocks, step, insist=self.settings.complete)) is not None:
+            raise TurnStopped("done", end)
+        return code
+
+    async def _stream(self) -> None:
+        """Ask, and emit the answer while it comes."""
+        if (model := self.model) is None:
+            raise ModelError("unknown_model", "No model is chosen.", hint="Type /model NAME, or start with -m NAME.")
+        blocks, languages, images = tuple(self.transcript.blocks), self.kernels.languages, model.takes_images
+        system = system_prompt(languages, self.transcript.cwd or "the current folder", self.kernels.surroundings)
+        # A thread: of a session that was resumed, all is looked through for secrets, which can take seconds.
+        look = partial(self._conversation.messages, blocks, system=system, images=images)
+        if (messages := await self._halt.result(partial(asyncio.to_thread, look))) is None:
+            return
+        for told in withheld_events(self._conversation, self.transcript):
+            self.emit(told)
+        request = ChatRequest(messages=messages, languages=languages)
+        answer = AnswerStream(self.kernels.canonical, self.emit)
+        whole = False
+        try:
+            await self._halt.result(partial(_read, model.stream(request), answer))
+            whole = not self._halt.is_asked()
+        except ModelError:
+            answer.close(complete=False)
+            raise
+        answer.close(complete=whole)
+        if (remark := answer.remark) and not (answer.empty and self._halt.is_asked()):
+            self.notice("warning", *remark)
+
+    # -- deciding and running ------------------------------------------------------------------------
+
+    async def _decide(self, block_id: str) -> PolicyDecision | None:
+        """What the policy says of this code if it is to run. TurnStopped if a decision against it ends the turn."""
+        block = self._code(block_id)
+        if self._obstacle(block):
+            self._skip(block_id)
+            return None
+        next_generation = partial(self._next_generation, block.language)
+        return await self.decisions.settle(block, self._guard, next_generation, self.emit)
+
+    async def _run(self, block_id: str, ruling: PolicyDecision) -> None:
+        """Run code that was decided about. TurnStopped if no kernel can run it; code that raises ends nothing."""
+        failure = await self._execute(block_id, ruling)
+        self._guard.note_run(self._code(block_id))
+        if failure is not None:
+            raise TurnStopped("kernel_error", failure.title)
+
+    def _skip(self, block_id: str) -> None:
+        """Nobody is asked about this code."""
+        block = self._code(block_id)
+        self.emit(decision_event(block, "skip", "rule", reason=self._obstacle(block) or "the turn was stopped"))
+
+    def _obstacle(self, block: CodeBlock) -> str:
+        """Why this code cannot follow what stands above it in its answer, "" if it can."""
+        for earlier in map(self._code, takewhile(lambda block_id: block_id != block.id, self._proposed)):
+            if earlier.state == "refused":
+                return f"an earlier code block of the same answer was {'not run' if earlier.ending else 'refused'}"
+            if earlier.state != "ok":
+                return "an earlier code block of the same answer did not succeed"
+        return "the turn was stopped" if self._halt.is_asked() else ""
+
+    async def run_code(self, language: Language, source: str) -> None:
         """The person's own code: no question, no turn; the model sees it with the next prompt."""
         block_id = new_id()
-        yield self._apply(CodeStarted(block_id=block_id, language=language, author="user"))
-        yield self._apply(CodeFinished(block_id=block_id, language=language, source=source))
-        async with aclosing(self._execute(block_id)) as events:
-            async for event in events:
-                yield event
+        self.emit(CodeStarted(block_id=block_id, language=language, author="user"))
+        self.emit(CodeFinished(block_id=block_id, language=language, source=source))
+        await self._execute(block_id)
+
+    async def rebuild(self, block_ids: Sequence[str]) -> None:
+        """Run these blocks of the transcript once more, in its order, up to the first that does not go as it did."""
+        self._begin()
+        codes = [block for block in self.transcript.blocks if isinstance(block, CodeBlock)]
+        blocks = [block for block in codes if block.id in block_ids and block.duration is not None]
+
+        async def perform(block: CodeBlock, emit: Emit) -> str:
+            ruling = self.decisions.rule(block, self._next_generation(block.language))
+            if not (why := self.decisions.denial_reason(ruling)):
+                await self._perform(block, emit, ruling)
+            return why
+
+        await rebuild(blocks, perform, self.emit)
+
+    async def _execute(self, block_id: str, ruling: PolicyDecision | None = None) -> KernelError | AuditError | None:
+        """Run what the block says now; why nothing could run at all, which the person is told here."""
+        try:
+            failure = await self._perform(self._code(block_id), self.emit, ruling)
+        except KernelError as error:
+            self.report(error)
+            failure = error
+        block, earlier = self._code(block_id), self.transcript.blocks[: self._inherited]
+        for remark in run_hints(block, earlier, self.decisions.confinement(block.language)):
+            self.notice("info", remark.title, remark.hint)
+        return failure
+
+    async def _perform(
+        self, block: CodeBlock, emit: Emit, ruling: PolicyDecision | None
+    ) -> KernelError | AuditError | None:
+        """Run this source, which was decided about. KernelError where there is no such kernel; a failure of the kernel
+        that there is has been emitted when it is returned."""
+        kernel = self.kernels.get(block.language)
+        self.decisions.note_run(block, self._next_generation(block.language), ruling)
+        self._execution = Execution(block, kernel, emit, self._seal, can_ask=self._can_ask, clock=self._clock)
+        try:
+            return await self._execution.run()
+        finally:
+            self._execution = None
+
+    # -- reaching in ---------------------------------------------------------------------------------
 
     def decide(self, verb: Decide) -> bool:
         """Answer a `DecisionRequested`; False if that id is not waiting (any more)."""
@@ -153,7 +292,7 @@ class Session:
         execution = self._execution
         return execution is not None and await execution.answer(request_id, text)
 
-    def interrupt(self, *, turn: bool = False) -> AnyEvent | None:
+    def interrupt(self, *, turn: bool = False) -> None:
         """Stop the run that is under way, else the answer that streams; with `turn`, whatever the turn does.
 
         Returns at once; how it ended is told by the events of the turn. A kernel that ignores the interrupt
@@ -165,42 +304,37 @@ class Session:
         if execution is not None:
             execution.interrupt(force=turn)
             kernel = execution.kernel
-            return self._apply(
-                KernelChanged(language=kernel.language, state="interrupting", generation=kernel.generation)
-            )
-        if self._halt.is_asked() and self._halt.waits:
+            self.emit(KernelChanged(language=kernel.language, state="interrupting", generation=kernel.generation))
+        elif self._halt.is_asked() and self._halt.waits:
             self._halt.break_off()
         elif turn:
             self.decisions.withdraw()
-        return None
 
-    def take(self, event: AnyEvent) -> AnyEvent:
-        """Fold what happened outside: the session was opened, or a turn ended whose generator is gone."""
-        return self._apply(event)
+    # -- settings and words --------------------------------------------------------------------------
 
-    def set_approval(self, mode: ApprovalMode) -> AnyEvent:
+    def set_approval(self, mode: ApprovalMode) -> None:
         """Another approval mode from the next decision on."""
         self.decisions.mode = mode
-        return self._settings_event()
+        self._tell_settings()
 
-    def set_budget(self, verb: SetBudget) -> tuple[AnyEvent, ...]:
+    def set_budget(self, verb: SetBudget) -> None:
         """Other limits from the next request on; what they are is said."""
         self.budget.change(verb.max_cost, verb.max_tokens)
-        told = self.budget.describe(self.transcript.usage)
-        return self._settings_event(), self.notice("info", told)
+        self._tell_settings()
+        self.notice("info", self.budget.describe(self.transcript.usage))
 
-    def expect_model(self, name: str, api_base: str) -> AnyEvent:
+    def expect_model(self, name: str, api_base: str) -> None:
         """Another model, on this server if one was named, is being opened: `ready` waits for it."""
         self._model_name, self._api_base = name, api_base
-        return self._settings_event()
+        self._tell_settings()
 
-    def use_model(self, model: Model) -> AnyEvent:
+    def use_model(self, model: Model) -> None:
         """Another model from the next step on."""
         self.model, self._model_name = model, model.name
-        return self._settings_event()
+        self._tell_settings()
 
-    def _settings_event(self) -> AnyEvent:
-        return self._apply(
+    def _tell_settings(self) -> None:
+        self.emit(
             SettingsChanged(
                 model=self._model_name,
                 approval=self.decisions.mode,
@@ -211,189 +345,31 @@ class Session:
             )
         )
 
-    def forget(self) -> AnyEvent:
+    def forget(self) -> None:
         """Forget the conversation and the grants (the kernels are the caller's to restart)."""
         self.decisions.forget()
-        return self._apply(ConversationCleared())
+        self.emit(ConversationCleared())
 
-    def report(self, error: OiTuiError, level: Level = "error") -> AnyEvent:
+    def report(self, error: OiTuiError, level: Level = "error") -> None:
         """An error as a notice of the transcript."""
-        return self.notice(level, error.title, hint=error.hint, details=error.details)
+        self.notice(level, error.title, error.hint, error.details)
 
-    # -- one step ----------------------------------------------------------------------------------
-
-    async def _step(self, number: int) -> SessionEvents:
-        if self._ready is not None:
-            await self._halt.result(self._ready)
-        if self._halt.is_asked():
-            self._stop("interrupted", "Interrupted by you.")
-            return
-        yield self._apply(StepStarted(number=number))
-        try:
-            async with aclosing(self._ask()) as events:
-                async for event in events:
-                    yield event
-        except ModelError as error:
-            if self._halt.is_asked():  # breaking a request off may look like its failure
-                self._stop("interrupted", "Interrupted by you.")
-                return
-            yield self.notice("error", error.title, hint=error.hint, details=error.details)
-            self._stop("model_error", error.title)
-            return
-        if self._halt.is_asked():
-            self._stop("interrupted", "Interrupted by you.")
-            return
-        blocks, step = self.transcript.blocks, self.transcript.step
-        codes = (block for block in blocks if isinstance(block, CodeBlock) and block.step == step)
-        proposed = [code.id for code in codes if code.state == "proposed"]
-        if not proposed:
-            self._end = self._end or completion.end_of(blocks, step, insist=self.settings.complete)
-            return
-        async with aclosing(self._settle_all(proposed)) as events:
-            async for event in events:
-                yield event
-        if self._halt.is_asked():
-            self._end = TurnEnded(reason="interrupted", detail="Interrupted by you.")
-
-    async def _ask(self) -> SessionEvents:
-        """Stream one answer into blocks. On an error what has arrived is kept, marked as cut."""
-        if (model := self.model) is None:
-            raise ModelError("unknown_model", "No model is chosen.", hint="Type /model NAME, or start with -m NAME.")
-        blocks, languages, images = tuple(self.transcript.blocks), self.kernels.languages, model.takes_images
-        system = system_prompt(languages, self.transcript.cwd or "the current folder", self.kernels.surroundings)
-        # A thread: of a session that was resumed, all is looked through for secrets, which can take seconds.
-        look = partial(self._conversation.messages, blocks, system=system, images=images)
-        if (messages := await self._halt.result(partial(asyncio.to_thread, look))) is None:
-            return
-        for told in withheld_events(self._conversation, self.transcript):
-            yield self._apply(told)
-        request = ChatRequest(messages=messages, languages=languages)
-        answer = AnswerStream(self.kernels.canonical)
-        failure: ModelError | None = None
-        try:
-            async with aclosing(self._halt.until(model.stream(request))) as deltas:
-                async for delta in deltas:
-                    for event in answer.events(delta):
-                        yield self._apply(event)
-        except ModelError as error:
-            failure = error
-        for event in answer.close(complete=failure is None and not self._halt.is_asked()):
-            yield self._apply(event)
-        if failure is not None:
-            raise failure
-        if (remark := answer.remark) and not (answer.empty and self._halt.is_asked()):
-            yield self.notice("warning", *remark)
-
-    # -- deciding and running ------------------------------------------------------------------------
-
-    async def _settle_all(self, proposed: list[str]) -> SessionEvents:
-        """Decide and run the code of one answer, in order; after a refusal or a failure the rest is not run."""
-        obstacle = ""
-        for block_id in proposed:
-            block = self._code(block_id)
-            if obstacle or self._end is not None or self._halt.is_asked():
-                yield self._apply(decision_event(block, "skip", "rule", reason=obstacle or "the turn was stopped"))
-                continue
-            async with aclosing(self._settle(block)) as events:
-                async for event in events:
-                    yield event
-            after = self._code(block_id)
-            if after.state == "refused":
-                obstacle = f"an earlier code block of the same answer was {'not run' if after.ending else 'refused'}"
-            elif after.state != "ok":
-                obstacle = "an earlier code block of the same answer did not succeed"
-
-    async def _settle(self, block: CodeBlock) -> SessionEvents:
-        next_generation = partial(self._next_generation, block.language)
-        async with aclosing(self.decisions.settle(block, self._guard, next_generation)) as events:
-            async for event in events:
-                yield self._apply(event)
-        self._end = self._end or self.decisions.end
-        decided = self._code(block.id)
-        if decided.state == "refused":
-            return
-        async with aclosing(self._execute(block.id)) as events:
-            async for event in events:
-                yield event
-        self._guard.note_run(self._code(block.id))
-
-    async def _execute(self, block_id: str) -> SessionEvents:
-        """Run what the block says now. A kernel that cannot start ends the turn; code that raises does not."""
-        try:
-            async with aclosing(self.perform(self._code(block_id))) as events:
-                async for event in events:
-                    yield self._apply(event)
-        except KernelError as error:
-            yield self.report(error)
-            self._stop("kernel_error", error.title)
-        block, earlier = self._code(block_id), self.transcript.blocks[: self._inherited]
-        for remark in run_hints(block, earlier, self.decisions.confinement(block.language)):
-            yield self.notice("info", remark.title, remark.hint)
-
-    async def perform(self, block: CodeBlock) -> SessionEvents:
-        """Run this source, which was decided about; what happens is not folded yet.
-
-        KernelError before the first event where there is no such kernel; of one that fails later the events tell.
-        """
-        kernel = self.kernels.get(block.language)
-        self.decisions.note_run(block.language, block.source, self._next_generation(block.language))
-        aside, admit = self._tell_aside, self._admit
-        self._execution = run = Execution(block, kernel, aside, admit, can_ask=self._can_ask, clock=self._clock)
-        try:
-            async with aclosing(run.events()) as events:
-                async for event in events:
-                    yield event
-        finally:
-            self._execution = None
-        if run.failure is not None:
-            self._stop("kernel_error", run.failure.title)
-
-    async def rebuild(self, block_ids: Sequence[str]) -> SessionEvents:
-        """Run these blocks of the transcript once more, in its order, up to the first that does not go as it did."""
-        self._begin()
-        codes = [block for block in self.transcript.blocks if isinstance(block, CodeBlock)]
-        blocks = [block for block in codes if block.id in block_ids and block.duration is not None]
-
-        def denied(block: CodeBlock) -> str:
-            return self.decisions.denial_reason(block, self._next_generation(block.language))
-
-        async with aclosing(rerun_blocks(blocks, self.perform, denied)) as events:
-            async for event in events:
-                yield self._apply(event)
-
-    # -- small parts ---------------------------------------------------------------------------------
-
-    def _begin(self) -> None:
-        self._halt.clear()
-        self._end = self.decisions.end = None
-        self._guard = RepeatGuard(self.settings.max_repeats)
+    def notice(self, level: Level, title: str, hint: str = "", details: str = "") -> None:
+        """Something to say that belongs in the transcript."""
+        self.emit(NoticeAdded(block_id=new_id(), level=level, title=title, hint=hint, details=details))
 
     def _next_generation(self, language: Language) -> int:
         """Generation of the kernel that would run code now."""
         kernel = next((kernel for kernel in self.kernels.started_kernels() if kernel.language == language), None)
         return 1 if kernel is None else kernel.generation + (kernel.state in ("cold", "dead"))
 
-    def _apply(self, event: AnyEvent) -> AnyEvent:
-        self.transcript.apply(event)
-        return event
-
-    def _tell_aside(self, event: AnyEvent) -> None:
-        """Unless its block is gone: the conversation was cleared meanwhile, or forked above it."""
-        if self._successor is not None:
-            self._successor._tell_aside(event)
-        elif isinstance(event, NoticeAdded) or self.transcript.has(getattr(event, "block_id", "")):
-            self._aside(self._apply(event))
-
-    def _stop(self, reason: StopReason, detail: str = "") -> None:
-        """The turn ends after this step; the first reason counts."""
-        if self._end is None:
-            self._end = TurnEnded(reason=reason, detail=detail)
-
-    def notice(self, level: Level, title: str, hint: str = "", *, details: str = "") -> AnyEvent:
-        """Something to say that belongs in the transcript."""
-        return self._apply(NoticeAdded(block_id=new_id(), level=level, title=title, hint=hint, details=details))
-
     def _code(self, block_id: str) -> CodeBlock:
         block = self.transcript.block(block_id)
         assert isinstance(block, CodeBlock), block
         return block
+
+
+async def _read(deltas: AsyncGenerator[Delta, None], answer: AnswerStream) -> None:
+    async with aclosing(deltas):
+        async for delta in deltas:
+            answer.take(delta)

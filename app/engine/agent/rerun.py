@@ -5,8 +5,7 @@ comes out is not put into the conversation: the record stays what it was.
 """
 
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
@@ -16,6 +15,7 @@ from oi_tui.app.engine.core.events import (
     AnyEvent,
     CodeFinished,
     CodeStarted,
+    Emit,
     ExecutionFinished,
     ExecutionStarted,
     InputAnswered,
@@ -31,59 +31,54 @@ from oi_tui.app.engine.text.safe import visible_text
 from oi_tui.app.engine.transcript.diff import output_diff
 from oi_tui.app.engine.transcript.transcript import Transcript
 
-RerunEvents = AsyncGenerator[AnyEvent, None]
+Perform = Callable[[CodeBlock, Emit], Awaitable[str]]
+"""Runs a source and emits what happens; returns why it is not run again here, "" if it was."""
 
 GOES_ON: frozenset[RerunOutcome] = frozenset({"same", "differs"})
 """Outcomes after which the next run makes sense."""
 
 
-async def rerun_blocks(
-    blocks: Sequence[CodeBlock],
-    perform: Callable[[CodeBlock], RerunEvents],
-    denied: Callable[[CodeBlock], str],
-) -> RerunEvents:
-    """Repeat the runs of these blocks, up to the first that does not end as it did; a notice sums up.
-
-    `perform` runs a source, `denied` says why it is not run again here, "" if nothing is against it.
-    """
+async def rebuild(blocks: Sequence[CodeBlock], perform: Perform, emit: Emit) -> None:
+    """Repeat the runs of these blocks, up to the first that does not end as it did; a notice sums up."""
     finished: list[RerunFinished] = []
+
+    def finish(event: RerunFinished) -> None:
+        finished.append(event)
+        emit(event)
+
     for block in blocks:
-        async with aclosing(_repeat(block, perform, denied(block))) as events:
-            async for event in events:
-                yield event
-                if isinstance(event, RerunFinished):
-                    finished.append(event)
+        await _repeat(block, perform, emit, finish)
         if finished and finished[-1].outcome not in GOES_ON:
             break
-    yield _summary(blocks, finished)
+    emit(_summary(blocks, finished))
 
 
-async def _repeat(block: CodeBlock, perform: Callable[[CodeBlock], RerunEvents], why: str) -> RerunEvents:
-    """`RerunStarted`, what the kernel asks and says of itself, `RerunFinished`."""
-    if why:
-        yield RerunFinished(block_id=block.id, outcome="refused", difference=why)
-        return
+async def _repeat(block: CodeBlock, perform: Perform, emit: Emit, finish: Callable[[RerunFinished], None]) -> None:
+    """`RerunStarted`, what the kernel asks and says of itself, `RerunFinished`; what comes out is only compared."""
     now = Transcript()
     now.apply(CodeStarted(block_id=block.id, language=block.language, author="user"))
     now.apply(CodeFinished(block_id=block.id, language=block.language, source=block.source))
+
+    def take(event: AnyEvent) -> None:
+        match event:
+            case KernelChanged() | NoticeAdded() | InputRequested() | InputAnswered():
+                emit(event)
+                return
+            case ExecutionStarted():
+                emit(RerunStarted(block_id=block.id, generation=event.generation))
+            case _:
+                pass
+        now.apply(event)
+        if isinstance(event, ExecutionFinished):
+            ran = now.block(block.id)
+            assert isinstance(ran, CodeBlock)
+            finish(_compare(block, ran))
+
     try:
-        async with aclosing(perform(msgspec.structs.replace(block, outputs=(), whole=None))) as events:
-            async for event in events:
-                match event:
-                    case ExecutionStarted():
-                        yield RerunStarted(block_id=block.id, generation=event.generation)
-                    case KernelChanged() | NoticeAdded() | InputRequested() | InputAnswered():
-                        yield event
-                        continue
-                    case _:
-                        pass
-                now.apply(event)
-                if isinstance(event, ExecutionFinished):
-                    ran = now.block(block.id)
-                    assert isinstance(ran, CodeBlock)
-                    yield _compare(block, ran)
+        if why := await perform(msgspec.structs.replace(block, outputs=(), whole=None), take):
+            finish(RerunFinished(block_id=block.id, outcome="refused", difference=why))
     except KernelError as error:
-        yield RerunFinished(block_id=block.id, outcome="died", difference=error.title)
+        finish(RerunFinished(block_id=block.id, outcome="died", difference=error.title))
 
 
 def _compare(then: CodeBlock, now: CodeBlock) -> RerunFinished:

@@ -29,6 +29,7 @@ way to a front end, and of several `OutputTailMoved` of one stream only the last
 arrives exactly once and in order.
 """
 
+from collections.abc import Callable
 from typing import Literal
 
 from oi_tui.app.engine.core.endings import Ending
@@ -390,3 +391,6 @@ AnyEvent = (
     | TurnEnded
 )
 """The closed union that the fold matches on."""
+
+Emit = Callable[[AnyEvent], None]
+"""Takes each event when it happens."""

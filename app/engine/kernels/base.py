@@ -1,10 +1,26 @@
 """What the session knows of a kernel: a Protocol and the values that come out of a run."""
 
-from collections.abc import AsyncGenerator, Callable
-from typing import Literal, Protocol
+from pathlib import Path
+from typing import Literal, NamedTuple, Protocol
 
-from oi_tui.app.engine.core.events import ExecutionStatus, KernelState
-from oi_tui.app.engine.core.outputs import Output, StreamName, Tail, WholeOutput
+import msgspec
+
+from oi_tui.app.engine.core.events import (
+    ActiveLineChanged,
+    AnyEvent,
+    Emit,
+    ExecutionStatus,
+    InputRequested,
+    KernelState,
+    NoticeAdded,
+    OutputAdded,
+    OutputDropped,
+    OutputKept,
+    OutputsCleared,
+    OutputTailMoved,
+    OutputUpdated,
+)
+from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.values import Confinement, Language, Value
 
 InterruptMeans = Literal["signal", "second_signal", "request", "kill", "restart", "ignored", "nothing_ran"]
@@ -12,85 +28,45 @@ InterruptMeans = Literal["signal", "second_signal", "request", "kill", "restart"
 runs in the foreground of a shell. After `restart` the kernel's state is lost; `ignored`: none did."""
 
 
-class OutputArrived(Value, frozen=True, kw_only=True, tag=True):
-    """The run put something out."""
+class RunRequest(NamedTuple):
+    """What is to run, and where what comes of it goes."""
 
-    output: Output
-
-
-class DisplayUpdated(Value, frozen=True, kw_only=True, tag=True):
-    """An earlier display, perhaps of an earlier run, changed."""
-
-    display_id: str
-    output: Output
-
-
-class OutputCleared(Value, frozen=True, kw_only=True, tag=True):
-    """`clear_output`; a `wait=True` has already been waited for."""
+    source: str
+    block_id: str
+    emit: Emit
+    cap: int
+    """Characters of output that are passed on as they come."""
+    spill_dir: Path | None
+    """Where a long output is kept, None if nowhere."""
 
 
-class TailMoved(Value, frozen=True, kw_only=True, tag=True):
-    """A stream goes on beyond the cap: its end now. No more of its text arrives, unless the output is cleared."""
-
-    name: StreamName
-    tail: Tail
-
-
-class OutputFiled(Value, frozen=True, kw_only=True, tag=True):
-    """All text of the run goes to this file from now on, or not any more."""
-
-    whole: WholeOutput
-
-
-class OutputCapped(Value, frozen=True, kw_only=True, tag=True):
-    """`characters` of output are neither shown nor in a file."""
-
-    characters: int
-
-
-class LineReached(Value, frozen=True, kw_only=True, tag=True):
-    """The run is at this line (1-based) of its source."""
-
-    line: int
-
-
-class InputWanted(Value, frozen=True, kw_only=True, tag=True):
-    """The run waits for a line: call `Kernel.answer`, or interrupt."""
-
-    prompt: str
-    password: bool = False
-
-
-class SignsChanged(Value, frozen=True, kw_only=True, tag=True):
-    """The process that runs this does not respond, or (`responds`) there is something else to know while it runs."""
-
-    text: str
-    responds: bool = False
-
-
-class RunFinished(Value, frozen=True, kw_only=True, tag=True):
-    """Last value of every run. `detail` says in plain words what happened to a kernel that died."""
+class RunResult(Value, frozen=True, kw_only=True, tag=True):
+    """How a run ended. `detail` says in plain words what happened to a kernel that died."""
 
     status: ExecutionStatus
     exit_code: int | None = None
     detail: str = ""
 
 
-RunEvent = (
-    OutputArrived
-    | DisplayUpdated
-    | OutputCleared
-    | TailMoved
-    | OutputFiled
-    | OutputCapped
-    | LineReached
-    | InputWanted
-    | SignsChanged
-    | RunFinished
-)
-
-Afterwards = Callable[[RunEvent], None]
-"""Told what a run still puts out after its end (a task, a thread, a subprocess of it), a few times a second at most."""
+def in_block(event: AnyEvent, block_id: str) -> AnyEvent:
+    """An event of a run as one of another block; "" leaves out which. A notice is a block of its own."""
+    match event:
+        case NoticeAdded():
+            return msgspec.structs.replace(event, block_id=new_id() if block_id else "")
+        case InputRequested():
+            return msgspec.structs.replace(event, block_id=block_id, request_id=event.request_id or new_id())
+        case (
+            ActiveLineChanged()
+            | OutputAdded()
+            | OutputUpdated()
+            | OutputsCleared()
+            | OutputTailMoved()
+            | OutputKept()
+            | OutputDropped()
+        ):
+            return msgspec.structs.replace(event, block_id=block_id)
+        case _:
+            raise TypeError(f"{type(event).__name__} is nothing that a run says.")
 
 
 class Kernel(Protocol):
@@ -120,11 +96,13 @@ class Kernel(Protocol):
         """Start it if it is cold or dead; KernelError (with the end of its stderr) if that fails."""
         ...
 
-    def run(self, source: str, *, afterwards: Afterwards | None = None) -> AsyncGenerator[RunEvent, None]:
-        """Run the source byte for byte, starting the kernel if need be; ends with one `RunFinished`.
+    async def run(self, source: str, block_id: str, emit: Emit) -> RunResult:
+        """Run the source byte for byte, starting the kernel if need be, until it is over.
 
-        Close the generator (`contextlib.aclosing`) to abandon the run: it is interrupted then. `afterwards` is told
-        what comes of a run that was consumed to its end.
+        What comes of it is emitted as events of this block: outputs, the active line, `InputRequested` (call `answer`,
+        or interrupt), and as notices signs of life that are missing. What a task, a thread or a subprocess of the run
+        puts out after its end is emitted as well, a few times a second at most. Cancel it to abandon the run, which is
+        interrupted then.
         """
         ...
 

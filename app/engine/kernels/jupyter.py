@@ -10,13 +10,12 @@ import shutil
 from collections.abc import Awaitable
 from contextlib import AsyncExitStack, suppress
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.files.paths import socket_dir
-from oi_tui.app.engine.kernels.base import InterruptMeans, RunFinished
+from oi_tui.app.engine.kernels.base import InterruptMeans, RunRequest, RunResult
 from oi_tui.app.engine.kernels.channels import NONSENSE_LIMIT, TOO_LARGE, Channel, Channels, ReplyFuture
 from oi_tui.app.engine.kernels.inspection import Listing, VariableDetail, names_in, read_detail, read_listing
 from oi_tui.app.engine.kernels.jupyter_run import JupyterRun
@@ -183,14 +182,14 @@ class JupyterWorker:
         """SIGINT would end a kernel that wants to be asked."""
         return ("signal", "second_signal", "request") if self._spec.signals else ("request",)
 
-    def begin(self, source: str, cap: int, spill_dir: Path | None) -> JupyterRun:
+    def begin(self, request: RunRequest) -> JupyterRun:
         """Send the source as it is."""
-        self.source = source
+        self.source = request.source
         request_id, send = self._channels.prepare(
             "shell",
             "execute_request",
             {
-                "code": source,
+                "code": request.source,
                 "silent": False,
                 "store_history": True,
                 "user_expressions": {},
@@ -198,7 +197,7 @@ class JupyterWorker:
                 "stop_on_error": False,
             },
         )
-        self._run = self._runs[request_id] = run = JupyterRun(request_id, source, cap, spill_dir, doom=self._kill)
+        self._run = self._runs[request_id] = run = JupyterRun(request_id, request, doom=self._kill)
         if len(self._runs) > KEPT_RUNS:
             del self._runs[next(iter(self._runs))]
         send()
@@ -343,5 +342,5 @@ class JupyterWorker:
         if self._run is None or self._run.over.is_set():
             self._on_end(how)
             return
-        self._run.finish(RunFinished(status="died", detail=f"The kernel {how}; its state is lost."))
+        self._run.finish(RunResult(status="died", detail=f"The kernel {how}; its state is lost."))
         self._on_end("")

@@ -1,4 +1,4 @@
-"""One run of a Jupyter kernel: messages in, run events out, and the rule for when it is over.
+"""One run of a Jupyter kernel: messages in, events out, and the rule for when it is over.
 
 It is over when the shell channel brought the reply and the iopub channel says idle. Either can be lost (a
 flood overruns the socket), so one of them with silence after it is enough. Every message is checked
@@ -8,11 +8,10 @@ a kernel may send what it likes.
 
 import asyncio
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput
-from oi_tui.app.engine.kernels.base import RunFinished
+from oi_tui.app.engine.kernels.base import RunRequest, RunResult
 from oi_tui.app.engine.kernels.output_stream import OutputStream
 
 GRACE = 2.0
@@ -31,16 +30,10 @@ class JupyterRun(OutputStream):
     """Knows the messages of the run whose request had the id `request_id`."""
 
     def __init__(
-        self,
-        request_id: str,
-        source: str,
-        cap: int,
-        spill_dir: Path | None,
-        *,
-        doom: Callable[[str], None] = lambda _how: None,
+        self, request_id: str, request: RunRequest, *, doom: Callable[[str], None] = lambda _how: None
     ) -> None:
         """`doom` ends a kernel that is beyond help; it is given the words for that."""
-        super().__init__(source, cap, spill_dir)
+        super().__init__(request)
         self.request_id = request_id
         self._kill = doom
         self._status = ""
@@ -99,12 +92,12 @@ class JupyterRun(OutputStream):
             case "input_request", {"prompt": str(prompt)}:
                 self.ask(prompt, password=content.get("password") is True)
 
-    def finish(self, finished: RunFinished) -> None:
+    def finish(self, result: RunResult) -> None:
         """The end, whoever found out about it."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        super().finish(finished)
+        super().finish(result)
 
     def _settle(self) -> None:
         if self.over.is_set() or not (self._status or self._idle):
@@ -129,11 +122,11 @@ class JupyterRun(OutputStream):
     def _end(self) -> None:
         match self._status:
             case "ok" | "":
-                self.finish(RunFinished(status="ok"))
+                self.finish(RunResult(status="ok"))
             case _ if self.interrupting:
-                self.finish(RunFinished(status="interrupted"))
+                self.finish(RunResult(status="interrupted"))
             case _:
-                self.finish(RunFinished(status="error"))
+                self.finish(RunResult(status="error"))
 
 
 def _rich(content: Mapping[str, Any], *, is_result: bool) -> RichOutput:

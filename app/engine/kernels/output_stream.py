@@ -1,36 +1,38 @@
-"""One run, as every kernel keeps it: what arrives is cleaned, capped and queued; it is over exactly once.
+"""One run, as every kernel keeps it: what arrives is cleaned, capped, queued and emitted; it is over exactly once.
 
 What arrives comes from a process that is not trusted: anything may be claimed, nothing may break us.
 """
 
 import asyncio
+import logging
 from collections import deque
-from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from oi_tui.app.engine.core.encoding import expressible
-from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamName, StreamOutput, WholeOutput
-from oi_tui.app.engine.kernels.base import (
-    Afterwards,
-    DisplayUpdated,
-    InputWanted,
-    LineReached,
-    OutputArrived,
-    OutputCapped,
-    OutputCleared,
-    OutputFiled,
-    RunEvent,
-    RunFinished,
-    SignsChanged,
-    TailMoved,
+from oi_tui.app.engine.core.events import (
+    ActiveLineChanged,
+    AnyEvent,
+    Emit,
+    InputRequested,
+    NoticeAdded,
+    OutputAdded,
+    OutputDropped,
+    OutputKept,
+    OutputsCleared,
+    OutputTailMoved,
+    OutputUpdated,
 )
+from oi_tui.app.engine.core.ids import new_id
+from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamName, StreamOutput, WholeOutput
+from oi_tui.app.engine.kernels.base import RunRequest, RunResult
 from oi_tui.app.engine.kernels.json_cleaner import clean_json
 from oi_tui.app.engine.kernels.output_cap import OutputCap
 from oi_tui.app.engine.kernels.traceback_cap import ERROR_LIMIT, shorten_traceback
+
+_log = logging.getLogger(__name__)
 
 RICH_LIMIT = 32_000_000
 """Characters of pictures, HTML and the like that one run may show."""
@@ -45,7 +47,7 @@ UPDATE_LIMIT = 64_000_000
 """Characters of updates that one run may pass on as they come; after that only the last one of each display is."""
 
 LATE_INTERVAL = 1 / 8
-"""Seconds in which what comes after the end of a run is gathered before it is told."""
+"""Seconds in which what comes after the end of a run is gathered before it is emitted."""
 
 NAME_LIMIT = 1_000
 """Characters of the name of a display."""
@@ -66,7 +68,7 @@ class DisplayCharge:
 class DisplayChange:
     """An update in the queue; it may still be replaced by a newer one."""
 
-    event: DisplayUpdated
+    event: OutputUpdated
 
 
 @dataclass
@@ -87,7 +89,7 @@ class TailDue:
 class OutputStream:
     """A run from the moment it is handed to the kernel."""
 
-    def __init__(self, source: str, cap: int, spill_dir: Path | None) -> None:
+    def __init__(self, request: RunRequest) -> None:
         self.interrupting = False
         """Whether somebody asked for the end of it."""
         self.ignores = False
@@ -95,19 +97,23 @@ class OutputStream:
         self.over = asyncio.Event()
         self.taken = False
         """Whether the kernel has begun with it, as far as it is known to say so."""
-        self.told = False
-        """Whether somebody has consumed it to its end."""
-        self.afterwards: Afterwards | None = None
-        """Told what comes after the end, once the end itself was told."""
-        self._lines = source.count("\n") + 1
-        self._cap = OutputCap(cap, spill_dir)
+        self._block_id = request.block_id
+        self._emit: Emit | None = request.emit
+        """None once nobody wants to know any more."""
+        self._result: RunResult | None = None
+        self._failure: Exception | None = None
+        """What `emit` raised."""
+        self._settled = asyncio.Event()
+        """There is a result or a failure."""
+        self._lines = request.source.count("\n") + 1
+        self._cap = OutputCap(request.cap, request.spill_dir)
         self._rich_room = RICH_LIMIT
         self._update_room = UPDATE_LIMIT
         self._charged: dict[str, DisplayCharge] = {}
         """By display."""
         self._unseen: dict[str, DisplayChange] = {}
         """Those in the queue, by display."""
-        self._kept: dict[str, DisplayUpdated] = {}
+        self._kept: dict[str, OutputUpdated] = {}
         """Last updates that are kept for the end."""
         self._filed: WholeOutput | None = None
         """What was told of the file."""
@@ -115,36 +121,29 @@ class OutputStream:
         """Streams of which more came than was told."""
         self._tail_timer: asyncio.TimerHandle | None = None
         self._clear_before_next = False
-        self._queue: deque[RunEvent | DisplayChange | StreamText | TailDue] = deque()
-        self._news = asyncio.Event()
+        self._queue: deque[AnyEvent | DisplayChange | StreamText | TailDue] = deque()
+        self._flushing: asyncio.Handle | None = None
+        """What is queued will be emitted."""
         self._errors = 0
         self._told_dropped = 0
-        self._late_timer: asyncio.TimerHandle | None = None
 
-    async def events(self) -> AsyncGenerator[RunEvent, None]:
-        """Everything that happens, the end included."""
-        while True:
-            while self._queue:
-                event = self._event_of(self._queue.popleft())
-                if isinstance(event, RunFinished):
-                    self.told = True
-                    yield event
-                    return
-                if event is not None:
-                    yield event
-            self._news.clear()
-            await self._news.wait()
+    async def result(self) -> RunResult:
+        """Wait for the end, or for the first error of `emit`, which is raised."""
+        await self._settled.wait()
+        if self._failure is not None:
+            raise self._failure
+        assert self._result is not None
+        return self._result
 
     # -- what arrives --------------------------------------------------------------------------------
 
     def stream(self, name: StreamName, text: str) -> None:
         """Text; joins what is still queued of the same stream."""
         self._clear_if_due()
-        if self.over.is_set() and self.afterwards is None:
+        if self._emit is None:
             return
         shown = self._cap.admit(name, expressible(text))
-        if self._cap.spill.whole is not self._filed:
-            self._tell_file()
+        self._tell_file()
         if len(shown) < len(text):
             self._move_tail(name)
         if not shown:
@@ -183,7 +182,7 @@ class OutputStream:
         fitting = self._fitting(output, charged)
         if fitting is None:
             return
-        event = DisplayUpdated(display_id=name, output=fitting)
+        event = OutputUpdated(block_id=self._block_id, display_id=name, output=fitting)
         self._update_room -= RICH_COST + charged.text + charged.rich
         if name in self._unseen:
             self._unseen[name].event = event
@@ -220,17 +219,18 @@ class OutputStream:
     def line(self, number: int) -> None:
         """The active line moved."""
         if 1 <= number <= self._lines and not self.over.is_set():
-            self._put(LineReached(line=number))
+            self._put(ActiveLineChanged(block_id=self._block_id, line=number))
 
     def ask(self, prompt: str, *, password: bool) -> None:
         """The run waits for a line."""
         if not self.over.is_set():
-            self._put(InputWanted(prompt=expressible(prompt[:ERROR_LIMIT]), password=password))
+            question = expressible(prompt[:ERROR_LIMIT])
+            self._put(InputRequested(request_id=new_id(), block_id=self._block_id, prompt=question, password=password))
 
     def tell(self, text: str, *, responds: bool = False) -> None:
-        """Something about the process that the person should know while it runs."""
+        """The process does not respond, or (`responds`) there is something else to know while it runs."""
         if not self.over.is_set():
-            self._put(SignsChanged(text=text, responds=responds))
+            self._put(NoticeAdded(block_id=new_id(), level="info" if responds else "warning", title=text))
 
     def drop(self, characters: int) -> None:
         """Something was too large to be read at all."""
@@ -241,28 +241,35 @@ class OutputStream:
         self._cap.skip(name, characters, lines)
         self._move_tail(name)
 
-    def finish(self, finished: RunFinished) -> None:
+    def finish(self, result: RunResult) -> None:
         """The end; only the first one counts."""
-        if self.over.is_set():
+        if self._result is not None:
             return
+        self._result = result
         self._queue.extend(self._kept.values())
         self._tell_tails()
         self._cap.spill.close()
         self._tell_file()
         self._tell_dropped()
-        self._put(finished)
+        self._flush()
         self.over.set()
+        self._settled.set()
 
     def mute(self) -> None:
-        """The process is gone: tell what is gathered, and nothing any more."""
-        if self._late_timer is not None:
-            self._late_timer.cancel()
-            self._tell_late()
-        self.afterwards = None
+        """The process is gone: emit what is gathered since the end, and nothing any more."""
+        if self.over.is_set():
+            self._flush()
+            self.detach()
+
+    def detach(self) -> None:
+        """Nobody wants to know any more."""
+        self._emit = None
+        self._queue.clear()
+        self._cancel_flush()
 
     # -- how it is queued ----------------------------------------------------------------------------
 
-    def _event_of(self, item: RunEvent | DisplayChange | StreamText | TailDue) -> RunEvent | None:
+    def _event_of(self, item: AnyEvent | DisplayChange | StreamText | TailDue) -> AnyEvent | None:
         """What is to be told of something that was queued; None if there is nothing to tell any more."""
         match item:
             case DisplayChange(event=event):
@@ -270,10 +277,10 @@ class OutputStream:
                     del self._unseen[event.display_id]
                 return event
             case StreamText(name=name, pieces=pieces):
-                return OutputArrived(output=StreamOutput(name=name, text="".join(pieces)))
+                return OutputAdded(block_id=self._block_id, output=StreamOutput(name=name, text="".join(pieces)))
             case TailDue(name=name):
                 tail = self._cap.tail(name)
-                return None if tail is None else TailMoved(name=name, tail=tail)
+                return None if tail is None else OutputTailMoved(block_id=self._block_id, name=name, tail=tail)
             case event:
                 return event
 
@@ -298,37 +305,48 @@ class OutputStream:
         if self._cap.spill.whole is not self._filed:
             self._filed = self._cap.spill.whole
             if self._filed is not None:
-                self._put(OutputFiled(whole=self._filed))
+                self._put(OutputKept(block_id=self._block_id, whole=self._filed))
 
     def _tell_dropped(self) -> None:
         if (dropped := self._cap.dropped) > self._told_dropped:
-            self._put(OutputCapped(characters=dropped - self._told_dropped))
+            self._put(OutputDropped(block_id=self._block_id, characters=dropped - self._told_dropped))
             self._told_dropped = dropped
 
-    def _put(self, event: RunEvent | DisplayChange | StreamText | TailDue) -> None:
-        if self.over.is_set() and self.afterwards is None:
+    def _put(self, item: AnyEvent | DisplayChange | StreamText | TailDue) -> None:
+        """Queue it until the loop comes round: more of the same may join it. What comes late waits a little longer."""
+        if self._emit is None:
             return
-        self._queue.append(event)
-        self._news.set()
-        if self.over.is_set() and self._late_timer is None:
-            self._late_timer = asyncio.get_running_loop().call_later(LATE_INTERVAL, self._tell_late)
+        self._queue.append(item)
+        if self._flushing is None:
+            loop = asyncio.get_running_loop()
+            late = self.over.is_set()
+            self._flushing = loop.call_later(LATE_INTERVAL, self._flush) if late else loop.call_soon(self._flush)
 
-    def _tell_late(self) -> None:
-        """Tell what came since the end to who wants it, once the end itself has been consumed."""
-        self._late_timer = None
-        if self.afterwards is None:
-            self._queue.clear()
-            return
-        if not self.told:
-            self._late_timer = asyncio.get_running_loop().call_later(LATE_INTERVAL, self._tell_late)
-            return
-        self._tell_dropped()
+    def _flush(self) -> None:
+        if self.over.is_set():
+            self._tell_dropped()
         while self._queue:
-            if (event := self._event_of(self._queue.popleft())) is not None:
-                self.afterwards(event)
+            if (event := self._event_of(self._queue.popleft())) is not None and self._emit is not None:
+                try:
+                    self._emit(event)
+                except Exception as error:
+                    self._fail(error)  # no fault of the process that sent it, nor of what else it sends
+        self._cancel_flush()
+
+    def _fail(self, error: Exception) -> None:
+        if self._settled.is_set():
+            _log.error("what came of a run after its end was not taken", exc_info=error)
+            return
+        self._failure = error
+        self._settled.set()
+
+    def _cancel_flush(self) -> None:
+        if self._flushing is not None:
+            self._flushing.cancel()
+            self._flushing = None
 
     def _put_output(self, output: Output) -> None:
-        self._put(OutputArrived(output=output))
+        self._put(OutputAdded(block_id=self._block_id, output=output))
 
     def _clear_if_due(self) -> None:
         if not self._clear_before_next:
@@ -341,7 +359,7 @@ class OutputStream:
         self._rich_room = RICH_LIMIT
         for by_display in (self._charged, self._unseen, self._kept):
             by_display.clear()
-        self._put(OutputCleared())
+        self._put(OutputsCleared(block_id=self._block_id))
 
     def _fitting(self, output: RichOutput, charged: DisplayCharge) -> RichOutput | None:
         """As much of it as there is room for beside what the display took already."""

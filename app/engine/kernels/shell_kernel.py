@@ -15,12 +15,11 @@ import sys
 import termios
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import Any, Self
 
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.files.paths import socket_dir
-from oi_tui.app.engine.kernels.base import InterruptMeans, RunFinished
+from oi_tui.app.engine.kernels.base import InterruptMeans, RunRequest, RunResult
 from oi_tui.app.engine.kernels.kernel_environment import kernel_environment
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.output_stream import OutputStream
@@ -151,12 +150,12 @@ class ShellWorker:
         if self._process is None or self._process.returncode is not None:
             raise KernelError("The shell ended as soon as it was started.", hint="Does `bash -i` work here?")
 
-    def begin(self, source: str, cap: int, spill_dir: Path | None) -> OutputStream:
+    def begin(self, request: RunRequest) -> OutputStream:
         """Have bash read the source from a file, byte for byte."""
-        self._run = run = OutputStream(source, cap, spill_dir)
+        self._run = run = OutputStream(request)
         self._number += 1
         file, out, err = (self._directory / f"{self._number}{suffix}" for suffix in ("", ".out", ".err"))
-        file.write_text(source, encoding="utf-8", errors="surrogateescape", newline="")
+        file.write_text(request.source, encoding="utf-8", errors="surrogateescape", newline="")
         talk = self._conversation = TerminalQuestions(run, self._echoes)
         self._outputs = (
             named_output(out, lambda text: talk.output("stdout", text)),
@@ -272,9 +271,9 @@ class ShellWorker:
         detail = f"The shell {how}; the next run starts a fresh one."
         # Where there is a sandbox, it ends as shells do: a signal is told as 128 and its number.
         if returncode < 0 or (self._entrance is not None and returncode - 128 in signal.valid_signals()):
-            self._end_run(RunFinished(status="died", detail=detail))
+            self._end_run(RunResult(status="died", detail=detail))
         else:
-            self._end_run(RunFinished(status="error" if returncode else "ok", exit_code=returncode, detail=detail))
+            self._end_run(RunResult(status="error" if returncode else "ok", exit_code=returncode, detail=detail))
         self._on_end("")
 
     def _write(self, text: str) -> None:
@@ -329,9 +328,9 @@ class ShellWorker:
                     if int(number) == self._number and self._run is not None:
                         if self._run.interrupting:
                             self._kill_foreground()  # a job that was just being started survives what ended the run
-                        self._end_run(_finish_event(int(status), interrupted=self._run.interrupting))
+                        self._end_run(_result(int(status), interrupted=self._run.interrupting))
 
-    def _end_run(self, finished: RunFinished) -> None:
+    def _end_run(self, result: RunResult) -> None:
         run, self._run = self._run, None
         assert run is not None
         for pipe in self._outputs:
@@ -346,7 +345,7 @@ class ShellWorker:
             self._conversation = None
         for suffix in ("", ".out", ".err"):
             (self._directory / f"{self._number}{suffix}").unlink(missing_ok=True)
-        run.finish(finished)
+        run.finish(result)
 
     def _on_terminal(self, text: str) -> None:
         if self._conversation is not None:
@@ -355,7 +354,7 @@ class ShellWorker:
             self._complaint = (self._complaint + text)[-LONGEST_COMPLAINT:]
 
 
-def _finish_event(status: int, *, interrupted: bool) -> RunFinished:
+def _result(status: int, *, interrupted: bool) -> RunResult:
     if status == 0:
-        return RunFinished(status="ok", exit_code=0)
-    return RunFinished(status="interrupted" if interrupted else "error", exit_code=status)
+        return RunResult(status="ok", exit_code=0)
+    return RunResult(status="interrupted" if interrupted else "error", exit_code=status)

@@ -5,17 +5,16 @@ needed, and says so to whoever runs something next.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine
-from contextlib import aclosing, suppress
-from pathlib import Path
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any, Protocol
 
 import msgspec
 
 from oi_tui.app.engine.core.errors import KernelError
-from oi_tui.app.engine.core.events import KernelState
+from oi_tui.app.engine.core.events import Emit, KernelState
 from oi_tui.app.engine.core.values import Confinement, Language
-from oi_tui.app.engine.kernels.base import Afterwards, InterruptMeans, RunEvent, RunFinished
+from oi_tui.app.engine.kernels.base import InterruptMeans, RunRequest, RunResult
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.output_stream import OutputStream
 from oi_tui.app.engine.kernels.processes import cancel_tasks
@@ -35,7 +34,7 @@ class Worker(Protocol):
         """The means it has against a run, the mildest first."""
         ...
 
-    def begin(self, source: str, cap: int, spill_dir: Path | None) -> OutputStream:
+    def begin(self, request: RunRequest) -> OutputStream:
         """Hand it the source."""
         ...
 
@@ -120,28 +119,28 @@ class WorkerKernel:
             self._finish_run(f"The {self._language} kernel was closed during this run.")
             self._state = "cold"
 
-    async def run(self, source: str, *, afterwards: Afterwards | None = None) -> AsyncGenerator[RunEvent, None]:
-        """Run the source and yield what comes of it; closed early, it interrupts the run."""
+    async def run(self, source: str, block_id: str, emit: Emit) -> RunResult:
+        """Run the source and emit what comes of it; cancelled, it interrupts the run."""
         if self._run is not None:
             raise KernelError("Something runs already.", hint="Interrupt it, or wait for its end.")
         await self.start()
         assert self._worker is not None
         loss, self._loss = self._loss, ""
-        self._run = run = self._worker.begin(source, self._settings.output_cap, self._spill_dir)
-        run.afterwards = afterwards
+        request = RunRequest(source, block_id, emit, self._settings.output_cap, self._spill_dir)
+        self._run = run = self._worker.begin(request)
         self._state = "busy"
         try:
-            async with aclosing(run.events()) as events:
-                async for event in events:
-                    yield _with_loss(event, loss) if loss and isinstance(event, RunFinished) else event
-        finally:
-            if not run.told:
-                run.afterwards = None
+            result = await run.result()
+        except BaseException:
+            run.detach()
             if not run.over.is_set():
                 await self._abandon(run)
+            raise
+        finally:
             self._run = None
             if self._state in ("busy", "interrupting"):
                 self._state = "idle"
+        return msgspec.structs.replace(result, detail=f"{result.detail} {loss}".strip()) if loss else result
 
     async def answer(self, text: str) -> None:
         """Give the line that the run waits for; without a run it does nothing."""
@@ -240,7 +239,7 @@ class WorkerKernel:
 
     def _finish_run(self, detail: str) -> None:
         if self._run is not None:
-            self._run.finish(RunFinished(status="interrupted", detail=detail))
+            self._run.finish(RunResult(status="interrupted", detail=detail))
 
     def _on_end(self, how: str) -> None:
         self._state = "dead"
@@ -248,7 +247,3 @@ class WorkerKernel:
             self._loss = (
                 f"The {self._language} kernel {how} before this run and was started afresh; its state was lost."
             )
-
-
-def _with_loss(finished: RunFinished, loss: str) -> RunFinished:
-    return msgspec.structs.replace(finished, detail=f"{finished.detail} {loss}".strip())

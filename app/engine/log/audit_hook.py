@@ -46,7 +46,7 @@ class AuditHook:
         self._note = note
         self._aftermath = ChangeScan(self._watch, self._note_changes)
 
-    def admit(self, started: ExecutionStarted, block: CodeBlock) -> None:
+    def seal(self, started: ExecutionStarted, block: CodeBlock) -> None:
         """A run is about to begin; AuditError if it must not, because it could not be written down."""
         self.auditor.admit(started, block)
 

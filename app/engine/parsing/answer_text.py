@@ -10,12 +10,11 @@ from collections.abc import Callable
 from typing import Literal
 
 from oi_tui.app.engine.core.values import Language
+from oi_tui.app.engine.parsing.answer_blocks import AnswerBlocks, TextBlocks
 from oi_tui.app.engine.parsing.calls import Call, CallReader, Canonical
 from oi_tui.app.engine.parsing.fenced_source import FencedSource
 from oi_tui.app.engine.parsing.fences import Fence, may_open, opening
 from oi_tui.app.engine.parsing.line_buffer import HELD_LINE, LineBuffer
-from oi_tui.app.engine.parsing.piece_list import PieceList
-from oi_tui.app.engine.parsing.pieces import Piece
 from oi_tui.app.engine.parsing.text_stream import TextStream
 from oi_tui.app.engine.parsing.thinking import Thinking, closes_within, may_be_tag
 
@@ -26,16 +25,17 @@ _WORD_LINE = re.compile(r"[ \t]*[\w+#.-]{0,32}[ \t]*")
 
 
 class AnswerText:
-    """The text of one answer. `feed` it, `finish` it; both return pieces."""
+    """The text of one answer, or of a part of it between native calls. `feed` it, then `finish` it."""
 
-    def __init__(self, canonical: Canonical, *, thinking: bool = False) -> None:
+    def __init__(self, canonical: Canonical, blocks: AnswerBlocks, *, thinking: bool = False) -> None:
         """`thinking`: it begins in the middle of the model's thinking."""
         self._canonical = canonical
         self._stream = TextStream()
         self._lines = LineBuffer()
         self._complete = True
         self._step: Callable[[], bool] = self._prose_rest if thinking else self._prose_line
-        self._pieces = PieceList(canonical)
+        self._blocks = blocks
+        self._text = TextBlocks(blocks)
         self._trusting = False
         self._fence = Fence(indent=0, marker="", ticks="```", label="")
         self._language: Language = ""
@@ -52,16 +52,16 @@ class AnswerText:
         self._no_call_before = 0
         """Text before this place of the answer was read as a call once, and is none."""
 
-    def feed(self, text: str) -> list[Piece]:
+    def feed(self, text: str) -> None:
         """More of the answer."""
         self._lines.feed(self._stream.feed(text))
-        return self._read()
+        self._read()
 
-    def finish(self, complete: bool) -> list[Piece]:
+    def finish(self, complete: bool) -> None:
         """The end. A block that is open is taken as whole if the answer is `complete`."""
         self._lines.feed(self._stream.finish())
         self._lines.ended, self._complete = True, complete
-        pieces = self._read()
+        self._read()
         while self._source is not None:
             if complete and self._source.rest is not None:
                 self._trusting = True
@@ -69,19 +69,17 @@ class AnswerText:
                 self._close(source, complete=True)
                 self._lines.feed(behind)
             else:
-                self._pieces.code(self._source.show_all())
+                self._blocks.grow(self._source.show_all())
                 self._close(self._without_ticks(self._source.whole()), complete)
-            pieces += self._read()
-        self._pieces.prose("".join(self._head))
+            self._read()
+        self._text.prose("".join(self._head))
         self._head.clear()
-        return pieces + self._pieces.take()
 
     # -- one step after the other ----------------------------------------------------------------------
 
-    def _read(self) -> list[Piece]:
+    def _read(self) -> None:
         while (self._lines.ended or not self._lines.at_end) and self._step():
             pass
-        return self._pieces.take()
 
     def _kind(self) -> LineKind:
         """What the line at hand is to the block that is open; "thought" ends it, as it ends the model's thinking."""
@@ -128,9 +126,9 @@ class AnswerText:
         if not length:
             return False
         text = self._lines.take(length)
-        self._pieces.prose(text)
+        self._text.prose(text)
         if closed and not was_on:
-            self._pieces.end_thinking()
+            self._blocks.end_thinking()
         begins = closed or (text.endswith("\n") and not self.thinking.on)
         return self._go(self._prose_line if begins else self._prose_rest)
 
@@ -149,7 +147,7 @@ class AnswerText:
             return False
         self._lines.take(self._call.used)
         self._lines.take_line()
-        self._pieces.call(call, complete=end >= 0 or self._complete)
+        self._text.call(call, complete=end >= 0 or self._complete)
         return self._go(self._prose_line)
 
     def _begin_call(self, step: Callable[[], bool]) -> bool:
@@ -164,7 +162,7 @@ class AnswerText:
 
     def _open_fence(self, fence: Fence) -> bool:
         line = self._lines.take_line()
-        self._pieces.prose(fence.marker)
+        self._text.prose(fence.marker)
         self._fence, self._head = fence, [line[len(fence.marker) :]]
         self.thinking.begin_block()
         if not fence.label:
@@ -203,7 +201,7 @@ class AnswerText:
 
     def _start_source(self) -> bool:
         self._source = FencedSource(self._language, trusting=self._trusting)
-        self._pieces.open(self._language)
+        self._text.open(self._language)
         for blank in self._head[self._blank_from :]:
             self._emit_code(self._fence.dedent(blank.removesuffix("\n")))
             self._line_break = "\n"
@@ -214,7 +212,7 @@ class AnswerText:
         """`closed`: the line at hand is the block's."""
         if closed:
             self._head.append(self._lines.take_line())
-        self._pieces.prose("".join(self._head))
+        self._text.prose("".join(self._head))
         self._head.clear()
         return self._go(self._prose_line)
 
@@ -229,7 +227,7 @@ class AnswerText:
         if kind == "thought" or (kind == "closing" and self._source.closes()):
             if kind == "closing":
                 self._lines.take_line()
-            self._pieces.code(self._source.show_all())
+            self._blocks.grow(self._source.show_all())
             return self._close(self._source.whole(), complete=kind == "closing")
         line, _ = self._lines.line()
         self._source.pass_by(self._lines.take(len(line) - len(self._fence.dedent(line))))
@@ -251,7 +249,7 @@ class AnswerText:
         """A line of code or a part of it; a line break is kept back until something follows it."""
         assert self._source is not None
         text, self._line_break = self._line_break + text, ""
-        self._pieces.code(self._source.add(text))
+        self._blocks.grow(self._source.add(text))
 
     def _without_ticks(self, source: str) -> str:
         """Code that was not closed by a line of its own may have been closed on its last line."""
@@ -260,7 +258,7 @@ class AnswerText:
 
     def _close(self, source: str, complete: bool) -> bool:
         assert self._source is not None
-        self._pieces.close(self._source.language, source, complete=complete)
+        self._blocks.close(self._source.language, source, complete=complete)
         self._source, self._line_break = None, ""
         return self._go(self._prose_line)
 
@@ -314,13 +312,13 @@ class AnswerText:
 
     def _end_calls(self, complete: bool) -> bool:
         for call in self._calls:
-            self._pieces.call(call, complete=complete)
+            self._text.call(call, complete=complete)
         self._calls.clear()
         self._head.clear()
         return self._go(self._prose_line)
 
     def _end_head_as_prose(self) -> bool:
-        self._pieces.prose("".join(self._head))
+        self._text.prose("".join(self._head))
         self._head.clear()
         self._calls.clear()
         return self._go(self._sample_line)
@@ -333,12 +331,12 @@ class AnswerText:
             return self._go(self._prose_line)
         if kind != "closing":
             return self._go(self._sample_rest)
-        self._pieces.prose(self._lines.take_line())
+        self._text.prose(self._lines.take_line())
         return self._go(self._prose_line)
 
     def _sample_rest(self) -> bool:
         if self._lines.at_end:
             return False
         text = self._lines.take_line()
-        self._pieces.prose(text)
+        self._text.prose(text)
         return self._go(self._sample_line if text.endswith("\n") else self._sample_rest)

@@ -11,22 +11,22 @@ import json
 import re
 
 from oi_tui.app.engine.core.values import Language
+from oi_tui.app.engine.parsing.answer_blocks import AnswerBlocks
 from oi_tui.app.engine.parsing.calls import Canonical, called_language
-from oi_tui.app.engine.parsing.code_repair import repair_code
 from oi_tui.app.engine.parsing.objects import NotAnObject, ObjectReader
-from oi_tui.app.engine.parsing.pieces import CodeClosed, CodeOpened, CodeText, Piece, ProseText
 from oi_tui.app.engine.parsing.text_stream import TextStream
 
 
 class NativeCall:
-    """One call. Fragments are kept by `add`; `read` turns them into pieces when it is this call's turn."""
+    """One call. Fragments are kept by `add`; `read` turns them into code when it is this call's turn."""
 
-    def __init__(self, canonical: Canonical, *, thought: bool = False) -> None:
+    def __init__(self, canonical: Canonical, blocks: AnswerBlocks, *, thought: bool = False) -> None:
         """`thought`: the model was in the middle of its thinking."""
         self.id = ""
         self._thought = thought
         self.closed = False
         self._canonical = canonical
+        self._blocks = blocks
         self._name = ""
         self._fragments: list[str] = []
         self._unread = 0
@@ -43,22 +43,21 @@ class NativeCall:
         if arguments:
             self._fragments.append(arguments)
 
-    def read(self) -> list[Piece]:
-        """The pieces that are certain now."""
-        pieces: list[Piece] = []
+    def read(self) -> None:
+        """Pass on what is certain now."""
         while self._unread < len(self._fragments) and not self.closed:
             fragment = self._fragments[self._unread]
             self._unread += 1
-            pieces += self._read_plain(fragment) if self._plain else self._read_object(fragment)
-        return pieces
+            if self._plain:
+                self._read_plain(fragment)
+            else:
+                self._read_object(fragment)
 
-    def finish(self, complete: bool) -> list[Piece]:
+    def finish(self, complete: bool) -> None:
         """No more fragments come."""
-        pieces = self.read()
-        if self.closed:
-            return pieces
-        whole = self._plain or "code" in self._object.fields
-        return pieces + self._close(complete and whole)
+        self.read()
+        if not self.closed:
+            self._close(complete and (self._plain or "code" in self._object.fields))
 
     # -- what arrives --------------------------------------------------------------------------------
 
@@ -66,52 +65,53 @@ class NativeCall:
     def _raw(self) -> str:
         return "".join(self._fragments)
 
-    def _read_plain(self, text: str) -> list[Piece]:
-        return self._grow(self._text.feed(text), called_language(self._name, None, self._canonical))
+    def _read_plain(self, text: str) -> None:
+        self._grow(self._text.feed(text), called_language(self._name, None, self._canonical))
 
-    def _read_object(self, fragment: str) -> list[Piece]:
+    def _read_object(self, fragment: str) -> None:
         try:
             self._object.feed(fragment)
         except NotAnObject:
-            return self._read_broken()
+            self._read_broken()
+            return
         if self._object.done:
-            return self._close(complete=True)
-        if "language" not in self._object.fields:
-            return []
-        return self._grow(self._text.feed(self._object.take()), self._language or self._label_read())
+            self._close(complete=True)
+        elif "language" in self._object.fields:
+            self._grow(self._text.feed(self._object.take()), self._language or self._label_read())
 
-    def _read_broken(self) -> list[Piece]:
+    def _read_broken(self) -> None:
         if self._object.streaming and "language" in self._object.fields:
-            return self._close(complete=False)
+            self._close(complete=False)
+            return
         self._object.take()
         self._plain, self._unread = True, len(self._fragments)
-        return self._read_plain(self._raw)
+        self._read_plain(self._raw)
 
     def _label_read(self) -> Language | None:
         return called_language(self._name, self._object.fields.get("language"), self._canonical)
 
     # -- what comes of it ----------------------------------------------------------------------------
 
-    def _grow(self, text: str, language: Language | None) -> list[Piece]:
+    def _grow(self, text: str, language: Language | None) -> None:
         if not text or language is None:
-            return []
+            return
         self._source.append(text)
-        if self._language is not None:
-            return [CodeText(text=text)]
-        if text.isspace():
-            return []
-        self._language, text = language, "".join(self._source)
-        return [CodeOpened(language=language, call_id=self.id or None), CodeText(text=text)]
+        if self._language is None:
+            if text.isspace():
+                return
+            self._language, text = language, "".join(self._source)
+            self._blocks.open(language, self.id or None)
+        self._blocks.grow(text)
 
-    def _close(self, complete: bool) -> list[Piece]:
+    def _close(self, complete: bool) -> None:
         language = self._language or (self._label_read() if not self._plain else None)
-        pieces = self._grow(self._text.feed(self._object.take()) + self._text.finish(), language)
+        self._grow(self._text.feed(self._object.take()) + self._text.finish(), language)
         self.closed = True
         if self._language is None:
-            return [*pieces, ProseText(text=self._as_prose())]
-        language, source = repair_code(self._language, "".join(self._source), self._canonical)
-        closed = CodeClosed(language=language, source=source, complete=complete, thought=self._thought)
-        return [*pieces, closed]
+            self._blocks.prose(self._as_prose(), self)
+        else:
+            source = "".join(self._source)
+            self._blocks.close(self._language, source, complete=complete, thought=self._thought)
 
     def _as_prose(self) -> str:
         body = f'{{"name": {json.dumps(self._name)}, "arguments": {self._raw.strip() or "{}"}}}'

@@ -38,6 +38,8 @@ class PolicyRequest(NamedTuple):
     """What the session has read before."""
     confinement: Confinement = Confinement()
     """Of the kernel that would run it."""
+    reading: SourceFacts | None = None
+    """What stands in the source, where it was read already; None has it read."""
 
 
 class Policy(Value, frozen=True, kw_only=True):
@@ -64,6 +66,8 @@ class PolicyDecision(NamedTuple):
     """Running it may change what later shell commands mean."""
     taint: Taint = Taint()
     """What running it brings in."""
+    reading: SourceFacts | None = None
+    """What stands in the source, for whoever asks about the same source again."""
 
 
 class _Case(NamedTuple):
@@ -80,12 +84,13 @@ def decide(request: PolicyRequest, policy: Policy, approval: ApprovalMode = "aut
     """Whether it runs, is asked about, or does not run. Never raises."""
     tool = _tool(request.language)
     mode = strictest(policy.mode, OF_APPROVAL[approval])
-    case = _Case(request, tool, _read(tool, request), policy, mode)
+    reading = request.reading if request.reading is not None else _read(tool, request)
+    case = _Case(request, tool, reading, policy, mode)
     verdict, by, ground = _judge(case)
     if verdict == "ask" and mode == "dontAsk":
         verdict, by = "deny", f"{by}, and in the mode “dontAsk” nobody is asked"
-    lasting = tool == "Shell" and case.reading.lasting
-    return PolicyDecision(verdict, by, ground, labels(case.reading), lasting, taint_of(case.reading, policy.base))
+    lasting = tool == "Shell" and reading.lasting
+    return PolicyDecision(verdict, by, ground, labels(reading), lasting, taint_of(reading, policy.base), reading)
 
 
 def _tool(language: Language) -> Tool:

@@ -134,14 +134,13 @@ class Engine:
                 self._redactor.learn("API key", verb.api_key or "")
                 sitting.chooser.use(await self._servers.place(verb, sitting.session.transcript))
             case SetApproval():
-                sitting.emit(sitting.session.set_approval(verb.mode))
+                sitting.session.set_approval(verb.mode)
             case AddRule():
                 sitting.session.decisions.add_rule(verb.verdict, verb.rule)
                 told = f"For as long as this session is open: {verb.verdict} {verb.rule}"
-                sitting.emit(sitting.session.notice("info", told))
+                sitting.session.notice("info", told)
             case SetBudget():
-                for event in sitting.session.set_budget(verb):
-                    sitting.emit(event)
+                sitting.session.set_budget(verb)
             case FindModels():
                 sitting.chooser.find()
             case FetchModel():

@@ -9,11 +9,10 @@ from typing import Any, Protocol
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import OiTuiError
-from oi_tui.app.engine.core.protocol import FetchEnded, FetchProgressed, ModelsFound
+from oi_tui.app.engine.core.protocol import FetchEnded, FetchProgressed, ModelsFound, Reply
 from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.core.verbs import UseModel
 from oi_tui.app.engine.log.store import Store
-from oi_tui.app.engine.session.outbox import Outbox
 from oi_tui.app.engine.transcript.transcript import Transcript
 
 PROGRESS_INTERVAL = 0.1
@@ -84,11 +83,13 @@ class Servers:
 class ModelSwitch:
     """Opens one model at a time for a session; the newest choice counts."""
 
-    def __init__(self, session: Session, models: ModelSource, store: Store | None, outbox: Outbox) -> None:
+    def __init__(
+        self, session: Session, models: ModelSource, store: Store | None, tell: Callable[[Reply], None]
+    ) -> None:
         self._session = session
         self._models = models
         self._store = store
-        self._outbox = outbox
+        self._tell = tell
         self._opening: asyncio.Task[str] | None = None
         self._fetching: asyncio.Task[None] | None = None
         self._finding: asyncio.Task[None] | None = None
@@ -106,7 +107,7 @@ class ModelSwitch:
         """Open another model, and remember it for later sessions; one that is still being opened is given up."""
         if self._opening is not None:
             self._opening.cancel()
-        self._outbox.put(self._session.expect_model(verb.name, verb.api_base or ""))
+        self._session.expect_model(verb.name, verb.api_base or "")
         self._opening = asyncio.create_task(self._open(verb, remember=remember))
         return self._opening
 
@@ -134,15 +135,15 @@ class ModelSwitch:
                 self._store.remember("model", verb.name)
                 self._store.remember("api_base", verb.api_base or "")
         except OiTuiError as error:
-            self._outbox.put(self._session.report(error))
+            self._session.report(error)
             return error.title
         except Exception as error:
             # Boundary: a defect in a library must leave a session that can be told another model.
             _log.exception("opening a model failed")
             title = f"The model {verb.name} could not be opened: {error!r}."
-            self._outbox.put(self._session.notice("error", title, hint="Choose another one with /model."))
+            self._session.notice("error", title, hint="Choose another one with /model.")
             return title
-        self._outbox.put(self._session.use_model(model))
+        self._session.use_model(model)
         return ""
 
     async def _find(self) -> None:
@@ -152,20 +153,20 @@ class ModelSwitch:
             # Boundary: looking for models must not keep anybody from naming one.
             _log.exception("looking for models failed")
             found = ModelsFound(offers=(), why=f"Looking for models failed: {error!r}.")
-        self._outbox.put(found)
+        self._tell(found)
 
     async def _fetch(self, model_id: str) -> None:
         """Download, then use; whatever happens, exactly one `FetchEnded` says how it ended."""
         ended = FetchEnded(model_id=model_id, ready=False)
         try:
             name = await self._models.fetch(model_id, self._progress())
-            self._outbox.put(FetchProgressed(model_id=model_id, done_bytes=1, total_bytes=1, stage="starting"))
+            self._tell(FetchProgressed(model_id=model_id, done_bytes=1, total_bytes=1, stage="starting"))
             problem = await self.use(UseModel(name=name))
             ended = FetchEnded(model_id=model_id, ready=not problem, error=problem)
         except OiTuiError as error:
             ended = FetchEnded(model_id=model_id, ready=False, error=error.title, hint=error.hint)
         finally:
-            self._outbox.put(ended)
+            self._tell(ended)
 
     def _progress(self) -> Callable[[FetchProgressed], None]:
         told = 0.0
@@ -175,6 +176,6 @@ class ModelSwitch:
             now = time.monotonic()
             if now - told >= PROGRESS_INTERVAL:
                 told = now
-                self._outbox.put(value)
+                self._tell(value)
 
         return progress

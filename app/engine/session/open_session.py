@@ -8,21 +8,22 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Coroutine
-from contextlib import aclosing
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
-from oi_tui.app.engine.agent.execution import allow_any_run
+from oi_tui.app.engine.agent.emitter import Observer
+from oi_tui.app.engine.agent.execution import no_seal
+from oi_tui.app.engine.agent.halt import INTERRUPTED
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError, StoreError
-from oi_tui.app.engine.core.events import AnyEvent, KernelChanged, SessionOpened, TurnEnded
+from oi_tui.app.engine.core.events import KernelChanged, KernelState, SessionOpened, TurnEnded
 from oi_tui.app.engine.core.protocol import Configure, SandboxFailed
-from oi_tui.app.engine.core.values import Language, Level
+from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.core.verbs import Clear, Interrupt, Rebuild, Restart, Retry, Run, Submit, UseModel
-from oi_tui.app.engine.kernels.base import KernelSource
+from oi_tui.app.engine.kernels.base import Kernel, KernelSource
 from oi_tui.app.engine.log.audit_hook import AuditHook
 from oi_tui.app.engine.log.store import Recorder, Store
 from oi_tui.app.engine.policy.decide import Policy
@@ -93,29 +94,38 @@ class OpenSession:
             policy=policy,
             redactor=redactor,
             ready=self._ready,
-            aside=self.emit,
-            admit=witness.admit if witness is not None else allow_any_run,
+            seal=witness.seal if witness is not None else no_seal,
             forked_from=forked_from,
         )
         self._witness = witness
         self._outbox = Outbox(send, self._report_unrecorded)
-        self.chooser = ModelSwitch(self.session, models, store, self._outbox)
+        self.chooser = ModelSwitch(self.session, models, store, self._outbox.put)
         self.inspector = VariableInspector(kernels, self._outbox.put)
         self._titles: Titles | None = None
         if store is not None and setup.settings.model.titles:
-            self._titles = Titles(self.session, store, redactor or Redactor(), self.emit, self._outbox.put)
+            self._titles = Titles(self.session, store, redactor or Redactor(), self._rests, self._outbox.put)
+        self.session.emitter.observers = tuple(self._observers())
         self._used = False
         """Whether anything was ever asked of it."""
         self._jobs: deque[Job] = deque()
         self._job_added = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
+    def _observers(self) -> Iterator[Observer]:
+        """Who is told of an event, in this order: what must be on record is so before anybody can see it."""
+        if self._witness is not None:
+            yield self._witness.take
+        yield self._outbox.put
+        yield self.inspector.follow
+        if self._titles is not None:
+            yield self._titles.follow
+
     # -- from the beginning to the end -----------------------------------------------------------------
 
     def begin(self, session_id: str, model: Model | UseModel | None, notes: tuple[str, ...] = ()) -> None:
         """Say that it is open, and be ready for jobs. `notes` are said behind what was, for the person."""
         if self._witness is not None:
-            self._witness.begin(session_id, self._note)
+            self._witness.begin(session_id, self.session.notice)
         if self._store is not None:
             self._outbox.record(Recorder(self._store, session_id))
         opened = SessionOpened(
@@ -126,11 +136,11 @@ class OpenSession:
             approval=self.session.decisions.mode,
             resumed=self._resumed,
         )
-        self.emit(self.session.take(opened))
+        self.session.emit(opened)
         for note in notes:
-            self.emit(self.session.notice("info", note))
+            self.session.notice("info", note)
         for kernel in self._kernels.started_kernels():
-            self.emit(KernelChanged(language=kernel.language, state=kernel.state, generation=kernel.generation))
+            self._tell_kernel(kernel, kernel.state)
         self._tasks = [
             self._watch_task(self._outbox.pump()),
             self._watch_task(self._outbox.keep()),
@@ -139,11 +149,11 @@ class OpenSession:
         if isinstance(model, UseModel):
             self.chooser.use(model, remember=False)
         elif model is not None:
-            self.emit(self.session.use_model(model))
+            self.session.use_model(model)
 
     async def end(self, why: str) -> None:
         """Break off what runs and write everything down; whatever fails on the way is logged."""
-        titles = self._titles.tasks() if self._titles is not None else ()
+        titles = self._titles.close() if self._titles is not None else ()
         tasks = (*self._tasks, *self.chooser.tasks(), *self.inspector.tasks(), *titles)
         self._tasks = []
         running = [task for task in tasks if task is not asyncio.current_task()]
@@ -153,7 +163,7 @@ class OpenSession:
             if isinstance(result, Exception):
                 _log.error("a task ended with an error", exc_info=result)
         if self.session.transcript.turn_open:
-            self.emit(self.session.take(TurnEnded(reason="interrupted", detail=why)))
+            self.session.emit(TurnEnded(reason="interrupted", detail=why))
         if self._witness is not None:
             await self._witness.end()
         await self._outbox.finish()
@@ -201,23 +211,21 @@ class OpenSession:
             waiting = [job for job in self._jobs if isinstance(job, Submit)]
             for job in waiting:
                 self._jobs.remove(job)
-                self.emit(session.notice("info", "Not sent, because you stopped the turn:", hint=job.text))
+                session.notice("info", "Not sent, because you stopped the turn:", job.text)
             if waiting and not session.transcript.turn_open:
-                self.emit(session.take(TurnEnded(reason="interrupted", detail="Interrupted by you.")))
-        if (event := session.interrupt(turn=verb.turn)) is not None:
-            self.emit(event)
+                session.emit(TurnEnded(reason="interrupted", detail=INTERRUPTED))
+        session.interrupt(turn=verb.turn)
 
     async def _work(self) -> None:
         while True:
             while not self._jobs:
                 self._job_added.clear()
                 await self._job_added.wait()
-            if self._titles is not None:
-                self._titles.busy()
-            job = self._jobs.popleft()
-            await self._do(job)
-            if self._titles is not None and isinstance(job, Submit) and not self._jobs and not self._models.is_embedded:
-                self._titles.rest()
+            await self._do(self._jobs.popleft())
+
+    def _rests(self) -> bool:
+        """Whether the model has nothing to do, and no person waits for this machine."""
+        return not self._jobs and not self._models.is_embedded
 
     async def _do(self, job: Job) -> None:
         session = self.session
@@ -225,12 +233,12 @@ class OpenSession:
             match job:
                 case Submit():
                     self._entitle(job.text)
-                    await self._follow(session.run(job.text, *await self._files(job)))
+                    await session.run(job.text, *await self._files(job))
                 case Retry():
-                    await self._follow(session.go_on())
+                    await session.go_on()
                 case Run():
                     self._entitle(job.source)
-                    await self._follow(session.run_code(self._language(job.language), job.source))
+                    await session.run_code(self._language(job.language), job.source)
                 case Restart():
                     restarted = await self._restart(job.language)
                     what = (
@@ -238,26 +246,26 @@ class OpenSession:
                         if restarted
                         else "No kernel runs yet."
                     )
-                    self.emit(session.notice("info", what))
+                    session.notice("info", what)
                 case Rebuild():
                     await self._restart(None)
-                    await self._follow(session.rebuild(job.block_ids))
+                    await session.rebuild(job.block_ids)
                 case Clear():
                     await self._restart(None)
-                    self.emit(session.forget())
+                    session.forget()
         except OiTuiError as error:
-            self.emit(session.report(error))
+            session.report(error)
             self._end_broken(job)
         except Exception as error:
             # Boundary: a defect of ours ends this job, not the session. The person sees it in plain words.
             _log.exception("a job failed")
-            self.emit(session.notice("error", f"Something went wrong inside oi-tui: {error!r}.", hint="See the log."))
+            session.notice("error", f"Something went wrong inside oi-tui: {error!r}.", "See the log.")
             self._end_broken(job)
 
     def _end_broken(self, job: Job) -> None:
         """A prompt is always answered with the end of a turn, also where it never began."""
         if self.session.transcript.turn_open or isinstance(job, Submit | Retry):
-            self.emit(self.session.take(TurnEnded(reason="engine_lost", detail="The turn was broken off by an error.")))
+            self.session.emit(TurnEnded(reason="engine_lost", detail="The turn was broken off by an error."))
 
     async def _ready(self) -> None:
         await self.chooser.wait_until_open()
@@ -287,11 +295,14 @@ class OpenSession:
         restarted = []
         for kernel in self._kernels.started_kernels():
             if language is None or kernel.language == language:
-                self.emit(KernelChanged(language=kernel.language, state="restarting", generation=kernel.generation))
+                self._tell_kernel(kernel, "restarting")
                 await kernel.restart()
-                self.emit(KernelChanged(language=kernel.language, state="idle", generation=kernel.generation))
+                self._tell_kernel(kernel, "idle")
                 restarted.append(kernel.language)
         return restarted
+
+    def _tell_kernel(self, kernel: Kernel, state: KernelState) -> None:
+        self.session.emit(KernelChanged(language=kernel.language, state=state, generation=kernel.generation))
 
     def _entitle(self, text: str) -> None:
         if self._store is None:
@@ -300,38 +311,22 @@ class OpenSession:
         try:
             self._store.entitle(self.session.transcript.session_id, first[:80])
         except OiTuiError as error:
-            self.emit(self.session.report(error, "warning"))
+            self.session.report(error, "warning")
 
     # -- the way out -----------------------------------------------------------------------------------
-
-    async def _follow(self, events: AsyncGenerator[AnyEvent, None]) -> None:
-        async with aclosing(events):
-            async for event in events:
-                self.emit(event)
-
-    def emit(self, event: AnyEvent) -> None:
-        """Send and write down what happened; it has been folded already."""
-        if self._witness is not None:
-            self._witness.take(event)
-        self._outbox.put(event)
-        if isinstance(event, KernelChanged):
-            self.inspector.follow(event)
 
     def without_sandbox(self, found: Availability) -> None:
         """There has to be one and can be none: said before somebody wants to run something."""
         if not self._tasks:
             return  # it is left already
         hint = f"{found.fix}. {NO_FALLBACK}" if found.fix else NO_FALLBACK
-        self._note("error", found.why, hint.replace("\n", " "), "")
+        self.session.notice("error", found.why, hint.replace("\n", " "))
         self._outbox.put(SandboxFailed())
 
     def write_down(self) -> StoreError | None:
         """Have on disk what has happened so far: somebody is going to read it there. What went wrong, if anything."""
         return self._outbox.write()
 
-    def _note(self, level: Level, title: str, hint: str, details: str) -> None:
-        self.emit(self.session.notice(level, title, hint=hint, details=details))
-
     def _report_unrecorded(self, error: StoreError) -> None:
         """The store failed: the session goes on without being written, and says so."""
-        self.emit(self.session.report(error))
+        self.session.report(error)

@@ -128,7 +128,7 @@ class Outbox:
         recorder, now = self._recorder, time.monotonic()
         if recorder is None:
             return None
-        recorder.take(coalesce(events), now)
+        recorder.take(events, now)
         if how is None and (now < self._again or not recorder.due(now)):
             return None
         try:

@@ -6,11 +6,11 @@ from typing import Protocol
 
 from oi_tui.app.engine.core.chat_model import ChatRequest, Delta, Model
 from oi_tui.app.engine.core.errors import KernelError, ModelError
-from oi_tui.app.engine.core.events import KernelState
+from oi_tui.app.engine.core.events import AnyEvent, Emit, KernelState
 from oi_tui.app.engine.core.protocol import Batch, FetchProgressed, ModelsFound, Reply
 from oi_tui.app.engine.core.values import Confinement, Language
 from oi_tui.app.engine.core.verbs import Answer, AnyVerb, KeepDraft, UseModel
-from oi_tui.app.engine.kernels.base import Afterwards, InterruptMeans, Kernel, RunEvent
+from oi_tui.app.engine.kernels.base import InterruptMeans, Kernel, RunResult, in_block
 from oi_tui.app.engine.log.recording.form import (
     Asked,
     KernelFailed,
@@ -148,22 +148,22 @@ class TappedKernel:
             self._tape.put(KernelFailed(title=error.title, hint=error.hint, details=error.details))
             raise
 
-    async def run(self, source: str, *, afterwards: Afterwards | None = None) -> AsyncGenerator[RunEvent, None]:
+    async def run(self, source: str, block_id: str, emit: Emit) -> RunResult:
         """Run the source."""
+        late = False
 
-        def after(event: RunEvent) -> None:
-            self._tape.put(KernelSaid(event=event, late=True))
-            if afterwards is not None:
-                afterwards(event)
+        def tap(event: AnyEvent) -> None:
+            self._tape.put(KernelSaid(event=in_block(event, ""), late=late))
+            emit(event)
 
         self._tape.put(KernelRunBegan(language=self.language, source=source))
         try:
-            async with aclosing(self._kernel.run(source, afterwards=after)) as events:
-                async for event in events:
-                    self._tape.put(KernelSaid(event=event))
-                    yield event
+            result = await self._kernel.run(source, block_id, tap)
+            self._tape.put(KernelSaid(event=result))
         finally:
+            late = True
             self._tape.over("kernel")
+        return result
 
     async def answer(self, text: str) -> None:
         """Give the line that the run waits for."""

@@ -6,7 +6,6 @@
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import aclosing
 
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.chat_model import ChatRequest, Delta
@@ -14,6 +13,7 @@ from oi_tui.app.engine.core.errors import KernelError, ModelError, StoreError
 from oi_tui.app.engine.core.events import (
     AnyEvent,
     DecisionRequested,
+    Emit,
     InputRequested,
     KernelState,
     SessionOpened,
@@ -22,7 +22,7 @@ from oi_tui.app.engine.core.events import (
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.values import Confinement, Language
 from oi_tui.app.engine.core.verbs import Decide, Interrupt, Retry, Run, Submit
-from oi_tui.app.engine.kernels.base import Afterwards, InterruptMeans, Kernel, RunEvent, RunFinished
+from oi_tui.app.engine.kernels.base import InterruptMeans, Kernel, RunResult, in_block
 from oi_tui.app.engine.log.recording.form import (
     Asked,
     KernelFailed,
@@ -35,7 +35,7 @@ from oi_tui.app.engine.log.recording.form import (
 )
 
 RecordedAnswer = list[Delta | ModelError]
-Ran = list[RunEvent | KernelError]
+Ran = list[AnyEvent | RunResult | KernelError]
 
 
 class RecordedModel:
@@ -90,17 +90,21 @@ class RecordedKernel:
             self.generation += 1
             self.state = "idle"
 
-    async def run(self, source: str, *, afterwards: Afterwards | None = None) -> AsyncGenerator[RunEvent, None]:
+    async def run(self, source: str, block_id: str, emit: Emit) -> RunResult:
         """What came of the run that was next then."""
         if not self._runs:
             raise KernelError("The recording has no further run: the loop ran something that did not run then.")
-        for event in self._runs.popleft():
+        for what in self._runs.popleft():
             await asyncio.sleep(0)
-            if isinstance(event, KernelError):
-                raise event
-            if isinstance(event, RunFinished):
-                self.state = "dead" if event.status == "died" else "idle"
-            yield event
+            match what:
+                case KernelError():
+                    raise what
+                case RunResult():
+                    self.state = "dead" if what.status == "died" else "idle"
+                    return what
+                case _:
+                    emit(in_block(what, block_id))
+        return RunResult(status="interrupted")  # it was broken off with the program
 
     async def answer(self, text: str) -> None:
         """What was answered then has been answered."""
@@ -176,30 +180,32 @@ async def rerun_events(recording: Recording) -> list[AnyEvent]:
     verbs = [line.what.verb for line in recording.lines if isinstance(line.what, Asked)]
     decisions = deque(verb for verb in verbs if isinstance(verb, Decide))
     events: list[AnyEvent] = []
+    answers: set[asyncio.Task[bool]] = set()
+
+    def follow(event: AnyEvent) -> None:
+        events.append(event)
+        match event:
+            case DecisionRequested(request_id=request_id) if decisions:
+                said = decisions.popleft()
+                session.decide(
+                    Decide(request_id=request_id, verdict=said.verdict, source=said.source, reason=said.reason)
+                )
+            case InputRequested(request_id=request_id):
+                answers.add(asyncio.create_task(session.answer(request_id, "")))
+            case _:
+                pass
+
+    session.emitter.observers = (follow,)
     for verb in verbs:
         match verb:
             case Submit():
-                job = session.run(verb.text, verb.files, contexts.get(verb.text, ""))
+                await session.run(verb.text, verb.files, contexts.get(verb.text, ""))
             case Run():
-                job = session.run_code(session.kernels.canonical(verb.language) or verb.language, verb.source)
+                await session.run_code(session.kernels.canonical(verb.language) or verb.language, verb.source)
             case Retry():
-                job = session.go_on()
+                await session.go_on()
             case Interrupt():
                 raise StoreError("The recording was interrupted by hand, at a moment that cannot be repeated.")
             case _:
-                continue
-        async with aclosing(job) as happening:
-            async for event in happening:
-                events.append(event)
-                match event:
-                    case DecisionRequested(request_id=request_id) if decisions:
-                        said = decisions.popleft()
-                        answer = Decide(
-                            request_id=request_id, verdict=said.verdict, source=said.source, reason=said.reason
-                        )
-                        asyncio.get_running_loop().call_soon(session.decide, answer)
-                    case InputRequested(request_id=request_id):
-                        await session.answer(request_id, "")
-                    case _:
-                        pass
+                pass
     return events

@@ -10,7 +10,16 @@ from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import Block, ProseBlock, UserBlock
 from oi_tui.app.engine.core.chat_model import AnswerUsage, ChatMessage, ChatRequest, Model, TextDelta
 from oi_tui.app.engine.core.errors import ModelError, StoreError
-from oi_tui.app.engine.core.events import AnyEvent, UsageReported
+from oi_tui.app.engine.core.events import (
+    AnyEvent,
+    CodeStarted,
+    ConversationCleared,
+    RerunStarted,
+    StepStarted,
+    TurnEnded,
+    TurnStarted,
+    UsageReported,
+)
 from oi_tui.app.engine.core.protocol import Reply, SessionEdited
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.secrets.redaction import Redactor
@@ -37,36 +46,45 @@ class Titles:
         session: Session,
         store: Store,
         redactor: Redactor,
-        emit: Callable[[AnyEvent], None],
+        rests: Callable[[], bool],
         tell: Callable[[Reply], None],
     ) -> None:
+        """The model is asked only where it `rests`."""
         self._session = session
         self._store = store
         self._redactor = redactor
-        self._emit = emit
+        self._rests = rests
         self._tell = tell
         self._asking: asyncio.Task[None] | None = None
+        self._closed = False
 
-    def rest(self) -> None:
-        """A job has ended and none waits: ask after a while, if this was the first turn and it came to its end."""
-        blocks = self._session.transcript.blocks
-        if self._asking is None and sum(isinstance(block, UserBlock) for block in blocks) == 1:
-            self._asking = asyncio.create_task(self._ask_later())
+    def follow(self, event: AnyEvent) -> None:
+        """Ask a while after the first turn has come to its end, unless something is done before."""
+        match event:
+            case TurnEnded() if self._asking is None and not self._closed:
+                prompts = sum(isinstance(block, UserBlock) for block in self._session.transcript.blocks)
+                if prompts == 1:
+                    self._asking = asyncio.create_task(self._ask_later())
+            case TurnStarted() | StepStarted() | CodeStarted() | RerunStarted() | ConversationCleared():
+                if self._asking is not None and not self._asking.done():
+                    self._asking.cancel()
+                    self._asking = None
+            case _:
+                pass
 
-    def busy(self) -> None:
-        """Something is to be done: it is not the moment."""
-        if self._asking is not None and not self._asking.done():
-            self._asking.cancel()
-            self._asking = None
-
-    def tasks(self) -> list[asyncio.Task[None]]:
-        """What is under way, for whoever closes the session."""
+    def close(self) -> list[asyncio.Task[None]]:
+        """Ask nothing any more; returns what is under way, for whoever closes the session."""
+        self._closed = True
         return [self._asking] if self._asking is not None else []
 
     async def _ask_later(self) -> None:
         await asyncio.sleep(IDLE)
         model = self._session.model
-        if model is None or self._session.budget.check_limits(self._session.transcript.usage) is not None:
+        if (
+            not self._rests()
+            or model is None
+            or self._session.budget.check_limits(self._session.transcript.usage) is not None
+        ):
             return
         session_id = self._session.transcript.session_id
         try:
@@ -92,7 +110,7 @@ class Titles:
                             estimated=delta.estimated,
                             aside=True,
                         )
-                        self._emit(self._session.take(used))
+                        self._session.emit(used)
                     case _:
                         pass
                 if len(text) > ANSWER:

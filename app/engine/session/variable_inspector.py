@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from oi_tui.app.engine.core.events import KernelChanged
+from oi_tui.app.engine.core.events import AnyEvent, KernelChanged
 from oi_tui.app.engine.core.protocol import Reply, VariableSeen, VariablesFound
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.core.variable import Telling
@@ -81,9 +81,9 @@ class VariableInspector:
         if on:
             self._look()
 
-    def follow(self, event: KernelChanged) -> None:
-        """A kernel's state changed; the session says so after every run, before it runs something else."""
-        if event.language in NOT_ASKED:
+    def follow(self, event: AnyEvent) -> None:
+        """Events of the session, which says that a kernel is idle after every run, before it runs something else."""
+        if not isinstance(event, KernelChanged) or event.language in NOT_ASKED:
             return
         match event.state:
             case "busy":

@@ -90,6 +90,8 @@ class AuditFold:
         self._where = surroundings
         self._say = say
         self._approval: ApprovalMode = "ask"
+        self._settings: tuple[str, ApprovalMode, str] = ("", "ask", "")
+        """Model, approval mode and server, as they were written down last."""
         self._codes: dict[str, _Code] = {}
         self._run: _Run | None = None
         self._generations: dict[Language, int] = {}
@@ -99,6 +101,7 @@ class AuditFold:
         match event:
             case SessionOpened():
                 self._approval = event.approval
+                self._settings = (event.model, event.approval, "")
                 return SessionBegan(
                     surroundings=self._where,
                     model=self._say(event.model),
@@ -106,7 +109,9 @@ class AuditFold:
                     resumed=event.resumed,
                 )
             case SettingsChanged():
-                self._approval = event.approval
+                if (settings := (event.model, event.approval, event.api_base)) == self._settings:
+                    return None
+                self._settings, self._approval = settings, event.approval
                 server = self._say(event.api_base)
                 return SettingsWere(model=self._say(event.model), approval=event.approval, api_base=server)
             case ConversationCleared():

@@ -33,13 +33,14 @@ from oi_tui.app.engine.core.events import (
 )
 from oi_tui.app.engine.core.values import ApprovalMode, Language, Value
 from oi_tui.app.engine.core.verbs import AnyVerb
-from oi_tui.app.engine.kernels.base import RunEvent, TailMoved
+from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.log.recording.strands import Strands, StreamItem
+from oi_tui.app.engine.log.recording.version_one import upgrade
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.transcript.event_log import extend
 from oi_tui.app.engine.transcript.transcript import Transcript
 
-VERSION = 1
+VERSION = 2
 
 LARGEST = 1_000_000_000
 """Bytes of a recording that is read."""
@@ -91,9 +92,9 @@ class KernelRunBegan(Value, frozen=True, kw_only=True, tag="KernelBegan"):
 
 
 class KernelSaid(Value, frozen=True, kw_only=True, tag=True):
-    """Something came of it."""
+    """Something came of it; which block it belongs to is left out."""
 
-    event: RunEvent
+    event: AnyEvent | RunResult
     late: bool = False
     """After its end."""
 
@@ -205,8 +206,8 @@ class Tape:
         self._held.append(line)
         for piece in _pieces(line.what):
             match piece:
-                case TailMoved() | OutputTailMoved():
-                    key = (piece.block_id if isinstance(piece, OutputTailMoved) else "", piece.name)
+                case OutputTailMoved():
+                    key = (piece.block_id, piece.name)
                     before = self._tails.get(key, place)
                     if before != place:
                         self._held[before] = _without_tail(self._held[before], *key)
@@ -319,7 +320,7 @@ def read_recording(path: Path) -> Recording:
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}.") from error
     header = _header(lines[0], path)
-    recording = Recording(header=header, lines=tuple(_lines(lines[1:-1], path)))
+    recording = Recording(header=header, lines=tuple(_lines(lines[1:-1], path, header.version)))
     _require_sense(recording, path)
     return recording
 
@@ -351,10 +352,10 @@ def _require_sense(recording: Recording, path: Path) -> None:
         raise StoreError(f"{path}: what was told in this recording makes no sense.", details=error.details) from error
 
 
-def _lines(lines: Iterable[bytes], path: Path) -> Iterator[RecordingLine]:
+def _lines(lines: Iterable[bytes], path: Path, version: int) -> Iterator[RecordingLine]:
     decoder = msgspec.json.Decoder(RecordingLine)
     for number, line in enumerate(lines, 2):
         try:
-            yield decoder.decode(line)
+            yield decoder.decode(line if version > 1 else upgrade(line))
         except (msgspec.DecodeError, RecursionError) as error:
             raise StoreError(f"{path}, line {number}: this is no line of a recording.", details=str(error)) from error

@@ -11,10 +11,10 @@ import msgspec
 from oi_tui.app.engine.core.chat_model import Delta, TextDelta, ToolDelta
 from oi_tui.app.engine.core.events import AnyEvent, CodeGrew, OutputAdded, OutputTailMoved, ProseGrew
 from oi_tui.app.engine.core.outputs import StreamOutput
-from oi_tui.app.engine.kernels.base import OutputArrived, RunEvent, TailMoved
+from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.secrets.redaction import LONGEST_VALUE, Redactor, mark
 
-StreamItem = Delta | RunEvent | AnyEvent
+StreamItem = Delta | AnyEvent | RunResult
 StreamKey = tuple[str | int, ...]
 
 
@@ -80,14 +80,10 @@ def _key(piece: StreamItem | None, era: int) -> StreamKey | None:
             return ("call", era, piece.index)
         case ProseGrew() | CodeGrew():
             return ("block", piece.block_id)
-        case OutputArrived(output=StreamOutput(name=name)):
-            return ("kernel", era, name)
         case OutputAdded(output=StreamOutput(name=name)):
-            return ("output", piece.block_id, name)
-        case TailMoved() if not piece.tail.left_out_characters:
-            return ("kernel", era, piece.name)
-        case OutputTailMoved() if not piece.tail.left_out_characters:
-            return ("output", piece.block_id, piece.name)
+            return ("output", piece.block_id, name) if piece.block_id else ("kernel", era, name)
+        case OutputTailMoved(name=name) if not piece.tail.left_out_characters:
+            return ("output", piece.block_id, name) if piece.block_id else ("kernel", era, name)
         case _:
             return None
 
@@ -98,9 +94,9 @@ def _text(piece: StreamItem | None) -> str:
             return piece.text
         case ToolDelta():
             return piece.arguments
-        case OutputArrived(output=StreamOutput(text=text)) | OutputAdded(output=StreamOutput(text=text)):
+        case OutputAdded(output=StreamOutput(text=text)):
             return text
-        case TailMoved() | OutputTailMoved():
+        case OutputTailMoved():
             return piece.tail.text
         case _:
             return ""
@@ -111,9 +107,9 @@ def _with_text(piece: StreamItem | None, text: str) -> StreamItem | None:
     match piece:
         case ToolDelta():
             return replace(piece, arguments=text)
-        case OutputArrived(output=StreamOutput() as output) | OutputAdded(output=StreamOutput() as output):
+        case OutputAdded(output=StreamOutput() as output):
             return replace(piece, output=replace(output, text=text))
-        case TailMoved() | OutputTailMoved():
+        case OutputTailMoved():
             return replace(piece, tail=replace(piece.tail, text=text))
         case TextDelta() | ProseGrew() | CodeGrew():
             return replace(piece, text=text)

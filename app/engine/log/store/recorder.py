@@ -49,6 +49,8 @@ class Recorder:
         self._session_id = session_id
         self._held = held
         self._pending: list[AnyEvent] = []
+        self._complete = False
+        """Whether something waits that is no piece of streaming text."""
         self._since = 0.0
         self._failures = 0
         self._too_much = False
@@ -71,7 +73,7 @@ class Recorder:
     def due(self, now: float) -> bool:
         """Whether something that waits is complete, or text has waited long enough."""
         waited = bool(self._pending) and now - self._since >= DELTA_INTERVAL
-        return waited or any(not is_delta(event) for event in self._pending)
+        return waited or self._complete
 
     @property
     def waiting(self) -> bool:
@@ -89,7 +91,7 @@ class Recorder:
         except StoreError:
             self._failures += 1
             raise
-        self._pending, self._failures = [], 0
+        self._pending, self._complete, self._failures = [], False, 0
 
     def close(self) -> None:
         """Write everything: nothing comes any more."""
@@ -113,6 +115,7 @@ class Recorder:
             case _:
                 pass
         self._pending.append(event)
+        self._complete = self._complete or not is_delta(event)
 
     def _forget(self, block_id: str) -> list[OutputTailMoved | None]:
         return [self._tails.pop(key) for key in tuple(self._tails) if key[0] == block_id]

@@ -1,0 +1,74 @@
+"""The one way for events: each is folded into the transcript, then told to the observers in their order."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from oi_tui.app.engine.core.events import (
+    ActiveLineChanged,
+    AnyEvent,
+    OutputAdded,
+    OutputDropped,
+    OutputKept,
+    OutputsCleared,
+    OutputTailMoved,
+    OutputUpdated,
+)
+from oi_tui.app.engine.transcript.transcript import Transcript
+
+Observer = Callable[[AnyEvent], None]
+"""Told of every event once it is folded. It cannot stop what happens: what may not begin is stopped by a `Seal`."""
+
+MAY_BE_LATE = (
+    OutputAdded,
+    OutputTailMoved,
+    ActiveLineChanged,
+    OutputUpdated,
+    OutputsCleared,
+    OutputKept,
+    OutputDropped,
+)
+"""What may come of a run long after its end, the most frequent first."""
+
+
+class Emitter:
+    """Leads the events of a session; after a fork, those of the session that goes on in its kernels."""
+
+    def __init__(self, transcript: Transcript, observers: Sequence[Observer] = ()) -> None:
+        self.observers = tuple(observers)
+        """Whom to tell, in this order."""
+        self._transcript = transcript
+        self._waiting: deque[AnyEvent] = deque()
+        self._emitting = False
+
+    def lead_to(self, transcript: Transcript) -> None:
+        """From now on to another session, which tells other observers."""
+        self.observers = ()
+        self._transcript = transcript
+
+    def emit(self, event: AnyEvent) -> None:
+        """Fold the event and tell all observers; what one of them emits meanwhile comes behind it.
+
+        The first error of an observer is raised when all have been told. Output whose block is gone (the conversation
+        was cleared since it ran, or forked above it) is dropped.
+        """
+        self._waiting.append(event)
+        if self._emitting:
+            return
+        self._emitting = True
+        errors: list[Exception] = []
+        try:
+            while self._waiting:
+                event = self._waiting.popleft()
+                if isinstance(event, MAY_BE_LATE) and not self._transcript.has(event.block_id):
+                    continue
+                self._transcript.apply(event)
+                for observe in self.observers:
+                    try:
+                        observe(event)
+                    except Exception as error:
+                        # Boundary: a defect of one observer must not keep the others from what was folded already.
+                        errors.append(error)
+        finally:
+            self._emitting = False
+        if errors:
+            raise errors[0]

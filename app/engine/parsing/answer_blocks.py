@@ -1,0 +1,113 @@
+"""The blocks of one answer, as events, while it is read.
+
+All prose between two codes (or the ends of the answer) is one block. There is text in it: blank lines between two codes
+are no prose, nor are those at the edges of a block.
+"""
+
+from oi_tui.app.engine.core.events import (
+    CodeFinished,
+    CodeGrew,
+    CodeStarted,
+    Emit,
+    ProseFinished,
+    ProseGrew,
+    ProseStarted,
+)
+from oi_tui.app.engine.core.ids import new_id
+from oi_tui.app.engine.core.values import Language
+from oi_tui.app.engine.parsing.calls import Call, Canonical
+from oi_tui.app.engine.parsing.code_repair import repair_code
+
+
+class AnswerBlocks:
+    """Opens a prose block when prose comes and closes it before code."""
+
+    def __init__(self, canonical: Canonical, emit: Emit) -> None:
+        self.code: dict[str, str] = {}
+        """The sources of the blocks of code that may be run, in order, each by its id."""
+        self.thought: dict[str, str] = {}
+        """Those of the blocks that are whole, but were the model's thinking: never to be run."""
+        self.empty = True
+        """Whether nothing at all has come."""
+        self._canonical = canonical
+        self._emit = emit
+        self._prose = ""
+        """The id of the prose block that is open, "" if none is."""
+        self._prose_from: object = None
+        """What its last text came from."""
+        self._open_code = ""
+
+    def prose(self, text: str, origin: object) -> None:
+        """More prose; a blank line comes before that of another origin."""
+        self.empty = False
+        if not self._prose:
+            self._prose = new_id()
+            self._emit(ProseStarted(block_id=self._prose))
+        elif self._prose_from is not origin:
+            text = f"\n\n{text}"
+        self._prose_from = origin
+        self._emit(ProseGrew(block_id=self._prose, text=text))
+
+    def close_prose(self, *, complete: bool) -> None:
+        """The prose block that is open, if any, is over."""
+        block_id, self._prose = self._prose, ""
+        if block_id:
+            self._emit(ProseFinished(block_id=block_id, complete=complete))
+
+    def open(self, language: Language, call_id: str | None = None) -> None:
+        """Code begins that can be run here; `call_id` is that of the native call that it comes in."""
+        self.empty = False
+        self.close_prose(complete=True)
+        self._open_code = new_id()
+        self._emit(CodeStarted(block_id=self._open_code, language=language, call_id=call_id))
+
+    def grow(self, text: str) -> None:
+        """More of the code that is open."""
+        if text:
+            self._emit(CodeGrew(block_id=self._open_code, text=text))
+
+    def close(self, language: Language, source: str, *, complete: bool, thought: bool = False) -> None:
+        """The code is over, and this is what was meant by it; not `complete`, or `thought`, it is never run."""
+        language, source = repair_code(language, source, self._canonical)
+        if complete:
+            (self.thought if thought else self.code)[self._open_code] = source
+        self._emit(CodeFinished(block_id=self._open_code, language=language, source=source, complete=complete))
+
+    def end_thinking(self) -> None:
+        """All before was the model's thinking, though nothing had said so."""
+        self.thought |= self.code
+        self.code.clear()
+
+
+class TextBlocks:
+    """The blocks that the text of an answer gives, in which prose has no blank lines at its edges."""
+
+    def __init__(self, blocks: AnswerBlocks) -> None:
+        self._blocks = blocks
+        self._begun = False
+        self._blank: list[str] = []
+
+    def prose(self, text: str) -> None:
+        """More prose; what is certain of it with this text is passed on."""
+        body = text.rstrip()
+        if not body:
+            self._blank.append(text)
+            return
+        whole = "".join(self._blank) + body
+        self._blank = [text[len(body) :]]
+        if not self._begun:
+            self._begun = True
+            whole = whole[whole.rfind("\n", 0, len(whole) - len(whole.lstrip())) + 1 :]
+        self._blocks.prose(whole, self)
+
+    def open(self, language: Language) -> None:
+        """Code begins; what follows it is another run of prose."""
+        self._begun = False
+        self._blank.clear()
+        self._blocks.open(language)
+
+    def call(self, call: Call, *, complete: bool) -> None:
+        """Code that came at once, as a call."""
+        self.open(call.language)
+        self._blocks.grow(call.source)
+        self._blocks.close(call.language, call.source, complete=complete)
