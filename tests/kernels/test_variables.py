@@ -257,7 +257,7 @@ def test_of_a_huge_value_only_a_bounded_part_is_looked_at() -> None:
 
     looked["elements"] = elements
     value = Counted(range(10**6))
-    assert looked["told"](value)["shape"] == "1000000"
+    assert looked["listing_row"](value)["shape"] == "1000000"
     assert looked["detail_of"](value).endswith("more")
     assert taken < 100
     assert len(looked["sample_of"](value, list, 10**6)) <= 220

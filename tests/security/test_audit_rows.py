@@ -182,7 +182,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from oi_tui.app.engine.log.audit.log import AuditLog
-from oi_tui.app.engine.log.audit.records import Body, NoticeWasGiven
+from oi_tui.app.engine.log.audit.records import LogBody, NoticeWasGiven
 log = AuditLog(Path(sys.argv[1]), "session")
 while True:
     log.add([LogBody(at=1.0, session="session", record=NoticeWasGiven(level="info", title="x" * 300))])
