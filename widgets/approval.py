@@ -23,7 +23,7 @@ from oi_tui.widgets.approval_view import ApprovalStage, ApprovalView, changed_li
 from oi_tui.widgets.arming import LOOK_INTERVAL, Arming
 from oi_tui.widgets.editor import SourceEditor
 from oi_tui.widgets.field import Field
-from oi_tui.widgets.keyrow import KeyRow
+from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
 from oi_tui.widgets.lettering import Words
 from oi_tui.widgets.source_view import SourceView
 
@@ -37,14 +37,28 @@ class ApprovalPanel(Widget, can_focus=True):
     """Asks about one `DecisionRequested` and posts one `Decided`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "decide('run')", "Run it once", id="approval.run"),
-        Binding("e", "edit", "Edit it before it runs", id="approval.edit"),
-        Binding("a", "decide('always')", "Run it, and this exact source again without asking", id="approval.always"),
-        Binding("n", "decide('skip')", "Refuse", id="approval.refuse"),
-        Binding("r", "give_reason", "Refuse with a reason; the model is told and goes on", id="approval.reason"),
-        Binding("s", "decide('stop')", "Stop the turn", id="approval.stop"),
-        Binding("v", "toggle_full", "Full screen and back", id="approval.full"),
-        Binding("question_mark", "toggle_why", "Why am I asked?", id="approval.why", key_display="?"),
+        Hint("y", "decide('run')", "Run it once", id="approval.run", label="run"),
+        Hint("e", "edit", "Edit it before it runs", id="approval.edit", label="edit"),
+        Hint(
+            "a",
+            "decide('always')",
+            "Run it, and this exact source again without asking",
+            id="approval.always",
+            label="always this code",
+            short="always",
+        ),
+        Hint("n", "decide('skip')", "Refuse", id="approval.refuse", label="no"),
+        Hint(
+            "r",
+            "give_reason",
+            "Refuse with a reason; the model is told and goes on",
+            id="approval.reason",
+            label="no, because…",
+            short="because",
+        ),
+        Hint("s", "decide('stop')", "Stop the turn", id="approval.stop", label="stop"),
+        Hint("v", "toggle_full", "Full screen and back", id="approval.full", label="full screen", short="full"),
+        Hint("question_mark", "toggle_why", "Why am I asked?", id="approval.why", key_display="?", label="why"),
         Binding("up,k", "scroll_source(-1)", "Scroll the source up", id="approval.up"),
         Binding("down,j", "scroll_source(1)", "Scroll the source down", id="approval.down"),
         Binding("pageup", "scroll_source(0, -1)", "A page up", id="approval.page_up"),
@@ -233,33 +247,6 @@ class ApprovalPanel(Widget, can_focus=True):
         if self.stage == "reason" and event.value.strip():
             self._answer("skip", event.value.strip())
 
-    def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
-        """A click on a label is that key."""
-        event.stop()
-        match event.key:
-            case "y":
-                self.action_decide("run")
-            case "a":
-                self.action_decide("always")
-            case "n":
-                self.action_decide("skip")
-            case "s":
-                self.action_decide("stop")
-            case "e":
-                self.action_edit()
-            case "r":
-                self.action_give_reason()
-            case "v":
-                self.action_toggle_full()
-            case "?":
-                self.action_toggle_why()
-            case "ctrl+s":
-                self.query_one(SourceEditor).action_finish()
-            case "esc":
-                self.step_back()
-            case _:
-                pass  # "enter" is pressed, not clicked
-
     def step_back(self) -> bool:
         """One level back inside the panel; False if it is at its first level, or asks nothing."""
         if self.request is None:
@@ -344,8 +331,19 @@ class ApprovalPanel(Widget, can_focus=True):
         more = self.query_one("#approval-more", Words)
         more.display = self.stage == "question" and face.below > 0
         more.update(face.more())
-        self.query_one(KeyRow).labels = face.labels()
+        self.query_one(KeyRow).labels = self._labels(face)
         self._resize(note)
+
+    def _labels(self, face: ApprovalView) -> tuple[KeyLabel, ...]:
+        """The keys that work at this stage, dim while they do not count."""
+        match self.stage:
+            case "editing":
+                return key_labels(self.query_one(SourceEditor))
+            case "reason":  # Enter is pressed, not clicked
+                refuse = KeyLabel("enter", "refuse with this reason", "refuse")
+                return refuse, KeyLabel("esc", "back", "back", owner=self, action="screen.step_back")
+            case "question":
+                return key_labels(self, words={"v": ("smaller", "small")} if self.full else None, off=face.off())
 
     def _resize(self, note: Content) -> None:
         """Keys and title first; the note and the source share what is left."""

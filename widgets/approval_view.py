@@ -11,8 +11,8 @@ from textual.content import Content
 from oi_tui.app.engine.core.encoding import text_digest
 from oi_tui.app.engine.core.events import DecisionRequested
 from oi_tui.app.engine.text.safe import safe_text, visible_text
+from oi_tui.app.engine.text.words import quantity
 from oi_tui.widgets.editor import hidden_note
-from oi_tui.widgets.keyrow import KeyLabel
 from oi_tui.widgets.lettering import lettering
 
 _MANY_LINES = 500
@@ -21,8 +21,6 @@ _MANY_LINES = 500
 ApprovalStage = Literal["question", "editing", "reason"]
 
 _HEADINGS: dict[ApprovalStage, str] = {"question": "Run this?", "editing": "Edit", "reason": "Refuse, because…"}
-_EDIT_KEYS = (KeyLabel("ctrl+s", "done, back to the question", "done"), KeyLabel("esc", "forget changes", "cancel"))
-_REASON_KEYS = (KeyLabel("enter", "refuse with this reason", "refuse"), KeyLabel("esc", "back", "back"))
 _ANSWERS = (
     "y runs it once · a runs it, and this exact source without a question until its kernel is restarted · "
     "e lets you change it first · n refuses and ends the turn · r refuses, tells the model why, and the turn "
@@ -47,7 +45,7 @@ class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
         """The upper edge: what is asked, about how much of what."""
         heading = _HEADINGS[self.stage]
         lines = self.source.count("\n") + (not self.source.endswith("\n"))
-        facts = f" {safe_text(self.request.language)} · {_count_text(lines, 'line')}"
+        facts = f" {safe_text(self.request.language)} · {quantity(lines, 'line')}"
         left = f"━━ {heading} "
         right = f"{facts} · sha {text_digest(self.source)[:4]}…"
         if len(left) + len(right) + 2 > width:
@@ -62,7 +60,7 @@ class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
         if self.stage == "editing" and (written := visible_text(self.source, emoji=True).hidden):
             parts.append(lettering((hidden_note(written), "$error")))
         elif hidden:
-            parts.append(lettering((f" {_count_text(hidden, 'hidden character')} ", "bold $background on $error")))
+            parts.append(lettering((f" {quantity(hidden, 'hidden character')} ", "bold $background on $error")))
         if edited:
             parts.append(lettering(("✎ edited by you", "bold $accent")))
         parts += self._labels()
@@ -88,26 +86,11 @@ class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
     def more(self) -> Content:
         """What lies below the edge."""
         unseen = "" if self.end_seen else " · look at the end before you run it"
-        return lettering(f"↓ {_count_text(self.below, 'more line')}{unseen}")
+        return lettering(f"↓ {quantity(self.below, 'more line')}{unseen}")
 
-    def labels(self) -> tuple[KeyLabel, ...]:
-        """The keys that work at this stage, dim while they do not count."""
-        if self.stage == "editing":
-            return _EDIT_KEYS
-        if self.stage == "reason":
-            return _REASON_KEYS
-        ready = self.armed
-        run = ready and self.end_seen
-        return (
-            KeyLabel("y", "run", "run", run),
-            KeyLabel("e", "edit", "edit", ready),
-            KeyLabel("a", "always this code", "always", run),
-            KeyLabel("n", "no", "no", ready),
-            KeyLabel("r", "no, because…", "because", ready),
-            KeyLabel("s", "stop", "stop", ready),
-            KeyLabel("v", "smaller" if self.full else "full screen", "small" if self.full else "full", ready),
-            KeyLabel("?", "why", "why"),
-        )
+    def off(self) -> frozenset[str]:
+        """Answers that do not count now."""
+        return frozenset() if self.armed and self.end_seen else frozenset("ya") if self.armed else frozenset("yeanrsv")
 
 
 def changed_lines(old: str, new: str) -> frozenset[int]:
@@ -127,7 +110,3 @@ def changed_lines(old: str, new: str) -> frozenset[int]:
 def _alike(first: Iterable[str], second: Iterable[str]) -> int:
     """How many lines both have in common from the beginning on."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
-
-
-def _count_text(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -7,15 +7,16 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
-from textual.events import Key, Paste, Resize
+from textual.events import Key, Resize
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
-from textual.widgets import TextArea
 from textual.widgets.text_area import Location
 
 from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.text.words import quantity
 from oi_tui.widgets.lettering import Words
+from oi_tui.widgets.text_box import TextBox
 
 PASTE_LINES = 20
 PASTE_BYTES = 2048
@@ -34,7 +35,7 @@ def as_prompt(text: str) -> str:
     return f" {text}" if safe_text(text).startswith(SIGNS) else text
 
 
-class PromptArea(TextArea):
+class PromptArea(TextBox):
     """The text itself. Enter sends; up and down at the edges walk through the history."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -101,24 +102,17 @@ class PromptArea(TextArea):
             event.prevent_default()
             self.action_submit()
 
-    async def on_paste(self, event: Paste) -> None:
-        """Whatever comes in one paste is one piece of text; a large one becomes a token."""
-        event.stop()
-        event.prevent_default()
-        text = event.text.replace("\r\n", "\n").replace("\r", "\n")
+    def insert_paste(self, text: str) -> None:
+        """A large paste becomes a token; none makes code of the text."""
         lines = text.count("\n") + 1
         if lines > PASTE_LINES or len(text) > PASTE_BYTES:
             self._paste_count += 1
-            token = f"[paste #{self._paste_count}: {lines:,} {'line' if lines == 1 else 'lines'}]"
+            token = f"[paste #{self._paste_count}: {quantity(lines, 'line')}]"
             self._pastes[token] = text
             text = token
         self._insert_foreign(safe_text(text), *self.selection)
 
     # -- actions -----------------------------------------------------------------------------------------
-
-    def action_paste(self) -> None:
-        """What was copied within the program is as foreign as any paste."""
-        self._insert_foreign(safe_text(self.app.clipboard), *self.selection)
 
     def action_submit(self) -> None:
         """Send what is here, unless it is nothing."""

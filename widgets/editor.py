@@ -4,13 +4,14 @@ from typing import ClassVar
 
 from rich.style import Style
 from textual.binding import Binding, BindingType
-from textual.events import Key, Paste
+from textual.events import Key
 from textual.message import Message
-from textual.widgets import TextArea
 from textual.widgets.text_area import TextAreaTheme
 
 from oi_tui.app.engine.text.safe import Editable, editable_text, without_hidden
 from oi_tui.themes.palette import Palette
+from oi_tui.widgets.keyrow import Hint
+from oi_tui.widgets.text_box import TextBox
 
 _LANGUAGES = {"python": "python", "shell": "bash", "javascript": "javascript", "rust": "rust"}
 _THEME = "oi-tui"
@@ -23,13 +24,20 @@ def hidden_note(count: int) -> str:
     return f"{count:,} hidden characters are written as <U+…>. They run as long as that stands there."
 
 
-class SourceEditor(TextArea):
+class SourceEditor(TextBox):
     """Numbered lines, colours, Tab indents; finishes or gives up by key."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s,ctrl+enter,f5", "finish", "Back to the question with this source", id="editor.finish"),
+        Hint(
+            "ctrl+s,ctrl+enter,f5",
+            "finish",
+            "Back to the question with this source",
+            id="editor.finish",
+            label="done, back to the question",
+            short="done",
+        ),
         Binding("ctrl+underscore", "undo", "Undo", id="editor.undo", key_display="ctrl+_"),
-        Binding("escape", "give_up", "Forget the changes", id="editor.cancel"),
+        Hint("escape", "give_up", "Forget the changes", id="editor.cancel", label="forget changes", short="cancel"),
     ]
 
     DEFAULT_CSS = """
@@ -112,15 +120,9 @@ class SourceEditor(TextArea):
             event.prevent_default()
             self.action_give_up()
 
-    async def on_paste(self, event: Paste) -> None:
+    def insert_paste(self, text: str) -> None:
         """Nothing that a terminal obeys gets in by a paste."""
-        event.prevent_default()
-        event.stop()
-        self.replace(without_hidden(event.text), *self.selection, maintain_selection_offset=False)
-
-    def action_paste(self) -> None:
-        """Nor by what was copied within the program."""
-        self.replace(without_hidden(self.app.clipboard), *self.selection, maintain_selection_offset=False)
+        super().insert_paste(without_hidden(text))
 
     def action_finish(self) -> None:
         """Back to the question, with what the text stands for."""

@@ -27,11 +27,8 @@ from oi_tui.widgets.inspector_view import (
     summary,
     variable_entries,
 )
-from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
 from oi_tui.widgets.lettering import Options, Words
-
-_LOOK = KeyLabel("enter", "look closer", "look")
-_AT_PEEK = (KeyLabel("↑↓", "another", "other"), KeyLabel("tab", "scroll", "in"), KeyLabel("esc", "back", "back"))
 
 
 class Inspector(Vertical):
@@ -42,8 +39,15 @@ class Inspector(Vertical):
         Binding("up", "move('cursor_up')", "The one before", id="inspector.up"),
         Binding("pagedown", "move('page_down')", "A page down", id="inspector.page_down"),
         Binding("pageup", "move('page_up')", "A page up", id="inspector.page_up"),
-        Binding("tab,shift+tab", "switch", "Into the longer look, and back", id="inspector.switch"),
-        Binding("escape", "step_back", "Back, or close", id="inspector.close"),
+        Hint(
+            "tab,shift+tab",
+            "switch",
+            "Into the longer look, and back",
+            id="inspector.switch",
+            label="scroll",
+            short="in",
+        ),
+        Hint("escape", "step_back", "Back, or close", id="inspector.close", label="back"),
     ]
 
     DEFAULT_CSS = """
@@ -203,17 +207,6 @@ class Inspector(Vertical):
             self._highlight(index)
             self._look_closer()
 
-    def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
-        """A click on a label is that key."""
-        event.stop()
-        match event.key:
-            case "enter":
-                self._look_closer()
-            case "esc":
-                self.action_step_back()
-            case _:
-                pass  # arrows are pressed
-
     def on_resize(self, event: Resize) -> None:
         """Rows are cut to the width."""
         self._refresh()
@@ -311,6 +304,11 @@ class Inspector(Vertical):
 
     def _show_peek(self) -> None:
         self.query_one("#inspector-peek").display = bool(self._peeked)
-        word = "clear" if self.query_one(Input).value else "close"
-        labels = (*((_LOOK,) if self._rows else ()), KeyLabel("esc", word, word))
-        self.query_one(KeyRow).labels = _AT_PEEK if self._peeked else labels
+        if self._peeked:
+            labels = (KeyLabel("↑↓", "another", "other"), *key_labels(self))
+        else:
+            field = self.query_one(Input)
+            word = "clear" if field.value else "close"
+            look = KeyLabel("enter", "look closer", "look", owner=field, action="submit")
+            labels = (*((look,) if self._rows else ()), *key_labels(self, "esc", words={"esc": (word, word)}))
+        self.query_one(KeyRow).labels = labels

@@ -10,6 +10,7 @@ from oi_tui.app.engine.core.protocol import VariablesFound
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.core.variable import Telling, Variable
 from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.text.words import one_line, short_size
 from oi_tui.widgets.lettering import lettering
 
 ChangeMark = Literal["+", "~", "-", " "]
@@ -21,8 +22,6 @@ _WORTH_TELLING = 1000
 """Bytes; the size of anything smaller says nothing, and has no room in a row."""
 
 _LONG_NUMBER = re.compile(r"(?<!\d)\d{5,15}(?!\d)")
-
-_UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 class VariableEntry(NamedTuple):
@@ -67,10 +66,10 @@ def row_line(entry: VariableEntry, width: int, names: int, *, highlighted: bool)
         ("▸" if highlighted else " ", "bold $accent"),
         (entry.mark, f"bold {colour}"),
         " ",
-        _cell(row_text(variable.name), names, f"bold {colour}" if entry.mark != " " else "$foreground"),
+        _cell(one_line(variable.name), names, f"bold {colour}" if entry.mark != " " else "$foreground"),
         " ",
     )
-    size = size_text(variable.size) if (variable.size or 0) >= _WORTH_TELLING else ""
+    size = short_size(variable.size) if (variable.size or 0) >= _WORTH_TELLING else ""
     room = width - left.cell_length
     what = "removed" if entry.is_gone else what_it_is(variable)
     if size and cell_len(what) + 1 + len(size) > room:
@@ -80,20 +79,20 @@ def row_line(entry: VariableEntry, width: int, names: int, *, highlighted: bool)
 
 def what_it_is(variable: Variable) -> str:
     """Its type and how large it is; the value instead where that is shorter than any measure."""
-    measure = _LONG_NUMBER.sub(_round, row_text(variable.shape))
+    measure = _LONG_NUMBER.sub(_round, one_line(variable.shape))
     if not measure or variable.type == "str":
-        measure = row_text(variable.peek)
-    return f"{row_text(variable.type)} {measure}".rstrip()
+        measure = one_line(variable.peek)
+    return f"{one_line(variable.type)} {measure}".rstrip()
 
 
 def summary(entry: VariableEntry) -> Content:
     """The highlighted variable in a few lines: all that is known without a longer look."""
     variable = entry.variable
     if entry.is_gone:
-        return lettering((row_text(variable.name), "bold"), (" was removed by the last run", "$dim"))
-    known = [row_text(variable.type), row_text(variable.shape), size_text(variable.size)]
-    head = lettering((row_text(variable.name), "bold"), (" " + " · ".join(filter(None, known)), "$dim"))
-    return Content("\n").join([head, lettering((row_text(variable.peek), "$foreground"))]) if variable.peek else head
+        return lettering((one_line(variable.name), "bold"), (" was removed by the last run", "$dim"))
+    known = [one_line(variable.type), one_line(variable.shape), short_size(variable.size)]
+    head = lettering((one_line(variable.name), "bold"), (" " + " · ".join(filter(None, known)), "$dim"))
+    return Content("\n").join([head, lettering((one_line(variable.peek), "$foreground"))]) if variable.peek else head
 
 
 def inspector_title(found: VariablesFound | None, *, current: bool) -> Content:
@@ -138,22 +137,6 @@ def explain_no_detail(telling: Telling, text: str, language: Language) -> str:
     if telling == "busy":
         return f"{_language_name(language)} is busy. Press enter again when it is done."
     return explain_no_variables(telling, language)
-
-
-def size_text(size: int | None) -> str:
-    """Bytes in the unit that leaves one to three digits; "" where it is unknown."""
-    if size is None:
-        return ""
-    amount, unit = float(size), 0
-    while amount >= 999.5 and unit < len(_UNITS) - 1:
-        amount, unit = amount / 1000, unit + 1
-    digits = 1 if unit and amount < 9.95 else 0
-    return f"{amount:.{digits}f}\N{NO-BREAK SPACE}{_UNITS[unit]}"
-
-
-def row_text(text: str) -> str:
-    """Foreign text as part of a row."""
-    return " ".join(safe_text(text).split())
 
 
 def _round(number: re.Match[str]) -> str:

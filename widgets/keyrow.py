@@ -1,11 +1,13 @@
 """A row of keys with what they do: read, and clicked on."""
 
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+from textual.binding import Binding
 from textual.content import Content
 from textual.events import Click
 from textual.geometry import Size
-from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
@@ -21,6 +23,41 @@ class KeyLabel(NamedTuple):
     label: str
     short: str
     enabled: bool = True
+    owner: Widget | None = None
+    action: str = ""
+    """What a click does, as an action of `owner`; where there is none, the key is pressed and not clicked."""
+
+
+@dataclass(frozen=True)
+class Hint(Binding):
+    """A binding that a row of keys tells of, by its description where the help needs no more words than the row."""
+
+    label: str = ""
+    """What the row says instead."""
+    short: str = ""
+    """The same in a word, for narrow terminals."""
+
+
+_SHOWN = {"escape": "esc", "pagedown": "pgdn", "down": "↓", "question_mark": "?"}
+
+
+def key_labels(
+    owner: Widget, *keys: str, words: Mapping[str, tuple[str, str]] | None = None, off: Container[str] = ()
+) -> tuple[KeyLabel, ...]:
+    """Labels of the hints among the bindings of `owner`: of those `keys`, as they are shown, or of all.
+
+    `words` are said instead, for some keys, at length and short; keys that are `off` are dimmed. For example
+    `key_labels(self, words={"y": ("replace it", "replace")})`.
+    """
+    labels: dict[str, KeyLabel] = {}
+    for hint in owner.BINDINGS:
+        if isinstance(hint, Hint):
+            first = hint.key.split(",")[0]
+            key = hint.key_display or _SHOWN.get(first, first)
+            label = hint.label or hint.description
+            label, short = (words or {}).get(key, (label, hint.short or label))
+            labels[key] = KeyLabel(key, label, short, key not in off, owner, hint.action)
+    return tuple(labels[key] for key in keys or labels)
 
 
 class KeyRow(Widget, can_focus=False):
@@ -39,13 +76,6 @@ class KeyRow(Widget, can_focus=False):
     """
 
     labels: reactive[tuple[KeyLabel, ...]] = reactive((), layout=True)
-
-    class Clicked(Message):
-        """The label of this key was clicked."""
-
-        def __init__(self, key: str) -> None:
-            super().__init__()
-            self.key = key
 
     def rows(self, width: int) -> list[list[tuple[KeyLabel, str]]]:
         """Labels with their wording, row by row; short words where that spares a row."""
@@ -70,8 +100,8 @@ class KeyRow(Widget, can_focus=False):
             lines.append(Content(" " * _GAP).join(parts))
         return Content("\n").join(lines)
 
-    def on_click(self, event: Click) -> None:
-        """Say which label was hit, if any."""
+    async def on_click(self, event: Click) -> None:
+        """A click on a label is that key."""
         event.stop()
         offset = event.get_content_offset(self)
         rows = self.rows(self.content_size.width)
@@ -81,7 +111,8 @@ class KeyRow(Widget, can_focus=False):
         for item, wording in rows[offset.y]:
             right = left + len(item.key) + 1 + len(wording)
             if left <= offset.x < right:
-                self.post_message(self.Clicked(item.key))
+                if item.owner is not None:
+                    await item.owner.run_action(item.action)
                 return
             left = right + _GAP
 

@@ -21,6 +21,7 @@ from oi_tui.app.engine.core.protocol import FetchProgressed
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text
 from oi_tui.app.engine.text.safe import SafeStream, safe_text, visible_text
+from oi_tui.app.engine.text.words import quantity
 
 _SYMBOLS = {"info": "i", "warning": "!", "error": "✗"}
 
@@ -127,7 +128,7 @@ class TextLog:
 def code_in_full(language: Language, source: str) -> str:
     """Code to read before it runs: nothing in it is hidden."""
     shown, hidden = visible_text(source)
-    warning = f"! {hidden:,} hidden character{'' if hidden == 1 else 's'}, written as <U+…>\n" if hidden else ""
+    warning = f"! {quantity(hidden, 'hidden character')}, written as <U+…>\n" if hidden else ""
     return f"── {language} ──\n{shown.rstrip()}\n──\n{warning}"
 
 

@@ -14,6 +14,7 @@ from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.core.verbs import Rebuild, Run
 from oi_tui.app.engine.text.markdown import as_markdown
 from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.text.words import quantity
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.block_views import BlockView, PictureFile, block_views
 from oi_tui.app.screens.bottom import Bottom
@@ -90,7 +91,7 @@ class BlockActions:
             return
         trouble = await copy(self._place.app, text)
         lines = text.count("\n") + 1
-        told = what or f"Copied {lines:,} {'line' if lines == 1 else 'lines'}."
+        told = what or f"Copied {quantity(lines, 'line')}."
         self._tell(told + _hidden_note(hidden), warning=hidden > 0)
         if trouble:
             self._tell(f"The desktop's clipboard: {trouble}", warning=True)
@@ -245,7 +246,7 @@ class BlockActions:
     def _run(self, language: str, source: str | None) -> None:
         if source is not None:
             self._bridge.send(Run(language=language, source=source))
-            self._place.query_one(Timeline).action_end()  # where it is going to be seen
+            self._place.query_one(Timeline).action_go("end")  # where it is going to be seen
 
     def _reuse(self, block: Block) -> None:
         """Into the prompt, below what is being written there; a question about code stays in front of it."""

@@ -16,12 +16,12 @@ from typing import ClassVar, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 
 from oi_tui.app.engine.text.safe import visible_text
-from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.keyrow import Hint, KeyRow, key_labels
 from oi_tui.widgets.lettering import Words
 
 LinkChoice = Literal["open", "copy"]
@@ -127,9 +127,9 @@ class BrowserAskScreen(ModalScreen[LinkChoice | None]):
 
     CSS_PATH = "browser_ask.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "open", "Open"),
-        Binding("c", "dismiss('copy')", "Copy"),
-        Binding("n,escape", "dismiss(None)", "No"),
+        Hint("y", "open", "open"),
+        Hint("c", "dismiss('copy')", "copy it", short="copy"),
+        Hint("n,escape", "dismiss(None)", "neither", short="no"),
     ]
 
     def __init__(self, href: str, *, can_open: bool) -> None:
@@ -154,20 +154,9 @@ class BrowserAskScreen(ModalScreen[LinkChoice | None]):
     def on_mount(self) -> None:
         """The answers that there are."""
         self.query_one("#browser-hints").display = bool(self._link.hints) or not self._opens
-        opens = (KeyLabel("y", "open", "open"),) if self._opens else ()
-        self.query_one(KeyRow).labels = (*opens, KeyLabel("c", "copy it", "copy"), KeyLabel("n", "neither", "no"))
+        self.query_one(KeyRow).labels = key_labels(self, *("ycn" if self._opens else "cn"))
 
     def action_open(self) -> None:
         """Yes, where there is something to say yes to."""
         if self._opens:
             self.dismiss("open")
-
-    def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
-        """A click on a label is that key."""
-        match event.key:
-            case "y":
-                self.action_open()
-            case "c":
-                self.dismiss("copy")
-            case _:
-                self.dismiss(None)

@@ -267,7 +267,7 @@ class ChatScreen(Screen[None]):
     def action_page(self, step: int) -> None:
         """A page of the timeline, from wherever the focus is."""
         if self._parts is not None:
-            self._parts.timeline.action_page(step)
+            self._parts.timeline.action_go("page", step)
 
     def action_switch_focus(self) -> None:
         """Between the timeline and what is at the bottom."""

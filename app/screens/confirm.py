@@ -3,11 +3,11 @@
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
-from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.keyrow import Hint, KeyRow, key_labels
 from oi_tui.widgets.lettering import Words
 
 
@@ -16,15 +16,15 @@ class ConfirmScreen(ModalScreen[bool]):
 
     CSS_PATH = "confirm.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "dismiss(True)", "Yes"),
-        Binding("n,escape", "dismiss(False)", "No"),
+        Hint("y", "dismiss(True)", "yes"),
+        Hint("n,escape", "dismiss(False)", "no"),
     ]
 
     def __init__(self, title: str, text: str, *, yes: str, no: str) -> None:
         super().__init__()
         self._title = title
         self._text = text
-        self._labels = (KeyLabel("y", yes, yes), KeyLabel("n", no, no))
+        self._words = {"y": (yes, yes), "n": (no, no)}
 
     def compose(self) -> ComposeResult:
         """A small box in the middle."""
@@ -35,8 +35,4 @@ class ConfirmScreen(ModalScreen[bool]):
 
     def on_mount(self) -> None:
         """The two answers."""
-        self.query_one(KeyRow).labels = self._labels
-
-    def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
-        """A click on a label is that key."""
-        self.dismiss(event.key == "y")
+        self.query_one(KeyRow).labels = key_labels(self, words=self._words)

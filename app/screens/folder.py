@@ -35,7 +35,7 @@ from oi_tui.app.screens.folder_words import (
     sandbox_trial,
 )
 from oi_tui.widgets.arming import LOOK_INTERVAL, Arming, Clock
-from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
 from oi_tui.widgets.lettering import Options, Words
 
 FolderChecker = Callable[[Path, SandboxSection], FolderCheck]
@@ -77,8 +77,8 @@ class FolderScreen(Screen[FolderChoice | None]):
         Binding("t", "mark('trust')", "Trust"),
         Binding("o", "mark('look')", "Only look"),
         Binding("w", "mark('open')", "Without a sandbox"),
-        Binding("escape,q,b", "leave", "Leave"),
-        Binding("pagedown,space", "scroll_findings(1)", "More of what was found", priority=True),
+        Hint("escape,q,b", "leave", "back"),
+        Hint("pagedown,space", "scroll_findings(1)", "more of what was found", short="more", priority=True),
         Binding("pageup", "scroll_findings(-1)", "Back in what was found", priority=True),
     ]
 
@@ -177,8 +177,8 @@ class FolderScreen(Screen[FolderChoice | None]):
         self.query_one(KeyRow).labels = (
             KeyLabel("enter", "choose", "choose", self._found is not None and self._arming.is_armed),
             KeyLabel("↑↓", "move", "move"),
-            *((KeyLabel("pgdn", "more of what was found", "more"),) if self._has_more() else ()),
-            KeyLabel("esc", "back" if self._again else "quit", "back" if self._again else "quit"),
+            *(key_labels(self, "pgdn") if self._has_more() else ()),
+            *key_labels(self, "esc", words={} if self._again else {"esc": ("quit", "quit")}),
         )
 
     def _complain(self, text: str) -> None:
@@ -220,16 +220,6 @@ class FolderScreen(Screen[FolderChoice | None]):
                 self._complain(f"{error.title} {error.hint}")
                 return
         self.dismiss(choice)
-
-    def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
-        """A click on a label is that key; Enter is pressed, not clicked."""
-        match event.key:
-            case "esc":
-                self.action_leave()
-            case "pgdn":
-                self.action_scroll_findings(1)
-            case _:
-                pass
 
     def action_mark(self, choice: str) -> None:
         """To this choice; Enter takes it."""

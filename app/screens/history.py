@@ -15,15 +15,10 @@ from oi_tui.app.engine.core.protocol import PromptsFound
 from oi_tui.app.engine.core.session_records import PastPrompt
 from oi_tui.app.engine.core.verbs import FindPrompts
 from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.text.words import one_line
 from oi_tui.widgets.field import Field
-from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
 from oi_tui.widgets.lettering import Options, Words, lettering
-
-_KEYS = (
-    KeyLabel("enter", "into the prompt", "take"),
-    KeyLabel("↑↓", "choose", "choose"),
-    KeyLabel("esc", "back", "back"),
-)
 
 WIDE = 300
 """Characters of a prompt that its row shows at most; the terminal cuts it."""
@@ -37,10 +32,10 @@ class HistoryScreen(ModalScreen[str | None]):
 
     CSS_PATH = "history.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss(None)", "Back"),
+        Hint("escape", "dismiss(None)", "back"),
         Binding("up,ctrl+p", "move(-1)", "Newer", priority=True),
         Binding("down,ctrl+n,ctrl+r", "move(1)", "Older", priority=True),
-        Binding("enter", "take", "Into the prompt", priority=True),
+        Hint("enter", "take", "into the prompt", short="take", priority=True),
     ]
 
     def __init__(
@@ -64,7 +59,11 @@ class HistoryScreen(ModalScreen[str | None]):
 
     def on_mount(self) -> None:
         """Ask at once."""
-        self.query_one(KeyRow).labels = _KEYS
+        self.query_one(KeyRow).labels = (
+            *key_labels(self, "enter"),
+            KeyLabel("↑↓", "choose", "choose"),
+            *key_labels(self, "esc"),
+        )
         self.query_one(Options).can_focus = False
         self.query_one(Input).focus()
         self._look_for(self._begun)
@@ -107,14 +106,6 @@ class HistoryScreen(ModalScreen[str | None]):
         if (highlighted := self.query_one(Options).highlighted) is not None:
             self._take(highlighted)
 
-    def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
-        """A click on a label is that key."""
-        event.stop()
-        if event.key == "esc":
-            self.dismiss(None)
-        elif event.key == "enter":
-            self.action_take()
-
     def _look_for(self, words: str) -> None:
         if words != self._asked:
             self._asked = words
@@ -125,7 +116,7 @@ class HistoryScreen(ModalScreen[str | None]):
 
     def _line(self, prompt: PastPrompt, words: list[str]) -> Content:
         """Text on one row with the words marked, then how long ago it was and where."""
-        text = " ".join(safe_text(prompt.text[:WIDE]).split())
+        text = one_line(prompt.text[:WIDE])
         line = lettering(text)
         folded = text.casefold()
         if len(folded) == len(text):  # else the places would be others

@@ -3,14 +3,14 @@
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.text.words import one_line
 from oi_tui.widgets.field import Field
-from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
 from oi_tui.widgets.lettering import Words
 
 
@@ -18,13 +18,13 @@ class LineAskScreen(ModalScreen[str | None]):
     """Dismissed with what stands in the line, or None."""
 
     CSS_PATH = "line_ask.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Back")]
+    BINDINGS: ClassVar[list[BindingType]] = [Hint("escape", "dismiss(None)", "back")]
 
     def __init__(self, title: str, text: str, *, hint: str = "", limit: int = 0) -> None:
         """`limit` is the most characters that can be typed; 0 for any number."""
         super().__init__()
         self._title = title
-        self._text = " ".join(safe_text(text).split())
+        self._text = one_line(text)
         self._hint = hint
         self._limit = limit
 
@@ -39,14 +39,10 @@ class LineAskScreen(ModalScreen[str | None]):
     def on_mount(self) -> None:
         """The keys; nothing is said where there is nothing to say."""
         self.query_one("#line-hint").display = bool(self._hint)
-        self.query_one(KeyRow).labels = (KeyLabel("enter", "keep it", "keep"), KeyLabel("esc", "back", "back"))
+        enter = KeyLabel("enter", "keep it", "keep", owner=self.query_one(Input), action="submit")
+        self.query_one(KeyRow).labels = (enter, *key_labels(self))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """This is it."""
         event.stop()
         self.dismiss(event.value.strip())
-
-    def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
-        """A click on a label is that key."""
-        event.stop()
-        self.dismiss(self.query_one(Input).value.strip() if event.key == "enter" else None)

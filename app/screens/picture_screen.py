@@ -4,24 +4,17 @@ from pathlib import Path
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.screen import Screen
 
 from oi_tui.app.screens.save_as import SaveAsScreen, SaveFailed, save
 from oi_tui.themes.palette import Palette
-from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.keyrow import Hint, KeyRow, key_labels
 from oi_tui.widgets.lettering import Words
 from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.picture_view import PictureView
 from oi_tui.widgets.timeline.pixels import PictureSource
 
-_KEYS = (
-    KeyLabel("+", "closer", "+"),
-    KeyLabel("-", "farther", "−"),
-    KeyLabel("0", "all of it", "all"),
-    KeyLabel("s", "save", "save"),
-    KeyLabel("esc", "back", "back"),
-)
 PICTURE_SUFFIXES = {
     "image/png": ".png",
     "image/jpeg": ".jpg",
@@ -37,8 +30,8 @@ class PictureScreen(Screen[None]):
 
     CSS_PATH = "picture_screen.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,z", "dismiss", "Back"),
-        Binding("s", "save", "Save to a file"),
+        Hint("escape,q,z", "dismiss", "back"),
+        Hint("s", "save", "save"),
     ]
 
     def __init__(
@@ -72,8 +65,9 @@ class PictureScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """The picture has the keys."""
-        self.query_one(KeyRow).labels = _KEYS
-        self.query_one(PictureView).focus()
+        view = self.query_one(PictureView)
+        self.query_one(KeyRow).labels = (*key_labels(view), *key_labels(self, "s", "esc"))
+        view.focus()
 
     def on_picture_view_looked(self, event: PictureView.Looked) -> None:
         """How close that is."""
@@ -81,22 +75,6 @@ class PictureScreen(Screen[None]):
         width, height = self._source.size or (0, 0)
         share = f" · {event.scale:.0%}" if self._graphics.protocol in ("kitty", "sixel") else ""
         self.query_one("#picture-head", Words).update(f"{self._title} · {width}×{height}{share}")
-
-    def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
-        """A click on a label is that key."""
-        event.stop()
-        view = self.query_one(PictureView)
-        match event.key:
-            case "+":
-                view.action_zoom(1)
-            case "-":
-                view.action_zoom(-1)
-            case "0":
-                view.action_zoom(0)
-            case "s":
-                self.action_save()
-            case _:
-                self.dismiss()
 
     def action_save(self) -> None:
         """Ask where, then write it there."""

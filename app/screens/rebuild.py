@@ -15,7 +15,7 @@ from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.text.safe import safe_text, visible_text
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import LOOK_INTERVAL, Arming, Clock
-from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.keyrow import Hint, KeyRow, key_labels
 from oi_tui.widgets.lettering import Options, Words, lettering
 from oi_tui.widgets.source_view import SourceView
 
@@ -33,12 +33,12 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
 
     CSS_PATH = "rebuild.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "run", "Run them", priority=True),
-        Binding("space", "choose", "Choose", priority=True),
-        Binding("a", "all", "All or none"),
-        Binding("pagedown", "scroll(1)", "Source down", priority=True),
+        Hint("enter", "run", "run", priority=True),
+        Hint("space", "choose", "choose", priority=True),
+        Hint("a", "all", "all or none", short="all"),
+        Hint("pagedown", "scroll(1)", "read on", priority=True),
         Binding("pageup", "scroll(-1)", "Source up", priority=True),
-        Binding("escape,q", "dismiss(None)", "Back"),
+        Hint("escape,q", "dismiss(None)", "back, nothing runs", short="back"),
     ]
 
     def __init__(
@@ -107,19 +107,6 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
         self._chosen = before - self._own if self._own <= before else before | self._own
         self._redraw(before ^ self._chosen)
 
-    def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
-        """A click on a label is that key."""
-        event.stop()
-        match event.key:
-            case "enter":
-                self.action_run()
-            case "a":
-                self.action_all()
-            case "esc":
-                self.dismiss(None)
-            case _:
-                pass
-
     def _takes_keys(self) -> bool:
         """Whether a key that was just pressed counts."""
         self._arming.look()
@@ -139,13 +126,9 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
         """How many are chosen, and whether keys count yet."""
         self._arming.look()
         count, armed = len(self._chosen), self._arming.is_armed
-        self.query_one(KeyRow).labels = (
-            KeyLabel("enter", f"run {count}" if count else "nothing chosen", f"run {count}", armed and count > 0),
-            KeyLabel("space", "choose", "choose", armed),
-            KeyLabel("a", "all or none", "all", armed),
-            KeyLabel("pgdn", "read on", "read on"),
-            KeyLabel("esc", "back, nothing runs", "back"),
-        )
+        words = {"enter": (f"run {count}" if count else "nothing chosen", f"run {count}")}
+        off = {"enter", "space", "a"} if not armed else {"enter"} if not count else ()
+        self.query_one(KeyRow).labels = key_labels(self, words=words, off=off)
 
     def _line(self, number: int) -> Content:
         """Chosen or not, language, the first line that says something, and how it ended then."""

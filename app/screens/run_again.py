@@ -7,10 +7,10 @@ from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.editor import SourceEditor, hidden_note
-from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.keyrow import KeyRow, key_labels
 from oi_tui.widgets.lettering import Words
 
-_KEYS = (KeyLabel("ctrl+s", "run it", "run"), KeyLabel("esc", "back, nothing runs", "back"))
+_WORDS = {"ctrl+s": ("run it", "run"), "esc": ("back, nothing runs", "back")}
 
 
 class RunAgainScreen(ModalScreen[str | None]):
@@ -33,8 +33,8 @@ class RunAgainScreen(ModalScreen[str | None]):
 
     def on_mount(self) -> None:
         """Ready to type."""
-        self.query_one(KeyRow).labels = _KEYS
         editor = self.query_one(SourceEditor)
+        self.query_one(KeyRow).labels = key_labels(editor, words=_WORDS)
         editor.set_palette(self._palette)
         editor.begin(self._source, self._language)
         note = self.query_one("#again-hidden", Words)
@@ -45,12 +45,3 @@ class RunAgainScreen(ModalScreen[str | None]):
         """Run it, unless nothing is left or the person gave up."""
         event.stop()
         self.dismiss(event.source if event.source is not None and event.source.strip() else None)
-
-    def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
-        """A click on a label is that key."""
-        event.stop()
-        editor = self.query_one(SourceEditor)
-        if event.key == "esc":
-            editor.action_give_up()
-        else:
-            editor.action_finish()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
@@ -16,13 +16,11 @@ from oi_tui.app.engine.files.whole_file import write_whole
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.widgets.field import Field
-from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
 from oi_tui.widgets.lettering import Words
 
 MOST_NAMES = 6
 """Names that are shown where more than one fits."""
-
-_KEYS = (KeyLabel("enter", "save", "save"), KeyLabel("tab", "complete", "complete"), KeyLabel("esc", "back", "back"))
 
 
 class SaveFailed(Exception):
@@ -34,8 +32,8 @@ class SaveAsScreen(ModalScreen[Path | None]):
 
     CSS_PATH = "save_as.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss(None)", "Back"),
-        Binding("tab", "complete", "Complete the name", priority=True),
+        Hint("tab", "complete", "complete", priority=True),
+        Hint("escape", "dismiss(None)", "back"),
     ]
 
     def __init__(self, name: str, folder: Path, *, what: str = "", may_replace: bool = True) -> None:
@@ -55,7 +53,7 @@ class SaveAsScreen(ModalScreen[Path | None]):
 
     def on_mount(self) -> None:
         """The keys; the name without its ending is what is most likely to be changed."""
-        self.query_one(KeyRow).labels = _KEYS
+        self.query_one(KeyRow).labels = (KeyLabel("enter", "save", "save"), *key_labels(self))
         self.query_one(Input).cursor_position = len(self._proposed) - len(Path(self._proposed).suffix)
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -84,16 +82,6 @@ class SaveAsScreen(ModalScreen[Path | None]):
 
         question = ConfirmScreen("Replace this file?", safe_text(str(path)), yes="replace it", no="keep it")
         self.app.push_screen(question, save_if_agreed)
-
-    def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
-        """A click on a label is that key; Enter is pressed, not clicked."""
-        match event.key:
-            case "tab":
-                self.action_complete()
-            case "esc":
-                self.dismiss(None)
-            case _:
-                pass
 
     def action_complete(self) -> None:
         """As much of the name as all files have in common that begin like it."""

@@ -2,23 +2,24 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
-from msgspec.structs import replace
+from textual.app import ComposeResult
+from textual.containers import Vertical
 
 from oi_tui.app.engine.core.protocol import Failed, SessionEdited, SessionExported, SessionSeen, SessionsFound
 from oi_tui.app.engine.core.session_records import TITLE_LIMIT, ExportFormat, SessionRecord
 from oi_tui.app.engine.core.verbs import EditSession, ExportSession, FindSessions, Fork, Open, PreviewSession
+from oi_tui.app.engine.text.words import one_line
 from oi_tui.app.frontend.bridge import AboutSessions, Bridge
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.branching import last_place, may_leave
 from oi_tui.app.screens.choose import ChooseScreen
 from oi_tui.app.screens.line_ask import LineAskScreen
 from oi_tui.app.screens.save_as import SaveAsScreen
+from oi_tui.app.screens.session_changes import SessionChanges
 from oi_tui.app.screens.timeline_pane import TimelinePane
 from oi_tui.widgets.sessions.panel import Panel
 from oi_tui.widgets.sessions.preview import Preview
-from oi_tui.widgets.sessions.row_view import list_text
 from oi_tui.widgets.sessions.session_rows import SessionRows
 
 LOOKING = "-look"
@@ -31,30 +32,31 @@ _FORMATS: tuple[tuple[ExportFormat, str], ...] = (
     ("lmc", "Messages of Open Interpreter (.json)"),
 )
 _ENDINGS: dict[ExportFormat, str] = {"ipynb": ".ipynb", "md": ".md", "html": ".html", "lmc": ".json"}
-_EDITABLE = ("title", "tags", "archived", "deleted")
 _IS_OPEN = "This session is open. Open another one first."
 
 
-class SessionChange(NamedTuple):
-    """A change that was asked for: how to undo it, and what to say when it is done."""
-
-    edit: EditSession
-    undo: EditSession | None
-    done: str
-
-
-class SessionsPanel(Panel):
+class SessionsPanel(Vertical):
     """Closed at first. The engine is asked whenever the panel gets the keys."""
 
+    DEFAULT_CSS = """
+    SessionsPanel {
+        height: 1fr;
+        & > Panel { width: 1fr; }
+    }
+    """
+
     def __init__(self, bridge: Bridge, preview: Preview, pane: TimelinePane, *, id: str | None = None) -> None:
-        super().__init__(id=id, home=str(Path.home()))
+        super().__init__(id=id)
         self._bridge = bridge
         self._preview = preview
         self._pane = pane
-        self._changes: list[SessionChange] = []
-        """In the order in which they were asked for, until the engine says that it is so."""
-        self._undo: list[SessionChange] = []
+        self._panel = Panel(home=str(Path.home()))
+        self._changes = SessionChanges(bridge.send)
         self.display = False
+
+    def compose(self) -> ComposeResult:
+        """What is seen of it."""
+        yield self._panel
 
     # -- what the screen calls ---------------------------------------------------------------------------
 
@@ -65,8 +67,8 @@ class SessionsPanel(Panel):
             return
         self.display = True
         self.follow()
-        self._bridge.send(FindSessions(archived=self.shows_archive))
-        self.begin()
+        self._bridge.send(FindSessions(archived=self._panel.shows_archive))
+        self._panel.begin()
 
     def close(self) -> None:
         """Put it away; who was in it goes back to the prompt."""
@@ -78,17 +80,19 @@ class SessionsPanel(Panel):
     def follow(self) -> None:
         """The session that is open, and its folder."""
         transcript = self._bridge.transcript
-        self.set_place(here=transcript.cwd, current=transcript.session_id)
+        self._panel.set_place(here=transcript.cwd, current=transcript.session_id)
 
     def take(self, reply: AboutSessions) -> None:
         """What the engine told."""
         match reply:
             case SessionsFound():
-                self.show(reply)
+                self._panel.show(reply)
             case SessionSeen():
                 self._preview.show(reply)
             case SessionEdited():
-                self._apply_edit(reply.session)
+                self._panel.put(reply.session)
+                if words := self._changes.settle(reply.session):
+                    self._panel.say(words)
             case SessionExported():
                 self._tell(f"Written: {reply.path}")
             case Failed():
@@ -96,10 +100,10 @@ class SessionsPanel(Panel):
 
     def _show_failure(self, reply: Failed) -> None:
         """It stands in the timeline; here as well, if it may be about what was asked here."""
-        if self.display and (self._changes or self.waiting):
-            del self._changes[:1]  # the engine answers in order
-            self.give_up()
-            self.say(f"✗ {reply.title} {reply.hint}".rstrip(), wrong=True)
+        if self.display and (self._changes.waiting or self._panel.waiting):
+            self._changes.give_up()
+            self._panel.give_up()
+            self._panel.say(f"✗ {reply.title} {reply.hint}".rstrip(), wrong=True)
 
     # -- messages ----------------------------------------------------------------------------------------------
 
@@ -116,7 +120,7 @@ class SessionsPanel(Panel):
     def on_panel_pointed(self, event: Panel.Pointed) -> None:
         """What is looked at follows the cursor."""
         event.stop()
-        if self.looking:
+        if self._panel.looking:
             self._look(event.record)
 
     def on_session_rows_look_scrolled(self, event: SessionRows.LookScrolled) -> None:
@@ -135,7 +139,8 @@ class SessionsPanel(Panel):
         record = wanted.record
         match wanted.wish:
             case "undo":
-                self._undo_last()
+                if not self._changes.undo_last():
+                    self._panel.say("There is nothing to undo.")
             case "new":
                 await self._leave_for(Open(), self._arrive)
             case _ if record is None:
@@ -144,7 +149,7 @@ class SessionsPanel(Panel):
                 await self._open(record, wanted.block_id, wanted.needle)
             case "fork":
                 await self._fork(record, wanted.block_id)
-            case "look" if self.looking:
+            case "look" if self._panel.looking:
                 self._look_no_more()
             case "look":
                 self._look(record)
@@ -171,7 +176,7 @@ class SessionsPanel(Panel):
             if place := last_place(self._bridge.transcript.blocks, block_id):
                 await self._leave_for(Fork(block_id=place), self._arrive_in_fork)
             else:
-                self.say("There is nothing to fork yet.")
+                self._panel.say("There is nothing to fork yet.")
         else:
             await self._leave_for(Open(session_id=record.id), lambda: self._fork_from_opened(block_id))
 
@@ -196,28 +201,28 @@ class SessionsPanel(Panel):
         if self.screen.has_class("-narrow"):
             self._vanish()
         else:
-            self._bridge.send(FindSessions(archived=self.shows_archive))
+            self._bridge.send(FindSessions(archived=self._panel.shows_archive))
         self.screen.query_one(Bottom).focus_shown()
         if block_id:
             self._pane.show_match(block_id, needle)
 
     def _vanish(self) -> None:
         self._look_no_more()
-        self.forget()
-        self.say("")
+        self._panel.forget()
+        self._panel.say("")
         self.display = False
 
     # -- looking -----------------------------------------------------------------------------------------------
 
     def _look(self, record: SessionRecord | None) -> None:
-        self.looking = True
+        self._panel.looking = True
         self.screen.add_class(LOOKING)
         if record is not None and record.id != self._preview.session_id:
             self._preview.expect(record)
             self._bridge.send(PreviewSession(session_id=record.id))
 
     def _look_no_more(self) -> None:
-        self.looking = False
+        self._panel.looking = False
         self._preview.session_id = ""  # it may have grown when it is looked at again
         self.screen.remove_class(LOOKING)
 
@@ -227,7 +232,7 @@ class SessionsPanel(Panel):
         title = await self.app.push_screen_wait(LineAskScreen("Title", record.title, limit=TITLE_LIMIT))
         if title and title != record.title:
             edit = EditSession(session_id=record.id, title=title)
-            self._edit(edit, EditSession(session_id=record.id, title=record.title), "Renamed")
+            self._changes.ask(edit, EditSession(session_id=record.id, title=record.title), "Renamed")
 
     async def _tag(self, record: SessionRecord) -> None:
         screen = LineAskScreen("Tags", " ".join(record.tags), hint="Words; the filter finds them by #word.")
@@ -237,21 +242,23 @@ class SessionsPanel(Panel):
         tags = tuple(sorted({word.strip("#,") for word in typed.split()} - {""}))
         if tags != record.tags:
             edit = EditSession(session_id=record.id, tags=tags)
-            self._edit(edit, EditSession(session_id=record.id, tags=record.tags), "Tags changed")
+            self._changes.ask(edit, EditSession(session_id=record.id, tags=record.tags), "Tags changed")
 
     async def _put_away(self, wish: str, record: SessionRecord) -> None:
-        name = f"“{list_text(record.title)[:40]}”"
+        name = f"“{one_line(record.title)[:40]}”"
         if wish == "export":
             await self._export(record)
         elif wish == "archive":
             edit = EditSession(session_id=record.id, archived=not record.archived)
             undo = EditSession(session_id=record.id, archived=record.archived)
-            self._edit(edit, undo, f"{name} {'was taken back' if record.archived else 'was put away: A shows it'}")
+            self._changes.ask(
+                edit, undo, f"{name} {'was taken back' if record.archived else 'was put away: A shows it'}"
+            )
         elif record.id == self._bridge.transcript.session_id:
-            self.say(_IS_OPEN)
+            self._panel.say(_IS_OPEN)
         else:
             edit = EditSession(session_id=record.id, deleted=True)
-            self._edit(edit, EditSession(session_id=record.id, deleted=False), f"{name} was deleted")
+            self._changes.ask(edit, EditSession(session_id=record.id, deleted=False), f"{name} was deleted")
 
     async def _export(self, record: SessionRecord) -> None:
         number = await self.app.push_screen_wait(ChooseScreen("Export as", [title for _, title in _FORMATS]))
@@ -264,45 +271,6 @@ class SessionsPanel(Panel):
         if path is not None:
             self._bridge.send(ExportSession(session_id=record.id, format=format_, path=str(path.absolute())))
 
-    def _edit(self, edit: EditSession, undo: EditSession | None, done: str) -> None:
-        if undo is not None:
-            undo = self._as_it_will_be(undo)
-            if undo == edit:
-                return  # it is under way
-        self._changes.append(SessionChange(edit, undo, done))
-        self._bridge.send(edit)
-
-    def _as_it_will_be(self, undo: EditSession) -> EditSession:
-        """How to undo a change behind those that are under way: what is shown of the session is older than they."""
-        for change in self._changes:
-            if change.edit.session_id == undo.session_id:
-                values = {name: getattr(change.edit, name) for name in _EDITABLE if getattr(undo, name) is not None}
-                undo = replace(undo, **{name: value for name, value in values.items() if value is not None})
-        return undo
-
-    def _apply_edit(self, record: SessionRecord) -> None:
-        self.put(record)
-        change = next((change for change in self._changes if change.edit.session_id == record.id), None)
-        if change is None:
-            return
-        self._changes.remove(change)
-        if change.undo is not None:
-            self._undo.append(change)
-        self.say(f"{change.done} · u undo" if self._undo and change.undo is not None else change.done)
-
-    def _undo_last(self) -> None:
-        """Also of what is under way: the engine does one after the other."""
-        for place in reversed(range(len(self._changes))):
-            change = self._changes[place]
-            if change.undo is not None:
-                self._changes[place] = change._replace(undo=None)
-                self._edit(change.undo, None, f"Undone: {change.done}")
-                return
-        if not self._undo:
-            self.say("There is nothing to undo.")
-        elif (last := self._undo.pop()).undo is not None:
-            self._edit(last.undo, None, f"Undone: {last.done}")
-
     def _tell(self, text: str) -> None:
         self.app.clear_notifications()  # one at a time: they lie over the text
         self.app.notify(text, timeout=4)
@@ -310,5 +278,5 @@ class SessionsPanel(Panel):
 
 def file_name(title: str) -> str:
     """A name for a file of what has this title."""
-    words = "".join(character if character.isalnum() else " " for character in list_text(title)).split()
+    words = "".join(character if character.isalnum() else " " for character in one_line(title)).split()
     return "-".join(words)[:60].strip("-").lower() or "session"

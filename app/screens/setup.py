@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import Screen
@@ -17,8 +17,9 @@ from textual.widgets import Input, OptionList, ProgressBar
 from oi_tui.app.engine.core.protocol import FetchEnded, FetchProgressed, ModelOffer, ModelsFound
 from oi_tui.app.engine.core.verbs import AnyVerb, CancelFetch, FetchModel, UseModel
 from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.text.words import progress_size
 from oi_tui.widgets.field import Field
-from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
 from oi_tui.widgets.lettering import Options, Words, lettering
 
 SetupStage = Literal["choice", "consent", "download", "form"]
@@ -26,11 +27,13 @@ SetupStage = Literal["choice", "consent", "download", "form"]
 _INTRO = "oi-tui runs code that a language model writes, on this machine, after you approve it."
 _SLOW, _FAST = 2_000_000, 12_000_000
 """Bytes per second of an ordinary line, for the estimate."""
-_KEYS: dict[SetupStage, tuple[KeyLabel, ...]] = {
-    "choice": (KeyLabel("enter", "choose", "choose"), KeyLabel("esc", "without a model", "back")),
-    "consent": (KeyLabel("y", "download and use", "download"), KeyLabel("esc", "back", "back")),
-    "download": (KeyLabel("esc", "cancel; what has arrived is kept", "cancel"),),
-    "form": (KeyLabel("enter", "next, then use it", "next"), KeyLabel("esc", "back", "back")),
+_ENTER: dict[SetupStage, tuple[KeyLabel, ...]] = {
+    "choice": (KeyLabel("enter", "choose", "choose"),),
+    "form": (KeyLabel("enter", "next, then use it", "next"),),
+}
+_ESCAPE: dict[SetupStage, tuple[str, str]] = {
+    "choice": ("without a model", "back"),
+    "download": ("cancel; what has arrived is kept", "cancel"),
 }
 
 
@@ -39,8 +42,8 @@ class SetupScreen(Screen[None]):
 
     CSS_PATH = "setup.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "step_back", "Back"),
-        Binding("y", "consent", "Download"),
+        Hint("escape", "step_back", "back"),
+        Hint("y", "consent", "download and use", short="download"),
     ]
 
     def __init__(self, found: ModelsFound, send: Callable[[AnyVerb], None], *, first: bool) -> None:
@@ -128,16 +131,6 @@ class SetupScreen(Screen[None]):
         event.input.value = ""
         self.dismiss()
 
-    def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
-        """A click on a label is that key; Enter is pressed, not clicked."""
-        match event.key:
-            case "y":
-                self.action_consent()
-            case "esc":
-                self.action_step_back()
-            case _:
-                pass
-
     def action_consent(self) -> None:
         """The download may begin."""
         if self._stage != "consent" or self._offer is None:
@@ -181,7 +174,11 @@ class SetupScreen(Screen[None]):
         self.query_one(Options).display = stage == "choice"
         self.query_one("#setup-form").display = stage == "form"
         self.query_one(ProgressBar).display = stage == "download"
-        self.query_one(KeyRow).labels = _KEYS[stage]
+        self.query_one(KeyRow).labels = (
+            *_ENTER.get(stage, ()),
+            *(key_labels(self, "y") if stage == "consent" else ()),
+            *key_labels(self, "esc", words={"esc": _ESCAPE.get(stage, ("back", "back"))}),
+        )
         title, text = self._words(stage)
         self.query_one("#setup-title", Words).update(title)
         self.query_one("#setup-text", Words).update(text)
@@ -203,7 +200,7 @@ class SetupScreen(Screen[None]):
         if stage == "download":
             return f"Downloading {safe_text(offer.title)}", "Starting…"
         facts = [safe_text(offer.title), safe_text(offer.detail)]
-        facts.append(f"Download: {_size(offer.download_bytes)}, about {_time(offer.download_bytes)}.")
+        facts.append(f"Download: {progress_size(offer.download_bytes)}, about {_time(offer.download_bytes)}.")
         facts.append("The model stays on this machine, and so does what you say to it.")
         return "Download this model?", "\n".join(part for part in facts if part)
 
@@ -211,7 +208,7 @@ class SetupScreen(Screen[None]):
         if self._stage != "download":
             return
         self.query_one(ProgressBar).update(total=reply.total_bytes or None, progress=reply.done_bytes)
-        words = f"{reply.stage} · {_size(reply.done_bytes)} of {_size(reply.total_bytes)}"
+        words = f"{reply.stage} · {progress_size(reply.done_bytes)} of {progress_size(reply.total_bytes)}"
         self.query_one("#setup-text", Words).update(words)
 
     def _complain(self, text: str) -> None:
@@ -222,10 +219,6 @@ def _offer_line(offer: ModelOffer) -> Content:
     star = "★ " if offer.recommended else ""
     facts = f" · {safe_text(offer.detail)}" if offer.detail else ""
     return lettering((f"{star}{safe_text(offer.title)}", "$text"), (facts, "$dim"))
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"
 
 
 def _time(count: int) -> str:

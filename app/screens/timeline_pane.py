@@ -85,7 +85,7 @@ class TimelinePane(Vertical):
         event.stop()
         self.run_worker(self._actions.open_link(event.href), group="block", exclusive=False)
 
-    def on_searchable_search_wanted(self) -> None:
+    def on_timeline_search_wanted(self) -> None:
         """What to look for?"""
         self.search.display = True
         self.search.begin()
@@ -100,7 +100,7 @@ class TimelinePane(Vertical):
     def on_search_bar_accepted(self, event: SearchBar.Accepted) -> None:
         """To the first match; n and N go on from there."""
         event.stop()
-        if not self.timeline.searching:
+        if not self.timeline.matches:
             self.timeline.search(event.needle)
         self.timeline.focus()
         self.timeline.action_find(-1)

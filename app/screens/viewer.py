@@ -17,11 +17,12 @@ from textual.widget import Widget
 from textual.worker import Worker
 
 from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.text.words import quantity, size_in_words
 from oi_tui.app.screens.external_editor import EditorFailed, view_in_editor
 from oi_tui.app.screens.save_as import SaveAsScreen, SaveFailed, save
 from oi_tui.app.terminal.clipboard import copy
 from oi_tui.themes.palette import Palette
-from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.keyrow import Hint, KeyRow, key_labels
 from oi_tui.widgets.lettering import Words
 from oi_tui.widgets.search_bar import SearchBar
 from oi_tui.widgets.timeline.outputs.table_data import TableData
@@ -85,14 +86,14 @@ class ViewerScreen(Screen[None]):
 
     CSS_PATH = "viewer.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "step_back", "End the search, or back", show=False),
+        Hint("escape", "step_back", "End the search, or back", show=False, label="back"),
         Binding("q", "back", "Back", show=False),
-        Binding("slash", "search", "Search", show=False, key_display="/"),
-        Binding("n", "find(1)", "Next match", show=False),
+        Hint("slash", "search", "Search", show=False, key_display="/", label="search", short="find"),
+        Hint("n", "find(1)", "Next match", show=False, label="next match", short="next"),
         Binding("N", "find(-1)", "Match before", show=False),
-        Binding("y,c", "copy", "Copy what is selected, or what the cursor is on", show=False),
-        Binding("s", "save", "Save as a file", show=False),
-        Binding("e", "edit", "Look at a copy in $EDITOR", show=False),
+        Hint("y,c", "copy", "Copy what is selected, or what the cursor is on", show=False, label="copy"),
+        Hint("s", "save", "Save as a file", show=False, label="save"),
+        Hint("e", "edit", "Look at a copy in $EDITOR", show=False, label="editor", short="edit"),
     ]
 
     def __init__(self, content: ViewerContent, palette: Palette, folder: Path, *, editor: str = "") -> None:
@@ -124,7 +125,11 @@ class ViewerScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """The keys go to what is shown."""
-        self.query_one(KeyRow).labels = self._labels()
+        self.query_one(KeyRow).labels = (
+            *key_labels(self, "/", "n"),
+            *(key_labels(self._body) if isinstance(self._body, TextPane) else ()),
+            *key_labels(self, "y", "s", "e", "esc"),
+        )
         self._body_widget.focus()
 
     def on_unmount(self) -> None:
@@ -242,12 +247,6 @@ class ViewerScreen(Screen[None]):
         except EditorFailed as failed:
             self._say(str(failed), warning=True)
 
-    def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
-        """A click on a label is that key."""
-        event.stop()
-        key = {"esc": "escape", "/": "slash", "#": "number_sign"}.get(event.key, event.key)
-        self.app.simulate_key(key)
-
     # -- inside --------------------------------------------------------------------------------------------------
 
     def on_text_pane_moved(self, event: TextPane.Moved) -> None:
@@ -280,24 +279,12 @@ class ViewerScreen(Screen[None]):
     def _title(self) -> str:
         match self._content:
             case TextContent() if isinstance(self._body, TextPane):
-                size = describe_size(self._body.lines.size)
+                size = size_in_words(self._body.lines.size)
             case TableContent(table=table):
-                size = f"{_count(table.total_rows, 'row')} × {_count(table.total_columns, 'column')}"
+                size = f"{quantity(table.total_rows, 'row')} × {quantity(table.total_columns, 'column')}"
             case _:
                 size = "JSON"
         return safe_text(f"{self._content.title} · {size}")
-
-    def _labels(self) -> tuple[KeyLabel, ...]:
-        labels = [KeyLabel("/", "search", "find"), KeyLabel("n", "next match", "next")]
-        if isinstance(self._content, TextContent):
-            labels += [KeyLabel("w", "wrap", "wrap"), KeyLabel("#", "line numbers", "lines")]
-        return (
-            *labels,
-            KeyLabel("y", "copy", "copy"),
-            KeyLabel("s", "save", "save"),
-            KeyLabel("e", "editor", "edit"),
-            KeyLabel("esc", "back", "back"),
-        )
 
     async def _save(self, path: Path) -> None:
         try:
@@ -307,7 +294,7 @@ class ViewerScreen(Screen[None]):
             return
         left_out = ""
         if isinstance(self._content, TableContent) and (hidden := self._content.table.hidden_rows) > 0:
-            left_out = f" {_count(hidden, 'row')} of the whole are not in it."
+            left_out = f" {quantity(hidden, 'row')} of the whole are not in it."
         self._say(f"Saved: {path}.{left_out}", warning=bool(left_out))
 
     async def _copy(self, text: str, what: str) -> None:
@@ -316,15 +303,6 @@ class ViewerScreen(Screen[None]):
 
     def _say(self, text: str, *, warning: bool = False) -> None:
         self.notify(text, severity="warning" if warning else "information", timeout=4)
-
-
-def describe_size(count: int) -> str:
-    """Bytes in as many digits as matter: `734 bytes`, `12 kB`, `1.3 GB`."""
-    if count < 1_000:
-        return _count(count, "byte")
-    units = (("kB", 1e3), ("MB", 1e6), ("GB", 1e9))
-    unit, size = next((one for one in units if count < 999.5 * one[1]), units[-1])
-    return f"{count / size:.1f} {unit}" if count < 9.95 * size else f"{count / size:,.0f} {unit}"
 
 
 def _bytes_to_save(content: ViewerContent) -> bytes | Path:
@@ -364,7 +342,3 @@ def _file_name(content: ViewerContent) -> str:
         return safe_text(content.text.name)
     words = "".join(letter if letter.isalnum() else " " for letter in safe_text(content.title)).split()
     return ("-".join(words)[:60] or "unnamed") + _suffix(content)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.text.words import coarse_size
 from oi_tui.app.flags import words
 from oi_tui.app.terminal.echo import echo
 
@@ -20,14 +21,13 @@ def models() -> None:
 def models_list() -> None:
     """What there is, what is here, how large."""
     from oi_tui.app.engine.local import inventory, model_choice
-    from oi_tui.app.engine.local.catalogue import size_label
     from oi_tui.app.engine.local.model_server import obstacle
     from oi_tui.app.engine.local.weights import Weights
 
     machine = model_choice.measure_machine()
     for entry in inventory.model_entries(Weights(), machine):
         mark = "▸" if entry.recommended else " "
-        size = size_label(entry.model.size)
+        size = coarse_size(entry.model.size)
         echo(f"{mark} {entry.model.id:22} {entry.state:10} {size:>8}  {entry.model.licence}")
     echo(inventory.explain_choice(machine, obstacle=asyncio.run(obstacle())), err=True)
 
@@ -69,7 +69,7 @@ def models_remove(model_id: str) -> None:
     from oi_tui.app.engine.local.weights import Weights
 
     freed = Weights().remove(catalogue.find(model_id))
-    echo(f"{catalogue.size_label(freed)} freed." if freed else f"{model_id} was not here.")
+    echo(f"{coarse_size(freed)} freed." if freed else f"{model_id} was not here.")
 
 
 @models.command("add")

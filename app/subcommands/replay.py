@@ -9,6 +9,7 @@ import click
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.text.safe import visible_text
+from oi_tui.app.engine.text.words import plural
 from oi_tui.app.flags import Flags, common
 from oi_tui.app.terminal.echo import echo
 from oi_tui.app.terminal.tty_prompt import confirm
@@ -38,7 +39,7 @@ def replay(flags: Flags, file: Path, speed: float, instant: bool, verify: bool) 
             return
         for block in verification.blocks:  # read before it is agreed to
             echo(f"── {visible_text(block.language).text}\n{visible_text(block.source).text}")
-        what = f"{count} {'piece' if count == 1 else 'pieces'} of code of {file} in {place.folder}"
+        what = f"{count} {plural(count, 'piece')} of code of {file} in {place.folder}"
         if not flags.yes and not (sys.stdin.isatty() and confirm(f"Run {what}?", err=True)):
             raise SettingsError("Nothing was run.", hint="To run it without a question: --yes.")
         sys.exit(asyncio.run(verification.run(echo)))

@@ -92,10 +92,11 @@ class Watched(Timeline):
         super().__init__()
         self.costs: list[float] = []
 
-    def _frame(self) -> None:
+    def _draw(self) -> bool:
         begun = time.perf_counter()
-        super()._frame()
+        more = super()._draw()
         self.costs.append(time.perf_counter() - begun)
+        return more
 
 
 def feed(cap: OutputCap, batch: list[str], *, tail: bool) -> list[AnyEvent]:

@@ -75,7 +75,7 @@ class Ours:
     def jump(self, share: float) -> None:
         """As the scroll bar does."""
         self.widget.follow = self.widget._view.jump(int(self.widget._view.total * share))
-        self.widget._want_frame()
+        self.widget._frames.want()
 
     def recolour(self, light: bool) -> None:
         """Another palette."""

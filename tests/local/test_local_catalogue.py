@@ -5,7 +5,8 @@ import re
 import pytest
 
 from oi_tui.app.engine.core.errors import LocalModelError
-from oi_tui.app.engine.local.catalogue import GB, MODELS, LocalModel, find, offered_models, requirements, size_label
+from oi_tui.app.engine.local.catalogue import GB, MODELS, LocalModel, find, offered_models, requirements
+from oi_tui.app.engine.text.words import coarse_size
 
 every_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: model.id)
 
@@ -52,8 +53,8 @@ def test_an_unknown_model_is_an_error_that_names_the_known_ones() -> None:
     assert "qwen2.5-coder-1.5b, qwen2.5-coder-0.5b" in caught.value.hint
 
 
-def test_sizes_are_told_in_words() -> None:
-    assert [size_label(size) for size in (12, 98_362_432, 1_117_320_768, 20 * GB)] == [
+def test_sizes_are_told_coarse_size() -> None:
+    assert [coarse_size(size) for size in (12, 98_362_432, 1_117_320_768, 20 * GB)] == [
         "12 bytes",
         "98 MB",
         "1.1 GB",

@@ -465,7 +465,7 @@ async def test_a_search_is_typed_walked_and_ended_by_key(play):
         await stage.pilot.press("enter", "n")
         await stage.until(lambda: timeline.has_focus)
         await stage.pilot.press("escape")
-        await stage.until(lambda: not timeline.searching)
+        await stage.until(lambda: timeline.matches == "")
         assert stage.engine.asked == []
 
 
@@ -474,7 +474,7 @@ async def test_enter_looks_again_for_what_was_looked_for_before(play):
         await with_a_run(stage)
         timeline = stage.app.chat.query_one(Timeline)
         await stage.pilot.press("slash", *"total", "enter", "escape")
-        await stage.until(lambda: not timeline.searching)
+        await stage.until(lambda: timeline.matches == "")
 
         await stage.pilot.press("slash", "enter")
         await stage.until(lambda: timeline.matches == "2 matches" and timeline.has_focus)

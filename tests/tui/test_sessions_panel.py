@@ -37,6 +37,7 @@ from oi_tui.app.screens.save_as import SaveAsScreen
 from oi_tui.app.screens.sessions_pane import SessionsPanel, file_name
 from oi_tui.widgets.composer import PromptArea
 from oi_tui.widgets.keyrow import KeyRow
+from oi_tui.widgets.sessions.panel import Panel
 from oi_tui.widgets.sessions.preview import Preview
 from oi_tui.widgets.sessions.session_rows import SessionRows
 from oi_tui.widgets.timeline.view import Timeline
@@ -54,7 +55,11 @@ PHOTOS = record("s3", "Rename photos", days=60)
 ALL = SessionsFound(sessions=(HERE, SHOPS, PHOTOS))
 
 
-def panel(stage) -> SessionsPanel:
+def panel(stage) -> Panel:
+    return stage.app.chat.query_one(Panel)
+
+
+def place(stage) -> SessionsPanel:
     return stage.app.chat.query_one(SessionsPanel)
 
 
@@ -121,7 +126,7 @@ async def test_one_key_opens_the_panel_ready_to_be_typed_into_and_puts_it_away_a
         assert panel(stage).query_one(Input).has_focus
         assert "Monthly mean" in rows(stage)[1]
         await stage.pilot.press("ctrl+b")
-        assert not panel(stage).display
+        assert not place(stage).display
         await stage.until(lambda: stage.app.chat.query_one(PromptArea).has_focus)
 
 
@@ -130,9 +135,9 @@ async def test_escape_leads_back_one_step_at_a_time(play):
         await open_panel(stage)
         await stage.pilot.press(*"shop", "down", "escape")
         assert panel(stage).query_one(Input).value == ""
-        assert panel(stage).display
+        assert place(stage).display
         await stage.pilot.press("escape")
-        assert not panel(stage).display
+        assert not place(stage).display
 
 
 async def test_it_lies_over_a_narrow_screen_and_stands_beside_the_timeline_on_a_wide_one(play):
@@ -140,10 +145,10 @@ async def test_it_lies_over_a_narrow_screen_and_stands_beside_the_timeline_on_a_
         await converse(stage)
         await open_panel(stage)
         timeline = stage.app.chat.query_one(Timeline)
-        await stage.until(lambda: timeline.region.x == panel(stage).region.right)
+        await stage.until(lambda: timeline.region.x == place(stage).region.right)
         await stage.pilot.resize_terminal(80, 24)
         await stage.until(lambda: timeline.size.width == 80)
-        assert panel(stage).region.x == 0
+        assert place(stage).region.x == 0
 
 
 async def test_from_the_timeline_and_by_its_command_it_opens_as_well(play):
@@ -268,7 +273,7 @@ async def test_enter_opens_a_session_and_the_prompt_waits_for_the_next_words(pla
         await stage.until(lambda: Open(session_id="s2") in stage.engine.verbs)
         opens(stage, "s2", "by shop please")
         await stage.until(lambda: stage.app.chat.query_one(PromptArea).has_focus)
-        assert not panel(stage).display
+        assert not place(stage).display
         assert "by shop please" in stage.app.export_screenshot(simplify=True).replace("&#160;", " ")
 
 
@@ -305,7 +310,7 @@ async def test_the_session_that_is_open_is_not_opened_again(play):
     async with play() as stage:
         await open_panel(stage)
         await stage.pilot.press("enter")
-        await stage.until(lambda: not panel(stage).display)
+        await stage.until(lambda: not place(stage).display)
         assert asked(stage, Open) == [Open(session_id=None)]
 
 

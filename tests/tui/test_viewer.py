@@ -9,9 +9,10 @@ import pytest
 from textual.app import App
 from textual.widgets import Input, Static
 
+from oi_tui.app.engine.text.words import size_in_words
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.save_as import SaveAsScreen
-from oi_tui.app.screens.viewer import JsonContent, TableContent, TextContent, ViewerContent, ViewerScreen, describe_size
+from oi_tui.app.screens.viewer import JsonContent, TableContent, TextContent, ViewerContent, ViewerScreen
 from oi_tui.themes.loader import load_palette, textual_theme
 from oi_tui.widgets.search_bar import SearchBar
 from oi_tui.widgets.timeline.outputs.table_data import TableColumn, TableData, build_table
@@ -169,7 +170,7 @@ async def test_a_wrapped_text_keeps_its_place_and_reaches_its_end(view):
         assert stage.place.startswith("line 11 ")
         await stage.press("G")
         assert stage.place.endswith("100%")
-        assert stage.pane._rows[-1].line == 59
+        assert stage.pane._shown.rows[-1].item == 59
         await stage.press("g")
         assert stage.place.startswith("line 1 ")
 
@@ -434,7 +435,7 @@ async def test_the_editor_gets_a_copy_with_the_right_ending(view, tmp_path, monk
 
 def test_sizes_have_as_many_digits_as_matter():
     sizes = [1, 999, 1000, 9_940, 12_345, 999_600, 200_000_000, 1_300_000_000, 5_000_000_000_000]
-    assert [describe_size(size) for size in sizes] == [
+    assert [size_in_words(size) for size in sizes] == [
         *("1 byte", "999 bytes", "1.0 kB", "9.9 kB", "12 kB", "1.0 MB", "200 MB", "1.3 GB", "5,000 GB"),
     ]
 

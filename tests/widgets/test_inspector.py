@@ -10,9 +10,10 @@ from textual.widgets import Input, OptionList, Static
 
 from oi_tui.app.engine.core.protocol import VariableSeen, VariablesFound
 from oi_tui.app.engine.core.variable import Telling, Variable
+from oi_tui.app.engine.text.words import short_size
 from oi_tui.themes.loader import load_palette, textual_theme
 from oi_tui.widgets.inspector import Inspector
-from oi_tui.widgets.inspector_view import VariableEntry, name_width, row_line, size_text, what_it_is
+from oi_tui.widgets.inspector_view import VariableEntry, name_width, row_line, what_it_is
 from oi_tui.widgets.keyrow import KeyRow
 from support.snapshot import Snap
 
@@ -346,7 +347,7 @@ def test_a_row_is_exactly_as_wide_as_there_is_room(width: int) -> None:
     ],
 )
 def test_a_size_is_told_in_the_unit_that_fits(size: int | None, text: str) -> None:
-    assert size_text(size).replace("\u00a0", " ") == text
+    assert short_size(size).replace("\u00a0", " ") == text
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from textual.widgets import Input
 from oi_tui.app.engine.core.protocol import SessionsFound
 from oi_tui.app.engine.core.session_records import SessionRecord
 from oi_tui.widgets.field import Field
-from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.keyrow import Hint, KeyRow, key_labels
 from oi_tui.widgets.lettering import Words
 from oi_tui.widgets.sessions.listing import Heading, HitEntry, matched_text, record_of, words_of
 from oi_tui.widgets.sessions.row_view import RowRenderer, explain_no_rows
@@ -34,34 +34,21 @@ PAUSE = 0.15
 SHORTEST = 2
 """Characters of a search in texts; one stands nearly everywhere."""
 
-_OPEN = KeyLabel("enter", "open", "open")
-_IN_LIST = (
-    _OPEN,
-    KeyLabel("space", "look", "look"),
-    KeyLabel("f", "fork", "fork"),
-    KeyLabel("r", "rename", "rename"),
-    KeyLabel("#", "tags", "tags"),
-    KeyLabel("a", "archive", "archive"),
-    KeyLabel("e", "export", "export"),
-    KeyLabel("d", "delete", "delete"),
-)
-_IN_ARCHIVE = tuple(
-    label._replace(label="take back", short="take back") if label.key == "a" else label for label in _IN_LIST
-)
-_CLICKED: dict[str, SessionAction] = {
-    "enter": "open", "space": "look", "f": "fork", "r": "rename", "#": "tag", "a": "archive", "e": "export",
-    "d": "delete", "A": "archived", "n": "new",
-}  # fmt: skip
-
 
 class Panel(Vertical):
     """Sessions to find, look at and go on with."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "into_list(1)", "From the filter into the list", id="sessions.list"),
+        Hint("down", "into_list(1)", "From the filter into the list", id="sessions.list", label="list"),
         Binding("pagedown", "into_list(0)", "", show=False),
         Binding("tab,shift+tab", "switch", "Between the filter and the list", id="sessions.switch"),
-        Binding("escape", "step_back", "Back: out of the look, the filter, the archive, the panel", id="sessions.back"),
+        Hint(
+            "escape",
+            "step_back",
+            "Back: out of the look, the filter, the archive, the panel",
+            id="sessions.back",
+            label="back",
+        ),
     ]
 
     DEFAULT_CSS = """
@@ -266,16 +253,6 @@ class Panel(Vertical):
         event.stop()
         self.post_message(self.Pointed(self.record))
 
-    def on_key_row_clicked(self, event: KeyRow.Clicked) -> None:
-        """A click on a label is that key."""
-        event.stop()
-        if event.key == "esc":
-            self.action_step_back()
-        elif event.key == "↓":
-            self.action_into_list(1)
-        elif event.key in _CLICKED:
-            self._want(_CLICKED[event.key])
-
     @on(DescendantFocus)
     @on(DescendantBlur)
     def _note_focus(self) -> None:
@@ -350,9 +327,9 @@ class Panel(Vertical):
             return
         self.rows.set_active(self.has_focus_within)
         if self.rows.has_focus:
-            labels = _IN_ARCHIVE if self.shows_archive else _IN_LIST
+            labels = key_labels(self.rows, words={"a": ("take back", "take back")} if self.shows_archive else None)
         else:
             word = "back" if self.query_one(Input).value or self.shows_archive or self.looking else "close"
-            some = self.rows.entry is not None
-            labels = (*((_OPEN, KeyLabel("↓", "list", "list")) if some else ()), KeyLabel("esc", word, word))
+            some = (*key_labels(self.rows, "enter"), *key_labels(self, "↓")) if self.rows.entry is not None else ()
+            labels = (*some, *key_labels(self, "esc", words={"esc": (word, word)}))
         self.query_one(KeyRow).labels = labels

@@ -5,9 +5,10 @@ from textual.containers import Vertical
 
 from oi_tui.app.engine.core.protocol import SessionSeen
 from oi_tui.app.engine.core.session_records import SessionRecord
+from oi_tui.app.engine.text.words import one_line, quantity
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.lettering import Words, lettering
-from oi_tui.widgets.sessions.row_view import UNTITLED, count, folder_text, list_text, short_model
+from oi_tui.widgets.sessions.row_view import UNTITLED, count, folder_text, short_model
 from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.view import Timeline
 
@@ -68,16 +69,16 @@ class Preview(Vertical):
             return
         self._show_head(seen.session)
         self._timeline.reset(seen.blocks)
-        self._timeline.action_start()
+        self._timeline.action_go("start")
         self._say("" if seen.blocks else "Nothing was asked in it.")
         rest = seen.count - len(seen.blocks)
         more = self.query_one("#preview-more", Words)
         more.display = rest > 0
-        more.update(f"… {rest:,} more {'block' if rest == 1 else 'blocks'} · enter opens it")
+        more.update(f"… {quantity(rest, 'more block')} · enter opens it")
 
     def scroll_half(self, step: int) -> None:
         """Half a page down or up."""
-        self._timeline.action_half(step)
+        self._timeline.action_go("half", step)
 
     def on_timeline_wanted(self, event: Timeline.Wanted) -> None:
         """Nothing is done with blocks here."""
@@ -99,8 +100,8 @@ class Preview(Vertical):
             folder_text(record.cwd, self._home),
             short_model(record.model),
             f"{count(tokens)} tokens" if tokens else "",
-            *(f"#{list_text(tag)}" for tag in record.tags),
+            *(f"#{one_line(tag)}" for tag in record.tags),
         ]
         self.query_one("#preview-head", Words).update(
-            lettering((list_text(record.title) or UNTITLED, "bold"), "\n", (" · ".join(filter(None, facts)), "$dim"))
+            lettering((one_line(record.title) or UNTITLED, "bold"), "\n", (" · ".join(filter(None, facts)), "$dim"))
         )

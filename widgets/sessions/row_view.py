@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from oi_tui.app.engine.core.session_records import SearchHit, SessionRecord, SnippetPart
-from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.text.words import one_line, quantity
 from oi_tui.widgets.lettering import lettering
 from oi_tui.widgets.sessions.listing import Heading, HitEntry, ListEntry, SessionEntry, day_of
 
@@ -85,7 +85,7 @@ class RowRenderer:
         age = age_text(record.active, self.now)
         mark = lettering((f"{CURRENT} ", "$accent")) if record.id == self._current else Content()
         room = self.width - _GUTTER - len(branch) - mark.cell_length - len(age) - 2
-        title = self._highlight(list_text(record.title)) if record.title.strip() else lettering((UNTITLED, "$dim"))
+        title = self._highlight(one_line(record.title)) if record.title.strip() else lettering((UNTITLED, "$dim"))
         if cursor == "here":
             title = title.stylize("bold")
         return self._fit(
@@ -97,8 +97,8 @@ class RowRenderer:
 
     def _facts(self, record: SessionRecord, room: int) -> Content:
         """As many of them as there is room for, the most telling first."""
-        tags = [f"#{list_text(tag)}" for tag in record.tags]
-        turns = f"{record.turns:,} {'turn' if record.turns == 1 else 'turns'}" if record.turns else ""
+        tags = [f"#{one_line(tag)}" for tag in record.tags]
+        turns = quantity(record.turns, "turn") if record.turns else ""
         tokens = record.input_tokens + record.output_tokens
         facts = [
             *tags,
@@ -156,7 +156,7 @@ def age_text(active: float, now: float) -> str:
 @lru_cache(maxsize=1024)
 def folder_text(folder: str, home: str) -> str:
     """As one would write it in a shell."""
-    path = list_text(folder)
+    path = one_line(folder)
     if home and path == home:
         return "~"
     return f"~{path[len(home) :]}" if home and path.startswith(f"{home}/") else path
@@ -164,7 +164,7 @@ def folder_text(folder: str, home: str) -> str:
 
 def short_model(name: str) -> str:
     """Without its provider."""
-    return PurePath(list_text(name)).name
+    return PurePath(one_line(name)).name
 
 
 def count(tokens: int) -> str:
@@ -177,14 +177,9 @@ def money(cost: float) -> str:
     return "<$0.01" if cost < 0.01 else f"${cost:.2f}"
 
 
-def list_text(text: str) -> str:
-    """Foreign text as part of a row."""
-    return " ".join(safe_text(text).split())
-
-
 def one_piece(text: str) -> str:
     """The same for a part of a line: the spaces at its ends part it from its neighbours."""
-    line = list_text(text)
+    line = one_line(text)
     if not line:
         return " " if text else ""
     return f"{' ' * text[0].isspace()}{line}{' ' * text[-1].isspace()}"
@@ -203,7 +198,7 @@ def cut_left(text: str, room: int) -> str:
 def explain_no_rows(sought: str, *, archived: bool) -> str:
     """Why there is no row."""
     if sought:
-        return f"Nothing contains “{list_text(sought)}”."
+        return f"Nothing contains “{one_line(sought)}”."
     if archived:
         return "Nothing was put away. In the list, a puts a session away."
     return "No sessions yet. What you ask here is kept, and listed the next time."

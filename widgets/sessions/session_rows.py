@@ -14,6 +14,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.visual import Visual
 
+from oi_tui.widgets.keyrow import Hint
 from oi_tui.widgets.sessions.listing import Heading, HitEntry, ListEntry
 from oi_tui.widgets.sessions.row_view import Cursor, RowRenderer, height_of
 
@@ -36,15 +37,15 @@ class SessionRows(ScrollView, can_focus=True, inherit_bindings=False):
         Binding("pageup", "page(-1)", "A page up"),
         Binding("home,g", "edge(0)", "The first"),
         Binding("end,G", "edge(-1)", "The last", key_display="end, G"),
-        Binding("enter", "want('open')", "Open it; what a search found, at that place"),
-        Binding("space,right", "want('look')", "Look at it first, beside the list; again: no more"),
-        Binding("f", "want('fork')", "Fork it: a new session that begins with the same"),
-        Binding("r", "want('rename')", "Give it another title"),
-        Binding("number_sign", "want('tag')", "Its tags", key_display="#"),
-        Binding("a", "want('archive')", "Put it away, or take it back"),
+        Hint("enter", "want('open')", "Open it; what a search found, at that place", label="open"),
+        Hint("space,right", "want('look')", "Look at it first, beside the list; again: no more", label="look"),
+        Hint("f", "want('fork')", "Fork it: a new session that begins with the same", label="fork"),
+        Hint("r", "want('rename')", "Give it another title", label="rename"),
+        Hint("number_sign", "want('tag')", "Its tags", key_display="#", label="tags"),
+        Hint("a", "want('archive')", "Put it away, or take it back", label="archive"),
         Binding("A", "want('archived')", "Show those that were put away, or the others", key_display="A"),
-        Binding("e,s", "want('export')", "Take it out: notebook, Markdown, page, messages"),
-        Binding("d,delete", "want('delete')", "Throw it away"),
+        Hint("e,s", "want('export')", "Take it out: notebook, Markdown, page, messages", label="export"),
+        Hint("d,delete", "want('delete')", "Throw it away", label="delete"),
         Binding("u", "want('undo')", "Undo the last change made here"),
         Binding("n", "want('new')", "Begin a new session"),
         Binding("slash", "want('filter')", "Filter and search", key_display="/"),

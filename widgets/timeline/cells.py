@@ -4,10 +4,11 @@ from collections import OrderedDict
 
 from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.outputs import StreamOutput
+from oi_tui.widgets.rows.row import RowStrip
 from oi_tui.widgets.timeline.code import Code
 from oi_tui.widgets.timeline.notice import NoticeRows
 from oi_tui.widgets.timeline.prose import Prose
-from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowStrip, Stack
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, Stack
 from oi_tui.widgets.timeline.user import User
 
 MOST_ROWS = 6_000

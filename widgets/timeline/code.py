@@ -4,10 +4,11 @@ from rich.style import Style
 
 from oi_tui.app.engine.core.blocks import CodeBlock, RerunState
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, WholeOutput
+from oi_tui.app.engine.text.words import duration, quantity
 from oi_tui.widgets.timeline.console import ConsoleStream, note
 from oi_tui.widgets.timeline.highlighted_source import HighlightedSource, SourceRows
 from oi_tui.widgets.timeline.ink import Ink
-from oi_tui.widgets.timeline.markdown_lines import single_line
+from oi_tui.widgets.timeline.markdown_lines import spaced_line
 from oi_tui.widgets.timeline.outputs.registry import OutputContent, content_of
 from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowPiece, rows
 from oi_tui.widgets.timeline.traceback_rows import Traceback, line_of_group
@@ -144,13 +145,13 @@ class Code:
     def _header(self, canvas: Canvas) -> RowPiece:
         ink, block = canvas.ink, self._block
         symbol, style = self._symbol(ink)
-        facts = [_count(len(self._source.lines), "line")]
+        facts = [quantity(len(self._source.lines), "line")]
         if (seconds := self.elapsed if block.state == "running" else block.duration) is not None:
             facts.append(duration(seconds))
         if lines := sum(shown.content.line_count for shown in self._outputs):
-            facts.append(f"output {_count(lines, 'line')}")
+            facts.append(f"output {quantity(lines, 'line')}")
         runs: list[TextRun] = [
-            (single_line(block.language), ink.page),
+            (spaced_line(block.language), ink.page),
             *((f" · {fact}", ink.dim) for fact in facts),
             *(run for word, word_style in self._words(ink) for run in ((" · ", ink.dim), (word, word_style))),
         ]
@@ -183,9 +184,9 @@ class Code:
         if block.is_edited:
             words.append(("edited by you", ink.info))
         if block.allowance:
-            words.append((single_line(block.allowance), ink.dim))
+            words.append((spaced_line(block.allowance), ink.dim))
         if block.withheld:
-            words.append((f"{_count(len(block.withheld), 'secret')} withheld", ink.info))
+            words.append((f"{quantity(len(block.withheld), 'secret')} withheld", ink.info))
         if block.exit_code:
             words.append((f"exit code {block.exit_code}", ink.error))
         match block.state:
@@ -194,7 +195,7 @@ class Code:
             case "refused" | "interrupted" | "died" if block.ending is not None:
                 words.append((block.ending.describe(), ink.error if block.state == "died" else ink.warning))
             case "refused":
-                reason = single_line(block.refusal)
+                reason = spaced_line(block.refusal)
                 words.append((f"refused: {reason}" if reason else "refused", ink.warning))
             case "interrupted":
                 words.append(("interrupted", ink.warning))
@@ -220,21 +221,6 @@ def _rerun(state: RerunState, ink: Ink) -> tuple[str, Style]:
             return "run again: ≠ other output", ink.warning
         case _:
             return f"run again: ✗ {state}", ink.error
-
-
-def duration(seconds: float) -> str:
-    """Seconds in as many digits as matter: `0.42 s`, `12 s`, `3 min`."""
-    if seconds < 0.995:
-        return f"{seconds:.2f} s"
-    if seconds < 9.95:
-        return f"{seconds:.1f} s"
-    if seconds < 119.5:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7_170 else f"{seconds / 3600:.1f} h"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _renew(before: Shown | None, output: Output, whole: WholeOutput | None) -> Shown:

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from oi_tui.app.engine.core.outputs import StreamOutput, Tail, WholeOutput
 from oi_tui.app.engine.text.safe import safe_text
-from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, FoldState, RowPiece, Rows, RowStrip, rows
+from oi_tui.widgets.rows.row import RowStrip
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, FoldState, RowPiece, Rows, rows
 from oi_tui.widgets.timeline.terminal import TerminalText
 from oi_tui.widgets.timeline.terminal_row import TextLine
 from oi_tui.widgets.timeline.text_lines import Brush, LineRows, TextLines

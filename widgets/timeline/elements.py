@@ -9,11 +9,12 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from oi_tui.widgets.rows.row import RowStrip
 from oi_tui.widgets.timeline.definitions import Definitions, ReferenceLookup
 from oi_tui.widgets.timeline.grammar import is_cut
 from oi_tui.widgets.timeline.highlighted_source import HighlightedSource, SourceRows
 from oi_tui.widgets.timeline.markdown_lines import MarkdownLines
-from oi_tui.widgets.timeline.row_pieces import PROSE_WIDTH, BlockDisplay, Canvas, RowPiece, Rows, RowStrip, Stack, rows
+from oi_tui.widgets.timeline.row_pieces import PROSE_WIDTH, BlockDisplay, Canvas, RowPiece, Rows, Stack, rows
 from oi_tui.widgets.timeline.table_rows import MarkdownTable
 from oi_tui.widgets.timeline.wrap import crop, wrap
 

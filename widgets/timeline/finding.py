@@ -7,10 +7,9 @@ thousand blocks never keeps the keyboard waiting.
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from oi_tui.widgets.timeline.row_pieces import RowStrip
+from oi_tui.widgets.rows.row import Marks, RowStrip, ViewRow
 from oi_tui.widgets.timeline.search import Search
-from oi_tui.widgets.timeline.surface import Marks
-from oi_tui.widgets.timeline.viewport import ScreenRow, Viewport
+from oi_tui.widgets.timeline.viewport import Viewport
 
 ROWS_A_STEP = 100
 """Rows that are looked at between two pauses."""
@@ -78,10 +77,10 @@ class Finder:
                 return
             beyond = None
 
-    def marks(self, rows: Sequence[ScreenRow]) -> list[Marks]:
+    def marks(self, rows: Sequence[ViewRow]) -> list[Marks]:
         """What to mark in each of these consecutive rows of the window."""
         return [
-            Marks(tuple(spans), here=(row.block, row.inside) == self.place)
+            Marks(tuple(spans), here=(row.item, row.inside) == self.place)
             for row, spans in zip(rows, self._spans(rows), strict=True)
         ]
 
@@ -95,16 +94,16 @@ class Finder:
         self.total += count - self._counts.get(index, 0)
         self._counts[index] = count
 
-    def _spans(self, rows: Sequence[ScreenRow]) -> list[list[tuple[int, int]]]:
+    def _spans(self, rows: Sequence[ViewRow]) -> list[list[tuple[int, int]]]:
         if not rows:
             return []
         before, after = self._reach(rows[0], -1), self._reach(rows[-1], 1)
         lines = [*before, *(row.strip for row in rows), *after]
         return self._search.spans(lines)[len(before) : len(lines) - len(after)]
 
-    def _reach(self, row: ScreenRow, side: int) -> list[RowStrip]:
+    def _reach(self, row: ViewRow, side: int) -> list[RowStrip]:
         """Rows beyond this one that belong to the same line of text, a few at most."""
-        cell = self._view.cell(row.block)
+        cell = self._view.cell(row.item)
         reached: list[RowStrip] = []
         inside = row.inside
         for _ in range(3):
@@ -153,6 +152,6 @@ class Finder:
             looked += 1
             if looked % ROWS_A_STEP == 0:
                 yield None
-            row = ScreenRow(cell.row(inside), index, inside, last=inside == cell.height - 1)
+            row = ViewRow(cell.row(inside), index, inside, last=inside == cell.height - 1)
             if self._spans([row])[0]:
                 yield inside

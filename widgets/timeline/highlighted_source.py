@@ -10,9 +10,10 @@ from rich.segment import Segment
 from rich.style import Style
 
 from oi_tui.app.engine.text.safe import safe_text, visible_text
+from oi_tui.widgets.rows.row import RowStrip
 from oi_tui.widgets.source_view import with_marks
 from oi_tui.widgets.timeline.lexing import LexedLine, LineLexer, lex_whole
-from oi_tui.widgets.timeline.row_pieces import Canvas, RowStrip
+from oi_tui.widgets.timeline.row_pieces import Canvas
 from oi_tui.widgets.timeline.wrap import Continuation, fold_offsets, fold_runs
 
 TAB = 4

@@ -42,7 +42,7 @@ def clean_text(text: str) -> str:
     return safe_text(text).expandtabs(TAB)
 
 
-def single_line(text: str) -> str:
+def spaced_line(text: str) -> str:
     """Safe text for a place that has only one line."""
     return clean_text(text).replace("\n", " ")
 
@@ -155,7 +155,7 @@ class _Runs:
 
 def note_mark(label: str) -> str:
     """How the label of a footnote is shown: ¹ or [label]."""
-    return (to_superscript(label) if label.isdecimal() else None) or f"[{single_line(label)[:LONGEST_LABEL]}]"
+    return (to_superscript(label) if label.isdecimal() else None) or f"[{spaced_line(label)[:LONGEST_LABEL]}]"
 
 
 def link_style(target: str, ink: Ink) -> Style:

@@ -15,7 +15,7 @@ from rich.style import Style
 from oi_tui.widgets.timeline.definitions import ReferenceLookup
 from oi_tui.widgets.timeline.highlighted_source import number_width
 from oi_tui.widgets.timeline.ink import Ink
-from oi_tui.widgets.timeline.inline import HREF, clean_text, inline, note_mark, single_line, with_task_box
+from oi_tui.widgets.timeline.inline import HREF, clean_text, inline, note_mark, spaced_line, with_task_box
 from oi_tui.widgets.timeline.lexing import lex_whole
 from oi_tui.widgets.timeline.math import readable_math
 from oi_tui.widgets.timeline.row_pieces import PROSE_WIDTH, BlockDisplay, Canvas
@@ -25,7 +25,7 @@ from oi_tui.widgets.timeline.wrap import Continuation, Line, TextRun, cells, cro
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-__all__ = ["HREF", "MarkdownLines", "clean_text", "single_line"]
+__all__ = ["HREF", "MarkdownLines", "clean_text", "spaced_line"]
 
 _NARROWEST = 4
 

@@ -15,9 +15,9 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
+from oi_tui.widgets.rows.row import RowStrip
 from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.graphics_sixel import Sheet
-from oi_tui.widgets.timeline.row_pieces import RowStrip
 
 REST = 0.15
 """Seconds without a movement after which sixels are laid."""

@@ -5,12 +5,13 @@ the screen: a picture is a file from a stranger.
 """
 
 from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.widgets.rows.row import RowStrip
 from oi_tui.widgets.timeline.drawing import DrawnPicture, Order, draw
 from oi_tui.widgets.timeline.graphics import HALF_BLOCKS
 from oi_tui.widgets.timeline.graphics_kitty import MOST_PICTURE_CELLS
 from oi_tui.widgets.timeline.overlay import PictureStrip
 from oi_tui.widgets.timeline.pixels import PictureSource, PixelBox, Unreadable, fit_picture
-from oi_tui.widgets.timeline.row_pieces import GUTTER, BlockDisplay, Canvas, RowPiece, RowStrip, rows
+from oi_tui.widgets.timeline.row_pieces import GUTTER, BlockDisplay, Canvas, RowPiece, rows
 from oi_tui.widgets.timeline.wrap import Line, crop
 
 PICTURE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")

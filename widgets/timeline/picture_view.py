@@ -13,13 +13,14 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from oi_tui.themes.palette import Palette
+from oi_tui.widgets.keyrow import Hint
+from oi_tui.widgets.rows.row import RowStrip
 from oi_tui.widgets.timeline.drawing import DrawnPicture, Order
 from oi_tui.widgets.timeline.gallery import Gallery
 from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.graphics_kitty import MOST_PICTURE_CELLS, apply_filters
 from oi_tui.widgets.timeline.overlay import PictureStrip
 from oi_tui.widgets.timeline.pixels import PictureSource, PixelBox, Unreadable
-from oi_tui.widgets.timeline.row_pieces import RowStrip
 
 _STEP = 2**0.5
 """How much larger a step makes it."""
@@ -35,9 +36,9 @@ class PictureView(Widget, can_focus=True):
     """Zoom and move; `Looked` says what is seen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("plus,equals_sign", "zoom(1)", "Zoom in", key_display="+"),
-        Binding("minus", "zoom(-1)", "Zoom out", key_display="-"),
-        Binding("0", "zoom(0)", "The whole picture"),
+        Hint("plus,equals_sign", "zoom(1)", "Zoom in", key_display="+", label="closer", short="+"),
+        Hint("minus", "zoom(-1)", "Zoom out", key_display="-", label="farther", short="−"),
+        Hint("0", "zoom(0)", "The whole picture", label="all of it", short="all"),
         Binding("left,h", "pan(-1, 0)", "To the left"),
         Binding("right,l", "pan(1, 0)", "To the right"),
         Binding("up,k", "pan(0, -1)", "Up"),

@@ -14,6 +14,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from oi_tui.widgets.rows.row import RowStrip
 from oi_tui.widgets.timeline.drawing import DrawnPicture, Order
 from oi_tui.widgets.timeline.grammar import parser
 from oi_tui.widgets.timeline.graphics import HALF_BLOCKS, Graphics
@@ -49,23 +50,6 @@ class BlockDisplay(NamedTuple):
     """Cells that wide content, which is not wrapped, is moved to the left."""
     numbers: bool = False
     """Whether source has line numbers."""
-
-
-class RowStrip(Strip):
-    """A finished row that knows its text: what a person means who copies it or searches in it."""
-
-    __slots__ = ["joint", "lead", "painted", "reach"]
-
-    def __init__(self, segments: Iterable[Segment], width: int, joint: str, lead: int, reach: int) -> None:
-        super().__init__(segments, width)
-        self.joint = joint
-        """What stands between the row above and this one: a newline, or what a soft break swallowed."""
-        self.lead = lead
-        """Cells before the text: gutter, indentation of a row that goes on, line number."""
-        self.reach = reach
-        """Cell after the last one of the text; what follows only fills the row."""
-        self.painted: tuple[object, Strip] | None = None
-        """The row as it was last on the screen, and what it depends on: kept, so that its bytes are made once."""
 
 
 class RowPiece(Protocol):

@@ -2,6 +2,9 @@
 
 from collections.abc import Callable, Iterable
 
+from textual.timer import Timer
+from textual.widget import Widget
+
 from oi_tui.app.engine.core.blocks import Block, CodeBlock
 from oi_tui.widgets.timeline.viewport import Viewport
 
@@ -10,11 +13,25 @@ SPIN = 1 / 8
 
 
 class Runs:
-    """Notes when blocks begin to run; moves the spinners of those that can be seen."""
+    """Notes when blocks begin to run; turns the spinners of those that can be seen. None turns where nobody looks.
 
-    def __init__(self, view: Viewport, clock: Callable[[], float]) -> None:
+    `shown` tells which blocks are on the screen; `changed` is called after their rows did.
+    """
+
+    def __init__(
+        self,
+        host: Widget,
+        view: Viewport,
+        clock: Callable[[], float],
+        shown: Callable[[], Iterable[int]],
+        changed: Callable[[], object],
+    ) -> None:
+        self._host = host
         self._view = view
         self._clock = clock
+        self._shown = shown
+        self._changed = changed
+        self._timer: Timer | None = None
         self._started: dict[str, float] = {}  # id of a running block -> when it was first seen running
 
     def note(self, block: Block) -> None:
@@ -30,14 +47,20 @@ class Runs:
         """Other blocks from now on."""
         self._started.clear()
 
-    def among(self, shown: Iterable[int]) -> list[int]:
+    def turn(self) -> None:
+        """Let the spinners turn that are on the screen now."""
+        if self._timer is None and self._seen():
+            self._timer = self._host.set_timer(SPIN, self._spin)
+
+    def _seen(self) -> list[int]:
         """Indices of those that run, of the blocks on the screen."""
         if not self._started:
             return []
-        return [index for index in dict.fromkeys(shown) if self._view.blocks[index].id in self._started]
+        return [index for index in dict.fromkeys(self._shown()) if self._view.blocks[index].id in self._started]
 
-    def spin(self, indices: Iterable[int]) -> None:
-        """Another frame for these."""
-        for index in indices:
+    def _spin(self) -> None:
+        self._timer = None
+        for index in self._seen():
             elapsed = self._clock() - self._started[self._view.blocks[index].id]
             self._view.cell(index).tick(elapsed, round(elapsed / SPIN))
+        self._changed()

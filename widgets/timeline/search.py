@@ -17,8 +17,8 @@ from oi_tui.app.engine.core.blocks import Block, CodeBlock
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput
 from oi_tui.app.engine.text.rich_text import best_text
 from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.widgets.rows.row import RowStrip
 from oi_tui.widgets.timeline.logical import logical_text
-from oi_tui.widgets.timeline.row_pieces import RowStrip
 from oi_tui.widgets.timeline.terminal import TerminalText
 from oi_tui.widgets.timeline.terminal_row import TAB_STOP
 

@@ -3,9 +3,10 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 
+from oi_tui.widgets.rows.row import RowStrip
 from oi_tui.widgets.timeline.definitions import Definition, Definitions, ReferenceLookup
 from oi_tui.widgets.timeline.grammar import outline_parser
-from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowPiece, RowStrip
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowPiece
 from oi_tui.widgets.timeline.table_layout import Layout, Needs, TableCells, lay_out_table, needs_of, rows_of, runs_of
 from oi_tui.widgets.timeline.wrap import window
 

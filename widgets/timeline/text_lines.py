@@ -5,7 +5,8 @@ from itertools import accumulate
 
 from rich.style import Style
 
-from oi_tui.widgets.timeline.row_pieces import Canvas, RowStrip
+from oi_tui.widgets.rows.row import RowStrip
+from oi_tui.widgets.timeline.row_pieces import Canvas
 from oi_tui.widgets.timeline.terminal import TerminalText
 from oi_tui.widgets.timeline.wrap import fold_offsets, fold_runs
 

@@ -11,7 +11,7 @@ from oi_tui.widgets.timeline.console import (
     fold_note,
     shown_lines,
 )
-from oi_tui.widgets.timeline.markdown_lines import clean_text, single_line
+from oi_tui.widgets.timeline.markdown_lines import clean_text, spaced_line
 from oi_tui.widgets.timeline.row_pieces import PROSE_WIDTH, BlockDisplay, Canvas, FoldState, RowPiece, Rows
 from oi_tui.widgets.timeline.wrap import Line, crop, wrap
 
@@ -25,7 +25,7 @@ class User:
     def update(self, block: UserBlock) -> None:
         """A newer version of the block."""
         self._lines = clean_text(block.text).split("\n")
-        self._files = [single_line(file) for file in block.files]
+        self._files = [spaced_line(file) for file in block.files]
 
     @property
     def has_more(self) -> bool:

@@ -1,7 +1,7 @@
 """The timeline: one widget that shows any number of blocks and draws only what is on the screen.
 
-Here is what others call and what keys do. How rows reach the screen is in `surface.py`, where the
-window stands in `viewport.py`, what blocks look like in the modules named after them.
+Frames are limited, rows that did not change are not repainted, and content never causes a layout pass. Where the
+window stands is in `viewport.py`, what blocks look like in the modules named after them.
 """
 
 import time
@@ -9,25 +9,40 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
-from textual import events
+from textual import events, on
 from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
 from textual.message import Message
-from textual.timer import Timer
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.widget import Widget
 
-from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, UserBlock
+from oi_tui.app.engine.core.blocks import Block
 from oi_tui.themes.loader import load_palette
 from oi_tui.themes.palette import Palette
+from oi_tui.widgets.rows.frames import Frames
+from oi_tui.widgets.rows.painting import PILL_REACH
+from oi_tui.widgets.rows.scroll_bar import SCROLL_BAR, ScrollBar
+from oi_tui.widgets.rows.view import RowView
+from oi_tui.widgets.timeline.displays import DisplayChange, change_display
+from oi_tui.widgets.timeline.gallery import Gallery
 from oi_tui.widgets.timeline.graphics import HALF_BLOCKS, Graphics
+from oi_tui.widgets.timeline.graphics_kitty import apply_filters
 from oi_tui.widgets.timeline.ink import Ink
-from oi_tui.widgets.timeline.logical import has_picture
 from oi_tui.widgets.timeline.markdown_lines import HREF
-from oi_tui.widgets.timeline.painting import PILL_REACH
-from oi_tui.widgets.timeline.row_pieces import Canvas, FoldState
-from oi_tui.widgets.timeline.runs import SPIN, Runs
-from oi_tui.widgets.timeline.searching import Searchable
+from oi_tui.widgets.timeline.row_pieces import Canvas
+from oi_tui.widgets.timeline.runs import Runs
+from oi_tui.widgets.timeline.searching import Searching
+from oi_tui.widgets.timeline.viewport import Viewport
+from oi_tui.widgets.timeline.walking import Destination, walk
 
-SIDEWAYS = 16
-"""Cells that wide content moves at one press."""
+REFINED = 1_000
+"""Blocks whose height is estimated anew in one go after a resize, which takes about 2 ms."""
+
+LONG_JUMP = 500
+"""Rows; further moves trust the estimated heights."""
 
 BlockAction = Literal[
     "copy", "copy_markdown", "copy_output", "view", "edit", "pager", "rerun", "reuse", "save", "browser",
@@ -35,43 +50,33 @@ BlockAction = Literal[
 ]  # fmt: skip
 """What a person can want of a block beyond looking at it here."""
 
-_KINDS: dict[str, Callable[[Block], bool]] = {
-    "prompt": lambda block: isinstance(block, UserBlock),
-    "error": lambda block: (
-        (isinstance(block, CodeBlock) and block.state in ("error", "died"))
-        or (isinstance(block, NoticeBlock) and block.level == "error")
-    ),
-    "picture": has_picture,
-}
-"""What one can jump to."""
 
-
-class Timeline(Searchable, can_focus=True, inherit_bindings=False):
+class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
     """Blocks, one under the other."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "cursor(-1)", "Previous block"),
-        Binding("down,j", "cursor(1)", "Next block"),
-        Binding("pageup", "page(-1)", "Page up"),
-        Binding("pagedown,ctrl+f", "page(1)", "Page down", key_display="pagedown"),
-        Binding("ctrl+u", "half(-1)", "Half a page up"),
-        Binding("ctrl+d", "half(1)", "Half a page down"),
-        Binding("ctrl+y", "row(-1)", "A row up"),
-        Binding("ctrl+e", "row(1)", "A row down"),
-        Binding("home,g", "start", "Start"),
-        Binding("end,G", "end", "End; what comes is followed", key_display="end, G"),
-        Binding("left,h", "sideways(-1)", "Wide tables and results to the left"),
-        Binding("right,l", "sideways(1)", "Wide tables and results to the right"),
-        Binding("enter", "unfold", "More or less of the block"),
-        Binding("space", "close", "Fold the block to one line"),
-        Binding("number_sign", "numbers", "Line numbers", key_display="#"),
-        Binding("left_square_bracket", "seek('prompt', -1)", "Previous prompt", key_display="["),
-        Binding("right_square_bracket", "seek('prompt', 1)", "Next prompt", key_display="]"),
-        Binding("x", "seek('error', -1)", "The error before; X the next one", key_display="x"),
-        Binding("X", "seek('error', 1)", "", show=False),
-        Binding("i", "seek('picture', -1)", "The picture before; I the next one", key_display="i"),
-        Binding("I", "seek('picture', 1)", "", show=False),
-        Binding("t", "to_error", "To the line that raised the error"),
+        Binding("up,k", "go('block', -1)", "Previous block"),
+        Binding("down,j", "go('block', 1)", "Next block"),
+        Binding("pageup", "go('page', -1)", "Page up"),
+        Binding("pagedown,ctrl+f", "go('page', 1)", "Page down", key_display="pagedown"),
+        Binding("ctrl+u", "go('half', -1)", "Half a page up"),
+        Binding("ctrl+d", "go('half', 1)", "Half a page down"),
+        Binding("ctrl+y", "go('row', -1)", "A row up"),
+        Binding("ctrl+e", "go('row', 1)", "A row down"),
+        Binding("home,g", "go('start')", "Start"),
+        Binding("end,G", "go('end')", "End; what comes is followed", key_display="end, G"),
+        Binding("left,h", "display('sideways', -1)", "Wide tables and results to the left"),
+        Binding("right,l", "display('sideways', 1)", "Wide tables and results to the right"),
+        Binding("enter", "display('unfold')", "More or less of the block"),
+        Binding("space", "display('close')", "Fold the block to one line"),
+        Binding("number_sign", "display('numbers')", "Line numbers", key_display="#"),
+        Binding("left_square_bracket", "go('prompt', -1)", "Previous prompt", key_display="["),
+        Binding("right_square_bracket", "go('prompt', 1)", "Next prompt", key_display="]"),
+        Binding("x", "go('error', -1)", "The error before; X the next one", key_display="x"),
+        Binding("X", "go('error', 1)", "", show=False),
+        Binding("i", "go('picture', -1)", "The picture before; I the next one", key_display="i"),
+        Binding("I", "go('picture', 1)", "", show=False),
+        Binding("t", "go('raised')", "To the line that raised the error"),
         Binding("slash", "search", "Search", key_display="/"),
         Binding("n", "find(1)", "Next match"),
         Binding("N", "find(-1)", "Match before"),
@@ -98,6 +103,26 @@ class Timeline(Searchable, can_focus=True, inherit_bindings=False):
         ),
     ]
 
+    DEFAULT_CSS = """
+    Timeline {
+        height: 1fr;
+        overflow: hidden hidden;
+        background: $background;
+    }
+    """
+
+    follow: reactive[bool] = reactive(True, repaint=False)
+    """Whether the view is pinned to the end."""
+
+    unseen: reactive[int] = reactive(0, repaint=False)
+    """Blocks that came or changed below the view since it left the end."""
+
+    cursor: reactive[int | None] = reactive(None, repaint=False)
+    """Index of the block that the keys act on."""
+
+    matches: reactive[str] = reactive("", repaint=False)
+    """What is known of the search that is on, in words; "" without one."""
+
     @dataclass
     class Wanted(Message):
         """The person wants something of a block."""
@@ -111,6 +136,10 @@ class Timeline(Searchable, can_focus=True, inherit_bindings=False):
 
         href: str
 
+    @dataclass
+    class SearchWanted(Message):
+        """The person wants to say what to look for."""
+
     def __init__(
         self,
         *,
@@ -120,11 +149,26 @@ class Timeline(Searchable, can_focus=True, inherit_bindings=False):
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
-        canvas = Canvas(80, Ink(palette or load_palette()), graphics)
-        super().__init__(canvas, clock=clock, id=id, classes=classes)
+        super().__init__(id=id, classes=classes)
+        ink = Ink(palette or load_palette())
+        self._frames = Frames(self, self._draw, clock)
+        self._gallery = Gallery(self, graphics, self._frames.want)
+        self._view = Viewport(Canvas(80, ink, graphics, self._gallery))
+        self._shown = RowView(self, ink, "page", apply_filters)
+        self._bar = ScrollBar(self)
         self._unseen: set[int] = set()
-        self._runs = Runs(self._view, clock)
-        self._spin_timer: Timer | None = None
+        self._search = Searching(
+            self,
+            self._view,
+            lambda place: self._stand(place[0], self._view.show_row(*place)),
+            lambda words: setattr(self, "matches", words),
+        )
+        self._runs = Runs(self, self._view, clock, lambda: (row.item for row in self._shown.rows), self._frames.want)
+
+    @property
+    def allow_vertical_scroll(self) -> bool:
+        """Always: the scroll bar is drawn here, so Textual knows of none."""
+        return True
 
     # What others call
 
@@ -144,28 +188,67 @@ class Timeline(Searchable, can_focus=True, inherit_bindings=False):
         """Replace the block at `index`, or append it where `index` is the number of blocks."""
         self._view.put(index, block)
         self._runs.note(block)
-        self._note_change(index)
-        if not self.follow and self._rows and index >= self._rows[-1].block:
+        self._search.note_change(index)
+        if not self.follow and self._shown.rows and index >= self._shown.rows[-1].item:
             self._unseen.add(index)
             self.unseen = len(self._unseen)
-        self._want_frame()
+        self._frames.want()
 
     def show_block(self, block_id: str) -> None:
         """Put the cursor on this block and bring it into view, if there is such a block."""
         index = next((index for index, block in enumerate(self._view.blocks) if block.id == block_id), None)
         if index is not None:
-            self._go(index)
+            self._stand(index, self._view.show(index))
 
     def set_palette(self, palette: Palette) -> None:
         """Other colours from now on."""
-        self._view.redraw(replace(self._view.canvas, ink=Ink(palette)))
-        self._rows = []
-        self._want_frame()
+        ink = Ink(palette)
+        self._shown.use(ink)
+        self._redraw(replace(self._view.canvas, ink=ink))
+
+    def set_graphics(self, graphics: Graphics) -> None:
+        """Another way to show pictures, or cells of another size, from now on."""
+        if graphics != self._gallery.graphics:
+            self._gallery.use(graphics)
+            self._redraw(replace(self._view.canvas, graphics=graphics))
 
     def scroll_to_end(self) -> None:
         """Show the newest rows and stay with them."""
         self.follow = True
-        self._want_frame()
+        self._frames.want()
+
+    def search(self, needle: str) -> None:
+        """Mark all places where this text stands, and count them; "" ends the search."""
+        self._search.begin(needle)
+        self._frames.want()
+
+    # Life
+
+    def on_mount(self) -> None:
+        """Another program may have had the terminal, and with it went what the terminal knew of pictures."""
+
+        def resume(_: object) -> None:
+            self._gallery.forget()
+            self._frames.want()  # which sends those again that are looked at
+
+        self.app.app_resume_signal.subscribe(self, resume)
+
+    def on_unmount(self) -> None:
+        """The terminal need not remember pictures."""
+        self._gallery.close()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Draw at once what is visible; the rest when it comes into view."""
+        self._view.resize(event.size.width - SCROLL_BAR, event.size.height)
+        self._shown.forget()
+        self._frames.draw()
+        self._frames.idle(lambda: self._view.refine(REFINED))
+
+    def on_focus(self) -> None:
+        """The keys act on something that is on the screen, from now on."""
+        rows = self._shown.rows
+        if rows and all(row.item != self.cursor for row in rows):
+            self.cursor = rows[-1].item
 
     def watch_follow(self, follow: bool) -> None:
         """At the end, nothing is unseen."""
@@ -173,89 +256,95 @@ class Timeline(Searchable, can_focus=True, inherit_bindings=False):
             self._unseen.clear()
             self.unseen = 0
 
-    # Frames
+    def watch_unseen(self, count: int) -> None:
+        """The pill stands in the last row."""
+        self._shown.tell_unseen(count)
 
-    def _frame(self) -> None:
-        super()._frame()
-        if self.has_focus and (seen := [row.block for row in self._rows if not row.last]):
+    def watch_cursor(self, cursor: int | None) -> None:
+        """The bar in the gutter moves from one block to another."""
+        self._shown.point(cursor)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """The wheel, or a selection dragged over the edge, asks for another place."""
+        rows = round(new_value) - self._view.y
+        if not rows or self.size.height != self._view.height:
+            return  # or Textual clamps the place for a new height, which `on_resize` is about to do better
+        self.follow = self._view.jump(round(new_value)) if abs(rows) > LONG_JUMP else self._view.scroll(rows)
+        self._frames.draw()
+
+    # Drawing
+
+    def _redraw(self, canvas: Canvas) -> None:
+        self._view.redraw(canvas)
+        self._shown.forget()
+        self._frames.want()
+
+    def _draw(self) -> bool:
+        """A frame; returns whether there is more to show than there was time for."""
+        view = self._view
+        if not view.height:
+            return False
+        if self.follow:
+            view.to_end()
+        rows = view.rows()
+        self._shown.show(rows, view.thumb(), self._search.marks(rows))
+        # Textual is told where we are, without the layout pass that its own setters cause.
+        self.set_reactive(Widget.virtual_size, Size(self.size.width, view.total))
+        for place in (Widget.scroll_y, Widget.scroll_target_y):
+            self.set_reactive(place, float(view.y))
+        if self.has_focus and (seen := [row.item for row in rows if not row.last]):
             # What the keys act on can be seen: a cursor that was left behind comes along at the edge.
             self.cursor = seen[-1] if self.cursor is None else min(max(self.cursor, seen[0]), seen[-1])
-        if self._spin_timer is None and self._runs.among(row.block for row in self._rows):
-            self._spin_timer = self.set_timer(SPIN, self._spin)
+        self._runs.turn()
+        return view.behind
 
-    def _spin(self) -> None:
-        """Move the spinners that are on the screen; none turns where nobody looks."""
-        self._spin_timer = None
-        self._runs.spin(self._runs.among(row.block for row in self._rows))
-        self._want_frame()
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Rows for the compositor."""
+        overlay = self._gallery.overlay
+        return self._shown.lines(crop, overlay.note_paint if overlay is not None else None)
+
+    def render_line(self, y: int) -> Strip:
+        """A row with its place in the text."""
+        return self._shown.line(y)
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The selected rows as text, without gutters."""
+        return self._view.selected_text(selection), "\n"
 
     # Moving
 
-    def _move(self, rows: int) -> None:
-        self.follow = self._view.scroll(rows)
-        self._want_frame()
+    def _stand(self, cursor: int | None, at_end: bool) -> None:
+        self.cursor = cursor
+        self.follow = at_end
+        self._frames.want()
 
-    def action_cursor(self, step: int) -> None:
-        """To the next block, after what of this one lies beyond the edge."""
-        if self.cursor is None:
-            return
-        if hidden := self._view.hidden_rows(self.cursor, step):
-            page = max(1, self._view.height - 2)
-            self._move(step * min(page, hidden))
-            return
-        self._go(min(max(0, self.cursor + step), len(self._view.blocks) - 1))
-
-    def action_seek(self, kind: str, step: int) -> None:
-        """To the next block of a kind, if there is one."""
-        if self.cursor is None:
-            return
-        blocks, is_one = self._view.blocks, _KINDS[kind]
-        found = range(self.cursor + 1, len(blocks)) if step > 0 else range(self.cursor - 1, -1, -1)
-        index = next((index for index in found if is_one(blocks[index])), None)
-        if index is None:
+    def action_go(self, way: Destination, step: int = 1) -> None:
+        """Move by blocks, screens, rows, or to what there is to be found."""
+        stand = walk(self._view, self.cursor, way, step)
+        if stand is not None:
+            self._stand(*stand)
+        elif self.cursor is not None:
             self.app.bell()
-        else:
-            self._go(index)
 
-    def _go(self, index: int) -> None:
-        self.cursor = index
-        self.follow = self._view.show(index)
-        self._want_frame()
+    @on(events.MouseDown)
+    @on(events.MouseMove)
+    @on(events.MouseUp)
+    def _pull(self, event: events.MouseEvent) -> None:
+        if (share := self._bar.pull(event)) is not None:
+            self._stand(self.cursor, self._view.to_share(share))
 
-    def action_page(self, step: int) -> None:
-        """A screen up or down, with two rows in common; the cursor comes along."""
-        self._move(step * max(1, self._view.height - 2))
-        rows = self._view.rows()
-        self.cursor = rows[0 if step < 0 else -1].block if rows else None
+    def action_search(self) -> None:
+        """Ask for what to look for."""
+        self.post_message(self.SearchWanted())
 
-    def action_half(self, step: int) -> None:
-        """Half a screen up or down."""
-        self._move(step * max(1, self._view.height // 2))
-
-    def action_row(self, step: int) -> None:
-        """One row up or down."""
-        self._move(step)
-
-    def action_start(self) -> None:
-        """The first block."""
-        self.cursor = 0 if self._view.blocks else None
-        self.follow = self._view.jump(0)
-        self._want_frame()
-
-    def action_end(self) -> None:
-        """The newest rows."""
-        self.cursor = len(self._view.blocks) - 1 if self._view.blocks else None
-        self.scroll_to_end()
-
-    def on_focus(self) -> None:
-        """The keys act on something that is on the screen, from now on."""
-        if self._rows and all(row.block != self.cursor for row in self._rows):
-            self.cursor = self._rows[-1].block
-        self.refresh()
-
-    def on_blur(self) -> None:
-        """The bar in the gutter goes."""
-        self.refresh()
+    def action_find(self, step: int) -> None:
+        """To the next place where the text stands, beginning with what is on the screen."""
+        if not self._search.is_on:
+            self.action_search()
+            return
+        rows = self._shown.rows
+        edge = rows[0 if step > 0 else -1] if rows else None
+        self._search.find(step, (edge.item, edge.inside) if edge is not None else (0, 0))
 
     # Acting on a block
 
@@ -268,65 +357,22 @@ class Timeline(Searchable, can_focus=True, inherit_bindings=False):
             self.post_message(self.LinkClicked(str(href)))
         elif self.unseen and event.y == self.size.height - 1 and event.x >= self.size.width - PILL_REACH:
             self.scroll_to_end()
-        elif event.x < self._view.canvas.width and event.y < len(self._rows):
-            self.cursor = self._rows[event.y].block
+        elif event.x < self._view.canvas.width and event.y < len(self._shown.rows):
+            self.cursor = self._shown.rows[event.y].item
             if event.chain == 2:
-                self.action_unfold()
+                self.action_display("unfold")
 
     def action_ask(self, wish: BlockAction) -> None:
         """Ask for something to be done with the block."""
         if self.cursor is not None:
             self.post_message(self.Wanted(wish, self._view.blocks[self.cursor]))
 
-    def action_to_error(self) -> None:
-        """Show the line of the source that raised the error."""
-        if self.cursor is None:
+    def action_display(self, change: DisplayChange, step: int = 1) -> None:
+        """Show more or less of the block, or another part of what is too wide."""
+        if (index := self.cursor) is None:
             return
-        row = self._view.cell(self.cursor).error_row
-        if row is None:
-            self.app.bell()
-            return
-        self.follow = self._view.show_row(self.cursor, row)
-        self._want_frame()
-
-    def action_unfold(self) -> None:
-        """Show what is hidden of a block, or hide it again; without anything hidden, fold it."""
-        if self.cursor is not None:
-            more = self._view.cell(self.cursor).has_more
-            self._refold(("open" if more else "closed") if self._fold == "short" else "short")
-
-    def action_close(self) -> None:
-        """Fold a block to one line, or unfold it."""
-        if self.cursor is not None:
-            self._refold("short" if self._fold == "closed" else "closed")
-
-    def action_sideways(self, step: int) -> None:
-        """Move what is too wide of a block."""
-        if self.cursor is not None:
-            display, beyond = self._view.display_of(self.cursor), self._view.cell(self.cursor).beyond
-            shift = min(max(0, display.shift + step * SIDEWAYS), max(0, beyond))
-            self._view.display(self.cursor, display._replace(shift=shift))
-            self._want_frame()
-
-    def action_numbers(self) -> None:
-        """Number the lines of a source, or no more."""
-        if self.cursor is not None:
-            display = self._view.display_of(self.cursor)
-            self._view.display(self.cursor, display._replace(numbers=not display.numbers))
-            self._settle()
-
-    @property
-    def _fold(self) -> FoldState:
-        return "short" if self.cursor is None else self._view.display_of(self.cursor).fold
-
-    def _refold(self, fold: FoldState) -> None:
-        assert self.cursor is not None
-        self._view.display(self.cursor, self._view.display_of(self.cursor)._replace(fold=fold))
-        self._settle()
-
-    def _settle(self) -> None:
-        """After a fold the block stays on the screen, by its start where that is above."""
-        if self.cursor is not None and self._view.top[0] >= self.cursor:
-            self._view.top = (self.cursor, 0)
-        self.follow = self._view.scroll(0)
-        self._want_frame()
+        view = self._view
+        view.display(index, change_display(view.display_of(index), view.cell(index), change, step))
+        if change != "sideways":
+            self.follow = view.keep(index)
+        self._frames.want()

@@ -5,52 +5,46 @@ is read. Blocks that were never near the screen have an estimated height; it is 
 they come into view.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+
+from textual.selection import Selection
 
 from oi_tui.app.engine.core.blocks import Block
+from oi_tui.widgets.rows.row import RowStrip, ViewRow
+from oi_tui.widgets.rows.selection import selected_text
+from oi_tui.widgets.rows.window import RowWindow
 from oi_tui.widgets.timeline.cells import BlockCell, BlockCells, estimate
 from oi_tui.widgets.timeline.heights import Heights
-from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowStrip
-
-BLOCK_ROW_BITS = 20
-"""Bits for the row inside a block in the key of a row."""
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas
 
 
-class ScreenRow(NamedTuple):
-    """One row of the screen."""
-
-    strip: RowStrip
-    block: int
-    """Index of its block."""
-    inside: int
-    """Row inside the block."""
-    last: bool
-    """Whether it is the empty one that parts the block from the next."""
-
-    @property
-    def key(self) -> int:
-        """Ordered like the text, whatever is on the screen."""
-        return self.block << BLOCK_ROW_BITS | self.inside
-
-
-class Viewport:
+class Viewport(RowWindow):
     """A window over any number of blocks."""
 
     def __init__(self, canvas: Canvas) -> None:
+        super().__init__()
         self.canvas = canvas
-        self.height = 0
-        """Rows of the window."""
         self.blocks: list[Block] = []
-        self.top = (0, 0)
-        """Block at the upper edge and the row inside it."""
         self.behind = False
         """Whether something in the window had more to show than there was time for; another look goes on."""
         self._heights = Heights()
         self._cells = BlockCells()
         self._displays: dict[str, BlockDisplay] = {}
         self._outdated = range(0)  # blocks whose height was estimated for another width
+
+    @property
+    def count(self) -> int:
+        """How many blocks there are."""
+        return len(self.blocks)
+
+    def height_of(self, item: int) -> int:
+        """Rows of a block, which is laid out for that."""
+        return self.cell(item).height
+
+    def reaches(self, item: int) -> bool:
+        """Whether there is such a block."""
+        return item < len(self.blocks)
 
     @property
     def total(self) -> int:
@@ -88,7 +82,7 @@ class Viewport:
             index, inside = self.top
             share = inside / self._heights[index] if inside else 0.0
             self.redraw(replace(self.canvas, width=width))
-            self.top = (index, int(share * self._height_of(index)) if inside else 0)
+            self.top = (index, int(share * self.height_of(index)) if inside else 0)
             self._outdated = range(len(self.blocks))
 
     def refine(self, count: int) -> bool:
@@ -122,9 +116,9 @@ class Viewport:
         """How a block is shown."""
         return self._displays.get(self.blocks[index].id, BlockDisplay())
 
-    def rows(self) -> list[ScreenRow]:
+    def rows(self) -> list[ViewRow]:
         """The rows in the window, fewer than its height only where the blocks end."""
-        rows: list[ScreenRow] = []
+        rows: list[ViewRow] = []
         self.behind = False
         index, inside = self.top
         while index < len(self.blocks) and len(rows) < self.height:
@@ -135,28 +129,32 @@ class Viewport:
                 self.top = (index, inside)
             end = min(cell.height, inside + self.height - len(rows))
             rows += [
-                ScreenRow(cell.row(number), index, number, number == cell.height - 1) for number in range(inside, end)
+                ViewRow(cell.row(number), index, number, number == cell.height - 1) for number in range(inside, end)
             ]
             index, inside = index + 1, 0
         return rows
 
-    def to_end(self) -> None:
-        """Show the last rows."""
-        self.top = self._last_top()
+    def thumb(self) -> range:
+        """Rows that the scroll bar's thumb covers."""
+        height, total = self.height, self.total
+        if total <= height:
+            return range(0)
+        length = max(1, round(height * height / total))
+        start = round((height - length) * min(1.0, self.y / (total - height)))
+        return range(start, start + length)
 
-    def scroll(self, rows: int) -> bool:
-        """Move down (or, negative, up) by so many rows; returns whether the end is reached."""
-        index, inside = self.top
-        inside += rows
-        while inside < 0 and index > 0:
-            index -= 1
-            inside += self._height_of(index)
-        inside = max(0, inside)
-        while index < len(self.blocks) and inside >= (height := self._height_of(index)):
-            index, inside = index + 1, inside - height
-        last = self._last_top()
-        self.top = min((index, inside), last)
-        return self.top == last
+    def to_share(self, share: float) -> bool:
+        """Where so much is above of what can be; returns whether the end is reached."""
+        return self.jump(round(share * max(0, self.total - self.height)))
+
+    def selected_text(self, selection: Selection) -> str:
+        """The selected text as it was before it was broken into rows, without gutters."""
+
+        def rows_of(index: int) -> tuple[int, Callable[[int], RowStrip]]:
+            cell = self.cell(index)
+            return cell.height, cell.row
+
+        return selected_text(selection, len(self.blocks), rows_of)
 
     def jump(self, y: int) -> bool:
         """Move to an (estimated) row; returns whether the end is reached."""
@@ -166,7 +164,7 @@ class Viewport:
 
     def show(self, index: int) -> bool:
         """Bring a block into the window, by its start where it is higher; returns whether at the end."""
-        height = self._height_of(index)
+        height = self.height_of(index)
         above = self._distance(index)
         if above is None or above < 0 or height > self.height:
             self.top = (index, 0)
@@ -178,8 +176,14 @@ class Viewport:
         """Bring one row into the window, a third from its top where it was not; returns whether at the end."""
         above = self._distance(index)
         if above is None or not 0 <= above + inside < self.height:
-            self.top = (index, min(inside, self._height_of(index) - 1))
+            self.top = (index, min(inside, self.height_of(index) - 1))
             return self.scroll(-(self.height // 3))
+        return self.scroll(0)
+
+    def keep(self, index: int) -> bool:
+        """After a fold a block stays in the window, by its start where that is above; returns whether at the end."""
+        if self.top[0] >= index:
+            self.top = (index, 0)
         return self.scroll(0)
 
     def hidden_rows(self, index: int, side: int) -> int:
@@ -187,7 +191,7 @@ class Viewport:
         above = self._distance(index)
         if above is None:
             return 0
-        height = self._height_of(index) - 1
+        height = self.height_of(index) - 1
         if above >= self.height or above + height <= 0:
             return 0
         return max(0, -above if side < 0 else above + height - self.height)
@@ -199,17 +203,7 @@ class Viewport:
             return None
         rows = -inside
         for between in range(top, index):
-            rows += self._height_of(between)
+            rows += self.height_of(between)
             if rows > 3 * self.height:
                 return None
         return rows
-
-    def _last_top(self) -> tuple[int, int]:
-        index, rows = len(self.blocks), 0
-        while index > 0 and rows < self.height:
-            index -= 1
-            rows += self._height_of(index)
-        return index, max(0, rows - self.height)
-
-    def _height_of(self, index: int) -> int:
-        return self.cell(index).height

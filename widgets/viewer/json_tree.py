@@ -12,6 +12,7 @@ from textual.widgets import Tree
 from textual.widgets.tree import TreeNode
 
 from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.text.words import quantity
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.search import Search
@@ -202,9 +203,9 @@ class JsonTree(Tree[JsonBranch]):
             label.append(f"{_short(key)}: ", Style(color=code.function))
         match value:
             case dict():
-                label.append(f"{{ {_count(len(value), 'key')} }}", Style(color=ink.palette.inks.dim))
+                label.append(f"{{ {quantity(len(value), 'key')} }}", Style(color=ink.palette.inks.dim))
             case list():
-                label.append(f"[ {_count(len(value), 'item')} ]", Style(color=ink.palette.inks.dim))
+                label.append(f"[ {quantity(len(value), 'item')} ]", Style(color=ink.palette.inks.dim))
             case str():
                 label.append(_short(json.dumps(safe_text(value), ensure_ascii=False)), Style(color=code.string))
             case None | bool():
@@ -285,7 +286,3 @@ def _walk(value: Any) -> Iterator[tuple[Way, str]]:
 def _short(text: str) -> str:
     line = safe_text(text).replace("\n", "⏎")
     return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

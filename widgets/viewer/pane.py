@@ -4,24 +4,27 @@ import asyncio
 from collections.abc import Iterator
 from typing import ClassVar
 
-from textual import events
+from textual import events, on
 from textual.binding import Binding, BindingType
+from textual.geometry import Region
 from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
 
 from oi_tui.themes.palette import Palette
+from oi_tui.widgets.keyrow import Hint
+from oi_tui.widgets.rows.row import UNMARKED, Marks, ViewRow
+from oi_tui.widgets.rows.scroll_bar import SCROLL_BAR, ScrollBar
+from oi_tui.widgets.rows.view import RowView
+from oi_tui.widgets.timeline.graphics_kitty import apply_filters
 from oi_tui.widgets.timeline.ink import Ink
-from oi_tui.widgets.timeline.painting import add_frame, mark_cells, mark_selection
 from oi_tui.widgets.timeline.search import Search
 from oi_tui.widgets.viewer.line_index import LineIndex, Step
-from oi_tui.widgets.viewer.window import MOST_COPIED, TextWindow, ViewRow
+from oi_tui.widgets.viewer.window import MOST_COPIED, TextWindow
 
 WHEEL = 3
 """Rows that one notch of the wheel moves."""
-
-SCROLL_BAR = 1
 
 
 class TextPane(Widget, can_focus=True):
@@ -40,8 +43,16 @@ class TextPane(Widget, can_focus=True):
         Binding("end,G", "end", "End", show=False),
         Binding("left,h", "sideways(-1)", "Left", show=False),
         Binding("right,l", "sideways(1)", "Right", show=False),
-        Binding("w", "wrap", "Wrap lines, or not", show=False),
-        Binding("number_sign", "numbers", "Line numbers, or none", show=False, key_display="#"),
+        Hint("w", "wrap", "Wrap lines, or not", show=False, label="wrap"),
+        Hint(
+            "number_sign",
+            "numbers",
+            "Line numbers, or none",
+            show=False,
+            key_display="#",
+            label="line numbers",
+            short="lines",
+        ),
     ]
 
     class Moved(Message):
@@ -49,9 +60,10 @@ class TextPane(Widget, can_focus=True):
 
     def __init__(self, lines: LineIndex, palette: Palette, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._window = TextWindow(lines, Ink(palette))
-        self._rows: list[ViewRow] = []
-        self._thumb = range(0)
+        ink = Ink(palette)
+        self._window = TextWindow(lines, ink)
+        self._shown = RowView(self, ink, "console", apply_filters)
+        self._bar = ScrollBar(self)
         self._search: Search | None = None
         self._here: int | None = None
         self._end_wanted = False
@@ -69,10 +81,10 @@ class TextPane(Widget, can_focus=True):
         lines = self.lines
         if not lines.complete and self._end_wanted:
             return f"counting lines … {lines.share:.0%}"
-        if not self._rows:
+        if not self._shown.rows:
             return ""
-        number = next((number for row in self._rows if (number := lines.number(row.line)) is not None), None)
-        last = self._rows[-1].line
+        number = next((number for row in self._shown.rows if (number := lines.number(row.item)) is not None), None)
+        last = self._shown.rows[-1].item
         share = 1.0 if lines.complete and last == lines.count - 1 else lines.start(last) / max(1, lines.size)
         return f"line {number:,} · {share:.0%}" if number else f"{share:.0%}"
 
@@ -80,7 +92,7 @@ class TextPane(Widget, can_focus=True):
         """A search through all lines: from the match that was gone to, or from what is on the screen."""
         if self._here is not None:
             return self.lines.find(search, self._here + step, step)
-        edge = (self._rows[0] if step > 0 else self._rows[-1]).line if self._rows else 0
+        edge = (self._shown.rows[0] if step > 0 else self._shown.rows[-1]).item if self._shown.rows else 0
         return self.lines.find(search, edge, step)
 
     def mark(self, search: Search | None, line: int | None = None) -> None:
@@ -125,35 +137,28 @@ class TextPane(Widget, can_focus=True):
         self._show()
 
     def _show(self) -> None:
-        self._rows = self._window.rows()
-        self._thumb = self._window.thumb()
-        self.refresh()
+        rows = self._window.rows()
+        self._shown.show(rows, self._window.thumb(), [self._marks(row) for row in rows])
         self.post_message(self.Moved())
+
+    def _marks(self, row: ViewRow) -> Marks:
+        if self._search is None:
+            return UNMARKED
+        return Marks(tuple(self._window.marks(row, self._search)), row.item == self._here)
 
     # Painting
 
-    def render_line(self, y: int) -> Strip:
-        """A row with its place in the text, for Textual's selection."""
-        if y >= len(self._rows):
-            return Strip.blank(self.size.width, self._window.ink.console)
-        return self._paint_row(y).apply_offsets(0, self._rows[y].key)
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Rows for the compositor."""
+        return self._shown.lines(crop)
 
-    def _paint_row(self, y: int) -> Strip:
-        ink, row = self._window.ink, self._rows[y]
-        strip: Strip = row.strip
-        if self._search is not None and (spans := self._window.marks(row, self._search)):
-            strip = mark_cells(strip, spans, ink.match_here if row.line == self._here else ink.match)
-        if (selection := self.text_selection) is not None:
-            strip = mark_selection(strip, row.strip, selection.get_span(row.key), ink)
-        return add_frame(strip, ink, cursor=False, thumb=y in self._thumb)
+    def render_line(self, y: int) -> Strip:
+        """A row with its place in the text."""
+        return self._shown.line(y)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """The selected text, without line numbers."""
         return self._window.selected_text(selection), "\n"
-
-    def selection_updated(self, selection: Selection | None) -> None:
-        """Other cells are selected."""
-        self.refresh()
 
     # Moving
 
@@ -209,27 +214,14 @@ class TextPane(Widget, can_focus=True):
         event.stop()
         self.action_scroll_rows(-WHEEL)
 
-    def on_mouse_down(self, event: events.MouseDown) -> None:
-        """The scroll bar is grabbed."""
-        if event.x >= self._window.width:
-            event.stop()
-            self.capture_mouse()
-            self._drag_to(event.y)
-
-    def on_mouse_move(self, event: events.MouseMove) -> None:
-        """The scroll bar is dragged."""
-        if self.app.mouse_captured is self:
-            self._drag_to(event.y)
-
-    def on_mouse_up(self) -> None:
-        """The scroll bar is let go."""
-        if self.app.mouse_captured is self:
-            self.release_mouse()
+    @on(events.MouseDown)
+    @on(events.MouseMove)
+    @on(events.MouseUp)
+    def _pull(self, event: events.MouseEvent) -> None:
+        if (share := self._bar.pull(event)) is not None:
+            self._window.to_share(share)
+            self._show()
 
     def on_click(self, event: events.Click) -> None:
         """To Textual, two clicks select all, and that may be a gigabyte."""
         event.prevent_default()
-
-    def _drag_to(self, y: int) -> None:
-        self._window.to_share(y / max(1, self.size.height - 1))
-        self._show()

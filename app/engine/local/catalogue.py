@@ -113,12 +113,3 @@ def requirements(model: LocalModel) -> tuple[str, ...]:
     """The pinned requirement lines of the model's parts."""
     text = resources.files(__package__).joinpath(model.parts).read_text(encoding="utf-8")
     return tuple(line for line in text.splitlines() if line.strip())
-
-
-def size_label(size: int) -> str:
-    """A number of bytes for people: "98 MB", "1.1 GB", "20 GB"."""
-    if size < MB:
-        return f"{size:,} bytes"
-    if size < GB:
-        return f"{size / MB:.0f} MB"
-    return f"{size / GB:.1f} GB" if size < 10 * GB else f"{size / GB:.0f} GB"

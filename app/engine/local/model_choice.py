@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import psutil
 
-from oi_tui.app.engine.local.catalogue import GB, LocalModel, offered_models, size_label
+from oi_tui.app.engine.local.catalogue import GB, LocalModel, offered_models
+from oi_tui.app.engine.text.words import coarse_size, plural
 
 HEADROOM = 1 * GB
 """Left for the kernel, the screen and everything else that runs."""
@@ -34,11 +35,11 @@ def choose_model(machine: MachineResources) -> ModelChoice:
     models = offered_models()
     smallest = min(models, key=lambda model: model.memory)
     best = next((model for model in models if model.memory + HEADROOM <= machine.free), smallest)
-    cores = f"{machine.cores} core{'' if machine.cores == 1 else 's'}"
-    here = f"this machine has {cores} and {size_label(machine.free)} of memory free"
+    cores = f"{machine.cores} {plural(machine.cores, 'core')}"
+    here = f"this machine has {cores} and {coarse_size(machine.free)} of memory free"
     if machine.cores < FEWEST_CORES and best is not smallest:
         return ModelChoice(smallest, f"{smallest.title}: {here}; a larger model would be too slow.")
-    needs = f"it needs {size_label(best.memory)}"
+    needs = f"it needs {coarse_size(best.memory)}"
     if best.memory > machine.free:
         return ModelChoice(best, f"{best.title}, the smallest: {here}; {needs}, so close other programs first.")
     return ModelChoice(best, f"{best.title}: {here}; {needs}.")

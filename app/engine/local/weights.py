@@ -13,7 +13,8 @@ from typing import BinaryIO
 
 from oi_tui.app.engine.core.errors import LocalModelError
 from oi_tui.app.engine.files import paths
-from oi_tui.app.engine.local.catalogue import MODELS, LocalModel, offered_models, size_label
+from oi_tui.app.engine.local.catalogue import MODELS, LocalModel, offered_models
+from oi_tui.app.engine.text.words import coarse_size
 
 COPY_CHUNK = 1 << 22
 """Bytes that are read and hashed at a time."""
@@ -93,7 +94,7 @@ class Weights:
             return
         raise LocalModelError(
             f"Not enough disk space in {self.folder}: "
-            f"{size_label(needed + SLACK)} are needed, {size_label(free)} are free.",
+            f"{coarse_size(needed + SLACK)} are needed, {coarse_size(free)} are free.",
             hint="Free some space, or set XDG_CACHE_HOME to a larger disk.",
         )
 

@@ -19,6 +19,7 @@ from oi_tui.app.engine.local.weights import Weights
 from oi_tui.app.engine.models.model import LiteLLMModel, close_connections, provider_of
 from oi_tui.app.engine.models.offers import find_offers
 from oi_tui.app.engine.models.scripted import FAKE, ScriptedModel
+from oi_tui.app.engine.text.words import coarse_size
 
 EMBEDDED = "local/"
 """Names of embedded models begin so."""
@@ -52,7 +53,7 @@ class Models:
         local = catalogue.find(name)
         if not self._weights.is_installed(local):
             raise LocalModelError(
-                f"{local.title} is not on this machine yet ({catalogue.size_label(local.size)}).",
+                f"{local.title} is not on this machine yet ({coarse_size(local.size)}).",
                 hint="Choose it on the first screen, or run `oi-tui models fetch`.",
             )
         url = await self._server.start(local, self._weights.path(local))

@@ -17,6 +17,7 @@ from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBl
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
 from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text, without_escapes
 from oi_tui.app.engine.text.safe import safe_text, visible_text
+from oi_tui.app.engine.text.words import one_line, quantity
 
 PlacePicture = Callable[[str, bytes], str]
 """Takes the mime type and the content of a picture, keeps it somewhere, gives the path to write into the Markdown."""
@@ -199,7 +200,7 @@ def frame_of(content: object) -> FrameExcerpt | None:
         labels=len(index),
         numeric=tuple(column[-1] is True for column in described),
         rows=tuple(_cells(row, len(described)) for row in shown),
-        size=f"{count:,} {'row' if count == 1 else 'rows'} × {width:,} {'column' if width == 1 else 'columns'}",
+        size=f"{quantity(count, 'row')} × {quantity(width, 'column')}",
     )
 
 
@@ -262,7 +263,7 @@ def _target(path: str) -> str:
 
 def escape_markdown(text: str) -> str:
     """Plain words on one line that Markdown takes as they are."""
-    return _PUNCTUATION.sub(r"\\\1", " ".join(safe_text(text).split()))
+    return _PUNCTUATION.sub(r"\\\1", one_line(text))
 
 
 def _close_markup(text: str) -> str:

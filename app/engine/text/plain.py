@@ -7,6 +7,7 @@ from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.text.markdown import run_end
 from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text, without_escapes
 from oi_tui.app.engine.text.safe import safe_text, visible_text
+from oi_tui.app.engine.text.words import one_line
 
 
 def plain_transcript(blocks: Iterable[Block]) -> str:
@@ -58,4 +59,4 @@ def _picture_name(name: str) -> str:
 
 
 def _line(text: str) -> str:
-    return " ".join(safe_text(text).split())
+    return one_line(text)

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from html import unescape
 from typing import Any, NamedTuple
 
+from oi_tui.app.engine.text.words import quantity
+
 PLOTLY_TYPE = "application/vnd.plotly.v1+json"
 SVG_TYPE = "image/svg+xml"
 
@@ -100,7 +102,7 @@ def _trace(trace: object) -> str:
     ]
     if lengths := [_length(values) for _, values in columns]:
         count = max(lengths)
-        facts.append(f"{count:,} {'point' if count == 1 else 'points'}")
+        facts.append(quantity(count, "point"))
     facts += [f"{key} {said}" for key, values in columns if (said := _range(values))]
     return " · ".join(facts)
 

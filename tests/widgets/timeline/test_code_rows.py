@@ -11,8 +11,8 @@ from PIL import Image
 from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.endings import Ending
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
+from oi_tui.app.engine.text.words import duration
 from oi_tui.widgets.timeline.cells import BlockCell
-from oi_tui.widgets.timeline.code import duration
 from oi_tui.widgets.timeline.highlighted_source import HighlightedSource, SourceRows
 from oi_tui.widgets.timeline.logical import count_hidden, logical_text, output_text
 from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas

@@ -31,12 +31,12 @@ class Page(App[None]):
     def on_mount(self) -> None:
         timeline = self.query_one(Timeline)
         timeline.reset(self._blocks)
-        timeline.action_start()
+        timeline.action_go("start")
 
 
 def ticked(timeline: Timeline, page: str) -> bool:
     """Whether the block that runs tells since when; it does from the first turn of its spinner on."""
-    return page != "cells" or any("0.00 s" in row.strip.text for row in timeline._rows)
+    return page != "cells" or any("0.00 s" in row.strip.text for row in timeline._shown.rows)
 
 
 @pytest.mark.parametrize("theme", ["harbour", "harbour-light"])
@@ -47,7 +47,7 @@ async def test_the_blocks_look_like_their_pictures(snap: Snap, page: str, width:
     async with app.run_test(size=(width, ROWS)) as pilot:
         timeline = app.query_one(Timeline)
         async with asyncio.timeout(10):
-            while timeline._frame_timer is not None or not timeline._rows or not ticked(timeline, page):
+            while timeline._frames.waiting or not timeline._shown.rows or not ticked(timeline, page):
                 await pilot.pause()
         assert timeline._view.total <= ROWS
         await snap(pilot)

@@ -205,7 +205,7 @@ async def test_a_flood_that_was_put_at_once_is_shown_to_its_end_without_further_
     async with asyncio.timeout(30), OneTimeline().run_test(size=(60, 20)) as pilot:
         timeline = pilot.app.query_one(Timeline)
         timeline.put(0, code(FLOODS["coloured"] + "the end\n"))
-        while not any("the end" in row.strip.text for row in timeline._rows):
+        while not any("the end" in row.strip.text for row in timeline._shown.rows):
             await pilot.pause(0.01)
         assert not timeline._view.behind
 

@@ -9,9 +9,10 @@ from rich.cells import cell_len, split_graphemes
 from rich.style import Style
 
 from oi_tui.app.engine.core.blocks import ProseBlock
+from oi_tui.widgets.rows.row import RowStrip
 from oi_tui.widgets.timeline.cells import BlockCell
 from oi_tui.widgets.timeline.inline import HREF
-from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowStrip
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas
 from oi_tui.widgets.timeline.wrap import Continuation, wrap
 
 CanvasOf = Callable[[int], Canvas]

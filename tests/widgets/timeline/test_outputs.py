@@ -103,7 +103,8 @@ class FailsLater:
 
 class TooWide(FailsLater):
     def pieces(self, canvas, display):
-        from oi_tui.widgets.timeline.row_pieces import Rows, RowStrip
+        from oi_tui.widgets.rows.row import RowStrip
+        from oi_tui.widgets.timeline.row_pieces import Rows
         from rich.segment import Segment
         return [Rows([RowStrip([Segment("x" * 999)], 999, "", 0, 0)])]
 

@@ -67,7 +67,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def is_drawn(app: Shown, block: int) -> bool:
-    return any(row.block == block and PLACEHOLDER in row.strip.text for row in app.timeline._rows)
+    return any(row.item == block and PLACEHOLDER in row.strip.text for row in app.timeline._shown.rows)
 
 
 async def until(pilot: Pilot[None], condition: Callable[[], bool]) -> None:
@@ -79,7 +79,7 @@ async def until(pilot: Pilot[None], condition: Callable[[], bool]) -> None:
 
 
 def text_of(app: Shown, y: int) -> str:
-    rows = app.timeline._rows
+    rows = app.timeline._shown.rows
     return rows[y].strip.text if y < len(rows) else ""
 
 
@@ -120,9 +120,9 @@ async def test_while_scrolling_the_rows_of_a_picture_move_like_text(written: lis
         await pilot.press("home")
         await until(pilot, lambda: PLACEHOLDER in text_of(app, 3))
         await until(pilot, lambda: [row[0] for row in cells(text_of(app, 2))] == [0] * 20)
-        app.timeline._move(1)
+        app.timeline.action_go("row", 1)
         await until(pilot, lambda: [row[0] for row in cells(text_of(app, 2))] == [1] * 20)
-        app.timeline._move(4)
+        app.timeline.action_go("row", 4)
         await until(pilot, lambda: [row[0] for row in cells(text_of(app, 0))] == [3] * 20)
         assert len([piece for piece in written if "a=T" in piece]) == 1
 
@@ -139,7 +139,7 @@ async def test_sixels_are_laid_when_the_screen_rests_and_only_over_what_is_seen(
         assert re.findall(place, written[-1]) == [("3", "4", "180", str((height - 2) * 19))]
 
         written.clear()
-        app.timeline._move(5)
+        app.timeline.action_go("row", 5)
         await until(pilot, lambda: any("\x1bP" in piece for piece in written))
         assert re.findall(place, written[-1]) == [("1", "4", "180", str(height * 19 if height < 7 else 7 * 19))]
         assert written[-1].endswith("\x1b8")
@@ -170,7 +170,7 @@ async def test_pictures_that_were_long_out_of_sight_are_forgotten(written: list[
         app.timeline.focus()
         await pilot.press("home")
         for number in range(many):
-            app.timeline._go(number)
+            app.timeline.show_block(app.timeline._view.blocks[number].id)
             await until(pilot, partial(is_drawn, app, number))
         assert len(app.timeline._gallery._drawn) <= MOST_PICTURES
         assert any("a=d,d=I" in piece for piece in written)
@@ -182,9 +182,9 @@ async def test_another_way_to_show_pictures_is_taken_up_at_once(written: list[st
         app.timeline.reset([figure(1)])
         await until(pilot, lambda: "▀" in text_of(app, 3))
         app.timeline.set_graphics(Graphics("kitty", CELL))
-        await until(pilot, lambda: bool(app.timeline._rows) and PLACEHOLDER in text_of(app, 3))
+        await until(pilot, lambda: bool(app.timeline._shown.rows) and PLACEHOLDER in text_of(app, 3))
         app.timeline.set_graphics(Graphics("none", CELL))
-        await until(pilot, lambda: bool(app.timeline._rows) and "s save" in text_of(app, 2))
+        await until(pilot, lambda: bool(app.timeline._shown.rows) and "s save" in text_of(app, 2))
 
 
 async def test_a_picture_is_looked_at_closely_moved_and_saved(tmp_path: Path) -> None:

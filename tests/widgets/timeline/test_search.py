@@ -9,9 +9,10 @@ from rich.segment import Segment
 from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamOutput, Tail
 from oi_tui.themes.loader import load_palette
+from oi_tui.widgets.rows.row import RowStrip
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.logical import logical_text, output_text
-from oi_tui.widgets.timeline.row_pieces import GUTTER, Canvas, RowStrip
+from oi_tui.widgets.timeline.row_pieces import GUTTER, Canvas
 from oi_tui.widgets.timeline.search import PORTION, SEARCH_SLICE, Search, fold_case
 from oi_tui.widgets.timeline.wrap import fold_runs, wrap
 

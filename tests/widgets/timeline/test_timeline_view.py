@@ -21,8 +21,8 @@ from textual.widgets import Input
 from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamOutput
 from oi_tui.themes.loader import load_palette
+from oi_tui.widgets.rows.row import ROW_BITS
 from oi_tui.widgets.timeline.view import BlockAction, Timeline
-from oi_tui.widgets.timeline.viewport import BLOCK_ROW_BITS
 
 
 class Clock:
@@ -82,7 +82,7 @@ class Screen:
 
     async def settle(self) -> None:
         """Let the frame come that was asked for."""
-        await self.until(lambda: self.timeline._frame_timer is None)
+        await self.until(lambda: not self.timeline._frames.waiting)
 
 
 @asynccontextmanager
@@ -348,11 +348,11 @@ async def test_a_running_block_turns_a_spinner_and_counts_seconds() -> None:
 
 async def test_nothing_is_drawn_again_while_nothing_changes() -> None:
     async with shown(paragraphs(10)) as screen:
-        before = [row.strip for row in screen.timeline._rows]
+        before = [row.strip for row in screen.timeline._shown.rows]
         screen.timeline.put(9, ProseBlock(id="9", text="Paragraph 9. And more", state="complete"))
         await screen.until(lambda: any("And more" in row for row in screen.rows()))
 
-        after = [row.strip for row in screen.timeline._rows]
+        after = [row.strip for row in screen.timeline._shown.rows]
         assert sum(one is not other for one, other in zip(before, after, strict=True)) == 1
 
 
@@ -536,7 +536,7 @@ async def test_a_step_right_after_the_search_begins_with_what_is_on_the_screen()
     for number in (20, 70, 120):
         blocks[number] = ProseBlock(id=str(number), text=f"Here is a needle, number {number}.", state="complete")
     async with shown(blocks) as screen:
-        screen.timeline._go(100)
+        screen.timeline.show_block(screen.timeline._view.blocks[100].id)
         await screen.settle()
         screen.timeline.search("needle")
         await screen.press("N")
@@ -565,9 +565,7 @@ async def test_a_selection_over_soft_breaks_and_blocks_is_the_text_as_it_was_wri
 
 async def test_what_was_selected_is_not_when_other_blocks_come() -> None:
     async with shown(paragraphs(20)) as screen:
-        screen.page.screen.selections = {
-            screen.timeline: Selection(Offset(3, 1 << BLOCK_ROW_BITS), Offset(8, 3 << BLOCK_ROW_BITS))
-        }
+        screen.page.screen.selections = {screen.timeline: Selection(Offset(3, 1 << ROW_BITS), Offset(8, 3 << ROW_BITS))}
         assert screen.page.screen.get_selected_text()
         screen.timeline.reset(paragraphs(10))
         await screen.settle()
@@ -586,14 +584,14 @@ async def test_nothing_is_drawn_when_the_terminal_window_loses_and_gets_the_focu
     async with shown(paragraphs(30)) as screen:
         screen.page.query_one(Input).focus()
         await screen.settle()
-        before = [row.strip for row in screen.timeline._rows]
+        before = [row.strip for row in screen.timeline._shown.rows]
         screen.page.app_focus = False
         await screen.pilot.pause()
         screen.page.app_focus = True
         await screen.pilot.pause()
 
-        assert screen.timeline._frame_timer is None
-        assert all(one is row.strip for one, row in zip(before, screen.timeline._rows, strict=True))
+        assert not screen.timeline._frames.waiting
+        assert all(one is row.strip for one, row in zip(before, screen.timeline._shown.rows, strict=True))
 
 
 async def test_no_frame_is_drawn_while_the_terminal_still_takes_the_last_one() -> None:

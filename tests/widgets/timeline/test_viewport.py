@@ -72,7 +72,7 @@ def test_whatever_happens_the_window_shows_consecutive_rows_and_no_gap(
             case _:
                 view.to_end()
         rows = view.rows()
-        keys = [(row.block, row.inside) for row in rows]
+        keys = [(row.item, row.inside) for row in rows]
         everything = [(index, inside) for index in range(len(view.blocks)) for inside in range(view.cell(index).height)]
         start = everything.index(keys[0])
         assert keys == everything[start : start + view.height]
@@ -84,8 +84,8 @@ def test_V3_what_changes_above_moves_nothing(canvas_of: CanvasOf, lines: list[in
     view.reset([block(number, count) for number, count in enumerate(lines)])
     view.resize(40, 5)
     view.top = (3, 0)
-    before = [(row.block, row.inside) for row in view.rows()]
+    before = [(row.item, row.inside) for row in view.rows()]
 
     view.put(above, block(above, taller))
 
-    assert [(row.block, row.inside) for row in view.rows()] == before
+    assert [(row.item, row.inside) for row in view.rows()] == before

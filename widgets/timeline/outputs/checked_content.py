@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from oi_tui.widgets.rows.row import RowStrip
 from oi_tui.widgets.timeline.console import MOST_LINES
-from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowPiece, Rows, RowStrip
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowPiece, Rows
 
 
 class CheckedContent:

@@ -9,9 +9,10 @@ from pygments.token import Token, _TokenType
 from rich.style import Style
 
 from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.text.words import quantity
 from oi_tui.widgets.timeline.console import HEAD_LINES, LINE_CHARACTERS, MOST_LINES, TAIL_LINES
 from oi_tui.widgets.timeline.ink import Ink
-from oi_tui.widgets.timeline.markdown_lines import single_line
+from oi_tui.widgets.timeline.markdown_lines import spaced_line
 from oi_tui.widgets.timeline.outputs.layout import sideways
 from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowPiece, rows
 
@@ -105,7 +106,7 @@ def _fitting(value: object, root: str, levels: int) -> tuple[list[TokenRow], boo
 
 def _tree(value: object, root: str, levels: int, items: int) -> Iterator[TokenRow]:
     """Lines of a value. Containers below `levels` are folded; each inside the first shows so many `items` at most."""
-    first: TokenRow = [(single_line(root[:LINE_CHARACTERS]), Token.Name.Attribute), (": ", Token.Text)] if root else []
+    first: TokenRow = [(spaced_line(root[:LINE_CHARACTERS]), Token.Name.Attribute), (": ", Token.Text)] if root else []
     yield from _lines(first, value, "", "", levels, items, max(items, MOST))
 
 
@@ -121,7 +122,7 @@ def _lines(
         yield [*before, *short, (after, Token.Punctuation)]
         return
     if not levels:
-        count = f"… {len(value):,} {noun}{'' if len(value) == 1 else 's'}"
+        count = f"… {quantity(len(value), noun)}"
         yield [*before, (opening, Token.Punctuation), (count, None), (closing + after, Token.Punctuation)]
         return
     yield [*before, (opening, Token.Punctuation)]
@@ -173,9 +174,9 @@ def _scalar(value: object) -> TokenRow:
         case list():
             return [("[]", Token.Punctuation)]
         case _:
-            return [(single_line(str(value)[:LINE_CHARACTERS]), Token.Text)]
+            return [(spaced_line(str(value)[:LINE_CHARACTERS]), Token.Text)]
 
 
 def _quote(text: str) -> str:
-    cut = single_line(json.dumps(text[:LINE_CHARACTERS], ensure_ascii=False))
+    cut = spaced_line(json.dumps(text[:LINE_CHARACTERS], ensure_ascii=False))
     return cut if len(text) <= LINE_CHARACTERS else cut[:-1] + '…"'

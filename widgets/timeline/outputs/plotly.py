@@ -4,7 +4,7 @@ from rich.style import Style
 
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.text.plotly_svg import PLOTLY_TYPE, plotly_summary
-from oi_tui.widgets.timeline.markdown_lines import single_line
+from oi_tui.widgets.timeline.markdown_lines import spaced_line
 from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowPiece, rows
 from oi_tui.widgets.timeline.wrap import Line, wrap
 
@@ -18,7 +18,7 @@ class PlotlySummary:
     """Title, axes, and a line about each trace."""
 
     def __init__(self, lines: list[str]) -> None:
-        self._lines = [single_line(line) for line in lines]
+        self._lines = [spaced_line(line) for line in lines]
 
     @classmethod
     def of(cls, output: RichOutput) -> "PlotlySummary | None":

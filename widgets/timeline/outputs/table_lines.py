@@ -9,6 +9,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 
+from oi_tui.app.engine.text.words import quantity
 from oi_tui.widgets.timeline.console import MOST_LINES
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.outputs.table_data import TableData
@@ -121,15 +122,10 @@ def _shift_row(row: RunRow, widths: list[int], first: int, inner: int, dim: Styl
 def _size(table: TableData, beyond: int) -> str:
     """How large the whole is, and how to see what is beyond the edge."""
     here = len(table.columns) - table.index
-    said = f"{table.total_rows:,} {_plural('row', table.total_rows)} × "
-    said += f"{table.total_columns:,} {_plural('column', table.total_columns)}"
+    said = f"{quantity(table.total_rows, 'row')} × {quantity(table.total_columns, 'column')}"
     if table.hidden_columns:
         said += f" ({here:,} here)"
     return said + " · → more columns" if beyond else said
-
-
-def _plural(noun: str, count: int) -> str:
-    return noun if count == 1 else noun + "s"
 
 
 def _shown_rows(table: TableData, fold: FoldState) -> Iterator[int | None]:
@@ -150,7 +146,7 @@ def _cut_note(table: TableData, fold: FoldState) -> str:
     if fold != "open" and has_more(table):
         return f"… {table.total_rows - HEAD - TAIL:,} more rows · enter to show"
     missing = table.total_rows - min(len(table.rows), MOST_LINES)
-    return f"… {missing:,} more {_plural('row', missing)} are not kept here"
+    return f"… {quantity(missing, 'more row')} are not kept here"
 
 
 def _widths(table: TableData, kinds: Iterable[str], numbers: Iterable[int], widest: int) -> list[int]:

@@ -9,7 +9,7 @@ from oi_tui.app.engine.formats.export.page import page_bytes
 from oi_tui.app.engine.formats.export.pictures import without_pictures
 from oi_tui.app.engine.formats.lmc.envelope import envelope_bytes
 from oi_tui.app.engine.text.markdown import escape_markdown, transcript_markdown
-from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.text.words import one_line
 from oi_tui.app.engine.transcript.event_log import fold_events
 from oi_tui.app.engine.transcript.outline import SessionOutline
 
@@ -21,7 +21,7 @@ def export_session(events: Sequence[AnyEvent], format: ExportFormat, *, images: 
     blocks = transcript.blocks if images else list(map(without_pictures, transcript.blocks))
     session = SessionOutline(
         id=transcript.session_id,
-        title=" ".join(safe_text(title).split())[:TITLE_LIMIT],
+        title=one_line(title)[:TITLE_LIMIT],
         cwd=transcript.cwd,
         model=transcript.model,
         usage=transcript.usage,

@@ -18,6 +18,7 @@ from oi_tui.app.engine.formats.export.json_reading import read_json
 from oi_tui.app.engine.formats.export.notebook_reading import blocks_of_notebook
 from oi_tui.app.engine.formats.lmc.envelope import FORMAT, blocks_of_envelope, blocks_of_list
 from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.text.words import one_line
 from oi_tui.app.engine.transcript.from_blocks import events_of_blocks
 from oi_tui.app.engine.transcript.outline import SessionOutline
 
@@ -62,7 +63,7 @@ def _make_session(
     title = session.title if session is not None else PurePath(name).stem.replace("_", " ")
     return ImportedSession(
         events=tuple(events),
-        title=" ".join(safe_text(title).split())[:TITLE_LIMIT],
+        title=one_line(title)[:TITLE_LIMIT],
         cwd=_path(session.cwd) if session is not None else "",
         format=form,
     )

@@ -25,6 +25,7 @@ from oi_tui.app.engine.log.audit.records import (
     WriteWasInterrupted,
 )
 from oi_tui.app.engine.log.audit.verify import Finding, LogReport
+from oi_tui.app.engine.text.words import plural, quantity
 
 SHORT = 12
 """Digits of a hash that are shown; the whole of it is in the file."""
@@ -69,7 +70,7 @@ def in_words(record: AnyRecord) -> str:
         case FilesWereLeft():
             more = record.later_count - len(record.later)
             names = ", ".join(record.later) + (f" and {more} more" if more else "")
-            changed = f"{record.changed} file{'' if record.changed == 1 else 's'} changed"
+            changed = f"{record.changed} {plural(record.changed, 'file')} changed"
             return _joined(changed, f"run later: {names}" if names else "", record.cut)
         case NetworkWasRefused():
             return f"the sandbox refused the network: {record.host} · {record.why}"
@@ -101,7 +102,7 @@ def in_words(record: AnyRecord) -> str:
 
 def verdict_in_words(verdict: LogReport) -> list[str]:
     """What was found of one file: a line of summary, and one for each finding."""
-    lines = f"{verdict.lines} line{'' if verdict.lines == 1 else 's'}"
+    lines = f"{verdict.lines} {plural(verdict.lines, 'line')}"
     state = "intact" if verdict.intact else "NOT AS IT WAS WRITTEN"
     tail = f"the last {verdict.unsealed} not sealed yet" if verdict.unsealed else ""
     return [f"{verdict.name}: {_joined(state, lines, tail)}", *map(_finding, verdict.findings)]
@@ -137,8 +138,8 @@ def _end(record: RunEnded) -> str:
 def _refusals(record: RefusalsWereCounted) -> str:
     hosts = ", ".join(f"{host} × {count:,}" for host, count in record.hosts)
     more = record.count - sum(count for _, count in record.hosts)
-    times = f"{record.count:,} time{'' if record.count == 1 else 's'}"
     after = " after the run had ended" if record.late else ""
+    times = quantity(record.count, "time")
     return f"the network was refused {times}{after}: {hosts}" + (f" and {more:,} more" if more else "")
 
 

@@ -7,7 +7,7 @@ import msgspec
 
 from oi_tui.app.engine.core.session_records import TITLE_LIMIT, SessionRecord
 from oi_tui.app.engine.log.store.digest import Totals
-from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.text.words import one_line
 
 TAG_LIMIT, TAGS_LIMIT = 40, 20
 """Characters of a tag, and tags of a session."""
@@ -81,12 +81,12 @@ def looked_up_to(seq: int) -> int:
     return -2 - seq
 
 
-def one_line(text: str) -> str:
+def clean_title(text: str) -> str:
     """A title as it may be written: one line of what can be seen."""
-    return " ".join(safe_text(text).split())[:TITLE_LIMIT].rstrip()
+    return one_line(text)[:TITLE_LIMIT].rstrip()
 
 
 def clean_tags(tags: Iterable[str]) -> list[str]:
     """Tags as they may be written: without the sign that some write before them, each once, in order."""
-    clean = {one_line(tag).lstrip("#").strip()[:TAG_LIMIT] for tag in tags}
+    clean = {clean_title(tag).lstrip("#").strip()[:TAG_LIMIT] for tag in tags}
     return sorted(clean - {""}, key=str.casefold)[:TAGS_LIMIT]

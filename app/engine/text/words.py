@@ -1,0 +1,68 @@
+"""Numbers, sizes, times and foreign text as a person reads them in one line."""
+
+from oi_tui.app.engine.text.safe import safe_text
+
+_UNITS = ("B", "kB", "MB", "GB", "TB")
+
+
+def plural(number: int, noun: str, many: str = "") -> str:
+    """The noun as it is written after this number: `line`, `lines`; `many` where an s is not enough."""
+    return noun if number == 1 else many or f"{noun}s"
+
+
+def quantity(number: int, noun: str, many: str = "") -> str:
+    """So many of something: `1 line`, `2,400 lines`, `0 matches`."""
+    return f"{number:,} {plural(number, noun, many)}"
+
+
+def size_in_words(count: int) -> str:
+    """Bytes in as many digits as matter: `734 bytes`, `1.2 kB`, `12 kB`, `1.3 GB`."""
+    if count < 1_000:
+        return quantity(count, "byte")
+    amount, unit = _scaled(count, len(_UNITS) - 1)
+    return f"{amount:.1f} {unit}" if amount < 9.95 else f"{amount:,.0f} {unit}"
+
+
+def short_size(count: int | None) -> str:
+    """The same for a column, never broken: `734 B`, `1.2 kB`, `33 MB`; "" where it is unknown."""
+    if count is None:
+        return ""
+    amount, unit = _scaled(count, len(_UNITS))
+    digits = 1 if unit != "B" and amount < 9.95 else 0
+    return f"{amount:.{digits}f}\N{NO-BREAK SPACE}{unit}"
+
+
+def coarse_size(count: int) -> str:
+    """Bytes of what is downloaded or kept in memory: `98 MB`, `1.1 GB`, `20 GB`."""
+    if count < 1e6:
+        return f"{count:,} bytes"
+    return progress_size(count) if count < 1e10 else f"{count / 1e9:.0f} GB"
+
+
+def progress_size(count: int) -> str:
+    """Bytes of a download so far, in a unit that stays: `0 MB`, `98 MB`, `12.3 GB`."""
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"
+
+
+def duration(seconds: float) -> str:
+    """Seconds in as many digits as matter: `0.42 s`, `12 s`, `3 min`, `2.0 h`."""
+    if seconds < 0.995:
+        return f"{seconds:.2f} s"
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    if seconds < 119.5:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7_170 else f"{seconds / 3600:.1f} h"
+
+
+def one_line(text: str) -> str:
+    """Foreign text as a part of a row: what can be seen of it, its spaces and line breaks as single spaces."""
+    return " ".join(safe_text(text).split())
+
+
+def _scaled(count: int, units: int) -> tuple[float, str]:
+    """The amount in the unit that leaves one to three digits, of the first so many units."""
+    amount, unit = float(count), 0
+    while amount >= 999.5 and unit < units - 1:
+        amount, unit = amount / 1000, unit + 1
+    return amount, _UNITS[unit]

@@ -1,0 +1,57 @@
+"""When a widget draws: not more often than the eye sees, and not while the terminal is behind."""
+
+from collections.abc import Callable
+
+from textual.timer import Timer
+from textual.widget import Widget
+
+FRAME = 1 / 30
+"""Seconds between two frames, at least."""
+
+IDLE = 0.005
+"""Seconds between two portions of work that nobody waits for."""
+
+
+class Frames:
+    """The frames of one widget. `draw` returns whether there is more to be drawn at once."""
+
+    def __init__(self, host: Widget, draw: Callable[[], bool], clock: Callable[[], float]) -> None:
+        self._host = host
+        self._draw = draw
+        self._clock = clock
+        self._timer: Timer | None = None
+        self._last = 0.0
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a frame is to come."""
+        return self._timer is not None
+
+    def want(self) -> None:
+        """Draw soon: as soon as the last frame is old enough."""
+        if self._timer is None and self._host.is_attached:
+            wait = max(0.001, FRAME - (self._clock() - self._last))
+            self._timer = self._host.set_timer(wait, self.draw)
+
+    def draw(self) -> None:
+        """Draw now, or after what the terminal was given before."""
+        self._timer = None
+        self._last = self._clock()
+        if self._is_writing or self._draw():
+            self.want()
+
+    def idle(self, work: Callable[[], bool]) -> None:
+        """While nothing else is to be done, call this until it returns False; then draw."""
+        if work():
+            self._host.set_timer(IDLE, lambda: self.idle(work))
+        else:
+            self.want()
+
+    @property
+    def _is_writing(self) -> bool:
+        """Whether earlier frames still wait for the terminal: on a slow line the next one is drawn after them.
+
+        Textual writes in a thread and says nothing of its queue; a driver that has none is never behind.
+        """
+        queue = getattr(getattr(self._host.app._driver, "_writer_thread", None), "_queue", None)
+        return queue is not None and queue.qsize() > 0

@@ -1,0 +1,143 @@
+"""Rows on the screen of one widget. Those that did not change are neither repainted nor made into bytes again."""
+
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
+
+from textual.color import Color
+from textual.filter import LineFilter
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+from oi_tui.widgets.rows.painting import RowInk, framed, marked, selected, with_pill
+from oi_tui.widgets.rows.row import UNMARKED, Marks, RowStrip, ViewRow
+
+Filtered = Callable[[Strip, Sequence[LineFilter], Color], Strip]
+
+
+class Finish(NamedTuple):
+    """What the look of a painted row depends on, beside the row itself."""
+
+    filters: Sequence[LineFilter]
+    background: Color
+    ink: RowInk
+
+
+class RowView:
+    """The rows that one widget shows, with what lies over them: matches, selection, cursor, scroll bar, pill."""
+
+    def __init__(self, host: Widget, ink: RowInk, ground: Literal["page", "console"], filtered: Filtered) -> None:
+        """`ground` is the colour where there are no rows; `filtered` gives a row as Textual's filters want it."""
+        self._host = host
+        self._ink = ink
+        self._ground = ground
+        self._filtered = filtered
+        self.rows: Sequence[ViewRow] = ()
+        """From the upper edge."""
+        self._marks: Sequence[Marks] = ()
+        self._thumb = range(0)
+        self._cursor: int | None = None
+        self._unseen = 0
+        self._finish = Finish([], Color(0, 0, 0), ink)
+
+    def show(self, rows: Sequence[ViewRow], thumb: range, marks: Sequence[Marks] | None = None) -> None:
+        """Take these rows over and ask for a repaint of those that are not as they were."""
+        before, marks_before, thumb_before = self.rows, self._marks, self._thumb
+        self.rows, self._thumb = rows, thumb
+        self._marks = [UNMARKED] * len(rows) if marks is None else marks
+        if len(before) != len(rows):
+            self._host.refresh()
+            return
+        dirty = [
+            y
+            for y, (old, new) in enumerate(zip(before, rows, strict=True))
+            if old.strip is not new.strip
+            or old.item != new.item
+            or marks_before[y] != self._marks[y]
+            or (y in thumb_before) != (y in thumb)
+        ]
+        if 2 * len(dirty) > len(rows):
+            self._host.refresh()
+        elif dirty:
+            self._host.refresh(*(Region(0, y, self._host.size.width, 1) for y in dirty))
+
+    def forget(self) -> None:
+        """All rows are others now: for another size, theme, or way to show pictures."""
+        self.rows, self._marks = (), ()
+
+    def use(self, ink: RowInk) -> None:
+        """Other colours from now on."""
+        self._ink = ink
+
+    def point(self, item: int | None) -> None:
+        """The bar in the gutter moves to this item; it is seen while the widget has the keys."""
+        ends = (self._cursor, item)
+        self._cursor = item
+        if found := [y for y, row in enumerate(self.rows) if row.item in ends]:
+            self._host.refresh(Region(0, found[0], self._host.size.width, found[-1] - found[0] + 1))
+
+    def tell_unseen(self, count: int) -> None:
+        """So much came below; it stands in the last row."""
+        self._unseen = count
+        self._host.refresh(Region(0, max(0, self._host.size.height - 1), self._host.size.width, 1))
+
+    # Painting
+
+    def lines(self, crop: Region, painted: Callable[[int, RowStrip | None], object] | None = None) -> list[Strip]:
+        """Rows for the compositor, by-passing the box model, which has nothing to add. `painted` is told of each."""
+        finish = Finish(self._host.get_line_filters(), self._host.background_colors[1], self._ink)
+        if finish != self._finish:
+            self._finish = finish
+        strips = []
+        for y in crop.line_range:
+            strips.append(self._finish_row(y).crop(crop.x, crop.x + crop.width))
+            if painted is not None:
+                painted(y, self.rows[y].strip if y < len(self.rows) else None)
+        return strips
+
+    def line(self, y: int) -> Strip:
+        """A row with its place in the text, for Textual's selection and styles under the mouse."""
+        if y >= len(self.rows):
+            return self._blank
+        row = self.rows[y]
+        return row.strip.apply_offsets(0, row.key)
+
+    @property
+    def _blank(self) -> Strip:
+        return Strip.blank(self._host.size.width, self._ink.page if self._ground == "page" else self._ink.console)
+
+    def _finish_row(self, y: int) -> Strip:
+        """The row as it goes to the terminal. One on which nothing lies is the same object as long as it lives."""
+        finish = self._finish
+        if y >= len(self.rows):
+            return self._filtered(self._blank, finish.filters, finish.background)
+        row = self.rows[y]
+        bare = (
+            y not in self._thumb
+            and not self._marks[y].spans
+            and not self._has_cursor(row)
+            and self._host.text_selection is None
+            and not self._has_pill(y)
+        )
+        if bare and row.strip.painted is not None and row.strip.painted[0] is finish:
+            return row.strip.painted[1]
+        strip = self._filtered(self._paint_row(y), finish.filters, finish.background)
+        if bare:
+            row.strip.painted = finish, strip
+        return strip
+
+    def _has_cursor(self, row: ViewRow) -> bool:
+        return row.item == self._cursor and not row.last and self._host.has_focus
+
+    def _has_pill(self, y: int) -> bool:
+        return bool(self._unseen) and y == self._host.size.height - 1
+
+    def _paint_row(self, y: int) -> Strip:
+        ink, row, marks = self._ink, self.rows[y], self._marks[y]
+        strip: Strip = row.strip
+        if marks.spans:
+            strip = marked(strip, marks.spans, ink.match_here if marks.here else ink.match)
+        if (selection := self._host.text_selection) is not None:
+            strip = selected(strip, row.strip, selection.get_span(row.key), ink)
+        strip = framed(strip, ink, cursor=self._has_cursor(row), thumb=y in self._thumb)
+        return with_pill(strip, self._unseen, ink) if self._has_pill(y) else strip
