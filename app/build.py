@@ -13,7 +13,9 @@ from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.local.weights import Weights
 from oi_tui.app.engine.log.audit_hook import make_audit_hook
-from oi_tui.app.engine.log.recording.form import VERSION, Header, Tape
+from oi_tui.app.engine.log.log import Log
+from oi_tui.app.engine.log.recording.form import VERSION, Header
+from oi_tui.app.engine.log.recording.tape import Tape
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.models.model_source import Models
 from oi_tui.app.engine.sandbox.availability import look
@@ -21,7 +23,6 @@ from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
 from oi_tui.app.engine.secrets.redaction import Redactor, secrets_in
 from oi_tui.app.engine.session.engine import Engine
 from oi_tui.app.engine.session.outbox import Send
-from oi_tui.app.engine.session.recorder import TappedEngine, TappedKernels, TappedModels, tapped_send
 from oi_tui.app.engine.trust.folder_decisions import FOLDERS_FILE as FOLDERS
 from oi_tui.app.engine.trust.rule_files import load_policy
 from oi_tui.app.frontend.client import LocalClient
@@ -41,8 +42,8 @@ def make_engine(
     sessions: Path | None = None,
     try_sandbox: bool = False,
 ) -> Engine:
-    """One engine for one front end; a tape gets what models and kernels say. Its sessions may be in another file. With
-    `try_sandbox`, it finds out by itself whether there can be one, and says so if not."""
+    """One engine for one front end; a tape gets what happens and what models say. Its sessions may be in another file.
+    With `try_sandbox`, it finds out by itself whether there can be one, and says so if not."""
     settings = setup.settings
     policy = load_policy(
         settings,
@@ -77,13 +78,13 @@ def make_engine(
     )
     return Engine(
         setup,
-        models=models if tape is None else TappedModels(models, tape),
-        kernels=kernels if tape is None else TappedKernels(kernels, tape),
+        models=models,
+        kernels=kernels,
         store=store,
         send=send,
         policy=policy,
         redactor=redactor,
-        witness=witness,
+        log=Log(store=store, witness=witness, tape=tape),
         trial=(lambda: look(profile)) if try_sandbox and profile.encloses else None,
     )
 
@@ -114,7 +115,7 @@ def local_client(setup: Configure, record: Path | None = None) -> LocalClient:
         max_steps=loop.max_steps,
     )
     tape = Tape(record, header, redactor_of(setup, os.environ), time.monotonic)
-    return LocalClient(lambda send: TappedEngine(make_engine(setup, tapped_send(send, tape), tape=tape), tape))
+    return LocalClient(lambda send: make_engine(setup, send, tape=tape))
 
 
 def redactor_of(setup: Configure, environ: Mapping[str, str]) -> Redactor:

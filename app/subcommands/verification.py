@@ -20,7 +20,6 @@ from oi_tui.app.engine.core.verbs import Open, Rebuild
 from oi_tui.app.engine.files.paths import data_dir, private_dir
 from oi_tui.app.engine.log.recording.form import Recording
 from oi_tui.app.engine.log.store import Store
-from oi_tui.app.engine.session.replaying import events_of
 from oi_tui.app.engine.text.safe import visible_text
 from oi_tui.app.engine.transcript.event_log import fold_events
 from oi_tui.app.frontend.client import LocalClient
@@ -36,7 +35,7 @@ class Verification:
 
     def __init__(self, recording: Recording, setup: Configure) -> None:
         self._setup = setup
-        self._events = [_as_foreign(event) for event in events_of(recording) if not isinstance(event, SessionOpened)]
+        self._events = [_as_foreign(event) for event in recording.events() if not isinstance(event, SessionOpened)]
         transcript = fold_events(self._events)
         self.blocks = [
             block for block in transcript.blocks if isinstance(block, CodeBlock) and block.duration is not None

@@ -6,13 +6,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock
+from oi_tui.app.engine.core.blocks import Block
 from oi_tui.app.engine.log.recording.form import read_recording
-from oi_tui.app.engine.session.replaying import events_of, rerun_events
 from oi_tui.app.engine.transcript.transcript import Transcript
+from support.resimulation import comparable, resimulate
 from support.script import Script
 from support.terminal import Terminal
 from support.terminal import clean_env as clean_env_in
@@ -123,24 +122,13 @@ def test_a_recording_is_played_without_a_model_and_without_a_kernel(
     assert shown.wait_exit() == 0
 
 
-def comparable(blocks: list[Block]) -> list[Block]:
-    """Without what is another each time, and without what only an engine says around the loop."""
-    same = []
-    for block in blocks:
-        if isinstance(block, NoticeBlock):
-            continue
-        changes = {"id": ""} | ({"duration": None, "call_id": None} if isinstance(block, CodeBlock) else {})
-        same.append(msgspec.structs.replace(block, **changes))
-    return same
-
-
 async def done_again(path: Path) -> tuple[list[Block], list[Block]]:
     """What the recording tells of, and what the loop makes of it today."""
     recording = read_recording(path)
     then, now = Transcript(), Transcript()
-    for event in events_of(recording):
+    for event in recording.events():
         then.apply(event)
-    for event in await rerun_events(recording):
+    for event in await resimulate(recording):
         now.apply(event)
     return comparable(then.blocks), comparable(now.blocks)
 

@@ -8,7 +8,6 @@ import pytest
 
 from oi_tui.app.engine.core.events import AnyEvent, SessionOpened
 from oi_tui.app.engine.log.recording.form import read_recording
-from oi_tui.app.engine.session.replaying import events_of
 from oi_tui.app.engine.transcript.event_log import ends_in_turn, fold_events
 from oi_tui.app.engine.transcript.transcript import Transcript
 from support.sessions import code, printed, prose, turn
@@ -22,7 +21,7 @@ def again() -> SessionOpened:
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_how_events_end_is_told_without_folding_them_at_every_place_of_a_real_run(path: Path) -> None:
-    events = list(events_of(read_recording(path)))
+    events = list(read_recording(path).events())
     for tail in ([], [again()]):
         transcript = Transcript()
         for number, event in enumerate(events + tail, 1):

@@ -31,10 +31,12 @@ from oi_tui.app.engine.core.outputs import (
     WholeOutput,
 )
 from oi_tui.app.engine.formats.lmc import LmcWriter, fold_chunks, static_messages
-from oi_tui.app.engine.log.store import Recorder, Store
+from oi_tui.app.engine.log.store import Store
+from oi_tui.app.engine.log.writer import LogWriter
 from oi_tui.app.engine.text.mime import report
 from oi_tui.app.engine.transcript.coalesce import coalesce
 from oi_tui.app.engine.transcript.transcript import Transcript
+from support.sessions import no_giving_up
 
 OPENING: tuple[AnyEvent, ...] = (
     CodeStarted(block_id="c", language="python"),
@@ -148,31 +150,37 @@ def store(tmp_path: Path):
 
 
 def test_of_the_ends_that_an_output_has_the_first_and_the_last_are_stored(store: Store) -> None:
-    recorder, events = Recorder(store, "one"), [*OPENING, added("head\n")]
+    writer, events = LogWriter(store, "one", no_giving_up), [*OPENING, added("head\n")]
     for number in range(500):
         events += [moved(f"{number}", characters=number), moved(f"e{number}", "stderr")]
     events += [OutputAdded(block_id="c", output=ErrorOutput(name="E", value="v")), FINISHED]
-    for now, event in enumerate(events):
-        recorder.put([event], float(now))
+    for event in events:
+        writer.append(event)
+        writer.write()
     stored = store.load("one")
     tails = [event for event in stored if isinstance(event, OutputTailMoved)]
     assert tails == [moved("0"), moved("e0", "stderr"), moved("499", characters=499), moved("e499", "stderr")]
     assert fold(stored[2:]) == fold(events[2:])
 
 
-def test_the_newest_end_is_stored_when_the_engine_ends_in_the_middle(store: Store) -> None:
-    recorder = Recorder(store, "one")
-    recorder.put([*OPENING, added("a"), moved("0"), moved("1")], 1.0)
-    recorder.put([moved("2")], 2.0)
-    recorder.close()
+async def write(store: Store, *parts: list[AnyEvent]) -> None:
+    """Each part in one go, and the end."""
+    writer = LogWriter(store, "one", no_giving_up)
+    for part in parts:
+        for event in part:
+            writer.append(event)
+        writer.write()
+    assert await writer.finish() is None
+
+
+async def test_the_newest_end_is_stored_when_the_engine_ends_in_the_middle(store: Store) -> None:
+    await write(store, [*OPENING, added("a"), moved("0"), moved("1")], [moved("2")])
     assert store.load("one")[-1] == moved("2")
 
 
-def test_nothing_is_stored_of_output_that_is_cleared(store: Store) -> None:
+async def test_nothing_is_stored_of_output_that_is_cleared(store: Store) -> None:
     for gone in (OutputsCleared(block_id="c"), ConversationCleared()):
-        recorder = Recorder(store, "one")
-        recorder.put([*OPENING, moved("0"), moved("1"), gone], 1.0)
-        recorder.close()
+        await write(store, [*OPENING, moved("0"), moved("1"), gone])
         assert store.load("one")[-1] == gone
 
 

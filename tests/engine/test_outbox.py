@@ -1,4 +1,4 @@
-"""The way to the disk, while another program has the file, and when there is no way."""
+"""The way to the disk, while another program has the file, and when there is no way; and the way to a front end."""
 
 import asyncio
 import sqlite3
@@ -9,27 +9,30 @@ from pathlib import Path
 import pytest
 
 from oi_tui.app.engine.core.errors import StoreError
-from oi_tui.app.engine.core.events import AnyEvent
-from oi_tui.app.engine.core.protocol import Failed, Reply
-from oi_tui.app.engine.log.store import Recorder, Store, StoreBusy
-from oi_tui.app.engine.log.store.recorder import ATTEMPTS
-from oi_tui.app.engine.session.outbox import REPLAYED, Outbox, replay_batches
+from oi_tui.app.engine.core.events import AnyEvent, TurnEnded
+from oi_tui.app.engine.core.protocol import REPLAYED, Failed
+from oi_tui.app.engine.core.verbs import Open, Submit
+from oi_tui.app.engine.log.store import Store, StoreBusy
+from oi_tui.app.engine.log.writer import ATTEMPTS, HELD, EventStore, LogWriter
+from oi_tui.app.engine.session.outbox import replay_batches
+from oi_tui.app.engine.testing import FakeModel
 from oi_tui.app.engine.transcript.event_log import fold_events
+from support.front import engine
 from support.sessions import prose, turn
 
 FIRST, SECOND, THIRD = (turn(name, f"prompt {name}", prose(f"p{name}", "a", "b")) for name in ("u", "v", "w"))
 
 
-class Out(Outbox):
-    """An outbox that remembers whom it told."""
+class Writer(LogWriter):
+    """A writer that remembers what it told."""
 
-    def __init__(self) -> None:
-        self.replies: list[Reply] = []
+    def __init__(self, store: EventStore, *, held: int = HELD) -> None:
         self.told: list[StoreError] = []
-        super().__init__(self._sent, self.told.append)
+        super().__init__(store, "one", self.told.append, held=held)
 
-    async def _sent(self, reply: Reply) -> None:
-        self.replies.append(reply)
+    def take(self, events: Iterable[AnyEvent]) -> None:
+        for event in events:
+            self.append(event)
 
 
 @pytest.fixture
@@ -45,10 +48,8 @@ def store(path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def out(store: Store) -> Out:
-    outbox = Out()
-    outbox.record(Recorder(store, "one"))
-    return outbox
+def writer(store: Store) -> Writer:
+    return Writer(store)
 
 
 @contextmanager
@@ -68,7 +69,7 @@ class Watched:
         self.attempts: asyncio.Queue[bool] = asyncio.Queue()
 
     def append(self, session_id: str, events: Iterable[AnyEvent], *, patience: float) -> None:
-        """See `Log`."""
+        """See `EventStore`."""
         try:
             self._store.append(session_id, events, patience=patience)
         except StoreError:
@@ -83,77 +84,72 @@ async def ended(task: asyncio.Task[None]) -> None:
         await task
 
 
-def test_a_locked_file_is_tried_again_however_often_it_was(store: Store, out: Out, path: Path) -> None:
+def test_a_locked_file_is_tried_again_however_often_it_was(store: Store, writer: Writer, path: Path) -> None:
     with locked(path):
-        for event in FIRST:
-            out.put(event)
+        writer.take(FIRST)
         for _ in range(ATTEMPTS + 1):
-            out.write()
-    for event in SECOND:
-        out.put(event)
-    out.write()
-    assert out.told == []
+            assert isinstance(writer.write(), StoreBusy)
+    writer.take(SECOND)
+    assert writer.write() is None
+    assert writer.told == []
     assert fold_events(store.load("one")) == fold_events([*FIRST, *SECOND])
 
 
 async def test_what_happens_while_the_file_is_locked_is_written_when_it_is_free_again(store: Store, path: Path) -> None:
-    out, log = Out(), Watched(store)
-    out.record(Recorder(log, "one"))
-    keeping = asyncio.create_task(out.keep())
+    watched = Watched(store)
+    writer = Writer(watched)
+    keeping = asyncio.create_task(writer.keep())
     async with asyncio.timeout(10):
         with locked(path):
-            for event in FIRST:
-                out.put(event)
-            assert [await log.attempts.get() for _ in range(2)] == [False, False]
-            for event in SECOND:
-                out.put(event)
-        assert await log.attempts.get()
+            writer.take(FIRST)
+            assert [await watched.attempts.get() for _ in range(2)] == [False, False]
+            writer.take(SECOND)
+        assert await watched.attempts.get()
     await ended(keeping)
     assert fold_events(store.load("one")) == fold_events([*FIRST, *SECOND])
-    assert out.told == []
+    assert writer.told == []
 
 
 def test_what_waits_for_a_locked_file_is_bounded(store: Store, path: Path) -> None:
-    out = Out()
-    out.record(Recorder(store, "one", held=200))
+    writer = Writer(store, held=200)
     with locked(path):
-        for event in FIRST:
-            out.put(event)
-        out.write()
-    assert [error.title.split(". ")[0] for error in out.told] == ["Nothing more of this session is written down"]
+        writer.take(FIRST)
+        writer.write()
+    assert [error.title.split(". ")[0] for error in writer.told] == ["Nothing more of this session is written down"]
 
 
-def test_a_store_that_fails_for_good_is_told_once_and_plainly(store: Store, out: Out) -> None:
+def test_a_store_that_fails_for_good_is_told_once_and_plainly(store: Store, writer: Writer) -> None:
     store.remove("one")
     for event in FIRST:
-        out.put(event)
-        out.write()
-    (error,) = out.told
+        writer.append(event)
+        writer.write()
+    (error,) = writer.told
     assert error.title == "Nothing more of this session is written down. There is no session one."
 
 
 async def test_at_the_end_it_is_waited_for_a_locked_file(store: Store, path: Path) -> None:
-    out, log = Out(), Watched(store)
-    out.record(Recorder(log, "one"))
-    for event in THIRD:
-        out.put(event)
+    watched = Watched(store)
+    writer = Writer(watched)
+    writer.take(THIRD)
     async with asyncio.timeout(10):
         with locked(path):
-            finishing = asyncio.create_task(out.finish())
-            assert not await log.attempts.get()
-        await finishing
+            finishing = asyncio.create_task(writer.finish())
+            assert not await watched.attempts.get()
+        assert await finishing is None
     assert fold_events(store.load("one")) == fold_events(THIRD)
-    assert out.replies == []
 
 
 async def test_an_end_that_is_not_written_down_is_told_and_logged(
-    out: Out, path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for event in THIRD:
-        out.put(event)
-    with locked(path):
-        await out.finish()
-    (told,) = out.replies
+    async with engine(tmp_path, FakeModel("Hello.")) as front:
+        await front.client.send(Open())
+        await front.turn("hello")
+        with locked(path):
+            await front.client.send(Submit(text="the last"))
+            await front.until_event(TurnEnded)
+            await front.client.close()
+            told = await front.until(lambda reply: isinstance(reply, Failed))
     assert isinstance(told, Failed)
     assert told.title.startswith("The end of this session is not written down. Another program keeps")
     assert "The end of this session is not written down" in caplog.text

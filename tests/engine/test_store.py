@@ -25,9 +25,11 @@ from oi_tui.app.engine.core.events import (
 )
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.files.paths import private_dir
-from oi_tui.app.engine.log.store import MIGRATIONS, Recorder, Store
+from oi_tui.app.engine.log.store import MIGRATIONS, Store
+from oi_tui.app.engine.log.writer import LogWriter
 from oi_tui.app.engine.transcript.coalesce import coalesce
 from oi_tui.app.engine.transcript.event_log import fold_events
+from support.sessions import no_giving_up
 
 EVENTS: tuple[AnyEvent, ...] = (
     TurnStarted(block_id="u", text="hello\x1b[31m \u202e", files=("a.csv",)),
@@ -150,13 +152,19 @@ def test_facts_are_remembered(store: Store) -> None:
 
 def test_text_that_streams_is_written_after_a_quarter_of_a_second_and_completed_things_at_once(store: Store) -> None:
     store.create("one", 1.0, "/work")
-    recorder = Recorder(store, "one")
-    recorder.put([ProseGrew(block_id="p", text="a")], now=10.0)
+    now = [10.0]
+    writer = LogWriter(store, "one", no_giving_up, clock=lambda: now[0])
+    writer.append(ProseGrew(block_id="p", text="a"))
+    writer.write_due()
     assert store.load("one") == ()
-    assert recorder.waiting
-    recorder.put([ProseGrew(block_id="p", text="b")], now=10.3)
+    assert writer.waiting
+    now[0] = 10.3
+    writer.append(ProseGrew(block_id="p", text="b"))
+    writer.write_due()
     assert store.load("one") == (ProseGrew(block_id="p", text="ab"),)
-    recorder.put([ProseStarted(block_id="q")], now=10.31)
+    now[0] = 10.31
+    writer.append(ProseStarted(block_id="q"))
+    writer.write_due()
     assert store.load("one")[-1] == ProseStarted(block_id="q")
 
 

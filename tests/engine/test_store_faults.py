@@ -1,5 +1,6 @@
 """Whatever happens to the program, the disk or the file: nothing that was written is lost, and it is said plainly."""
 
+import asyncio
 import os
 import random
 import sqlite3
@@ -18,10 +19,11 @@ from hypothesis import strategies as st
 from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.core.events import AnyEvent, NoticeAdded, OutputAdded
 from oi_tui.app.engine.core.outputs import RichOutput
-from oi_tui.app.engine.log.store import MIGRATIONS, Recorder, Store
+from oi_tui.app.engine.log.store import MIGRATIONS, Store
+from oi_tui.app.engine.log.writer import LogWriter
 from oi_tui.app.engine.transcript.event_log import fold_events
 from support.killing import SESSION, script
-from support.sessions import code, printed, prose, turn
+from support.sessions import code, no_giving_up, printed, prose, turn
 
 TESTS = Path(__file__).parents[1]
 TIMES = 50
@@ -76,17 +78,20 @@ def test_however_events_are_cut_into_batches_and_programs_the_fold_is_the_same(d
     events = script()[: data.draw(st.integers(1, 90))]
     with TemporaryDirectory() as folder, closing(Store(Path(folder, "sessions.db"))) as store:
         store.create("one", 1.0, "/work")
-        recorder = Recorder(store, "one")
-        rest, now = events, 0.0
+        now = 0.0
+        writer = LogWriter(store, "one", no_giving_up, clock=lambda: now)
+        rest = events
         while rest:
             size, wait = data.draw(st.integers(1, 12)), data.draw(st.sampled_from([0.0, 0.3]))
             now += wait
-            recorder.put(rest[:size], now)
+            for event in rest[:size]:
+                writer.append(event)
+            writer.write_due()
             rest = rest[size:]
             if data.draw(st.booleans()):  # the next program knows nothing of what this one had in mind
-                recorder.flush()
+                writer.write()
                 store._reading = None
-        recorder.close()
+        assert asyncio.run(writer.finish()) is None
         assert fold_events(store.load("one")) == fold_events(events)
         folded = fold_events(events)
         assert store.record("one").turns == len(store.prompts(99))

@@ -10,9 +10,11 @@ from oi_tui.app.engine.core.protocol import Batch, Configure, Reply
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.verbs import Decide, Submit
 from oi_tui.app.engine.log.audit_hook import AuditHook
+from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.session.engine import Engine, Trial
+from oi_tui.app.engine.session.outbox import Send
 from oi_tui.app.engine.testing import FakeKernels, FakeModel, FakeModels
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.client import LocalClient
@@ -84,18 +86,21 @@ async def engine(
         model=ModelSection(name=name, api_base=api_base, titles=titles), loop=LoopSection(approve=approve)
     )
     setup = Configure(settings=settings, cwd="/work", api_key="k3y")
-    client = LocalClient(
-        lambda send: Engine(
+
+    def made(send: Send) -> Engine:
+        store = Store(tmp_path / "sessions.db")
+        return Engine(
             setup,
             models=models or FakeModels(model),
             kernels=kernels or FakeKernels(),
-            store=Store(tmp_path / "sessions.db"),
+            store=store,
             send=send,
             policy=policy,
-            witness=witness,
+            log=Log(store=store, witness=witness),
             trial=trial,
         )
-    )
+
+    client = LocalClient(made)
     try:
         yield Front(client)
     finally:

@@ -16,9 +16,10 @@ from pathlib import Path
 
 from oi_tui.app.engine.core.events import AnyEvent
 from oi_tui.app.engine.core.outputs import RichOutput
-from oi_tui.app.engine.log.store import Recorder, Store
+from oi_tui.app.engine.log.store import Store
+from oi_tui.app.engine.log.writer import LogWriter
 from oi_tui.app.engine.transcript.coalesce import is_delta
-from support.sessions import code, printed, prose, turn
+from support.sessions import code, no_giving_up, printed, prose, turn
 
 SESSION = "killed"
 LONGEST = 0.15
@@ -40,9 +41,10 @@ def write(path: Path, told: Callable[[int], None]) -> None:
     """The script as the engine writes it; `told` how many events are on the disk for certain."""
     store = Store(path)
     store.create(SESSION, 1.0, "/work")
-    recorder = Recorder(store, SESSION)
+    writer = LogWriter(store, SESSION, no_giving_up, clock=lambda: 0.0)
     for number, event in enumerate(script(), 1):
-        recorder.put([event], now=0.0)
+        writer.append(event)
+        writer.write_due()
         if not is_delta(event):
             told(number)
     store.close()

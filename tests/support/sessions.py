@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.core.events import (
     ActiveLineChanged,
     AnyEvent,
@@ -73,6 +74,11 @@ def turn(name: str, prompt: str, *parts: list[AnyEvent]) -> list[AnyEvent]:
         usage,
         TurnEnded(reason="done"),
     ]
+
+
+def no_giving_up(error: StoreError) -> None:
+    """For a writer that must never give up."""
+    raise error
 
 
 def recording(path: Path, *events: AnyEvent, **header: Any) -> Path:

@@ -24,6 +24,12 @@ from oi_tui.app.engine.core.verbs import AnyVerb
 PROTOCOL_VERSION = 1
 """Counts up whenever a line of an older version would be misread."""
 
+FRAME = 1 / 60
+"""Seconds between two batches while text streams; what is not streaming text is sent at once."""
+
+REPLAYED = 8_000
+"""Events in one batch of a replay: the front end folds them while the next ones are made ready."""
+
 
 class Hello(Value, frozen=True, kw_only=True, tag=True):
     """First line each way."""

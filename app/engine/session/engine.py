@@ -45,7 +45,7 @@ from oi_tui.app.engine.core.verbs import (
     Submit,
     UseModel,
 )
-from oi_tui.app.engine.log.audit_hook import AuditHook
+from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.store import CLAIM_PATIENCE, Claims, Store
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.sandbox.availability import Availability
@@ -78,12 +78,12 @@ class Engine:
         send: Send,
         policy: Policy | None = None,
         redactor: Redactor | None = None,
-        witness: AuditHook | None = None,
+        log: Log | None = None,
         trial: Trial | None = None,
     ) -> None:
-        """`trial` finds out whether there can be a sandbox, where there has to be one."""
+        """`log` is where events go, by default the store. `trial` finds out whether a sandbox can be had."""
         self._setup = setup
-        self._witness = witness
+        self._log = log if log is not None else Log(store=store)
         self._policy = policy
         self._redactor = redactor if redactor is not None else Redactor()
         self._models = models
@@ -106,6 +106,7 @@ class Engine:
 
         OiTuiError if there is no session to go on with; while one is open, the front end is told and that is all.
         """
+        self._log.ask(verb)
         try:
             await self._handle(verb)
         except OiTuiError as error:
@@ -176,10 +177,10 @@ class Engine:
         await closing
         if self._trying is not None:
             self._trying.cancel()
-            await asyncio.wait([self._trying])
-        if self._renewing is not None:
-            await asyncio.wait([self._renewing])
+        if ending := [task for task in (self._trying, self._renewing) if task is not None]:
+            await asyncio.wait(ending)
         await self._models.close()
+        self._log.close()
         if self._library is not None:
             await self._library.close()
         if self._store is not None:
@@ -323,11 +324,11 @@ class Engine:
             kernels=self._kernels,
             models=self._models,
             store=self._store,
+            log=self._log.session(),
             send=self._send,
             broke=self._report_broken,
             policy=self._policy,
             redactor=self._redactor,
-            witness=self._witness,
             forked_from=forked_from,
         )
         if (
@@ -336,7 +337,7 @@ class Engine:
             and not (past is not None and _says(past, FRESH))
         ):
             notes = (*notes, FRESH)
-        sitting.begin(session_id, choose(past or Transcript()), notes)
+        sitting.begin(session_id, choose(past or Transcript()), notes, events)
         self._sitting = sitting
         if self._library is not None and not self._tidied:
             self._tidied = True
@@ -386,8 +387,7 @@ class Engine:
 
 def _says(transcript: Transcript, title: str) -> bool:
     """Whether this was the last thing said, and nothing happened since."""
-    last = transcript.blocks[-1] if transcript.blocks else None
-    return isinstance(last, NoticeBlock) and last.title == title
+    return any(isinstance(last, NoticeBlock) and last.title == title for last in transcript.blocks[-1:])
 
 
 def _model_of(transcript: Transcript, api_key: str | None = None) -> UseModel | None:

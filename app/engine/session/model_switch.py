@@ -84,12 +84,19 @@ class ModelSwitch:
     """Opens one model at a time for a session; the newest choice counts."""
 
     def __init__(
-        self, session: Session, models: ModelSource, store: Store | None, tell: Callable[[Reply], None]
+        self,
+        session: Session,
+        models: ModelSource,
+        store: Store | None,
+        tell: Callable[[Reply], None],
+        listen: Callable[[Model], Model],
     ) -> None:
+        """Models are used as `listen` gives them back."""
         self._session = session
         self._models = models
         self._store = store
         self._tell = tell
+        self._listen = listen
         self._opening: asyncio.Task[str] | None = None
         self._fetching: asyncio.Task[None] | None = None
         self._finding: asyncio.Task[None] | None = None
@@ -143,7 +150,7 @@ class ModelSwitch:
             title = f"The model {verb.name} could not be opened: {error!r}."
             self._session.notice("error", title, hint="Choose another one with /model.")
             return title
-        self._session.use_model(model)
+        self._session.use_model(self._listen(model))
         return ""
 
     async def _find(self) -> None:

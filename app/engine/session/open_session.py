@@ -5,27 +5,27 @@ job that runs. Events go to the store and, a frame's worth at a time, to the fro
 """
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from oi_tui.app.engine.agent.emitter import Observer
-from oi_tui.app.engine.agent.execution import no_seal
 from oi_tui.app.engine.agent.halt import INTERRUPTED
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError, StoreError
-from oi_tui.app.engine.core.events import KernelChanged, KernelState, SessionOpened, TurnEnded
-from oi_tui.app.engine.core.protocol import Configure, SandboxFailed
+from oi_tui.app.engine.core.events import AnyEvent, KernelChanged, KernelState, SessionOpened, TurnEnded
+from oi_tui.app.engine.core.protocol import Configure, SandboxFailed, failure_reply
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.core.verbs import Clear, Interrupt, Rebuild, Restart, Retry, Run, Submit, UseModel
 from oi_tui.app.engine.kernels.base import Kernel, KernelSource
-from oi_tui.app.engine.log.audit_hook import AuditHook
-from oi_tui.app.engine.log.store import Recorder, Store
+from oi_tui.app.engine.log.log import SessionLog
+from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.sandbox.availability import Availability
 from oi_tui.app.engine.secrets.redaction import Redactor
@@ -42,6 +42,9 @@ Job = Submit | Run | Retry | Clear | Restart | Rebuild
 
 
 NO_FALLBACK = "Until then no code runs. To do without: /sandbox on the screen, or --sandbox danger-full-access."
+
+TELLING = 1.0
+"""Seconds that a front end has to be told that the end of a session is not written down."""
 
 GONE = "(The kernels are fresh: variables and imports of the code above are gone unless you run it again.)"
 """Told to the model with the first prompt after a session was resumed."""
@@ -70,11 +73,11 @@ class OpenSession:
         kernels: ClosableKernels,
         models: ModelSource,
         store: Store | None,
+        log: SessionLog,
         send: Send,
         broke: Callable[[BaseException | None], None],
         policy: Policy | None = None,
         redactor: Redactor | None = None,
-        witness: AuditHook | None = None,
         forked_from: Session | None = None,
     ) -> None:
         """`past` is the fold of what was before, None in a new session; it goes on from here. `broke` is told when a
@@ -86,6 +89,7 @@ class OpenSession:
         self._store = store
         self._send = send
         self._broke = broke
+        self._log = log
         self.session = Session(
             kernels=kernels,
             settings=setup.settings.loop,
@@ -94,12 +98,11 @@ class OpenSession:
             policy=policy,
             redactor=redactor,
             ready=self._ready,
-            seal=witness.seal if witness is not None else no_seal,
+            seal=self._log.seal,
             forked_from=forked_from,
         )
-        self._witness = witness
-        self._outbox = Outbox(send, self._report_unrecorded)
-        self.chooser = ModelSwitch(self.session, models, store, self._outbox.put)
+        self._outbox = Outbox(send)
+        self.chooser = ModelSwitch(self.session, models, store, self._outbox.put, self._log.listen)
         self.inspector = VariableInspector(kernels, self._outbox.put)
         self._titles: Titles | None = None
         if store is not None and setup.settings.model.titles:
@@ -113,8 +116,7 @@ class OpenSession:
 
     def _observers(self) -> Iterator[Observer]:
         """Who is told of an event, in this order: what must be on record is so before anybody can see it."""
-        if self._witness is not None:
-            yield self._witness.take
+        yield self._log.append
         yield self._outbox.put
         yield self.inspector.follow
         if self._titles is not None:
@@ -122,12 +124,15 @@ class OpenSession:
 
     # -- from the beginning to the end -----------------------------------------------------------------
 
-    def begin(self, session_id: str, model: Model | UseModel | None, notes: tuple[str, ...] = ()) -> None:
-        """Say that it is open, and be ready for jobs. `notes` are said behind what was, for the person."""
-        if self._witness is not None:
-            self._witness.begin(session_id, self.session.notice)
-        if self._store is not None:
-            self._outbox.record(Recorder(self._store, session_id))
+    def begin(
+        self,
+        session_id: str,
+        model: Model | UseModel | None,
+        notes: tuple[str, ...] = (),
+        past: Sequence[AnyEvent] = (),
+    ) -> None:
+        """Say that it is open, and be ready for jobs. `notes` are said behind what was (`past`), for the person."""
+        self._log.begin(session_id, past, note=self.session.notice, gave_up=self._report_unrecorded)
         opened = SessionOpened(
             session_id=session_id,
             created=time.time(),
@@ -143,7 +148,7 @@ class OpenSession:
             self._tell_kernel(kernel, kernel.state)
         self._tasks = [
             self._watch_task(self._outbox.pump()),
-            self._watch_task(self._outbox.keep()),
+            self._watch_task(self._log.keep()),
             self._watch_task(self._work()),
         ]
         if isinstance(model, UseModel):
@@ -164,9 +169,10 @@ class OpenSession:
                 _log.error("a task ended with an error", exc_info=result)
         if self.session.transcript.turn_open:
             self.session.emit(TurnEnded(reason="interrupted", detail=why))
-        if self._witness is not None:
-            await self._witness.end()
-        await self._outbox.finish()
+        if (error := await self._log.end()) is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(TELLING):
+                    await self._send(failure_reply(error))
         self._drop_if_empty()
 
     def _drop_if_empty(self) -> None:
@@ -325,7 +331,7 @@ class OpenSession:
 
     def write_down(self) -> StoreError | None:
         """Have on disk what has happened so far: somebody is going to read it there. What went wrong, if anything."""
-        return self._outbox.write()
+        return self._log.write()
 
     def _report_unrecorded(self, error: StoreError) -> None:
         """The store failed: the session goes on without being written, and says so."""

@@ -13,7 +13,8 @@ from oi_tui.app.engine.core.events import (
 )
 from oi_tui.app.engine.core.outputs import StreamOutput
 
-_Key = tuple[str, ...]
+DeltaKey = tuple[str, ...]
+"""What a delta goes on with: others of the same key make one text with it."""
 
 
 def coalesce(events: Iterable[AnyEvent]) -> list[AnyEvent]:
@@ -23,8 +24,8 @@ def coalesce(events: Iterable[AnyEvent]) -> list[AnyEvent]:
     """
     merged: list[AnyEvent] = []
     texts: list[str] = []
-    open_key: _Key | None = None
-    tails: dict[_Key, int] = {}
+    open_key: DeltaKey | None = None
+    tails: dict[DeltaKey, int] = {}
     for event in events:
         match event:
             case OutputTailMoved(block_id=block_id, name=name):
@@ -34,26 +35,27 @@ def coalesce(events: Iterable[AnyEvent]) -> list[AnyEvent]:
             case OutputsCleared(block_id=block_id):
                 tails.pop((block_id, "stdout"), None)
                 tails.pop((block_id, "stderr"), None)
-        key = _key(event)
+        key = delta_key(event)
         if key is None or key != open_key:
             _close(merged, texts)
             merged.append(event)
             open_key = key
-            texts = [_text(event)] if key is not None else []
+            texts = [delta_text(event)] if key is not None else []
         elif isinstance(event, ActiveLineChanged):
             merged[-1] = event
         else:
-            texts.append(_text(event))
+            texts.append(delta_text(event))
     _close(merged, texts)
     return merged
 
 
 def is_delta(event: AnyEvent) -> bool:
     """Whether more of the same may follow at once, so that it may wait a moment for it."""
-    return _key(event) is not None
+    return delta_key(event) is not None
 
 
-def _key(event: AnyEvent) -> _Key | None:
+def delta_key(event: AnyEvent) -> DeltaKey | None:
+    """None for what is complete in itself."""
     match event:
         case ProseGrew() | CodeGrew():
             return ("text", event.block_id)
@@ -67,7 +69,8 @@ def _key(event: AnyEvent) -> _Key | None:
             return None
 
 
-def _text(event: AnyEvent) -> str:
+def delta_text(event: AnyEvent) -> str:
+    """The text that it adds, "" if it adds none."""
     match event:
         case ProseGrew() | CodeGrew():
             return event.text
@@ -77,17 +80,20 @@ def _text(event: AnyEvent) -> str:
             return ""
 
 
+def with_text(event: AnyEvent, text: str) -> AnyEvent:
+    """The same event with another text, if it adds one."""
+    match event:
+        case ProseGrew(block_id=block_id):
+            return ProseGrew(block_id=block_id, text=text)
+        case CodeGrew(block_id=block_id):
+            return CodeGrew(block_id=block_id, text=text)
+        case OutputAdded(block_id=block_id, output=StreamOutput(name=name)):
+            return OutputAdded(block_id=block_id, output=StreamOutput(name=name, text=text))
+        case _:
+            return event
+
+
 def _close(merged: list[AnyEvent], texts: list[str]) -> None:
     """Give the last event of `merged` the joined text, if more than its own was collected."""
-    if len(texts) < 2:
-        return
-    text = "".join(texts)
-    match merged[-1]:
-        case ProseGrew(block_id=block_id):
-            merged[-1] = ProseGrew(block_id=block_id, text=text)
-        case CodeGrew(block_id=block_id):
-            merged[-1] = CodeGrew(block_id=block_id, text=text)
-        case OutputAdded(block_id=block_id, output=StreamOutput(name=name)):
-            merged[-1] = OutputAdded(block_id=block_id, output=StreamOutput(name=name, text=text))
-        case _:
-            pass
+    if len(texts) > 1:
+        merged[-1] = with_text(merged[-1], "".join(texts))

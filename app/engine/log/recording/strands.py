@@ -1,21 +1,20 @@
 """Text that came in pieces, without its secrets: one may begin in a piece and end in another.
 
 Pieces that follow each other are looked at as one text, and each gets back what is left of its own part. Which pieces
-those are is told by their strand: the answer of a model, one stream of a kernel, a block that a front end was told of.
+those are is told by their strand: the answer of a model, a block of the session, one of its streams.
 """
 
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from oi_tui.app.engine.core.chat_model import Delta, TextDelta, ToolDelta
-from oi_tui.app.engine.core.events import AnyEvent, CodeGrew, OutputAdded, OutputTailMoved, ProseGrew
-from oi_tui.app.engine.core.outputs import StreamOutput
-from oi_tui.app.engine.kernels.base import RunResult
+from oi_tui.app.engine.core.chat_model import TextDelta, ToolDelta
+from oi_tui.app.engine.core.events import OutputTailMoved
+from oi_tui.app.engine.log.recording.form import Happening, ModelBegan, ModelSaid, Told
 from oi_tui.app.engine.secrets.redaction import LONGEST_VALUE, Redactor, mark
+from oi_tui.app.engine.transcript.coalesce import delta_key, delta_text, with_text
 
-StreamItem = Delta | AnyEvent | RunResult
-StreamKey = tuple[str | int, ...]
+Strand = tuple[str | int, ...]
 
 
 class Strands:
@@ -23,34 +22,29 @@ class Strands:
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
-        self._ends: dict[StreamKey, str] = {}
-        self._era = 0
+        self._ends: dict[Strand, str] = {}
+        self._answers = 0
 
-    def cleaned(self, pieces: Sequence[StreamItem | None]) -> list[StreamItem | None]:
-        """The same pieces in the same order, without secrets, also those that several of them make up.
-
-        None stands where another answer or another run begins.
-        """
-        places: dict[StreamKey, list[int]] = {}
+    def clean(self, pieces: Sequence[Happening]) -> list[Happening]:
+        """The same in the same order, without secrets, also those that several of them make up; one event in each."""
+        places: dict[Strand, list[int]] = {}
         for place, piece in enumerate(pieces):
-            self._era += piece is None
-            if (key := _key(piece, self._era)) is not None:
-                places.setdefault(key, []).append(place)
-        cleaned = list(pieces)
-        for key, of_strand in places.items():
-            texts = self._parts(self._ends.get(key, ""), [_text(pieces[place]) for place in of_strand])
-            for place, text in zip(of_strand, texts, strict=True):
-                if text != _text(pieces[place]):
-                    cleaned[place] = _with_text(pieces[place], text)
-        self._ends = {
-            key: (self._ends.get(key, "") + "".join(_text(pieces[place]) for place in of_strand))[-LONGEST_VALUE:]
-            for key, of_strand in places.items()
-        }
+            self._answers += isinstance(piece, ModelBegan)
+            if (strand := _strand(piece, self._answers)) is not None:
+                places.setdefault(strand, []).append(place)
+        cleaned, ends = list(pieces), self._ends
+        self._ends = {}
+        for strand, of_strand in places.items():
+            texts = [_text(pieces[place]) for place in of_strand]
+            before = ends.get(strand, "")
+            for place, text, left in zip(of_strand, texts, self._parts(before, texts), strict=True):
+                if left != text:
+                    cleaned[place] = _with_text(pieces[place], left)
+            self._ends[strand] = (before + "".join(texts))[-LONGEST_VALUE:]
         return cleaned
 
     def _parts(self, before: str, texts: Iterable[str]) -> list[str]:
         """What is left of each text; a secret that began `before` is named in the first of them."""
-        texts = list(texts)
         whole = before + "".join(texts)
         secrets = self._redactor.places(whole)
         parts: list[str] = []
@@ -71,47 +65,43 @@ class Strands:
         return parts
 
 
-def _key(piece: StreamItem | None, era: int) -> StreamKey | None:
+def _strand(piece: Happening, answer: int) -> Strand | None:
     """What the piece goes on with; None for what is whole. An end with a gap before it goes on with nothing."""
     match piece:
-        case TextDelta():
-            return ("model", era)
-        case ToolDelta():
-            return ("call", era, piece.index)
-        case ProseGrew() | CodeGrew():
-            return ("block", piece.block_id)
-        case OutputAdded(output=StreamOutput(name=name)):
-            return ("output", piece.block_id, name) if piece.block_id else ("kernel", era, name)
-        case OutputTailMoved(name=name) if not piece.tail.left_out_characters:
-            return ("output", piece.block_id, name) if piece.block_id else ("kernel", era, name)
+        case ModelSaid(delta=TextDelta()):
+            return ("model", answer)
+        case ModelSaid(delta=ToolDelta(index=index)):
+            return ("call", answer, index)
+        case Told(events=(OutputTailMoved() as event,)):
+            return None if event.tail.left_out_characters else ("stream", event.block_id, event.name)
+        case Told(events=(event,)):
+            return delta_key(event)
         case _:
             return None
 
 
-def _text(piece: StreamItem | None) -> str:
+def _text(piece: Happening) -> str:
     match piece:
-        case TextDelta() | ProseGrew() | CodeGrew():
-            return piece.text
-        case ToolDelta():
-            return piece.arguments
-        case OutputAdded(output=StreamOutput(text=text)):
+        case ModelSaid(delta=TextDelta(text=text)) | ModelSaid(delta=ToolDelta(arguments=text)):
             return text
-        case OutputTailMoved():
-            return piece.tail.text
+        case Told(events=(OutputTailMoved(tail=tail),)):
+            return tail.text
+        case Told(events=(event,)):
+            return delta_text(event)
         case _:
             return ""
 
 
-def _with_text(piece: StreamItem | None, text: str) -> StreamItem | None:
+def _with_text(piece: Happening, text: str) -> Happening:
     replace = msgspec.structs.replace
     match piece:
-        case ToolDelta():
-            return replace(piece, arguments=text)
-        case OutputAdded(output=StreamOutput() as output):
-            return replace(piece, output=replace(output, text=text))
-        case OutputTailMoved():
-            return replace(piece, tail=replace(piece.tail, text=text))
-        case TextDelta() | ProseGrew() | CodeGrew():
-            return replace(piece, text=text)
+        case ModelSaid(delta=TextDelta() as delta):
+            return replace(piece, delta=replace(delta, text=text))
+        case ModelSaid(delta=ToolDelta() as delta):
+            return replace(piece, delta=replace(delta, arguments=text))
+        case Told(events=(OutputTailMoved() as event,)):
+            return replace(piece, events=(replace(event, tail=replace(event.tail, text=text)),))
+        case Told(events=(event,)):
+            return replace(piece, events=(with_text(event, text),))
         case _:
             return piece

@@ -1,7 +1,6 @@
 """Sessions on disk: an append-only log of events in SQLite, what is known of each beside it, and an index of its words.
 
     Store        create, append, load, list, search, edit, remove: what the rest of the program knows
-    Recorder     the events of one session on their way into it
     Claims       which sessions are open: no two programs go on with the same one
 
 Of the modules, `statements` has all SQL, `database` the connection and what its errors mean, `digest` what is read off
@@ -10,16 +9,13 @@ the events (pure), `words` queries and snippets (pure), `blobs` the large output
 
 from oi_tui.app.engine.log.store.claims import CLAIM_PATIENCE, Claims, SessionOpenElsewhere
 from oi_tui.app.engine.log.store.database import StoreBusy
-from oi_tui.app.engine.log.store.recorder import DELTA_INTERVAL, Recorder
 from oi_tui.app.engine.log.store.statements import MIGRATIONS
 from oi_tui.app.engine.log.store.store import Store
 
 __all__ = [
     "CLAIM_PATIENCE",
-    "DELTA_INTERVAL",
     "MIGRATIONS",
     "Claims",
-    "Recorder",
     "SessionOpenElsewhere",
     "Store",
     "StoreBusy",

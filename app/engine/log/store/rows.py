@@ -81,12 +81,12 @@ def looked_up_to(seq: int) -> int:
     return -2 - seq
 
 
-def clean_title(text: str) -> str:
+def tidy_line(text: str) -> str:
     """A title as it may be written: one line of what can be seen."""
     return one_line(text)[:TITLE_LIMIT].rstrip()
 
 
 def clean_tags(tags: Iterable[str]) -> list[str]:
     """Tags as they may be written: without the sign that some write before them, each once, in order."""
-    clean = {clean_title(tag).lstrip("#").strip()[:TAG_LIMIT] for tag in tags}
+    clean = {tidy_line(tag).lstrip("#").strip()[:TAG_LIMIT] for tag in tags}
     return sorted(clean - {""}, key=str.casefold)[:TAGS_LIMIT]

@@ -20,7 +20,7 @@ from oi_tui.app.engine.log.store.blobs import Blob, Blobs
 from oi_tui.app.engine.log.store.database import PATIENCE, Database, SearchDamaged
 from oi_tui.app.engine.log.store.digest import Digest, FoundText, Merged, Totals
 from oi_tui.app.engine.log.store.removal import Removal
-from oi_tui.app.engine.log.store.rows import SessionRow, clean_tags, clean_title, looked_up_to
+from oi_tui.app.engine.log.store.rows import SessionRow, clean_tags, looked_up_to, tidy_line
 from oi_tui.app.engine.log.store.shares import Shares
 from oi_tui.app.engine.log.store.texts import Texts
 from oi_tui.app.engine.log.store.words import read_query
@@ -125,7 +125,7 @@ class Store:
         """Name a session; a name that counts more stays, and so does that of the first prompt."""
         with self._db.writing():
             row = self._row(session_id)
-            if (clean := clean_title(title)) and RANKS[by] >= RANKS[row.titled] and not by == row.titled == "prompt":
+            if (clean := tidy_line(title)) and RANKS[by] >= RANKS[row.titled] and not by == row.titled == "prompt":
                 self._describe(row._replace(title=clean, titled=by))
 
     def edit(
@@ -141,7 +141,7 @@ class Store:
         with self._db.writing():
             row = self._row(session_id)
             if title is not None:
-                clean = clean_title(title)
+                clean = tidy_line(title)
                 row = row._replace(title=clean, titled="person" if clean else "")
             if tags is not None:
                 row = row._replace(tags=as_json(clean_tags(tags)).decode())

@@ -1,0 +1,118 @@
+"""The one door: what happens in a session goes through here, once, in order."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.chat_model import Model
+from oi_tui.app.engine.core.errors import StoreError
+from oi_tui.app.engine.core.events import AnyEvent, ExecutionStarted
+from oi_tui.app.engine.core.verbs import Answer, AnyVerb, KeepDraft, UseModel
+from oi_tui.app.engine.log.audit_hook import AuditHook, Note
+from oi_tui.app.engine.log.recording.form import Asked
+from oi_tui.app.engine.log.recording.tape import Tape
+from oi_tui.app.engine.log.recording.tapped_model import TappedModel
+from oi_tui.app.engine.log.store import Store
+from oi_tui.app.engine.log.writer import LogWriter
+
+
+class Log:
+    """Where one engine keeps what happens: the text, the evidence, a recording; None where that is not kept."""
+
+    def __init__(
+        self, *, store: Store | None = None, witness: AuditHook | None = None, tape: Tape | None = None
+    ) -> None:
+        self.store = store
+        self.witness = witness
+        self.tape = tape
+
+    def session(self) -> "SessionLog":
+        """The log of a session that is going to be opened."""
+        return SessionLog(self)
+
+    def ask(self, verb: AnyVerb) -> None:
+        """The person wants this. No key is recorded, no draft, and no line that is given to running code."""
+        match verb:
+            case _ if self.tape is None:
+                pass
+            case UseModel() | KeepDraft():
+                pass
+            case Answer():
+                self.tape.put(Asked(verb=Answer(request_id=verb.request_id, text="")))
+            case _:
+                self.tape.put(Asked(verb=verb))
+
+    def close(self) -> None:
+        """The engine ends. Idempotent."""
+        if self.tape is not None:
+            self.tape.close()
+
+
+class SessionLog:
+    """One session's, from `begin` to `end`: what comes before or after that is kept nowhere. Only `seal` raises."""
+
+    def __init__(self, log: Log) -> None:
+        self._store, self._witness, self._tape = log.store, log.witness, log.tape
+        self._writer: LogWriter | None = None
+        self._open = False
+        self._note: Note | None = None
+
+    def begin(
+        self, session_id: str, past: Sequence[AnyEvent], *, note: Note, gave_up: Callable[[StoreError], None]
+    ) -> None:
+        """The session is opened; `past` was before. `note` is for what the person has to know of a run; `gave_up` is
+        told once if nothing more can be written down."""
+        self._open = True
+        if self._witness is not None:
+            self._witness.begin(session_id, note)
+        if self._store is not None:
+            self._writer = LogWriter(self._store, session_id, gave_up)
+        if self._tape is not None:
+            self._note = note
+            self._tape.begin(past)
+
+    def append(self, event: AnyEvent) -> None:
+        """It happened now."""
+        if not self._open:
+            return
+        if self._witness is not None:
+            self._witness.take(event)
+        if self._writer is not None:
+            self._writer.append(event)
+        if self._tape is not None:
+            self._tape.append(event)
+            if self._tape.trouble:
+                # Not from here: what happened is told before what is noted about it.
+                asyncio.get_running_loop().call_soon(self._tell_trouble, self._tape.trouble)
+                self._tape = None
+
+    def _tell_trouble(self, trouble: str) -> None:
+        if self._open and self._note is not None:
+            self._note("warning", trouble, "", "")
+
+    def listen(self, model: Model) -> Model:
+        """The same model; what it says is recorded as it says it."""
+        return model if self._tape is None else TappedModel(model, self._tape)
+
+    def seal(self, started: ExecutionStarted, block: CodeBlock) -> None:
+        """Returns when this run, and what led to it, is on disk; AuditError if it must not begin, because it is not."""
+        if self._witness is not None:
+            self._witness.seal(started, block)
+
+    async def keep(self) -> None:
+        """Write down, until cancelled."""
+        if self._writer is not None:
+            await self._writer.keep()
+        await asyncio.Event().wait()
+
+    def write(self) -> StoreError | None:
+        """Have on disk what has happened so far: somebody is going to read it there. What went wrong, if anything."""
+        return None if self._writer is None else self._writer.write()
+
+    async def end(self) -> StoreError | None:
+        """The session is left: everything is written down, or what to tell if that cannot be."""
+        if self._witness is not None:
+            await self._witness.end()
+        error = None if self._writer is None else await self._writer.finish()
+        self._open = False
+        return error
