@@ -108,40 +108,62 @@ def test_l13_what_must_be_completed_prints_its_result_and_that_it_is_done(
     assert done.stdout.decode().split("\n") == ["It is 2.", "", "The task is done.", ""]
 
 
-@pytest.mark.parametrize(
-    ("args", "code", "message"),
-    [
-        (["run", "--approve", "maybe", "x"], 2, "maybe"),
-        (["run", "--yes", "--approve", "never", "x"], 2, "contradict"),
-        (["run", "--cwd", "/no/such/folder", "x"], 2, "not a folder"),
-        (["run", "--profile", "nope", "x"], 2, "no profile"),
-        (["run", "--api-base", "http://127.0.0.1:9/v1", "x"], 2, "needs a model"),
-        (["run", "--resume", "nope", "x"], 5, "No session"),
-        (["run"], 2, "nothing to do"),
-        (["hello"], 2, "needs a terminal"),
-        (["sesions", "list"], 2, "no command 'sesions': sessions?"),
-        (["sesions", "of", "last", "week"], 2, "needs a terminal"),
-        (["adit"], 2, "no command 'adit': audit?"),
-        (["replai", "a file"], 2, "no command 'replai': replay?"),
-        (["replai", "--instant", "a file"], 2, "no command 'replai': replay?"),
-        (["trsut", "."], 2, "no command 'trsut': trust?"),
-        (["rust", "or", "a file"], 2, "needs a terminal"),
-        (["reply", "kindly"], 2, "needs a terminal"),
-        (["rnu", "the", "tests"], 2, "no command 'rnu': run?"),
-        (["runn"], 2, "no command 'runn': run?"),
-        (["runs", "and", "wickets"], 2, "needs a terminal"),
-        (["--", "adit"], 2, "needs a terminal"),
-        (["--nonsense"], 2, "No such option"),
-        (["models", "remove", "nope"], 6, "nope"),
-    ],
-)
-def test_a_mistake_is_said_in_plain_words_with_its_exit_code(
-    clean_env: dict[str, str], tmp_path: Path, args: list[str], code: int, message: str
-) -> None:
+MISTAKES = [
+    (["run", "--approve", "maybe", "x"], 2, "maybe"),
+    (["run", "--yes", "--approve", "never", "x"], 2, "contradict"),
+    (["run", "--cwd", "/no/such/folder", "x"], 2, "not a folder"),
+    (["run", "--profile", "nope", "x"], 2, "no profile"),
+    (["run", "--api-base", "http://127.0.0.1:9/v1", "x"], 2, "needs a model"),
+    (["run", "--resume", "nope", "x"], 5, "No session"),
+    (["run"], 2, "nothing to do"),
+    (["hello"], 2, "needs a terminal"),
+    (["sesions", "list"], 2, "no command 'sesions': sessions?"),
+    (["sesions", "of", "last", "week"], 2, "needs a terminal"),
+    (["adit"], 2, "no command 'adit': audit?"),
+    (["replai", "a file"], 2, "no command 'replai': replay?"),
+    (["replai", "--instant", "a file"], 2, "no command 'replai': replay?"),
+    (["trsut", "."], 2, "no command 'trsut': trust?"),
+    (["rust", "or", "a file"], 2, "needs a terminal"),
+    (["reply", "kindly"], 2, "needs a terminal"),
+    (["rnu", "the", "tests"], 2, "no command 'rnu': run?"),
+    (["runn"], 2, "no command 'runn': run?"),
+    (["runs", "and", "wickets"], 2, "needs a terminal"),
+    (["--", "adit"], 2, "needs a terminal"),
+    (["--nonsense"], 2, "No such option"),
+    (["models", "remove", "nope"], 6, "nope"),
+]
+
+EACH = """
+import json, os, sys
+from oi_tui.app import cli
+told = []
+for args in json.loads(sys.argv[1]):
+    ours, theirs = os.pipe()
+    if not os.fork():
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        os.dup2(theirs, 2)
+        os.close(ours)
+        sys.argv = ["oi-tui", *args]
+        cli.main()
+    os.close(theirs)
+    with open(ours, encoding="utf-8") as said:
+        words = said.read()
+    told.append([os.waitstatus_to_exitcode(os.wait()[1]), words])
+print(json.dumps(told))
+"""
+"""Runs the program with each of several command lines, in a process of its own that need not import it again."""
+
+
+def test_a_mistake_is_said_in_plain_words_with_its_exit_code(clean_env: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "a file").touch()
-    done = oi_tui(clean_env, *args, cwd=tmp_path)
-    assert (done.returncode, message in done.stderr.decode()) == (code, True), done.stderr.decode()
-    assert b"Traceback" not in done.stderr
+    asked = json.dumps([args for args, _, _ in MISTAKES])
+    done = subprocess.run(
+        [sys.executable, "-c", EACH, asked],
+        env=clean_env, input=b"", capture_output=True, timeout=100, check=True, cwd=tmp_path, start_new_session=True,
+    )  # fmt: skip
+    for (args, code, message), (exit_code, words) in zip(MISTAKES, json.loads(done.stdout), strict=True):
+        assert (exit_code, message in words) == (code, True), (args, words)
+        assert "Traceback" not in words, args
 
 
 def test_L10_nobody_listening_is_exit_code_three_with_what_to_do(clean_env: dict[str, str], tmp_path: Path) -> None:

@@ -54,7 +54,10 @@ def start(
 
     def started(*arguments: str) -> Terminal:
         command = as_nobody([sys.executable, OI_TUI, *arguments], writable=tmp_path)
-        return terminal(command, env=clean_env, cwd=folder, columns=100, rows=30, timeout=30)
+        env = {
+            name: value for name, value in clean_env.items() if not name.startswith("COVERAGE_")
+        }  # cannot be written
+        return terminal(command, env=env, cwd=folder, columns=100, rows=30, timeout=30)
 
     if reason := why_not_nobody(tmp_path):
         pytest.skip(reason)
@@ -76,7 +79,7 @@ def test_S14_the_screen_and_the_engine_are_closed_to_code_without_a_sandbox(star
 def test_S14_a_task_without_a_screen_is_closed_too(start: Callable[..., Terminal], script: Script) -> None:
     script.write("```python\nexec(open('look.py').read())\n```\n", "Done.")
     shown = start("run", "-y", *script.arguments, "look")
-    assert shown.wait_exit() == 0
+    assert shown.wait_exit() == 0, shown.screen
     assert "looked: refused refused\n" in shown.screen
 
 
