@@ -85,7 +85,6 @@ class OiTui(TypingOrder):
             self.chat.bridge.submit_first(Submit(text=prompt))
 
     def get_default_screen(self) -> Screen[None]:
-        """The chat."""
         return self.chat
 
     def on_mount(self) -> None:
@@ -201,7 +200,6 @@ class OiTui(TypingOrder):
         self.push_screen(question, self._finish_leaving)
 
     def action_help(self) -> None:
-        """Keys and commands."""
         from oi_tui.app.screens.help import HelpScreen  # it knows every widget that has keys
 
         if not isinstance(self.screen, HelpScreen):

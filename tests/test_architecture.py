@@ -18,7 +18,18 @@ from pathlib import Path
 import pytest
 
 from support.house import PACKAGES as ROOMS
-from support.house import ROOT, classes, functions, module_of, name_of, sources, tree_of
+from support.house import (
+    ROOT,
+    classes,
+    functions,
+    module_of,
+    name_of,
+    participles,
+    public_definitions,
+    sources,
+    terse_docstrings,
+    tree_of,
+)
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
@@ -253,31 +264,33 @@ def public(nodes: list[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctio
             yield node
 
 
-def is_called_by_the_framework(name: str) -> bool:
-    """Textual's own hooks, which say by their name what they do."""
-    return name.startswith(("on_", "watch_", "validate_", "compute_", "action_", "key_")) or name in {
-        *("compose", "render", "render_line", "get_content_width", "get_content_height"),
-    }
-
-
-def test_everything_public_says_what_it_is() -> None:
+def test_modules_and_what_they_offer_say_what_they_are() -> None:
+    """Methods may speak for themselves: a docstring that only repeats a name tells nobody anything."""
     silent = []
     for path in sources():
         tree = tree_of(path)
         if not ast.get_docstring(tree) and path.read_text(encoding="utf-8").strip():
             silent.append(name_of(path))
-        for node in public(tree.body):
-            members = public(node.body) if isinstance(node, ast.ClassDef) else ()
-            for item in (node, *members):
-                if not ast.get_docstring(item) and not is_called_by_the_framework(item.name) and not overrides(item):
-                    silent.append(f"{name_of(path)}::{item.name}")
+        silent += [f"{name_of(path)}::{item.name}" for item in public(tree.body) if not ast.get_docstring(item)]
     assert silent == []
 
 
-def overrides(node: ast.stmt) -> bool:
-    """A method marked with `@override` (or the setter of a property) is described where it is declared."""
-    decorators = getattr(node, "decorator_list", [])
-    return any(ast.unparse(decorator).rpartition(".")[2] in {"override", "setter"} for decorator in decorators)
+# --- names and words
+
+
+def test_a_public_name_exists_once() -> None:
+    programs = {"main"}  # each script has one
+    assert {
+        name: places for name, places in public_definitions().items() if len(places) > 1 and name not in programs
+    } == {}
+
+
+def test_a_function_is_a_verb_or_the_noun_that_it_returns() -> None:
+    assert participles() == []
+
+
+def test_no_docstring_is_there_just_to_have_one() -> None:
+    assert terse_docstrings() == []
 
 
 def test_handlers_that_swallow_everything_say_why() -> None:

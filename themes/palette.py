@@ -76,7 +76,7 @@ class AnsiInks(_Table, frozen=True, kw_only=True):
 
 
 class Palette(_Table, frozen=True, kw_only=True):
-    """A whole theme."""
+    """All colours of one theme, derived ones included."""
 
     name: str = ""
     """Name of the file without its ending; set by the loader."""

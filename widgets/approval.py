@@ -133,7 +133,6 @@ class ApprovalPanel(Widget, can_focus=True):
     # -- what the screen calls ---------------------------------------------------------------------------
 
     def ask(self, request: DecisionRequested) -> None:
-        """Put this question."""
         self.request, self.asked_id = request, request.request_id
         self.source = request.source
         self._why = False
@@ -217,7 +216,6 @@ class ApprovalPanel(Widget, can_focus=True):
             event.prevent_default()
 
     def on_show(self) -> None:
-        """It is seen."""
         self._looking.resume()
 
     def on_hide(self) -> None:

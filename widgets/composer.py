@@ -126,7 +126,6 @@ class PromptArea(TextBox):
         self.load_text("")
 
     def action_newline(self) -> None:
-        """A line break."""
         self.replace("\n", *self.selection, maintain_selection_offset=False)
 
     def action_up(self) -> None:
@@ -215,12 +214,10 @@ class Composer(Widget):
             yield Words(id="composer-hint")
 
     def watch_hint(self, hint: str) -> None:
-        """Another hint."""
         if self.is_mounted:
             self._show_hint()
 
     def on_mount(self) -> None:
-        """The first hint."""
         self._show_hint()
 
     def on_resize(self, event: Resize) -> None:

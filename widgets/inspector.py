@@ -200,7 +200,6 @@ class Inspector(Vertical):
             self._highlight(index)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """A click."""
         event.stop()
         rows, index = self.query_one(Options), event.option_index
         if index < rows.option_count and rows.get_option_at_index(index) is event.option:  # else it is gone by now

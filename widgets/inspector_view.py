@@ -25,7 +25,7 @@ _LONG_NUMBER = re.compile(r"(?<!\d)\d{5,15}(?!\d)")
 
 
 class VariableEntry(NamedTuple):
-    """One row."""
+    """A variable as a row of the panel."""
 
     variable: Variable
     mark: ChangeMark = " "
@@ -113,7 +113,7 @@ def _changes(found: VariablesFound) -> tuple[tuple[ChangeMark, tuple[str, ...]],
 
 
 def explain_no_variables(telling: Telling, language: Language) -> str:
-    """In words."""
+    """Why the variables of a kernel cannot be told, in words for the panel."""
     name = _language_name(language)
     match telling:
         case "told":

@@ -38,7 +38,6 @@ class Words(Static):
         super().__init__(_made_safe(text), id=id, classes=classes, markup=False)
 
     def update(self, text: str | Content = "", *, layout: bool = True) -> None:  # type: ignore[override]  # takes less
-        """Say this instead."""
         super().update(_made_safe(text), layout=layout)
 
 

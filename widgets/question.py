@@ -101,7 +101,6 @@ class QuestionPanel(Widget):
         self._looking = self.set_interval(LOOK_INTERVAL, self.show_arming, pause=True)
 
     def on_show(self) -> None:
-        """It is seen."""
         self._looking.resume()
 
     def on_hide(self) -> None:

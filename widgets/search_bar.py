@@ -50,7 +50,6 @@ class SearchBar(Widget):
         """The search is over."""
 
     def compose(self) -> ComposeResult:
-        """One row."""
         with Horizontal():
             yield Words("/", id="search-mark")
             yield Field(id="search-text", select_on_focus=True)
@@ -83,6 +82,5 @@ class SearchBar(Widget):
         self.post_message(self.Changed(event.value))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Go there."""
         event.stop()
         self.post_message(self.Accepted(event.value) if event.value else self.Left())

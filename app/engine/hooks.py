@@ -99,7 +99,6 @@ class Hooks:
         return bool(getattr(self._manager.hook, hook).get_hookimpls())
 
     def call(self, hook: str, **values: object) -> None:
-        """Tell every plugin."""
         for _ in self.results(hook, **values):
             pass
 

@@ -220,7 +220,6 @@ class FakeKernel:
         return self._answer(Listing(variables=rows, gone=gone))
 
     def peek(self, name: str) -> Awaitable[VariableDetail | None]:
-        """The value."""
         self.asked.append(name)
         return self._answer(VariableDetail(text=self.holds.get(name)))
 
@@ -236,7 +235,6 @@ class FakeKernel:
         self.state = "idle"
 
     async def close(self) -> None:
-        """Dead."""
         self.state = "dead"
 
 
@@ -275,7 +273,6 @@ class FakeKernels:
             kernel.state, kernel.generation, kernel.holds = "cold", 0, {}
 
     async def close(self) -> None:
-        """All of them."""
         for kernel in self.by_language.values():
             await kernel.close()
 
@@ -320,7 +317,6 @@ class FakeModels:
         return self.model
 
     def can_open(self, name: str) -> bool:
-        """All but "gone"."""
         return name != "gone"
 
     async def provider(self, name: str) -> str:
@@ -340,5 +336,4 @@ class FakeModels:
         return f"local/{model_id}"
 
     async def close(self) -> None:
-        """Recorded."""
         self.closed = True

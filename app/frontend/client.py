@@ -112,11 +112,9 @@ class ProcessClient:
 
     @property
     def pid(self) -> int:
-        """Of the engine."""
         return self._process.pid
 
     async def send(self, verb: AnyVerb) -> None:
-        """See EngineClient."""
         if self._writer.is_closing():
             raise EngineLost(await self._obituary())
         try:
@@ -126,7 +124,6 @@ class ProcessClient:
             raise EngineLost(await self._obituary()) from error
 
     async def replies(self) -> AsyncGenerator[Reply, None]:
-        """See EngineClient."""
         while True:
             try:
                 line = await self._reader.readline()
@@ -149,7 +146,6 @@ class ProcessClient:
             raise EngineLost(await self._obituary())
 
     async def close(self) -> None:
-        """See EngineClient."""
         if self._closing:
             return
         self._closing = True
@@ -184,11 +180,11 @@ class VerbHandler(Protocol):
     """What `LocalClient` needs of an engine (`app.engine.service.Engine`)."""
 
     async def handle(self, verb: AnyVerb) -> None:
-        """Follow one verb."""
+        """Follow one verb; see `Engine.handle`."""
         ...
 
     async def close(self) -> None:
-        """Save and end."""
+        """Write everything down and end."""
         ...
 
 
@@ -202,19 +198,16 @@ class LocalClient:
         self._closed = False
 
     async def send(self, verb: AnyVerb) -> None:
-        """See EngineClient."""
         try:
             await self._engine.handle(verb)
         except OiTuiError as error:
             await self._replies.put(fatal_reply(error))
 
     async def replies(self) -> AsyncGenerator[Reply, None]:
-        """See EngineClient."""
         while (reply := await self._replies.get()) is not None:
             yield reply
 
     async def close(self) -> None:
-        """See EngineClient."""
         if not self._closed:
             self._closed = True
             await self._engine.close()

@@ -99,7 +99,6 @@ class Headless:
         self._interrupting: asyncio.Task[None] | None = None
 
     async def run(self, task: str, *, session_id: str | None = None) -> int:
-        """The exit code."""
         self._task = task
         own = asyncio.current_task()
         assert own is not None

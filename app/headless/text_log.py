@@ -40,7 +40,6 @@ class TextLog:
         """Newest ends of long outputs, told when the run is over."""
 
     def say(self, text: str) -> None:
-        """These words."""
         self._write(safe_text(text))
 
     def tell(self, event: AnyEvent) -> None:

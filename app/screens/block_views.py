@@ -30,7 +30,7 @@ class PictureFile(NamedTuple):
 
 
 class BlockView(NamedTuple):
-    """One of them."""
+    """One form of a result that can be viewed, saved or copied."""
 
     title: str
     """What it is, in words for a list."""

@@ -118,7 +118,7 @@ class Bottom(Vertical):
 
 
 def _origin(block: Block) -> str:
-    """Which code asks."""
+    """Which code asks for a line, for the question's title."""
     if not isinstance(block, CodeBlock):
         return ""
     first = next((line.strip() for line in visible_text(block.source).text.split("\n") if line.strip()), "")

@@ -143,7 +143,6 @@ class ChatScreen(Screen[None]):
     # -- what the bridge calls ---------------------------------------------------------------------------
 
     def reset(self, blocks: Sequence[Block]) -> None:
-        """Another transcript."""
         was_above = self.parts.pane.has_focus_within
         self.parts.pane.reset(blocks)
         self._show_timeline(bool(blocks))
@@ -152,7 +151,6 @@ class ChatScreen(Screen[None]):
         self.query_one(PromptArea).set_history([block.text for block in blocks if isinstance(block, UserBlock)])
 
     def put(self, index: int, block: Block) -> None:
-        """One block."""
         if index == 0:
             self._show_timeline(True)
         self.parts.timeline.put(index, block)

@@ -34,5 +34,4 @@ class ConfirmScreen(ModalScreen[bool]):
             yield KeyRow(id="confirm-keys")
 
     def on_mount(self) -> None:
-        """The two answers."""
         self.query_one(KeyRow).labels = key_labels(self, words=self._words)

@@ -164,7 +164,6 @@ class FolderScreen(Screen[FolderChoice | None]):
         self.call_after_refresh(self.show_arming)
 
     def on_resize(self, event: Resize) -> None:
-        """Lines break elsewhere."""
         self.set_class(event.size.height < LOW, "-low")
         if self._offers:
             self._show()
@@ -228,7 +227,6 @@ class FolderScreen(Screen[FolderChoice | None]):
                 self.query_one(Choices).highlighted = index
 
     def action_leave(self) -> None:
-        """Nothing was chosen."""
         self.dismiss(None)
 
     def action_scroll_findings(self, pages: int) -> None:

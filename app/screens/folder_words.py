@@ -31,7 +31,7 @@ class Offer(NamedTuple):
 
 
 def folder_title(place: Workplace, *, again: bool) -> str:
-    """The question."""
+    """The question that the folder screen puts."""
     where = _short(place.folder)
     return f"What holds in {where}" if again else f"Work in {where}?"
 

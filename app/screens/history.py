@@ -58,7 +58,6 @@ class HistoryScreen(ModalScreen[str | None]):
         yield KeyRow(id="history-keys")
 
     def on_mount(self) -> None:
-        """Ask at once."""
         self.query_one(KeyRow).labels = (
             *key_labels(self, "enter"),
             KeyLabel("↑↓", "choose", "choose"),
@@ -89,7 +88,6 @@ class HistoryScreen(ModalScreen[str | None]):
         self._look_for(event.value)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """A click."""
         event.stop()
         self._take(event.option_index)
 
@@ -102,7 +100,6 @@ class HistoryScreen(ModalScreen[str | None]):
             options.action_cursor_down()
 
     def action_take(self) -> None:
-        """The highlighted one."""
         if (highlighted := self.query_one(Options).highlighted) is not None:
             self._take(highlighted)
 

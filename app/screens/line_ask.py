@@ -43,6 +43,5 @@ class LineAskScreen(ModalScreen[str | None]):
         self.query_one(KeyRow).labels = (enter, *key_labels(self))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """This is it."""
         event.stop()
         self.dismiss(event.value.strip())

@@ -32,7 +32,6 @@ class RunAgainScreen(ModalScreen[str | None]):
         yield KeyRow(id="again-keys")
 
     def on_mount(self) -> None:
-        """Ready to type."""
         editor = self.query_one(SourceEditor)
         self.query_one(KeyRow).labels = key_labels(editor, words=_WORDS)
         editor.set_palette(self._palette)

@@ -73,7 +73,6 @@ class SetupScreen(Screen[None]):
         yield KeyRow(id="setup-keys")
 
     def on_mount(self) -> None:
-        """What was found."""
         self._show_offers()
         self._enter("choice")
 

@@ -106,7 +106,6 @@ class TimelinePane(Vertical):
         self.timeline.action_find(-1)
 
     def on_search_bar_left(self, event: SearchBar.Left) -> None:
-        """No more marks."""
         event.stop()
         self.step_back()
 

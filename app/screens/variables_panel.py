@@ -41,6 +41,5 @@ class VariablesPanel(Inspector):
                 self.show_detail(reply)
 
     def on_inspector_peek_requested(self, event: Inspector.PeekRequested) -> None:
-        """A longer look."""
         event.stop()
         self._bridge.send(Peek(name=event.name))

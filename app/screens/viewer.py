@@ -55,7 +55,7 @@ class TableContent(NamedTuple):
 
 
 class JsonContent(NamedTuple):
-    """Parsed JSON."""
+    """A parsed JSON value, shown as a tree."""
 
     title: str
     value: Any
@@ -75,7 +75,7 @@ class ViewerBody(Protocol):
         """What to copy where nothing is selected, and what it is."""
 
     def find(self, search: Search, step: int) -> Iterator[Step]:
-        """The next match."""
+        """Move to the next match; False if there is none."""
 
     def mark(self, search: Search | None, line: int | None = None) -> None:
         """Mark matches; go to the one with this number."""
@@ -306,7 +306,7 @@ class ViewerScreen(Screen[None]):
 
 
 def _bytes_to_save(content: ViewerContent) -> bytes | Path:
-    """What is saved."""
+    """The name and the bytes (or file) that are saved."""
     if isinstance(content, TextContent) and content.exact is not None:
         return content.exact.encode("utf-8", errors="replace")
     return _data(content)

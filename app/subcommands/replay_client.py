@@ -39,7 +39,7 @@ class ReplayClient:
         """What was told then, at its time; what there is to say now, after it."""
         await self._opened.wait()
         before = 0.0
-        for at, told in self._recording.told():
+        for at, told in self._recording.batches():
             await self._pause(at - before)
             before = at
             if self._closed.is_set():
@@ -51,7 +51,6 @@ class ReplayClient:
             yield aside
 
     async def close(self) -> None:
-        """End it; idempotent."""
         self._closed.set()
         self._asides.put_nowait(None)
 

@@ -31,7 +31,7 @@ SUMMARY = "Rebuilt "
 
 
 class Verification:
-    """Of one recording."""
+    """How the code of one recording went when it was run again."""
 
     def __init__(self, recording: Recording, setup: Configure) -> None:
         self._setup = setup

@@ -11,7 +11,7 @@ from oi_tui.app.terminal.probe import Answers, TerminalFacts, questions
 
 
 class TerminalKnown(Message):
-    """The terminal answered."""
+    """The terminal answered what it can show."""
 
     def __init__(self, known: TerminalFacts) -> None:
         super().__init__()

@@ -33,7 +33,7 @@ def audited(folder: Path) -> dict[str, list[float]]:
         admitted = time.perf_counter()
         auditor.take(ExecutionFinished(block_id="b", status="ok", duration=0.1))
         ended = time.perf_counter()
-        auditor.left("b", changed=0, later=(), entries=0, cut="")  # while the model is asked
+        auditor.note_files("b", changed=0, later=(), entries=0, cut="")  # while the model is asked
         if number >= 5:
             seconds["before the run, on disk"].append(admitted - decided)
             seconds["decision, run and end"].append(ended - begun)

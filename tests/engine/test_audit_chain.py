@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from oi_tui.app.engine.core.errors import AuditError
-from oi_tui.app.engine.log.audit.chain import PIECE, ChainFile, ChainLink, ChainState, chained, digest, origin
+from oi_tui.app.engine.log.audit.chain import PIECE, ChainFile, ChainLink, ChainState, chain_line, digest, origin
 
 FIRST = origin("test")
 
@@ -57,9 +57,9 @@ def test_each_line_names_the_one_before_and_only_its_owner_can_read_the_file(tmp
     add(file, "one", "two")
     add(file, "three")
     file.close()
-    one = chained(body("one"), FIRST)
-    two = chained(body("two"), ChainLink(1, digest(one)))
-    three = chained(body("three"), ChainLink(2, digest(two)))
+    one = chain_line(body("one"), FIRST)
+    two = chain_line(body("two"), ChainLink(1, digest(one)))
+    three = chain_line(body("three"), ChainLink(2, digest(two)))
     assert file.path.read_bytes() == b"\n".join((one, two, three, b""))
     assert file.path.stat().st_mode & 0o777 == 0o600
     assert file.path.parent.stat().st_mode & 0o777 == 0o700

@@ -133,7 +133,7 @@ async def test_a_session_that_is_gone_on_with_is_recorded_with_what_was_before(t
         seen = front.transcript.blocks
     recording = read_recording(tmp_path / "resumed")
     assert fold_events(list(recording.events())).blocks == seen
-    (past,) = [told for _, told in recording.told() if told.replay]
+    (past,) = [told for _, told in recording.batches() if told.replay]
     assert (past.further, past.more) == (False, False)
 
 
@@ -151,7 +151,7 @@ async def test_of_several_sessions_in_a_recording_the_last_is_the_one(tmp_path: 
         seen = front.transcript.blocks
     recording = read_recording(tmp_path / "recording")
     assert fold_events(list(recording.events())).blocks == seen
-    starts = [told for _, told in recording.told() if told.replay and not told.further]
+    starts = [told for _, told in recording.batches() if told.replay and not told.further]
     assert len(starts) == 1
 
 

@@ -21,7 +21,7 @@ from oi_tui.app.engine.core.events import (
 from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput
 from oi_tui.app.engine.core.session_records import SearchHit
 from oi_tui.app.engine.log.store import Store
-from oi_tui.app.engine.log.store.words import folded, read_query, snippet
+from oi_tui.app.engine.log.store.words import plain_letters, read_query, snippet
 from support.sessions import code, printed, prose, turn
 
 
@@ -246,7 +246,7 @@ def test_what_might_be_misread_is_only_looked_for(filled: Store, query: str) -> 
 
 @given(st.text(max_size=80), st.text(max_size=10))
 def test_a_snippet_keeps_the_places_of_the_text(text: str, query: str) -> None:
-    assert len(folded(text)) == len(text)
+    assert len(plain_letters(text)) == len(text)
     read = read_query(query)
     if read is not None:
         line = "".join(piece.text for piece in snippet(text, read))

@@ -137,7 +137,7 @@ def test_its_audit_is_shown_in_the_words_that_it_had(data: Path, store: Store) -
 def test_its_recording_is_played_as_it_was() -> None:
     recording = read_recording(WRITTEN / "recording.jsonl")
     assert brief(msgspec.to_builtins(fold_events(list(recording.events())).blocks)) == BLOCKS["recording"]
-    times = [at for at, _ in recording.told()]
+    times = [at for at, _ in recording.batches()]
     assert times == sorted(times)
     assert times[-1] > times[0] > 0
 

@@ -27,7 +27,7 @@ class RowInk(Protocol):
     selection: Style
 
 
-def framed(strip: Strip, ink: RowInk, *, cursor: bool, thumb: bool) -> Strip:
+def add_frame(strip: Strip, ink: RowInk, *, cursor: bool, thumb: bool) -> Strip:
     """The row with the cursor bar at its left and the scroll bar at its right."""
     segments = list(strip)
     if cursor and segments:
@@ -45,7 +45,7 @@ def with_pill(strip: Strip, unseen: int, ink: RowInk) -> Strip:
     return Strip.join([strip.crop(0, start), Strip([pill]), strip.crop(end)])
 
 
-def marked(strip: Strip, spans: Sequence[tuple[int, int]], style: Style) -> Strip:
+def mark_cells(strip: Strip, spans: Sequence[tuple[int, int]], style: Style) -> Strip:
     """The row with these cells in another style."""
     cuts = [cut for span in spans for cut in span]
     parts = strip.divide([*cuts, strip.cell_length])
@@ -55,7 +55,7 @@ def marked(strip: Strip, spans: Sequence[tuple[int, int]], style: Style) -> Stri
     )
 
 
-def selected(strip: Strip, row: RowStrip, span: tuple[int, int] | None, ink: RowInk) -> Strip:
+def mark_selection(strip: Strip, row: RowStrip, span: tuple[int, int] | None, ink: RowInk) -> Strip:
     """The row with the selected cells marked: only those that hold text."""
     if span is None:
         return strip

@@ -9,7 +9,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from oi_tui.widgets.rows.painting import RowInk, framed, marked, selected, with_pill
+from oi_tui.widgets.rows.painting import RowInk, add_frame, mark_cells, mark_selection, with_pill
 from oi_tui.widgets.rows.row import UNMARKED, Marks, RowStrip, ViewRow
 
 Filtered = Callable[[Strip, Sequence[LineFilter], Color], Strip]
@@ -136,8 +136,8 @@ class RowView:
         ink, row, marks = self._ink, self.rows[y], self._marks[y]
         strip: Strip = row.strip
         if marks.spans:
-            strip = marked(strip, marks.spans, ink.match_here if marks.here else ink.match)
+            strip = mark_cells(strip, marks.spans, ink.match_here if marks.here else ink.match)
         if (selection := self._host.text_selection) is not None:
-            strip = selected(strip, row.strip, selection.get_span(row.key), ink)
-        strip = framed(strip, ink, cursor=self._has_cursor(row), thumb=y in self._thumb)
+            strip = mark_selection(strip, row.strip, selection.get_span(row.key), ink)
+        strip = add_frame(strip, ink, cursor=self._has_cursor(row), thumb=y in self._thumb)
         return with_pill(strip, self._unseen, ink) if self._has_pill(y) else strip

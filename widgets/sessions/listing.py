@@ -34,7 +34,7 @@ class Heading(NamedTuple):
 
 
 class SessionEntry(NamedTuple):
-    """A session."""
+    """A session as a row of the list."""
 
     record: SessionRecord
     branch: str = ""

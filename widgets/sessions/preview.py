@@ -85,7 +85,6 @@ class Preview(Vertical):
         event.stop()
 
     def on_timeline_link_clicked(self, event: Timeline.LinkClicked) -> None:
-        """Nor with links."""
         event.stop()
 
     def _say(self, words: str) -> None:

@@ -163,7 +163,7 @@ def folder_text(folder: str, home: str) -> str:
 
 
 def short_model(name: str) -> str:
-    """Without its provider."""
+    """A model's name without its provider: `gpt-5` of `openai/gpt-5`."""
     return PurePath(one_line(name)).name
 
 
@@ -173,7 +173,7 @@ def count(tokens: int) -> str:
 
 
 def money(cost: float) -> str:
-    """US dollars."""
+    """US dollars for a row of the list: `$0.12`."""
     return "<$0.01" if cost < 0.01 else f"${cost:.2f}"
 
 

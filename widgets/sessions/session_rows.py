@@ -174,7 +174,6 @@ class SessionRows(ScrollView, can_focus=True, inherit_bindings=False):
             self.refresh(Region(0, top, self._room, height))
 
     def notify_style_update(self) -> None:
-        """Another theme."""
         self._drawn.clear()
         super().notify_style_update()
 

@@ -116,7 +116,6 @@ class BlockCells:
         return index in self._cells
 
     def clear(self) -> None:
-        """Forget all."""
         self._cells.clear()
         self._rows = 0
 

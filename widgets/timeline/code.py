@@ -112,7 +112,6 @@ class Code:
         return self._block.state == "waiting"
 
     def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
-        """Header, source, outputs."""
         if display.fold == "closed" or (display.fold == "short" and self._is_asked_about):
             self.behind, self._rows = False, None
             return [self._header(canvas)]

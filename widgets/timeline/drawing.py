@@ -43,7 +43,7 @@ class Order(NamedTuple):
 
 @dataclass(eq=False)
 class DrawnPicture:
-    """What came out."""
+    """A picture drawn for some cells: rows of text, what to send to the terminal for them, and a Sixel sheet if any."""
 
     lines: list[Line]
     """The cells, row by row; half blocks also where sixels will be laid over them."""

@@ -67,7 +67,6 @@ class FencedCode:
         return self._beginning.fullmatch(line) is not None
 
     def take(self, lines: list[str]) -> None:
-        """Further complete lines."""
         self._text += "".join(self._content(line) + "\n" for line in lines)
 
     def show(self, unfinished: str = "", *, complete: bool) -> None:
@@ -77,7 +76,6 @@ class FencedCode:
             self._rows.invalidate(changed)
 
     def pieces(self, canvas: Canvas, display: BlockDisplay, definitions: Definitions) -> list[RowPiece]:
-        """Label and lines."""
         if self._rows is None or self._drawn_for != (canvas, display.numbers):
             self._drawn_for = canvas, display.numbers
             self._rows = SourceRows(self.source, canvas, numbers=display.numbers)
@@ -105,7 +103,6 @@ class Element:
         """Whether its rows change when lines of code are numbered."""
 
     def pieces(self, canvas: Canvas, display: BlockDisplay, definitions: Definitions) -> list[RowPiece]:
-        """Its rows."""
         asked = ReferenceLookup(definitions)
         tokens = canvas.markdown.parse(self._text, {"references": asked})
         drawn = MarkdownLines(canvas, self._start.number, display=display, asked=asked)
@@ -129,7 +126,6 @@ class ElementColumn:
         return len(self._parts)
 
     def append(self, part: Stack) -> None:
-        """One more element."""
         self._parts.append(part)
         self._starts.append(self.height)
         self.height += part.height

@@ -117,7 +117,6 @@ class SourceRows:
 
     @property
     def height(self) -> int:
-        """Number of rows."""
         return self._height
 
     def invalidate(self, first: int) -> None:

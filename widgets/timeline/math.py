@@ -105,7 +105,6 @@ class _Reader:
         self._depth = 0
 
     def all(self) -> MathBox:
-        """The whole formula."""
         cells = self._cells("")
         if self._next < len(self._tokens):
             raise _Unreadable
@@ -337,7 +336,6 @@ class _Reader:
                 yield Atom(MathBox((f"\\{name}" if name.isalpha() else name,)), "op" if name.isalpha() else "ord")
 
     def _between(self) -> Iterator[Atom]:
-        r"""`\left( … \right)`."""
         left = self._delimiter()
         cells = self._cells("\\right")
         right = ""

@@ -25,7 +25,6 @@ class MathBox:
 
     @property
     def width(self) -> int:
-        """In cells."""
         return cell_len(self.rows[0])
 
 

@@ -90,7 +90,6 @@ class Overlay:
             self._wait(REST if moved else MOMENT)
 
     def stop(self) -> None:
-        """Lay no more."""
         if self._timer is not None:
             self._timer.stop()
             self._timer = None

@@ -84,7 +84,6 @@ class PictureRows:
 
     @property
     def height(self) -> int:
-        """Number of rows."""
         return self._order.rows
 
     def row(self, index: int) -> RowStrip:

@@ -82,7 +82,6 @@ class PictureView(Widget, can_focus=True):
         self._source.let_go()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Fit it again."""
         self._look()
 
     def action_zoom(self, step: Literal[-1, 0, 1]) -> None:

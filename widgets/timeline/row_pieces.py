@@ -117,7 +117,6 @@ class Rows:
 
     @property
     def height(self) -> int:
-        """Number of rows."""
         return len(self._strips)
 
     def row(self, index: int) -> RowStrip:

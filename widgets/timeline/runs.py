@@ -49,10 +49,10 @@ class Runs:
 
     def turn(self) -> None:
         """Let the spinners turn that are on the screen now."""
-        if self._timer is None and self._seen():
+        if self._timer is None and self._running_on_screen():
             self._timer = self._host.set_timer(SPIN, self._spin)
 
-    def _seen(self) -> list[int]:
+    def _running_on_screen(self) -> list[int]:
         """Indices of those that run, of the blocks on the screen."""
         if not self._started:
             return []
@@ -60,7 +60,7 @@ class Runs:
 
     def _spin(self) -> None:
         self._timer = None
-        for index in self._seen():
+        for index in self._running_on_screen():
             elapsed = self._clock() - self._started[self._view.blocks[index].id]
             self._view.cell(index).tick(elapsed, round(elapsed / SPIN))
         self._changed()

@@ -45,7 +45,7 @@ class _Character(NamedTuple):
 
 
 class Search:
-    """One needle."""
+    """A search for one needle through the blocks, in slices."""
 
     def __init__(self, needle: str, *, clock: Callable[[], float] = time.perf_counter) -> None:
         self.needle = needle

@@ -55,7 +55,6 @@ class MarkdownTable:
         return tokens[0].map[1] - len(self._head)
 
     def take(self, lines: Sequence[str]) -> None:
-        """Further complete rows."""
         self._lines += lines
 
     def show(self, unfinished: str = "") -> None:
@@ -63,7 +62,6 @@ class MarkdownTable:
         self._unfinished = unfinished
 
     def pieces(self, canvas: Canvas, display: BlockDisplay, definitions: Definitions) -> list[RowPiece]:
-        """Its rows."""
         if self._drawn_for is None or self._drawn_for[0] is not canvas or self._is_redefined(definitions):
             self._restart(definitions)
         elif self._drawn_for[1] != display:

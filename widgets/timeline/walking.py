@@ -21,7 +21,7 @@ _KINDS: dict[str, Callable[[Block], bool]] = {
 
 
 class Stand(NamedTuple):
-    """Where one is."""
+    """Where a move leads: the block under the cursor, and whether the end is in sight."""
 
     cursor: int | None
     """Index of the block that the keys act on."""

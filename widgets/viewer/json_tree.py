@@ -235,7 +235,6 @@ class JsonTree(Tree[JsonBranch]):
             self.move_cursor(node.parent)
 
     def action_first(self) -> None:
-        """The root."""
         self._put_line(0)
 
     def action_last(self) -> None:

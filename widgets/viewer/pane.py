@@ -72,7 +72,6 @@ class TextPane(Widget, can_focus=True):
 
     @property
     def lines(self) -> LineIndex:
-        """The text."""
         return self._window.lines
 
     @property
@@ -132,7 +131,6 @@ class TextPane(Widget, can_focus=True):
         self._show()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Another size."""
         self._window.change(size=(event.size.width - SCROLL_BAR, event.size.height))
         self._show()
 
@@ -173,7 +171,6 @@ class TextPane(Widget, can_focus=True):
         self.action_scroll_rows(step * max(1, self.size.height - 1))
 
     def action_start(self) -> None:
-        """The first line."""
         self._end_wanted = False
         self._window.to_start()
         self._show()
@@ -205,12 +202,10 @@ class TextPane(Widget, can_focus=True):
     # The mouse
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """The wheel."""
         event.stop()
         self.action_scroll_rows(WHEEL)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """The wheel."""
         event.stop()
         self.action_scroll_rows(-WHEEL)
 

@@ -117,7 +117,6 @@ class TextWindow(RowWindow):
             self.scroll(-(self.height // 3))
 
     def to_start(self) -> None:
-        """The first row."""
         self.top, self.shift = (0, 0), 0
         self.redraw()
 

@@ -51,7 +51,6 @@ class Halt:
             self._waiting.cancel()
 
     def clear(self) -> None:
-        """Another turn begins."""
         self._asked = False
 
     async def result(self, work: Callable[[], Coroutine[Any, Any, HaltItem]]) -> HaltItem | None:

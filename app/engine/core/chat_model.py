@@ -76,7 +76,7 @@ Delta = TextDelta | ToolDelta | Retrying | AnswerUsage | AnswerEnded
 
 
 class Model(Protocol):
-    """Something that answers."""
+    """Something that answers chat requests: a language model behind a server, or a script in tests."""
 
     @property
     def name(self) -> str:

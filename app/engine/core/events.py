@@ -303,7 +303,7 @@ class RerunStarted(Event, frozen=True, kw_only=True, tag=True):
 
 
 class RerunFinished(Event, frozen=True, kw_only=True, tag=True):
-    """How that ended."""
+    """A repeated run ended; `outcome` compares it with the run on record."""
 
     block_id: str
     outcome: RerunOutcome

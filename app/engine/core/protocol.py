@@ -56,7 +56,7 @@ class Configure(Value, frozen=True, kw_only=True, tag=True):
 
 
 class Batch(Value, frozen=True, kw_only=True, tag=True):
-    """Events in order."""
+    """Session events in order; with `replay`, those of a stored session that is being opened."""
 
     events: tuple[AnyEvent, ...]
     replay: bool = False
@@ -124,7 +124,7 @@ class VariablesFound(Value, frozen=True, kw_only=True, tag=True):
 
 
 class VariableSeen(Value, frozen=True, kw_only=True, tag=True):
-    """Answer to `Peek`."""
+    """A longer look at one variable: the answer to `Peek`."""
 
     language: Language
     name: str
@@ -164,7 +164,7 @@ class SessionEdited(Value, frozen=True, kw_only=True, tag=True):
 
 
 class SessionExported(Value, frozen=True, kw_only=True, tag=True):
-    """Answer to `ExportSession`."""
+    """The file that `ExportSession` asked for has been written."""
 
     session_id: str
     path: str

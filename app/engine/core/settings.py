@@ -58,7 +58,7 @@ class LoopSection(SettingsSection, frozen=True, kw_only=True):
 
 
 class KernelSection(SettingsSection, frozen=True, kw_only=True):
-    """How code runs."""
+    """Settings of the kernels: how code runs."""
 
     start_timeout: Annotated[float, msgspec.Meta(gt=0)] = 60.0
     """Seconds."""
@@ -117,7 +117,7 @@ class PolicySection(SettingsSection, frozen=True, kw_only=True):
 
 
 class ScreenSection(SettingsSection, frozen=True, kw_only=True):
-    """How it looks."""
+    """Settings of the screen: how it looks."""
 
     theme: str = "harbour"
     mouse: bool = True
@@ -138,7 +138,7 @@ def describe_sandbox(settings: SandboxSection) -> str:
 
 
 class Settings(SettingsSection, frozen=True, kw_only=True):
-    """All of it."""
+    """All settings of the program, section by section."""
 
     model: ModelSection = ModelSection()
     loop: LoopSection = LoopSection()

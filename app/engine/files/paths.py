@@ -16,7 +16,7 @@ def config_dir() -> Path:
 
 
 def data_dir() -> Path:
-    """Sessions (`$XDG_DATA_HOME/oi-tui`)."""
+    """The folder with the sessions: `$XDG_DATA_HOME/oi-tui`."""
     return platformdirs.user_data_path(APP, appauthor=False)
 
 

@@ -74,7 +74,7 @@ class Kernel(Protocol):
 
     @property
     def language(self) -> Language:
-        """What it runs."""
+        """Name of the language that it runs."""
         ...
 
     @property

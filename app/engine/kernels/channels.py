@@ -81,7 +81,6 @@ class Channels:
         self._tasks += [asyncio.create_task(self._pump(channel)) for channel in CHANNELS]
 
     async def close(self) -> None:
-        """Disconnect."""
         await cancel_tasks(*self._tasks)
         if self._beat is not None:
             self._beat.cancel()

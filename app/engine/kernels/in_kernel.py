@@ -150,7 +150,6 @@ class Skipped:
         self.text = ""
 
     def add(self, text: str) -> None:
-        """More of it."""
         self.characters += len(text)
         self.lines += text.count("\n")
         self.text += text

@@ -136,7 +136,6 @@ class PipeReader:
         self.lay(stream)
 
     def read(self) -> None:
-        """For ever."""
         while True:
             for key, _ in self._selector.select():
                 stream, decoder = key.data

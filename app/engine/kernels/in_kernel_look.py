@@ -143,7 +143,7 @@ def array(value: Any) -> ValueLook:
 
 
 def look_at_table(value: Any) -> ValueLook:
-    """A pandas table."""
+    """Describe a pandas DataFrame or Series for the variables panel."""
     rows, columns = value.shape
     labels = value.columns[:WIDE].tolist()
     peek = ", ".join(label(name) for name in labels[:COLUMNS]) + (", …" if columns > COLUMNS else "")

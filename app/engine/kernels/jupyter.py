@@ -70,12 +70,10 @@ class JupyterKernel(WorkerKernel):
         super().__init__(language, launch, partial(JupyterWorker.open, launch, own_python() if spec is None else spec))
 
     def variables(self, known: tuple[str, ...], *, again: bool) -> Awaitable[Listing | None]:
-        """See `Inspectable`."""
         first = names_in(self._worker.source) if isinstance(self._worker, JupyterWorker) else []
         return read_listing(self._ask("oi_tui_variables", {"first": first, "known": known, "again": again}))
 
     def peek(self, name: str) -> Awaitable[VariableDetail | None]:
-        """See `Inspectable`."""
         return read_detail(self._ask("oi_tui_peek", {"name": name}))
 
     def _ask(self, kind: str, question: dict[str, Any]) -> ReplyFuture | None:
@@ -231,16 +229,13 @@ class JupyterWorker:
         self._channels.send("shell", "kernel_info_request", {})
 
     async def beats(self, within: float) -> bool:
-        """See `Patient`."""
         return await self._channels.beats(within)
 
     def ask_control(self) -> ReplyFuture | None:
-        """See `Patient`."""
         return self._channels.ask("kernel_info_request", {}, "control") if self._has_control else None
 
     @property
     def is_stopped(self) -> bool:
-        """See `Patient`."""
         return self._process.is_stopped
 
     async def close(self, *, politely: bool) -> None:

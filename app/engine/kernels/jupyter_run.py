@@ -87,7 +87,6 @@ class JupyterRun(OutputStream):
             self.on_reply({"status": "error"})
 
     def on_stdin(self, kind: str, content: Mapping[str, Any]) -> None:
-        """A question."""
         match kind, content:
             case "input_request", {"prompt": str(prompt)}:
                 self.ask(prompt, password=content.get("password") is True)

@@ -62,7 +62,7 @@ DEAF = "was there, but answered nothing any more, and was ended"
 
 
 class LivenessWatch:
-    """Of one run."""
+    """Watches one run: whether its kernel still answers while code runs."""
 
     def __init__(
         self, run: OutputStream, patient: WatchedProcess, patience: LivenessTimeouts, doom: Callable[[str], None]

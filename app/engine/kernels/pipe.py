@@ -56,7 +56,6 @@ class Pipe:
         self._let_go()
 
     def close(self) -> None:
-        """Read no more."""
         if self.open:
             self.open = False
             asyncio.get_running_loop().remove_reader(self._descriptor)

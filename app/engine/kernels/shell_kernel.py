@@ -168,7 +168,6 @@ class ShellWorker:
         return run
 
     def answer(self, text: str) -> None:
-        """Type the line."""
         line = text.replace("\n", " ")
         if self._conversation is not None:
             self._conversation.note_answer(line)

@@ -79,7 +79,6 @@ class WorkerKernel:
 
     @property
     def language(self) -> Language:
-        """What it runs."""
         return self._language
 
     @property

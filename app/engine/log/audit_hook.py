@@ -51,7 +51,6 @@ class AuditHook:
         self.auditor.admit(started, block)
 
     def take(self, event: AnyEvent) -> None:
-        """Something happened."""
         self.auditor.take(event)
         match event:
             case ExecutionStarted() | RerunStarted():
@@ -68,7 +67,7 @@ class AuditHook:
     def note_refusal(self, refusal: Refusal) -> None:
         """The sandbox did not let code reach a host. As often as code likes."""
         if self._note is not None and self._refusals.add(refusal):
-            self.auditor.refused(self._ran, refusal)
+            self.auditor.note_refusal(self._ran, refusal)
 
     async def end(self) -> None:
         """The session is left, when the last look has come to its end."""
@@ -84,7 +83,7 @@ class AuditHook:
         if not refusals.total:
             return
         late = not self._running
-        self.auditor.counted(self._ran, refusals, late=late)
+        self.auditor.note_refusals(self._ran, refusals, late=late)
         # Not from here: what happened is told before what is noted about it.
         asyncio.get_running_loop().call_soon(self._say, *refusals.describe(late=late))
 
@@ -93,7 +92,7 @@ class AuditHook:
             self._note("warning", title, hint, details)
 
     def _note_changes(self, block_id: str, left: ScanResult) -> None:
-        self.auditor.left(block_id, changed=left.changed, later=left.later, entries=left.entries, cut=left.cut)
+        self.auditor.note_files(block_id, changed=left.changed, later=left.later, entries=left.entries, cut=left.cut)
         if self._note is None:
             return
         if left.later:

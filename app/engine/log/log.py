@@ -72,7 +72,6 @@ class SessionLog:
             self._tape.begin(past)
 
     def append(self, event: AnyEvent) -> None:
-        """It happened now."""
         if not self._open:
             return
         if self._witness is not None:

@@ -18,7 +18,7 @@ LONGEST = 100
 
 
 class Refusals:
-    """Of one run."""
+    """Requests to the network that the sandbox refused during one run."""
 
     def __init__(self) -> None:
         self._known: dict[str, Refusal] = {}
@@ -33,7 +33,6 @@ class Refusals:
 
     @property
     def total(self) -> int:
-        """How many requests."""
         return sum(self._counts.values()) + self.unnamed
 
     def add(self, refusal: Refusal) -> bool:

@@ -65,7 +65,7 @@ class ScriptedModel:
         pieces = [answer.text[start : start + answer.chunk] for start in range(0, len(answer.text), answer.chunk)]
         for number, piece in enumerate(pieces):
             if number == answer.pause_after:
-                await self._released()
+                await self._wait_for_release()
             await asyncio.sleep(1 / answer.pace if answer.pace else 0)
             yield TextDelta(text=piece)
         if answer.error:
@@ -83,7 +83,7 @@ class ScriptedModel:
         self._asked += 1
         return answer
 
-    async def _released(self) -> None:
+    async def _wait_for_release(self) -> None:
         while not Path(f"{self._path}.release").exists():  # noqa: ASYNC110 # another process makes it
             await asyncio.sleep(RELEASE_INTERVAL)
 

@@ -29,7 +29,7 @@ _KEYS = frozenset({"name", "arguments", "parameters", "language", "code", "type"
 
 
 class Call(Value, frozen=True, kw_only=True):
-    """Run this."""
+    """A call that a model wrote as text: run this source in this language."""
 
     language: Language
     source: str

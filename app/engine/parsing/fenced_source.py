@@ -51,7 +51,6 @@ class FencedSource:
         return text
 
     def whole(self) -> str:
-        """All of it."""
         return "".join(self._parts)
 
     def split(self) -> tuple[str, str]:
@@ -98,7 +97,6 @@ class TripleQuotes:
         return bool(self._quotes)
 
     def feed(self, source: str) -> None:
-        """More lines."""
         at = 0
         while found := (self._INSIDE if self._quotes else self._OUTSIDE).search(source, at):
             at = found.end()
@@ -122,7 +120,6 @@ class HereDocument:
         return bool(self._word)
 
     def feed(self, source: str) -> None:
-        """More lines."""
         for line in source.split("\n"):
             if not self._word:
                 found = self._BEGIN.search(line)

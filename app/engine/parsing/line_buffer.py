@@ -26,7 +26,6 @@ class LineBuffer:
         return self.at == len(self.text)
 
     def feed(self, text: str) -> None:
-        """More text."""
         self._passed += self.at
         self.text = self.text[self.at :] + text
         self.at = 0

@@ -37,7 +37,6 @@ class NativeCall:
         self._source: list[str] = []
 
     def add(self, *, call_id: str, name: str, arguments: str) -> None:
-        """One more fragment."""
         self.id = self.id or call_id
         self._name = self._name or name
         if arguments:

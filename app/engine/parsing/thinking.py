@@ -36,7 +36,7 @@ class Thinking:
         if text.endswith("\n"):
             self._ticks = 0
             return len(text), False
-        length = len(text) if ended else len(text) - _begun(text)
+        length = len(text) if ended else len(text) - _open_tag_length(text)
         self._ticks += text.count("`", 0, length)
         return length, False
 
@@ -74,7 +74,7 @@ def _opens_within(text: str) -> bool:
     return any(not _closes(tag.group()) for tag in _TAG.finditer(text))
 
 
-def _begun(text: str) -> int:
+def _open_tag_length(text: str) -> int:
     """How many characters at the end of the text may turn out to begin a tag."""
     tails = (text[-length:].lower() for length in range(min(_LONGEST - 1, len(text)), 0, -1))
     return next((len(tail) for tail in tails if any(tag.startswith(tail) for tag in _TAGS)), 0)

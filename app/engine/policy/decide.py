@@ -71,7 +71,7 @@ class PolicyDecision(NamedTuple):
 
 
 class _Case(NamedTuple):
-    """A request, read."""
+    """A request with what could be read off its source, and the rules and mode that judge it."""
 
     request: PolicyRequest
     tool: Tool

@@ -112,5 +112,5 @@ def of_name(name: str) -> str:
 
 
 def risk(what: str, line: int) -> Risk:
-    """As a value."""
+    """One thing that a source does, as a `Risk`."""
     return Risk(what, line, what in GRAVE)

@@ -112,7 +112,6 @@ class _Walk:
             stack.extend((child, node.type == "command") for child in reversed(node.children))
 
     def reading(self) -> SourceFacts:
-        """What was found."""
         return SourceFacts(
             commands=tuple(self.commands),
             places=tuple(self.places),

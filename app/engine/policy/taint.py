@@ -25,7 +25,6 @@ class Taint(NamedTuple):
     """What others wrote: from the network, or a file outside the workspace."""
 
     def and_of(self, other: "Taint") -> "Taint":
-        """Both."""
         return Taint(self.private or other.private, self.foreign or other.foreign)
 
 

@@ -202,7 +202,7 @@ def check_network(promised: Promised) -> Findings:
 
 
 def check_limits(promised: Promised) -> Findings:
-    """They are set."""
+    """Resource limits (processes, file size, core dumps) are set as the profile says."""
     for name, value in promised["limits"].items():
         soft = resource.getrlimit(getattr(resource, name))[0]
         if soft == resource.RLIM_INFINITY or soft > value:

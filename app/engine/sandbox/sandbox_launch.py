@@ -54,7 +54,6 @@ class SandboxLaunch:
 
     @property
     def argv(self) -> list[str]:
-        """What to start."""
         return self._argv
 
     @property

@@ -63,7 +63,6 @@ class Probe:
         return ("127.0.0.1", self._port.getsockname()[1], self._name)
 
     def close(self) -> None:
-        """Take it away."""
         self._port.close()
         self._named.close()
 

@@ -42,7 +42,6 @@ class Outbox:
             self._urgent.set()
 
     async def pump(self) -> None:
-        """Send until cancelled."""
         while True:
             await self._wake.wait()
             self._wake.clear()

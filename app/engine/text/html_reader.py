@@ -106,7 +106,7 @@ def read_html(markup: str) -> Document:
 
 
 class _Reader:
-    """Used once."""
+    """Reads one document of HTML; made anew for each."""
 
     def __init__(self) -> None:
         self._parts: list[Passage | Grid] = []
@@ -122,7 +122,6 @@ class _Reader:
         self._scripts = False
 
     def read(self, markup: str) -> Document:
-        """All of it."""
         match = re.compile(_TOKEN, re.DOTALL).match
         position, end = 0, min(len(markup), MOST_HTML_CHARACTERS)
         whole = len(markup) <= MOST_HTML_CHARACTERS

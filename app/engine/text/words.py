@@ -19,7 +19,7 @@ def size_in_words(count: int) -> str:
     """Bytes in as many digits as matter: `734 bytes`, `1.2 kB`, `12 kB`, `1.3 GB`."""
     if count < 1_000:
         return quantity(count, "byte")
-    amount, unit = _scaled(count, len(_UNITS) - 1)
+    amount, unit = _scale(count, len(_UNITS) - 1)
     return f"{amount:.1f} {unit}" if amount < 9.95 else f"{amount:,.0f} {unit}"
 
 
@@ -27,7 +27,7 @@ def short_size(count: int | None) -> str:
     """The same for a column, never broken: `734 B`, `1.2 kB`, `33 MB`; "" where it is unknown."""
     if count is None:
         return ""
-    amount, unit = _scaled(count, len(_UNITS))
+    amount, unit = _scale(count, len(_UNITS))
     digits = 1 if unit != "B" and amount < 9.95 else 0
     return f"{amount:.{digits}f}\N{NO-BREAK SPACE}{unit}"
 
@@ -60,7 +60,7 @@ def one_line(text: str) -> str:
     return " ".join(safe_text(text).split())
 
 
-def _scaled(count: int, units: int) -> tuple[float, str]:
+def _scale(count: int, units: int) -> tuple[float, str]:
     """The amount in the unit that leaves one to three digits, of the first so many units."""
     amount, unit = float(count), 0
     while amount >= 999.5 and unit < units - 1:

@@ -35,6 +35,5 @@ class FrameContent:
         return self._beyond
 
     def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
-        """Its lines."""
         lines, self._beyond = table_lines(self._table, canvas.ink, canvas.room, display)
         return [rows(canvas, lines, canvas.ink.console, "│", canvas.ink.console_faint)]

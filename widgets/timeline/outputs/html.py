@@ -27,7 +27,7 @@ _NUMBER = re.compile(r"[-+−]?[0-9][0-9,.  ]*(?:[eE][-+]?[0-9]+)?\s?%?|NaN|nan|
 
 
 class HtmlText:
-    """A `text/html` form."""
+    """A `text/html` result, drawn as text."""
 
     def __init__(self, document: Document) -> None:
         self._parts: list[Passage | TableData] = []

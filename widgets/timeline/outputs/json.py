@@ -79,7 +79,6 @@ class JsonOutline:
         return self._beyond
 
     def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
-        """The tree."""
         ink = canvas.ink
         drawn = self._folded
         if display.fold == "open":

@@ -29,7 +29,6 @@ class Formula:
 
     @property
     def line_count(self) -> int:
-        """Lines of it."""
         return len(self._lines)
 
     @property

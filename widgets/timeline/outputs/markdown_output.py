@@ -13,7 +13,7 @@ MOST_CHARACTERS = 100_000
 
 
 class MarkdownText:
-    """A `text/markdown` form."""
+    """A `text/markdown` result, drawn as prose."""
 
     def __init__(self, text: str) -> None:
         self._text = clean_text(text[:MOST_CHARACTERS])
@@ -39,7 +39,6 @@ class MarkdownText:
 
     @property
     def beyond(self) -> int:
-        """It is wrapped."""
         return 0
 
     def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:

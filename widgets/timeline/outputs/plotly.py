@@ -33,12 +33,10 @@ class PlotlySummary:
 
     @property
     def has_more(self) -> bool:
-        """Nothing is hidden."""
         return False
 
     @property
     def beyond(self) -> int:
-        """It is wrapped."""
         return 0
 
     def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:

@@ -52,7 +52,7 @@ class OutputContent(Protocol):
         """Cells by which its widest row is too wide and can be moved sideways; as of the last layout."""
 
     def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
-        """Its rows."""
+        """Rows of the output, drawn for this canvas."""
 
 
 Renderer = Callable[[RichOutput], OutputContent | RichOutput | None]
@@ -123,21 +123,17 @@ class FallbackContent:
 
     @property
     def line_count(self) -> int:
-        """See `OutputContent`."""
         return self._content.line_count
 
     @property
     def has_more(self) -> bool:
-        """See `OutputContent`."""
         return self._content.has_more
 
     @property
     def beyond(self) -> int:
-        """See `OutputContent`."""
         return self._content.beyond
 
     def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
-        """See `OutputContent`."""
         while True:
             try:
                 drawn = self._content.pieces(canvas, display)

@@ -56,16 +56,13 @@ class SvgLine:
 
     @property
     def has_more(self) -> bool:
-        """Nothing is hidden."""
         return False
 
     @property
     def beyond(self) -> int:
-        """It fits."""
         return 0
 
     def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
-        """The line."""
         return [note(canvas, self._text)]
 
 

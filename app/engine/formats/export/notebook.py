@@ -49,7 +49,7 @@ _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 def notebook_bytes(blocks: Sequence[Block], session: SessionOutline) -> bytes:
-    """The file."""
+    """A session as a notebook file (nbformat 4.5, UTF-8)."""
     language = _main_language(blocks)
     cells: list[NotebookCell] = []
     count = 0

@@ -39,7 +39,7 @@ class ExecuteResult(msgspec.Struct, frozen=True, kw_only=True, tag_field="output
 
 
 class NotebookError(msgspec.Struct, frozen=True, kw_only=True, tag_field="output_type", tag="error"):
-    """An exception."""
+    """An `error` output of nbformat: the exception that ended a cell."""
 
     ename: str = ""
     evalue: str = ""
@@ -60,7 +60,7 @@ class CodeCell(msgspec.Struct, frozen=True, kw_only=True, tag_field="cell_type",
 
 
 class MarkdownCell(msgspec.Struct, frozen=True, kw_only=True, tag_field="cell_type", tag="markdown"):
-    """Text to read."""
+    """A Markdown cell of nbformat: text to read."""
 
     id: str = ""
     metadata: dict[str, Any] = msgspec.field(default_factory=dict)
@@ -81,7 +81,7 @@ NotebookCell = CodeCell | MarkdownCell | RawCell
 
 
 class Notebook(msgspec.Struct, frozen=True, kw_only=True):
-    """All of it."""
+    """A whole notebook of nbformat 4."""
 
     cells: list[NotebookCell]
     metadata: dict[str, Any] = msgspec.field(default_factory=dict)

@@ -56,7 +56,7 @@ _PAGE = """\
 
 
 def page_bytes(blocks: Iterable[Block], title: str) -> bytes:
-    """The page."""
+    """A session as one HTML page (UTF-8) that loads and runs nothing."""
     style = style_sheet()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode("ascii")
     heading = f"<header><h1>{escape_text(title)}</h1></header>" if title else ""

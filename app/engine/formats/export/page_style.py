@@ -63,7 +63,7 @@ hr { border: 0; border-top: 1px solid var(--line); }
 
 
 def style_sheet() -> str:
-    """All of it."""
+    """The CSS of an exported page, light and dark."""
     # Only for an export: not worth its time at the start.
     from pygments.formatters import HtmlFormatter
 

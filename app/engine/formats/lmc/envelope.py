@@ -58,7 +58,7 @@ class SessionEnvelope(SessionOutline, frozen=True, kw_only=True):
 
 
 def envelope_bytes(blocks: Sequence[Block], session: SessionOutline) -> bytes:
-    """The file."""
+    """A session as an LMC file: JSON, UTF-8."""
     messages: list[dict[str, Any]] = []
     beside: list[BlockExtras] = []
     notices: list[PlacedNotice] = []

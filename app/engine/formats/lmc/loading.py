@@ -76,7 +76,6 @@ class _Conversation:
         self._failed = False
 
     def events(self) -> Iterator[AnyEvent]:
-        """All of them."""
         while self._number < len(self._messages):
             message = self._next()
             yield from self._one(message)

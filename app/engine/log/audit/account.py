@@ -45,7 +45,7 @@ def in_words(record: AnyRecord) -> str:
     """One line. Which source it speaks of is said by the first digits of its hash."""
     match record:
         case SessionBegan():
-            return _joined(
+            return _join(
                 "the session was opened again" if record.resumed else "the session began",
                 record.surroundings.cwd,
                 _sandbox(record.surroundings.sandbox, record.surroundings.network, record.surroundings.proof),
@@ -53,12 +53,12 @@ def in_words(record: AnyRecord) -> str:
                 record.model,
             )
         case SettingsWere():
-            return _joined(f"settings: approval {record.approval}", record.model, record.api_base)
+            return _join(f"settings: approval {record.approval}", record.model, record.api_base)
         case DecisionWasMade():
             return _decision(record)
         case RunBegan():
             does = "repeats" if record.again else "runs"
-            return _joined(
+            return _join(
                 f"{record.language} {record.generation} {does} {record.sha256[:SHORT]}",
                 "typed by the person" if record.author == "user" else "",
                 _sandbox(record.sandbox, record.network, record.proof),
@@ -66,20 +66,20 @@ def in_words(record: AnyRecord) -> str:
         case RunEnded():
             return _end(record)
         case RunWasRefused():
-            return _joined(f"{record.sha256[:SHORT]} was not run", record.why)
+            return _join(f"{record.sha256[:SHORT]} was not run", record.why)
         case FilesWereLeft():
             more = record.later_count - len(record.later)
             names = ", ".join(record.later) + (f" and {more} more" if more else "")
             changed = f"{record.changed} {plural(record.changed, 'file')} changed"
-            return _joined(changed, f"run later: {names}" if names else "", record.cut)
+            return _join(changed, f"run later: {names}" if names else "", record.cut)
         case NetworkWasRefused():
             return f"the sandbox refused the network: {record.host} · {record.why}"
         case RefusalsWereCounted():
             return _refusals(record)
         case KernelBegan():
-            return _joined(f"{record.language} {record.generation} started", _sandbox(record.sandbox, "", record.proof))
+            return _join(f"{record.language} {record.generation} started", _sandbox(record.sandbox, "", record.proof))
         case KernelWasStopped():
-            return _joined(f"{record.language} {record.generation} {ENDS.get(record.how, record.how)}", record.detail)
+            return _join(f"{record.language} {record.generation} {ENDS.get(record.how, record.how)}", record.detail)
         case InputWasAsked():
             return "the code asked for a password" if record.password else "the code asked for a line"
         case InputWasAnswered():
@@ -105,7 +105,7 @@ def verdict_in_words(verdict: LogReport) -> list[str]:
     lines = f"{verdict.lines} {plural(verdict.lines, 'line')}"
     state = "intact" if verdict.intact else "NOT AS IT WAS WRITTEN"
     tail = f"the last {verdict.unsealed} not sealed yet" if verdict.unsealed else ""
-    return [f"{verdict.name}: {_joined(state, lines, tail)}", *map(_finding, verdict.findings)]
+    return [f"{verdict.name}: {_join(state, lines, tail)}", *map(_finding, verdict.findings)]
 
 
 def _finding(finding: Finding) -> str:
@@ -114,7 +114,7 @@ def _finding(finding: Finding) -> str:
 
 def _decision(record: DecisionWasMade) -> str:
     after = f" after {record.latency:.1f} s" if record.latency is not None else ""
-    return _joined(
+    return _join(
         f"{record.language} {record.sha256[:SHORT]} {VERDICTS[record.verdict]}",
         f"{WHO[record.decider]}{after}",
         record.reason,
@@ -125,7 +125,7 @@ def _decision(record: DecisionWasMade) -> str:
 
 
 def _end(record: RunEnded) -> str:
-    return _joined(
+    return _join(
         f"{record.sha256[:SHORT]} ended: {record.status} after {record.duration:.2f} s",
         record.error,
         f"exit code {record.exit_code}" if record.exit_code is not None else "",
@@ -149,5 +149,5 @@ def _sandbox(sandbox: str, network: str, proof: str) -> str:
     return ", ".join(part for part in (f"sandbox {sandbox}", f"network {network}" if network else "", proof) if part)
 
 
-def _joined(*parts: str) -> str:
+def _join(*parts: str) -> str:
     return " · ".join(part for part in parts if part)

@@ -114,19 +114,19 @@ class Auditor:
             self._put(RunWasRefused(block_id=block.id, language=self._say(block.language), sha256=sha256, why=why))
             raise AuditError(f"Not run: {error.title}", hint=error.hint, details=error.details) from error
 
-    def left(self, block_id: str, *, changed: int, later: tuple[str, ...], entries: int, cut: str) -> None:
+    def note_files(self, block_id: str, *, changed: int, later: tuple[str, ...], entries: int, cut: str) -> None:
         """What a look at the folders after a run found."""
-        self._put(self._fold.left(block_id, changed=changed, later=later, entries=entries, cut=cut))
+        self._put(self._fold.files_record(block_id, changed=changed, later=later, entries=entries, cut=cut))
         self._try(seal=True)
 
-    def refused(self, block_id: str, refusal: Refusal) -> None:
+    def note_refusal(self, block_id: str, refusal: Refusal) -> None:
         """The sandbox did not let code reach a host: once for each of them in a run."""
-        self._put(self._fold.refused(block_id, refusal))
+        self._put(self._fold.refusal_record(block_id, refusal))
         self._try(seal=False)
 
-    def counted(self, block_id: str, refusals: Refusals, *, late: bool) -> None:
+    def note_refusals(self, block_id: str, refusals: Refusals, *, late: bool) -> None:
         """How often, when the run is over."""
-        self._put(self._fold.counted(block_id, refusals, late=late))
+        self._put(self._fold.refusals_record(block_id, refusals, late=late))
         self._try(seal=late)  # otherwise a look at the folders follows
 
     # -- writing ---------------------------------------------------------------------------------------

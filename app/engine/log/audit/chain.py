@@ -71,7 +71,7 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def chained(body: bytes, before: ChainLink) -> bytes:
+def chain_line(body: bytes, before: ChainLink) -> bytes:
     """The line (without its end) that comes after `before`."""
     return b'{"seq":%d,"prev":"%s",' % (before.seq + 1, before.sha256.encode()) + body[1:]
 
@@ -101,11 +101,11 @@ class ChainFile:
     def append(self, compose: Compose) -> ChainLink:
         """Add lines, all of them in one write; the last one. Nothing is known to be on disk before `sync`."""
         try:
-            with self._held() as descriptor:
+            with self._hold() as descriptor:
                 state = self._catch_up(descriptor)
                 lines, last = [], state.last
                 for body in compose(state):
-                    line = chained(body, last)
+                    line = chain_line(body, last)
                     last = ChainLink(last.seq + 1, digest(line))
                     lines.append(line + b"\n")
                 data = b"\n" * bool(state.torn) + b"".join(lines)
@@ -128,13 +128,12 @@ class ChainFile:
     def look(self) -> ChainLink:
         """The last line that is in the file now, the origin if there is none."""
         try:
-            with self._held() as descriptor:
+            with self._hold() as descriptor:
                 return self._catch_up(descriptor).last
         except OSError as error:
             raise self._failure(error) from error
 
     def close(self) -> None:
-        """Idempotent."""
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)
@@ -142,7 +141,7 @@ class ChainFile:
     # -- the file -----------------------------------------------------------------------------------------
 
     @contextmanager
-    def _held(self) -> Iterator[int]:
+    def _hold(self) -> Iterator[int]:
         """The open file, which nobody else adds to meanwhile."""
         if self._descriptor < 0 or not self._is_in_place():
             self._open()

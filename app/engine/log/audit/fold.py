@@ -132,19 +132,20 @@ class AuditFold:
             case _:
                 return self._follow(event, now)
 
-    def left(self, block_id: str, *, changed: int, later: tuple[str, ...], entries: int, cut: str) -> FilesWereLeft:
+    def files_record(
+        self, block_id: str, *, changed: int, later: tuple[str, ...], entries: int, cut: str
+    ) -> FilesWereLeft:
         """What a look at the folders found."""
         named = tuple(map(self._say, later[:NAMED]))
         return FilesWereLeft(
             block_id=block_id, changed=changed, later=named, later_count=len(later), entries=entries, cut=cut
         )
 
-    def refused(self, block_id: str, refusal: Refusal) -> NetworkWasRefused:
+    def refusal_record(self, block_id: str, refusal: Refusal) -> NetworkWasRefused:
         """The network was asked for in vain."""
         return NetworkWasRefused(block_id=block_id, host=self._say(refusal.host), why=refusal.why)
 
-    def counted(self, block_id: str, refusals: Refusals, *, late: bool) -> RefusalsWereCounted:
-        """And so often."""
+    def refusals_record(self, block_id: str, refusals: Refusals, *, late: bool) -> RefusalsWereCounted:
         hosts = tuple((self._say(name), count) for name, count in refusals.counts.items())
         return RefusalsWereCounted(block_id=block_id, count=refusals.total, hosts=hosts, late=late)
 
@@ -176,9 +177,9 @@ class AuditFold:
                 code.asked, code.asked_at = event, now
                 return None
             case DecisionMade():
-                return self._decided(event, now)
+                return self._decision_record(event, now)
 
-    def _decided(self, event: DecisionMade, now: float) -> DecisionWasMade:
+    def _decision_record(self, event: DecisionMade, now: float) -> DecisionWasMade:
         code, sha256 = self._code(event.block_id), source_digest(event.source)
         asked, proposed = code.asked, code.sha256
         code.decision, code.sha256 = event, sha256

@@ -57,7 +57,6 @@ class AuditLog:
         return head
 
     def add(self, bodies: Sequence[LogBody]) -> None:
-        """Write these."""
         self._last = self._file.append(lambda state: [*map(encode, self._faults(state, LogBody)), *map(encode, bodies)])
 
     def seal(self) -> None:
@@ -68,7 +67,6 @@ class AuditLog:
         self._heads.append(lambda state: [*map(encode, self._faults(state, Tear)), encode(head)])
 
     def close(self) -> None:
-        """Idempotent."""
         self._file.close()
         self._heads.close()
 

@@ -275,7 +275,7 @@ class LogBody(Value, frozen=True, kw_only=True):
 
 
 class LogEntry(LogBody, frozen=True, kw_only=True):
-    """One line, read."""
+    """One line of an audit log, decoded and checked."""
 
     seq: int
     prev: str

@@ -29,7 +29,7 @@ LARGEST = 1_000_000_000
 
 
 class Header(Value, frozen=True, kw_only=True):
-    """The first line."""
+    """First line of a recording: its format, and the settings that a replay needs."""
 
     format: Literal["oi-tui/recording"]
     version: int
@@ -58,7 +58,7 @@ class ModelSaid(Value, frozen=True, kw_only=True, tag=True):
 
 
 class ModelFailed(Value, frozen=True, kw_only=True, tag=True):
-    """It raised instead."""
+    """The model raised an error instead of going on with its answer."""
 
     kind: ModelErrorKind
     title: str
@@ -84,7 +84,7 @@ class _KernelSaid(Value, frozen=True, kw_only=True, tag="KernelSaid"):
 
 
 class _KernelFailed(Value, frozen=True, kw_only=True, tag="KernelFailed"):
-    """And this one."""
+    """Earlier programs wrote down that a kernel could not start; the events say it too."""
 
 
 Happening = Asked | ModelBegan | ModelSaid | ModelFailed | Told
@@ -112,7 +112,7 @@ class Recording(Value, frozen=True, kw_only=True):
     header: Header
     lines: tuple[RecordingLine, ...]
 
-    def told(self) -> Iterator[tuple[float, Told]]:
+    def batches(self) -> Iterator[tuple[float, Told]]:
         """What a front end was told, and when: in batches, as an engine tells it."""
         begun: float | None = None
         events: list[AnyEvent] = []
@@ -132,7 +132,7 @@ class Recording(Value, frozen=True, kw_only=True):
 
     def events(self) -> Iterator[AnyEvent]:
         """Those that make up the session, from the last time that it was told anew."""
-        told = [what for _, what in self.told()]
+        told = [what for _, what in self.batches()]
         begin = max((number for number, what in enumerate(told) if what.replay and not what.further), default=0)
         for what in told[begin:]:
             yield from what.events
@@ -176,7 +176,7 @@ def _require_sense(recording: Recording, path: Path) -> None:
     try:
         datetime.fromtimestamp(recording.header.created).astimezone()
         transcript = Transcript()
-        for _, told in recording.told():
+        for _, told in recording.batches():
             if told.replay and not told.further:
                 transcript = Transcript()
             extend(transcript, told.events)

@@ -73,7 +73,6 @@ class Tape:
         self._has_session = True
 
     def append(self, event: AnyEvent) -> None:
-        """It happened now."""
         self.put(Told(events=(event,)))
 
     def put(self, what: Happening) -> None:
@@ -99,7 +98,6 @@ class Tape:
         self._open.discard(_MODEL)
 
     def close(self) -> None:
-        """Idempotent."""
         self._open.clear()
         self._settle()
         self._file.close()
@@ -137,13 +135,13 @@ class Tape:
             return
         try:
             for line in lines:
-                self._file.write(_encoder.encode(self._redacted(msgspec.to_builtins(line))) + b"\n")
+                self._file.write(_encoder.encode(self._redact(msgspec.to_builtins(line))) + b"\n")
             self._file.flush()
         except OSError as error:
             self.trouble = f"The recording ends here: {error.strerror}."
             _log.error("%s", self.trouble)
 
-    def _redacted(self, value: Any) -> Any:
+    def _redact(self, value: Any) -> Any:
         match value:
             case str():
                 if (known := self._redone.get(value)) is not None:
@@ -153,8 +151,8 @@ class Tape:
                     self._redone[value] = text
                 return text
             case dict():
-                return {key: self._redacted(content) for key, content in value.items()}
+                return {key: self._redact(content) for key, content in value.items()}
             case list() | tuple():
-                return [self._redacted(content) for content in value]
+                return [self._redact(content) for content in value]
             case _:
                 return value

@@ -32,7 +32,6 @@ class TappedModel:
         return self._model.takes_images
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[Delta, None]:
-        """Ask."""
         self._tape.put(ModelBegan())
         try:
             async with aclosing(self._model.stream(request)) as deltas:

@@ -73,7 +73,7 @@ class Claims:
         end = time.monotonic() + patience
         try:
             self._folder.mkdir(mode=0o700, exist_ok=True)
-            while (descriptor := _locked(self._path(session_id))) is None:
+            while (descriptor := _lock(self._path(session_id))) is None:
                 if time.monotonic() >= end:
                     raise SessionOpenElsewhere
                 time.sleep(PAUSE)
@@ -83,7 +83,7 @@ class Claims:
         return descriptor
 
 
-def _locked(path: Path) -> int | None:
+def _lock(path: Path) -> int | None:
     """A descriptor that holds the lock, None if somebody else does, or has just removed the file."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:

@@ -159,7 +159,6 @@ class Database:
             raise self.failure(error) from error
 
     def close(self) -> None:
-        """Idempotent."""
         self._db.close()
 
     def failure(self, error: sqlite3.Error | MemoryError) -> StoreError:

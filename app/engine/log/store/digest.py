@@ -64,7 +64,6 @@ class Totals:
     model: str = ""
 
     def take(self, event: AnyEvent) -> None:
-        """One more event."""
         match event:
             case TurnStarted():
                 self.turns += 1
@@ -95,7 +94,7 @@ class _Growing:
 
 @dataclass
 class _Run:
-    """Code that runs."""
+    """A code block while its events are read."""
 
     lines: list[int] = field(default_factory=list)
     """Rows that say which line is active."""
@@ -118,7 +117,7 @@ class Digest:
         self._runs: dict[str, _Run] = {}
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether nothing is half open: what comes next can be read without what came before."""
         return not (self._prose or self._code or self._runs)
 
@@ -126,7 +125,7 @@ class Digest:
         """The next event, which is row `seq`."""
         match event:
             case TurnStarted(block_id=block_id, text=text):
-                self._found("prompt", block_id, seq, at, text)
+                self._find("prompt", block_id, seq, at, text)
             case ProseStarted(block_id=block_id):
                 self._prose[block_id] = _Growing()
             case ProseGrew(block_id=block_id, text=text):
@@ -137,9 +136,9 @@ class Digest:
                 self._code.setdefault(block_id, _Growing()).add(seq, text)
             case CodeFinished(block_id=block_id, source=source):
                 self._end_code(block_id)
-                self._found("code", block_id, seq, at, source)
+                self._find("code", block_id, seq, at, source)
             case DecisionMade(block_id=block_id, verdict="edit", source=source):
-                self._found("code", block_id, seq, at, source)
+                self._find("code", block_id, seq, at, source)
             case ExecutionStarted(block_id=block_id):
                 self._runs[block_id] = _Run()
             case ActiveLineChanged(block_id=block_id) if block_id in self._runs:
@@ -159,13 +158,13 @@ class Digest:
             case _:
                 pass
 
-    def taken(self) -> tuple[list[FoundText], list[Merged], bool]:
+    def take_texts(self) -> tuple[list[FoundText], list[Merged], bool]:
         """What was found since this was last asked: texts, merged rows, whether earlier texts are forgotten."""
         found = self.texts, self.merged, self.cleared
         self.texts, self.merged, self.cleared = [], [], False
         return found
 
-    def _found(self, kind: HitKind, block_id: str, seq: int, at: float, text: str) -> None:
+    def _find(self, kind: HitKind, block_id: str, seq: int, at: float, text: str) -> None:
         seen = visible_text(text, emoji=True).text if kind == "code" else text
         if clean := searchable(seen).strip():
             self.texts.append(FoundText(kind, block_id, seq, at, clean))
@@ -177,7 +176,7 @@ class Digest:
         text = "".join(growing.texts)
         if len(growing.seqs) > 1:
             self.merged.append(Merged(tuple(growing.seqs), ProseGrew(block_id=block_id, text=text)))
-        self._found("answer", block_id, seq, at, text)
+        self._find("answer", block_id, seq, at, text)
 
     def _end_code(self, block_id: str) -> None:
         """The whole source follows in `CodeFinished`, in place of its pieces."""
@@ -234,7 +233,7 @@ class Digest:
         if run.lines:
             self.merged.append(Merged(tuple(run.lines), None))
         words = middle_out(apply_carriage_returns(without_escapes(run.words)), OUTPUT_LIMIT)
-        self._found("output", block_id, seq, at, words)
+        self._find("output", block_id, seq, at, words)
 
     def _forget(self) -> None:
         self.cleared = True
@@ -248,7 +247,7 @@ class Digest:
         for block_id in tuple(self._prose):
             self._end_prose(block_id, seq, at)
         for block_id, growing in tuple(self._code.items()):
-            self._found("code", block_id, seq, at, "".join(growing.texts))
+            self._find("code", block_id, seq, at, "".join(growing.texts))
         self._code.clear()
         for block_id in tuple(self._runs):
             self._end_run(block_id, seq, at)

@@ -52,7 +52,6 @@ class SessionRow(NamedTuple):
 
     @property
     def tag_names(self) -> tuple[str, ...]:
-        """In alphabetical order."""
         return tuple(msgspec.json.decode(self.tags, type=list[str]))
 
     @property

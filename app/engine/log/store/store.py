@@ -254,7 +254,6 @@ class Store:
         return True
 
     def close(self) -> None:
-        """Idempotent."""
         self._db.close()
 
     # -- within a step -----------------------------------------------------------------------------
@@ -292,7 +291,7 @@ class Store:
                 digest.take(seq, now, event)
                 totals.take(event)
             last += len(events)
-            indexed = last if digest.settled else row.indexed
+            indexed = last if digest.is_settled else row.indexed
             self._keep(row._replace(active=now), digest, totals, indexed)
         self._reading = (session_id, last, digest)
 
@@ -317,7 +316,7 @@ class Store:
 
     def _keep(self, row: SessionRow, digest: Digest, totals: Totals, indexed: int) -> None:
         """Write down what was read off the events."""
-        texts, merged, cleared = digest.taken()
+        texts, merged, cleared = digest.take_texts()
         if cleared:
             self._texts.forget(row.id)
         self._texts.put(row.id, texts)
@@ -361,13 +360,13 @@ class Store:
         indexed = None
         after = _BEFORE_ALL if start is None else start
         for number, (seq, at, event) in enumerate(self._db.each(statements.EVENTS_AFTER, row.id, after), 1):
-            if number > STEP and digest.settled and settled > 0:
+            if number > STEP and digest.is_settled and settled > 0:
                 indexed = looked_up_to(settled)
                 break
             decoded = _decoder.decode(event)
             digest.take(seq, at, decoded)
             totals.take(decoded)
-            if digest.settled:
+            if digest.is_settled:
                 settled = seq
         self._keep(row, digest, totals, max(settled, start or 0, 0) if indexed is None else indexed)
         return self._row(row.id)

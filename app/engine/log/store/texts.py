@@ -50,12 +50,12 @@ class Texts:
         the newest titles, prompts, answers, in this order, say enough.
         """
         if not query.costly:
-            return self._ranked(self._of_each_kind(query.beginning, archived, limit), limit)
+            return self._rank(self._of_each_kind(query.beginning, archived, limit), limit)
         found = self._of_each_kind(query.exact, archived, limit)
         if sum(map(len, found.values())) < limit:
             for match in self._newest(query.beginning, (0, words.END), archived):
                 found.setdefault(match.kind, {}).setdefault(match.session_id, match)
-        return self._ranked(found, limit)
+        return self._rank(found, limit)
 
     def snippet(self, query: Query, match: Match) -> tuple[str, tuple[SnippetPart, ...]]:
         """Block, and the words around what matched."""
@@ -91,7 +91,7 @@ class Texts:
     def _newest(self, query: str, ids: tuple[int, int], archived: bool) -> Iterator[Match]:
         return map(Match._make, self._db.each(statements.MATCHES, query, *ids, archived, SCAN))
 
-    def _ranked(self, found: dict[HitKind, dict[str, Match]], limit: int) -> list[Match]:
+    def _rank(self, found: dict[HitKind, dict[str, Match]], limit: int) -> list[Match]:
         ranked = sorted(
             (place + words.HEAD_START[kind], -words.KINDS.index(kind), match)
             for kind, newest in found.items()

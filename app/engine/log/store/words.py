@@ -66,7 +66,7 @@ class Query(NamedTuple):
     @property
     def pattern(self) -> re.Pattern[str]:
         """What matches in a folded text."""
-        parts = [r"[\W_]+".join(map(re.escape, map(folded, term))) for term in self.terms]
+        parts = [r"[\W_]+".join(map(re.escape, map(plain_letters, term))) for term in self.terms]
         ends = [r"(?![^\W_])"] * len(parts)
         if self.growing:
             ends[-1] = r"[^\W_]*"
@@ -125,7 +125,7 @@ def read_query(text: str) -> Query | None:
 
 def snippet(text: str, query: Query) -> tuple[SnippetPart, ...]:
     """One line of the text around the first match, in parts that matched and parts that did not."""
-    pattern, plain = query.pattern, folded(text)
+    pattern, plain = query.pattern, plain_letters(text)
     first = pattern.search(plain)
     start = max(first.start() - BEFORE, 0) if first is not None else 0
     if start and (space := _SPACE.search(text, start, first.start() if first is not None else start)) is not None:
@@ -141,15 +141,15 @@ def snippet(text: str, query: Query) -> tuple[SnippetPart, ...]:
     return tuple([SnippetPart(text=_CUT)] * (start > 0) + parts + [SnippetPart(text=_CUT)] * (end < len(text)))
 
 
-def folded(text: str) -> str:
+def plain_letters(text: str) -> str:
     """The text without case and diacritics, letter by letter: places in it are those in the text."""
     if text.isascii():
         return text.lower()
-    return "".join(map(_folded, text))
+    return "".join(map(_plain_letter, text))
 
 
 @cache
-def _folded(letter: str) -> str:
+def _plain_letter(letter: str) -> str:
     bare = unicodedata.normalize("NFD", letter)[0].lower()
     return bare if len(bare) == 1 else letter
 
