@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from oi_tui.themes.loader import load_palette
-from support.openai_server import OpenAIServer
+from support.script import Script
 from support.terminal import Terminal
 
 pytestmark = [pytest.mark.pty, pytest.mark.kernel]
@@ -15,7 +15,7 @@ UNDO, REDO, FINISH, READY = "\x1f", "\x19", "\x13", "Ask, or !shell"
 
 
 def test_many_lines_pasted_into_the_prompt_can_be_undone_redone_and_sent(
-    start: Callable[..., Terminal], openai_server: OpenAIServer
+    start: Callable[..., Terminal], script: Script
 ) -> None:
     lines = [f"line {number}" for number in range(15)]
     shown = start("Thank you.", columns=60, rows=16)
@@ -28,7 +28,7 @@ def test_many_lines_pasted_into_the_prompt_can_be_undone_redone_and_sent(
     shown.wait_for("line 14")
     shown.send("\r")
     shown.wait_for("Thank you.")
-    assert openai_server.requests[0]["messages"][-1]["content"] == "\n".join(lines)
+    assert script.requests[0]["messages"][-1]["content"] == "\n".join(lines)
 
 
 def test_many_lines_pasted_into_the_source_of_a_question_can_be_undone_and_redone_and_run_as_they_were_copied(
