@@ -12,7 +12,7 @@ from oi_tui.app.engine.files import paths
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.local.weights import Weights
-from oi_tui.app.engine.log.audit_hook import make_audit_hook
+from oi_tui.app.engine.log.audit.audit_hook import make_audit_hook
 from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.recording.form import VERSION, Header
 from oi_tui.app.engine.log.recording.tape import Tape

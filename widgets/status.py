@@ -9,9 +9,9 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from oi_tui.app.engine.core.events import KernelState
+from oi_tui.app.engine.core.modes import OF_APPROVAL, strictest
 from oi_tui.app.engine.core.usage import Usage
 from oi_tui.app.engine.core.values import ApprovalMode, PermissionMode
-from oi_tui.app.engine.policy.modes import OF_APPROVAL, strictest
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.lettering import lettering
 

@@ -18,8 +18,8 @@ from oi_tui.app.engine.core.events import (
     TurnEnded,
     TurnStarted,
 )
+from oi_tui.app.engine.core.modes import effective_mode
 from oi_tui.app.engine.core.settings import Settings, describe_sandbox
-from oi_tui.app.engine.policy.modes import effective_mode
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.widgets.status import Status

@@ -39,6 +39,7 @@ from oi_tui.app.engine.core.verbs import (
     UseModel,
 )
 from oi_tui.app.engine.kernels.base import RunResult
+from oi_tui.app.engine.log.audit.audit_hook import AuditHook
 from oi_tui.app.engine.log.audit.auditor import Auditor
 from oi_tui.app.engine.log.audit.log import HEADS
 from oi_tui.app.engine.log.audit.records import (
@@ -64,7 +65,6 @@ from oi_tui.app.engine.log.audit.records import (
     decode,
 )
 from oi_tui.app.engine.log.audit.verify import verify_folder
-from oi_tui.app.engine.log.audit_hook import AuditHook
 from oi_tui.app.engine.sandbox.hosts import Refusal
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, asks

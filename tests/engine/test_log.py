@@ -22,11 +22,11 @@ from oi_tui.app.engine.core.events import (
 from oi_tui.app.engine.core.protocol import Batch, Configure
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.verbs import Open
+from oi_tui.app.engine.log.audit.audit_hook import AuditHook
 from oi_tui.app.engine.log.audit.auditor import Auditor
 from oi_tui.app.engine.log.audit.log import find_log
 from oi_tui.app.engine.log.audit.records import DecisionWasMade, RunBegan, Surroundings, decode
 from oi_tui.app.engine.log.audit.verify import verify_folder
-from oi_tui.app.engine.log.audit_hook import AuditHook
 from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.recording.form import VERSION, Header, Told, read_recording
 from oi_tui.app.engine.log.recording.tape import Tape

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.core.modes import MODES, OF_APPROVAL, requested_mode, strictest
 from oi_tui.app.engine.core.settings import PolicySection, SandboxSection, Settings
 from oi_tui.app.engine.core.values import Confinement
 from oi_tui.app.engine.files.settings_file import load_settings
@@ -15,7 +16,6 @@ from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.shell_kernel import ShellKernel
 from oi_tui.app.engine.policy.decide import Policy, PolicyRequest, decide
-from oi_tui.app.engine.policy.modes import MODES, OF_APPROVAL, requested_mode, strictest
 from oi_tui.app.engine.policy.rule_text import parse_rules
 from oi_tui.app.engine.policy.rules import TOOLS
 from oi_tui.app.engine.sandbox.profile_choice import chosen_profile

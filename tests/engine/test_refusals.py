@@ -1,6 +1,6 @@
 """What the sandbox refused of the network: counted by host, bounded, and told in plain words."""
 
-from oi_tui.app.engine.log.refusals import MOST_NAMED_HOSTS, Refusals
+from oi_tui.app.engine.log.audit.refusals import MOST_NAMED_HOSTS, Refusals
 from oi_tui.app.engine.sandbox.hosts import AllowList, Refusal, parse_authority
 
 

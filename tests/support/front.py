@@ -9,7 +9,7 @@ from oi_tui.app.engine.core.events import AnyEvent, DecisionRequested, TurnEnded
 from oi_tui.app.engine.core.protocol import Batch, Configure, Reply
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.verbs import Decide, Submit
-from oi_tui.app.engine.log.audit_hook import AuditHook
+from oi_tui.app.engine.log.audit.audit_hook import AuditHook
 from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.policy.decide import Policy

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from oi_tui.app.engine.core.modes import effective_mode
 from oi_tui.app.engine.core.settings import PolicySection, SandboxSection, Settings, describe_sandbox
 from oi_tui.app.engine.core.usage import Usage
-from oi_tui.app.engine.policy.modes import effective_mode
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.session_status import current_status
 from oi_tui.widgets.status import STARTING, Status, fit_parts, status_parts

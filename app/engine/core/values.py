@@ -30,7 +30,7 @@ ApprovalMode = Literal["ask", "auto", "never"]
 """Who decides about proposed code: the person, nobody (all runs), nobody (nothing runs)."""
 
 PermissionMode = Literal["plan", "dontAsk", "default", "acceptEdits", "auto", "bypassPermissions"]
-"""The same question on a finer scale (see `policy/modes.py`), the strictest first."""
+"""The same question on a finer scale (see `core/modes.py`), the strictest first."""
 
 SandboxMode = Literal["read-only", "workspace-write", "danger-full-access"]
 """What code can change, the strictest first; `danger-full-access` is no sandbox at all."""

@@ -8,7 +8,7 @@ from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.core.events import AnyEvent, ExecutionStarted
 from oi_tui.app.engine.core.verbs import Answer, AnyVerb, KeepDraft, UseModel
-from oi_tui.app.engine.log.audit_hook import AuditHook, Note
+from oi_tui.app.engine.log.audit.audit_hook import AuditHook, Note
 from oi_tui.app.engine.log.recording.form import Asked
 from oi_tui.app.engine.log.recording.tape import Tape
 from oi_tui.app.engine.log.recording.tapped_model import TappedModel

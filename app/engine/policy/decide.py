@@ -13,8 +13,8 @@ The first step that decides counts; what comes later can only make it stricter.
 
 from typing import Literal, NamedTuple
 
+from oi_tui.app.engine.core.modes import OF_APPROVAL, strictest
 from oi_tui.app.engine.core.values import ApprovalMode, Confinement, Language, PermissionMode, Value
-from oi_tui.app.engine.policy.modes import OF_APPROVAL, strictest
 from oi_tui.app.engine.policy.python import read_python
 from oi_tui.app.engine.policy.reading import SourceFacts, Unread
 from oi_tui.app.engine.policy.risks import labels

@@ -15,10 +15,10 @@ import msgspec
 
 from oi_tui.app.engine.core.encoding import text_digest
 from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.core.modes import strictest
 from oi_tui.app.engine.core.settings import Settings, SettingsSection
 from oi_tui.app.engine.core.values import ApprovalMode, SandboxMode
 from oi_tui.app.engine.files.owned_file import read_owned_file
-from oi_tui.app.engine.policy.modes import strictest
 
 PROJECT = ".oi"
 """The folder of a project's own rules and settings."""

@@ -29,7 +29,7 @@ from oi_tui.app.engine.log.audit.records import (
     SettingsWere,
     Surroundings,
 )
-from oi_tui.app.engine.log.refusals import Refusals
+from oi_tui.app.engine.log.audit.refusals import Refusals
 from oi_tui.app.engine.sandbox.hosts import Refusal
 from oi_tui.app.engine.secrets.redaction import Redactor
 

@@ -49,7 +49,7 @@ from oi_tui.app.engine.log.audit.records import (
     SettingsWere,
     Surroundings,
 )
-from oi_tui.app.engine.log.refusals import Refusals
+from oi_tui.app.engine.log.audit.refusals import Refusals
 from oi_tui.app.engine.sandbox.hosts import Refusal
 
 NAMED = 50

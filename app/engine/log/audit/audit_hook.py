@@ -11,7 +11,7 @@ from oi_tui.app.engine.core.events import AnyEvent, ExecutionFinished, Execution
 from oi_tui.app.engine.core.values import Level
 from oi_tui.app.engine.log.audit.auditor import Auditor
 from oi_tui.app.engine.log.audit.records import Surroundings
-from oi_tui.app.engine.log.refusals import Refusals
+from oi_tui.app.engine.log.audit.refusals import Refusals
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.sandbox.hosts import Refusal
 from oi_tui.app.engine.sandbox.profile import Profile
