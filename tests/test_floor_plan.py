@@ -56,3 +56,9 @@ def test_the_protocol_page_has_every_reply() -> None:
     told = {name for row in table_under("Replies") for name in names(row[0])}
     greeting = {"Hello"}  # shown in full above the table
     assert told | greeting == {struct.__name__ for struct in get_args(protocol.Reply)}
+
+
+def test_the_walks_lead_through_modules_that_are_there() -> None:
+    paths = re.findall(r"`((?:app|widgets)/[\w/]+\.py)`", README)
+    assert len(paths) > 20
+    assert [path for path in paths if not (ROOT / path).is_file()] == []
