@@ -26,6 +26,7 @@ from oi_tui.app.engine.session.outbox import Send
 from oi_tui.app.engine.trust.folder_decisions import FOLDERS_FILE as FOLDERS
 from oi_tui.app.engine.trust.rule_files import load_policy
 from oi_tui.app.frontend.client import LocalClient
+from oi_tui.plugins.host import engine_hooks
 
 
 def open_store() -> Store:
@@ -85,6 +86,7 @@ def make_engine(
         policy=policy,
         redactor=redactor,
         log=Log(store=store, witness=witness, tape=tape),
+        hooks=engine_hooks(),
         trial=(lambda: look(profile)) if try_sandbox and profile.encloses else None,
     )
 

@@ -14,12 +14,16 @@ A plugin is a module (or object) with functions marked `@hookimpl`, found throug
         print(block.language, block.duration, file=log)
 
 Two processes load plugins, each for itself: the engine's, which asks the model and runs code, and the screen's. A hook
-is called in the process that its class names. A function may leave out parameters that it does not use.
+is called in the process that its class names. A function may leave out parameters that it does not use. It is a plain
+function, not a coroutine, and everything waits until it returns: what takes long belongs into a thread of its own.
 
-Hooks observe and register; none of them decides. What protects the person (policy, secrets, audit, the scan for files
-that run by themselves) is never a plugin. A hook that raises is named in the log and passed over.
+Hooks observe and register; none of them decides. They get values, what they return is not looked at (but of a
+`register_` hook), and what protects the person (policy, secrets, audit, the scan for files that run by themselves) is
+never a plugin. A hook that raises is passed over; the log names it once for each kind of error, the session once.
 """
 
+import asyncio
+import inspect
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
@@ -42,7 +46,10 @@ _hookimpl = pluggy.HookimplMarker(NAME)
 
 
 def hookimpl(function: Function) -> Function:
-    """Mark a function of a plugin as one that answers the hook of its name."""
+    """Mark a function of a plugin as one that answers the hook of its name. TypeError for a coroutine: nobody would
+    await it."""
+    if inspect.iscoroutinefunction(function):
+        raise TypeError(f"the hook {function.__name__} must be a plain function, not a coroutine")
     return _hookimpl(function)
 
 
@@ -51,11 +58,12 @@ class EngineHooks:
 
     @_hookspec
     def event_happened(self, session_id: str, event: AnyEvent) -> None:
-        """Something happened: it has been folded and written down. Called often, also for each streamed piece."""
+        """Something happened: it was handed to the log and the screen before. Called often, also for each streamed
+        piece."""
 
     @_hookspec
     def before_request(self, session_id: str, request: ChatRequest) -> None:
-        """The model is about to be asked; secrets have been taken out of the request."""
+        """The model is about to be asked for its next answer in a turn; secrets have been taken out of the request."""
 
     @_hookspec
     def after_request(self, session_id: str, request: ChatRequest, failed: bool) -> None:
@@ -63,11 +71,17 @@ class EngineHooks:
 
     @_hookspec
     def before_action(self, session_id: str, block: CodeBlock) -> None:
-        """It was decided that this runs, and the audit log has it on disk."""
+        """It was decided that this runs, the audit log has it on disk, and the kernel gets the source next.
+
+        Code that is repeated to rebuild the state of a kernel has `block.rerun` set, here and in `after_action`.
+        """
 
     @_hookspec
     def after_action(self, session_id: str, block: CodeBlock) -> None:
-        """It has run; `block` has its outputs and how it ended."""
+        """It has run; `block` has its outputs and how it ended, or of a repeated run only that, as `block.rerun`.
+
+        Not called for code that was cut off by the end of the session.
+        """
 
 
 class ScreenHooks:
@@ -91,24 +105,49 @@ class Hooks:
         """`plugins` are pairs of a name, for the log, and the module or object."""
         self._manager = pluggy.PluginManager(NAME)
         self._manager.add_hookspecs(specs)
+        self._reported: set[tuple[str, str, type[BaseException]]] = set()
         for name, plugin in plugins:
+            self._register(name, plugin)
+
+    def _register(self, name: str, plugin: object) -> None:
+        """A plugin that does not fit the specifications is named in the log and is as if it were not there."""
+        try:
             self._manager.register(plugin, name)
+        except (pluggy.PluginValidationError, ValueError):
+            _log.exception("the plugin %s does not fit", name)
+            if self._manager.get_plugin(name) is plugin:
+                self._manager.unregister(name=name)
 
     def listens(self, hook: str) -> bool:
         """Whether any plugin has a function for this hook."""
         return bool(getattr(self._manager.hook, hook).get_hookimpls())
 
-    def call(self, hook: str, **values: object) -> None:
-        for _ in self.results(hook, **values):
+    def call(self, hook: str, /, **values: object) -> list[str]:
+        """Tell every plugin; returns the names of those that raised, which are logged."""
+        failures: list[str] = []
+        for _ in self.results(hook, failures, **values):
             pass
+        return failures
 
-    def results(self, hook: str, **values: object) -> Iterator[tuple[str, Any]]:
-        """What each plugin answers, with its name; one that raises is logged and left out."""
+    def results(self, hook: str, failures: list[str] | None = None, /, **values: object) -> Iterator[tuple[str, Any]]:
+        """What each plugin answers, with its name; one that raises is logged, left out and added to `failures`."""
         for implementation in getattr(self._manager.hook, hook).get_hookimpls():
             try:
                 result = implementation.function(*(values[name] for name in implementation.argnames))
-            except Exception:
-                # The boundary to somebody else's code: the session goes on without it.
-                _log.exception("the plugin %s failed in %s", implementation.plugin_name, hook)
+            except (Exception, SystemExit, asyncio.CancelledError) as error:
+                # The boundary to somebody else's code: the session goes on without it, also where it wants to exit.
+                self._report(implementation.plugin_name, hook, error)
+                if failures is not None:
+                    failures.append(implementation.plugin_name)
                 continue
             yield implementation.plugin_name, result
+
+    def _report(self, plugin: str, hook: str, error: BaseException) -> None:
+        kind = (plugin, hook, type(error))
+        level = logging.DEBUG if kind in self._reported else logging.ERROR  # some hooks are called a hundred times a s
+        self._reported.add(kind)
+        _log.log(level, "the plugin %s failed in %s", plugin, hook, exc_info=error)
+
+
+NO_PLUGINS = Hooks(EngineHooks)
+"""Of an engine in whose process nobody listens."""

@@ -9,6 +9,7 @@ from oi_tui.app.engine.core.events import AnyEvent, DecisionRequested, TurnEnded
 from oi_tui.app.engine.core.protocol import Batch, Configure, Reply
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.verbs import Decide, Submit
+from oi_tui.app.engine.hooks import NO_PLUGINS, Hooks
 from oi_tui.app.engine.log.audit.audit_hook import AuditHook
 from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.store import Store
@@ -81,6 +82,7 @@ async def engine(
     witness: AuditHook | None = None,
     titles: bool = False,
     trial: Trial | None = None,
+    hooks: Hooks = NO_PLUGINS,
 ) -> AsyncIterator[Front]:
     settings = Settings(
         model=ModelSection(name=name, api_base=api_base, titles=titles), loop=LoopSection(approve=approve)
@@ -98,6 +100,7 @@ async def engine(
             policy=policy,
             log=Log(store=store, witness=witness),
             trial=trial,
+            hooks=hooks,
         )
 
     client = LocalClient(made)

@@ -21,6 +21,7 @@ from oi_tui.app.engine.agent.emitter import Emitter, Observer
 from oi_tui.app.engine.agent.execution import Execution, Seal, no_seal
 from oi_tui.app.engine.agent.guard import RepeatGuard
 from oi_tui.app.engine.agent.halt import INTERRUPTED, Halt, TurnStopped
+from oi_tui.app.engine.agent.hook_calls import HookCalls
 from oi_tui.app.engine.agent.prompt import Conversation, system_prompt
 from oi_tui.app.engine.agent.rerun import rebuild
 from oi_tui.app.engine.agent.run_hints import run_hints
@@ -44,6 +45,7 @@ from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.values import ApprovalMode, Language, Level
 from oi_tui.app.engine.core.verbs import Decide, SetBudget
+from oi_tui.app.engine.hooks import NO_PLUGINS, Hooks
 from oi_tui.app.engine.kernels.base import KernelSource
 from oi_tui.app.engine.policy.decide import Policy, PolicyDecision
 from oi_tui.app.engine.secrets.redaction import Redactor
@@ -67,6 +69,7 @@ class Session:
         clock: Callable[[], float] = time.monotonic,
         observers: Sequence[Observer] = (),
         seal: Seal = no_seal,
+        hooks: Hooks = NO_PLUGINS,
         forked_from: "Session | None" = None,
     ) -> None:
         """`ready` is awaited before each question to the model: the model may still be opening. `forked_from` was in
@@ -93,6 +96,7 @@ class Session:
             self.emitter.lead_to(self.transcript)
         self.emitter.observers = tuple(observers)
         self.emit = self.emitter.emit
+        self.plugins = HookCalls(hooks, self.transcript, self.emit)
         self._clock, self._seal = clock, seal
         self._guard = RepeatGuard(settings.max_repeats)
         self._conversation = Conversation(redactor or Redactor(), settings.output_to_model, insist=settings.complete)
@@ -192,14 +196,13 @@ class Session:
             self.emit(told)
         request = ChatRequest(messages=messages, languages=languages)
         answer = AnswerStream(self.kernels.canonical, self.emit)
-        whole = False
-        try:
-            await self._halt.result(partial(_read, model.stream(request), answer))
-            whole = not self._halt.is_asked()
-        except ModelError:
-            answer.close(complete=False)
-            raise
-        answer.close(complete=whole)
+        with self.plugins.around(request):
+            try:
+                await self._halt.result(partial(_read, model.stream(request), answer))
+            except ModelError:
+                answer.close(complete=False)
+                raise
+            answer.close(complete=not self._halt.is_asked())
         if (remark := answer.remark) and not (answer.empty and self._halt.is_asked()):
             self.notice("warning", *remark)
 

@@ -45,13 +45,14 @@ from oi_tui.app.engine.core.verbs import (
     Submit,
     UseModel,
 )
+from oi_tui.app.engine.hooks import NO_PLUGINS, Hooks
 from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.store import CLAIM_PATIENCE, Claims, Store
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.sandbox.availability import Availability
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.session.library import Library, LibraryVerb
-from oi_tui.app.engine.session.model_switch import ModelSource, Servers
+from oi_tui.app.engine.session.model_switch import ModelSource, Servers, last_model
 from oi_tui.app.engine.session.open_session import ClosableKernels, OpenSession
 from oi_tui.app.engine.session.outbox import Send, replay_batches
 from oi_tui.app.engine.transcript.event_log import ends_in_turn, fold_events
@@ -79,11 +80,13 @@ class Engine:
         policy: Policy | None = None,
         redactor: Redactor | None = None,
         log: Log | None = None,
+        hooks: Hooks = NO_PLUGINS,
         trial: Trial | None = None,
     ) -> None:
         """`log` is where events go, by default the store. `trial` finds out whether a sandbox can be had."""
         self._setup = setup
         self._log = log if log is not None else Log(store=store)
+        self._hooks = hooks
         self._policy = policy
         self._redactor = redactor if redactor is not None else Redactor()
         self._models = models
@@ -214,7 +217,7 @@ class Engine:
             before = left.session.transcript
             await self._leave(left, "Another session was opened.")
             await self._renew()
-            await self._sit(session_id, events, lambda past: _model_of(past) or _model_of(before))
+            await self._sit(session_id, events, lambda past: last_model(past) or last_model(before))
         if left is None and self._trial is not None:
             self._trying = asyncio.create_task(self._try_sandbox(self._trial))
         if left is None and self._store is not None and (draft := self._store.recall(self._draft_key)):
@@ -249,7 +252,7 @@ class Engine:
         left = sitting.session
         if not left.transcript.has(verb.block_id):
             raise StoreError("The session cannot be forked there: it has no such block.")
-        old, model = left.transcript.session_id, left.model or _model_of(left.transcript)
+        old, model = left.transcript.session_id, left.model or last_model(left.transcript)
         if (error := sitting.write_down()) is not None:
             raise error  # before anything is left: what is not there cannot be shared
         await self._leave(sitting, "The session was forked.")
@@ -329,6 +332,7 @@ class Engine:
             broke=self._report_broken,
             policy=self._policy,
             redactor=self._redactor,
+            hooks=self._hooks,
             forked_from=forked_from,
         )
         if (
@@ -362,7 +366,7 @@ class Engine:
     def _first_model(self, transcript: Transcript) -> UseModel | None:
         """What was asked for, else what the session used, else what was used last."""
         asked, key = self._setup.settings.model, self._setup.api_key
-        first = _model_of(transcript, key)
+        first = last_model(transcript, key)
         if asked.name:
             first = UseModel(name=asked.name, api_base=asked.api_base or None, api_key=key)
         elif first is None and self._store is not None:
@@ -388,10 +392,3 @@ class Engine:
 def _says(transcript: Transcript, title: str) -> bool:
     """Whether this was the last thing said, and nothing happened since."""
     return any(isinstance(last, NoticeBlock) and last.title == title for last in transcript.blocks[-1:])
-
-
-def _model_of(transcript: Transcript, api_key: str | None = None) -> UseModel | None:
-    """The one that a session used last."""
-    if not transcript.model:
-        return None
-    return UseModel(name=transcript.model, api_base=transcript.api_base or None, api_key=api_key)

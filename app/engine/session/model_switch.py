@@ -80,6 +80,13 @@ class Servers:
         return verb
 
 
+def last_model(transcript: Transcript, api_key: str | None = None) -> UseModel | None:
+    """The one that a session used last, None if none."""
+    if not transcript.model:
+        return None
+    return UseModel(name=transcript.model, api_base=transcript.api_base or None, api_key=api_key)
+
+
 class ModelSwitch:
     """Opens one model at a time for a session; the newest choice counts."""
 

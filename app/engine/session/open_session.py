@@ -23,6 +23,7 @@ from oi_tui.app.engine.core.events import AnyEvent, KernelChanged, KernelState, 
 from oi_tui.app.engine.core.protocol import Configure, SandboxFailed, failure_reply
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.core.verbs import Clear, Interrupt, Rebuild, Restart, Retry, Run, Submit, UseModel
+from oi_tui.app.engine.hooks import NO_PLUGINS, Hooks
 from oi_tui.app.engine.kernels.base import Kernel, KernelSource
 from oi_tui.app.engine.log.log import SessionLog
 from oi_tui.app.engine.log.store import Store
@@ -78,6 +79,7 @@ class OpenSession:
         broke: Callable[[BaseException | None], None],
         policy: Policy | None = None,
         redactor: Redactor | None = None,
+        hooks: Hooks = NO_PLUGINS,
         forked_from: Session | None = None,
     ) -> None:
         """`past` is the fold of what was before, None in a new session; it goes on from here. `broke` is told when a
@@ -99,6 +101,7 @@ class OpenSession:
             redactor=redactor,
             ready=self._ready,
             seal=self._log.seal,
+            hooks=hooks,
             forked_from=forked_from,
         )
         self._outbox = Outbox(send)
@@ -121,6 +124,8 @@ class OpenSession:
         yield self.inspector.follow
         if self._titles is not None:
             yield self._titles.follow
+        if self.session.plugins.follows:
+            yield self.session.plugins.follow
 
     # -- from the beginning to the end -----------------------------------------------------------------
 

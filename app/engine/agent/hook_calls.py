@@ -1,0 +1,85 @@
+"""Calls the hooks of the engine's plugins for one session, and tells the person which one failed."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import msgspec
+
+from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.chat_model import ChatRequest
+from oi_tui.app.engine.core.events import (
+    AnyEvent,
+    Emit,
+    ExecutionFinished,
+    ExecutionStarted,
+    NoticeAdded,
+    RerunFinished,
+    RerunStarted,
+)
+from oi_tui.app.engine.core.ids import new_id
+from oi_tui.app.engine.hooks import Hooks
+from oi_tui.app.engine.transcript.transcript import Transcript
+
+
+class HookCalls:
+    """`follow` is an observer, to be told last: `ExecutionStarted` is emitted between the seal and the kernel."""
+
+    def __init__(self, hooks: Hooks, transcript: Transcript, emit: Emit) -> None:
+        self._hooks = hooks
+        self._transcript = transcript
+        self._emit = emit
+        self._tells_events = hooks.listens("event_happened")
+        self._acting = ""
+        """The block that `before_action` was told of, "" once `after_action` was."""
+        self._reported: set[tuple[str, str]] = set()
+        """Plugin and hook."""
+
+    @property
+    def follows(self) -> bool:
+        """Whether any plugin wants to know what `follow` sees."""
+        hooks = self._hooks
+        return self._tells_events or hooks.listens("before_action") or hooks.listens("after_action")
+
+    def follow(self, event: AnyEvent) -> None:
+        """An event happened; it may be the beginning or the end of an action."""
+        if self._tells_events:
+            self._call("event_happened", event=event)
+        match event:
+            case ExecutionStarted() | RerunStarted():
+                self._acting = event.block_id
+                self._call("before_action", block=self._acted(event))
+            case ExecutionFinished() | RerunFinished() if event.block_id == self._acting:  # else it never began
+                self._acting = ""
+                self._call("after_action", block=self._acted(event))
+            case _:
+                pass
+
+    @contextmanager
+    def around(self, request: ChatRequest) -> Iterator[None]:
+        """Inside, the model is asked."""
+        self._call("before_request", request=request)
+        failed = False
+        try:
+            yield
+        except Exception:
+            failed = True
+            raise
+        finally:
+            self._call("after_request", request=request, failed=failed)
+
+    def _acted(self, event: ExecutionStarted | ExecutionFinished | RerunStarted | RerunFinished) -> CodeBlock:
+        """The block; for a repeated run without what came out the first time, which is no part of it."""
+        block = self._transcript.block(event.block_id)
+        assert isinstance(block, CodeBlock), block
+        if isinstance(event, RerunStarted | RerunFinished):
+            return msgspec.structs.replace(block, outputs=(), whole=None, exit_code=None, duration=None)
+        return block
+
+    def _call(self, hook: str, /, **values: object) -> None:
+        """Tell the plugins; what fails is said once, or a plugin that fails at every event would fill the session."""
+        for plugin in self._hooks.call(hook, session_id=self._transcript.session_id, **values):
+            if (plugin, hook) not in self._reported:
+                self._reported.add((plugin, hook))
+                title = f"The plugin {plugin} failed in its hook {hook}."
+                hint = "The session goes on as if it had not been asked. The log says why; this is not said again."
+                self._emit(NoticeAdded(block_id=new_id(), level="warning", title=title, hint=hint))

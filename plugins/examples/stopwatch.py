@@ -1,0 +1,24 @@
+"""A hook: one JSON line for each run (language, seconds, how it ended) in the file that `OI_TUI_STOPWATCH` names.
+
+To install it, `pip install` a package with this file as `my_stopwatch.py` and, in its pyproject.toml,
+
+    [project.entry-points.oi_tui]
+    stopwatch = "my_stopwatch"
+
+then start `OI_TUI_STOPWATCH=runs.jsonl oi-tui`.
+"""
+
+import json
+import os
+
+from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.hooks import hookimpl
+
+
+@hookimpl
+def after_action(block: CodeBlock) -> None:
+    """A run has ended; one that is repeated after a resume has no duration of its own."""
+    if path := os.environ.get("OI_TUI_STOPWATCH"):
+        run = {"language": block.language, "duration": block.duration, "state": block.rerun or block.state}
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(run) + "\n")

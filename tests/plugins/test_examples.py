@@ -1,0 +1,75 @@
+"""The example plugins do what they say, wired as an installed plugin is."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.core.verbs import Open
+from oi_tui.app.engine.hooks import EngineHooks, Hooks, ScreenHooks
+from oi_tui.app.engine.testing import FakeModel
+from oi_tui.plugins import examples
+from oi_tui.plugins.examples import stopwatch, vega_lite
+from oi_tui.themes.loader import load_palette
+from oi_tui.widgets.timeline.cells import BlockCell
+from oi_tui.widgets.timeline.ink import Ink
+from oi_tui.widgets.timeline.outputs import registry
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas
+from support.front import engine
+
+
+def test_each_is_under_thirty_lines_and_says_how_to_install_it() -> None:
+    for path in Path(examples.__file__).parent.glob("[!_]*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert len(text.splitlines()) < 30
+        assert f'[project.entry-points.oi_tui]\n    {path.stem} = "my_{path.stem}"' in text
+
+
+async def test_the_stopwatch_writes_a_line_for_each_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = tmp_path / "runs.jsonl"
+    monkeypatch.setenv("OI_TUI_STOPWATCH", str(runs))
+    hooks = Hooks(EngineHooks, [("stopwatch", stopwatch)])
+    async with engine(tmp_path, FakeModel("```python\n1+1\n```", "It is 2."), hooks=hooks) as front:
+        await front.client.send(Open())
+        await front.turn("add")
+        (code,) = (block for block in front.transcript.blocks if isinstance(block, CodeBlock))
+    assert [json.loads(line) for line in runs.read_text().splitlines()] == [
+        {"language": "python", "duration": code.duration, "state": "ok"}
+    ]
+
+
+@pytest.fixture
+def _vega_lite(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The renderer as the one plugin of the screen."""
+    hooks = Hooks(ScreenHooks, [("vega-lite", vega_lite)])
+    monkeypatch.setattr(registry, "screen_hooks", lambda: hooks)
+    registry.plugin_renderers.cache_clear()
+    yield
+    registry.plugin_renderers.cache_clear()
+
+
+ENCODING = {"x": {"field": "month", "type": "ordinal"}, "y": {"field": "rain"}, "tooltip": [{"field": "rain"}]}
+
+
+@pytest.mark.usefixtures("_vega_lite")
+@pytest.mark.parametrize(
+    ("spec", "shown"),
+    [
+        ({"mark": "bar", "encoding": ENCODING}, ["Chart (bar)", "• x: month", "• y: rain"]),
+        ({"mark": {"type": "line"}, "encoding": ENCODING}, ["Chart (line)", "• x: month", "• y: rain"]),
+        ({"layer": [{"mark": "bar"}]}, ["alt.LayerChart(...)"]),
+    ],
+)
+def test_a_chart_is_told_in_words_and_what_has_no_axes_is_drawn_in_its_next_form(
+    spec: dict[str, Any], shown: list[str]
+) -> None:
+    chart = RichOutput(data={vega_lite.MIME: spec, "text/plain": "alt.LayerChart(...)"})
+    block = CodeBlock(id="c", language="python", source="x", state="ok", outputs=(chart,))
+    cell = BlockCell(block)
+    height = cell.layout(block, Canvas(80, Ink(load_palette())), BlockDisplay())
+    rows = [cell.row(number).text.strip(" │") for number in range(2, height - 1)]
+    assert [row for row in rows if row] == shown
