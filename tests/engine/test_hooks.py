@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from oi_tui.app.engine.agent.emitter import Observer
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock
 from oi_tui.app.engine.core.errors import AuditError, KernelError, ModelError
@@ -247,11 +248,13 @@ async def test_a_run_that_is_repeated_is_an_action_and_says_so(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(("hook", "more"), [("event_happened", 1), ("after_action", 1), ("before_request", 0), ("", 0)])
-async def test_an_observer_is_added_only_where_a_plugin_listens_to_what_it_sees(hook: str, more: int) -> None:
+async def test_an_observer_is_added_and_told_last_only_where_a_plugin_listens_to_what_it_sees(
+    hook: str, more: int
+) -> None:
     async def send(reply: object) -> None:
         pass
 
-    def observers(hooks: Hooks) -> int:
+    def observers(hooks: Hooks) -> list[Observer]:
         session = OpenSession(
             Configure(settings=Settings(), cwd="/work"),
             None,
@@ -263,7 +266,9 @@ async def test_an_observer_is_added_only_where_a_plugin_listens_to_what_it_sees(
             broke=lambda error: None,
             hooks=hooks,
         )
-        return len(session.session.emitter.observers)
+        told, follow = [*session.session.emitter.observers], session.session.plugins.follow
+        assert follow not in told[:-1]
+        return told
 
     listening = Hooks(EngineHooks, [("p", plugin_of(**({hook: fail} if hook else {})))])
-    assert observers(listening) - observers(NO_PLUGINS) == more
+    assert len(observers(listening)) - len(observers(NO_PLUGINS)) == more

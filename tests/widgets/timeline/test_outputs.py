@@ -4,11 +4,13 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import dedent
+from types import SimpleNamespace
 
 import pytest
 
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.hooks import Hooks, ScreenHooks, hookimpl
 from oi_tui.plugins.host import screen_hooks
 from oi_tui.widgets.timeline.cells import BlockCell
 from oi_tui.widgets.timeline.outputs import registry
@@ -164,6 +166,21 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 )
 def test_a_plugin_draws_its_type_and_what_fails_in_it_is_said(drawn: Rows, mime: str, rows: list[str]) -> None:
     assert drawn(RichOutput(data={mime: "once", "text/plain": "text"})) == rows
+
+
+def test_a_plugin_that_registers_what_is_no_table_is_named_and_the_result_is_drawn(
+    drawn: Rows, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hooks = Hooks(ScreenHooks, [("listing", SimpleNamespace(register_renderers=hookimpl(lambda: ["text/plain"])))])
+    monkeypatch.setattr(registry, "screen_hooks", lambda: hooks)
+    registry.plugin_renderers.cache_clear()
+    try:
+        assert drawn(RichOutput(data={"text/plain": "text"})) == [" │ text"]
+    finally:
+        registry.plugin_renderers.cache_clear()
+    assert [record.getMessage() for record in caplog.records] == [
+        "the plugin listing registers no renderers but a list"
+    ]
 
 
 @pytest.mark.usefixtures("plugin")

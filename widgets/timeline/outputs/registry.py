@@ -20,7 +20,7 @@ Whatever text it makes rows of comes from a kernel: it has to go through `safe_t
 '''
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from pkgutil import resolve_name
 from typing import Any, NamedTuple, Protocol
@@ -184,8 +184,10 @@ def _import_renderer(renderer: Renderer | str) -> Renderer:
 @cache
 def plugin_renderers() -> tuple[tuple[str, str, Renderer | str], ...]:
     """Plugin, mime type and renderer of each that plugins add; asked once, when the first rich result is drawn."""
-    return tuple(
-        (plugin, mime, renderer)
-        for plugin, renderers in screen_hooks().results("register_renderers")
-        for mime, renderer in renderers.items()
-    )
+    found: list[tuple[str, str, Renderer | str]] = []
+    for plugin, renderers in screen_hooks().results("register_renderers"):
+        if isinstance(renderers, Mapping):
+            found += ((plugin, mime, renderer) for mime, renderer in renderers.items())
+        else:
+            _log.warning("the plugin %s registers no renderers but a %s", plugin, type(renderers).__name__)
+    return tuple(found)
