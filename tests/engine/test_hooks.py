@@ -17,10 +17,10 @@ from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import LoopSection, Settings
 from oi_tui.app.engine.core.verbs import Open, Rebuild
 from oi_tui.app.engine.hooks import NO_PLUGINS, EngineHooks, Hooks, ScreenHooks, hookimpl
+from oi_tui.app.engine.log.audit.audit_hook import AuditHook
 from oi_tui.app.engine.log.audit.auditor import Auditor
 from oi_tui.app.engine.log.audit.log import find_log
 from oi_tui.app.engine.log.audit.records import RunBegan, Surroundings, decode
-from oi_tui.app.engine.log.audit_hook import AuditHook
 from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.session.open_session import OpenSession

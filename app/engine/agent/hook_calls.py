@@ -47,10 +47,10 @@ class HookCalls:
         match event:
             case ExecutionStarted() | RerunStarted():
                 self._acting = event.block_id
-                self._call("before_action", block=self._acted(event))
+                self._call("before_action", block=self._block_of(event))
             case ExecutionFinished() | RerunFinished() if event.block_id == self._acting:  # else it never began
                 self._acting = ""
-                self._call("after_action", block=self._acted(event))
+                self._call("after_action", block=self._block_of(event))
             case _:
                 pass
 
@@ -67,7 +67,7 @@ class HookCalls:
         finally:
             self._call("after_request", request=request, failed=failed)
 
-    def _acted(self, event: ExecutionStarted | ExecutionFinished | RerunStarted | RerunFinished) -> CodeBlock:
+    def _block_of(self, event: ExecutionStarted | ExecutionFinished | RerunStarted | RerunFinished) -> CodeBlock:
         """The block; for a repeated run without what came out the first time, which is no part of it."""
         block = self._transcript.block(event.block_id)
         assert isinstance(block, CodeBlock), block
