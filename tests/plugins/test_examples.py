@@ -1,14 +1,18 @@
 """The example plugins do what they say, wired as an installed plugin is."""
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.build import local_client
+from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock
 from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.core.protocol import Configure
+from oi_tui.app.engine.core.settings import ModelSection, Settings
 from oi_tui.app.engine.core.verbs import Open
 from oi_tui.app.engine.hooks import EngineHooks, Hooks, ScreenHooks
 from oi_tui.app.engine.testing import FakeModel
@@ -19,7 +23,8 @@ from oi_tui.widgets.timeline.cells import BlockCell
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.outputs import registry
 from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas
-from support.front import engine
+from support.enclosure import UNENCLOSED
+from support.front import Front, engine
 
 
 def test_each_is_under_thirty_lines_and_says_how_to_install_it() -> None:
@@ -40,6 +45,39 @@ async def test_the_stopwatch_writes_a_line_for_each_run(tmp_path: Path, monkeypa
     assert [json.loads(line) for line in runs.read_text().splitlines()] == [
         {"language": "python", "duration": code.duration, "state": "ok"}
     ]
+
+
+async def test_an_engine_that_is_built_from_settings_finds_what_is_installed(
+    tmp_path: Path, clean_env: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in clean_env.items():
+        monkeypatch.setenv(name, value)
+    info = tmp_path / "oi_tui_greeter-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: oi-tui-greeter\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[oi_tui]\ngreeter = oi_tui_greeter\n")
+    (tmp_path / "oi_tui_greeter.py").write_text(GREETER)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "answers.json").write_text('["Hello."]')
+    model = ModelSection(name=f"fake/{tmp_path / 'answers.json'}", titles=False)
+    front = Front(local_client(Configure(settings=Settings(model=model, sandbox=UNENCLOSED), cwd=str(tmp_path))))
+    try:
+        await front.client.send(Open())
+        await front.turn("hi")
+        notices = [block.title for block in front.transcript.blocks if isinstance(block, NoticeBlock)]
+        assert notices == ["The plugin oi-tui-greeter:greeter failed in its hook before_request."]
+    finally:
+        await front.client.close()
+        sys.modules.pop("oi_tui_greeter", None)
+
+
+GREETER = """
+from oi_tui.app.engine.hooks import hookimpl
+
+@hookimpl
+def before_request(request):
+    raise RuntimeError(request.messages[-1].text)
+"""
 
 
 @pytest.fixture
