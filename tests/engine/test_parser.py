@@ -311,6 +311,21 @@ def test_U27_a_native_call_in_the_models_thinking_is_never_proposed(before: str,
     assert reader.runnable == [("shell", "ls")]
 
 
+@pytest.mark.parametrize(
+    ("between", "run"), [("<think>", ["ls"]), ("<think>x</think>", ["ls", "rm"]), ("x", ["ls", "rm"])]
+)
+def test_U27_a_native_call_that_begins_in_thinking_while_another_is_open_is_never_proposed(
+    between: str, run: list[str]
+) -> None:
+    reader = AnswerReader(canonical)
+    reader.feed_call(ToolDelta(index=0, id="a", name="execute", arguments='{"code": "l'))
+    reader.feed(between)
+    reader.feed_call(ToolDelta(index=1, id="b", name="execute", arguments='{"code": "rm"}'))
+    reader.feed_call(ToolDelta(index=0, arguments='s"}'))
+    reader.finish()
+    assert [source for _, source in reader.runnable] == run
+
+
 def test_prose_streams_without_delay() -> None:
     parser = AnswerReader(canonical)
     words = ["The", " answer", " is", " **42**", ",\n", "so", " `x`", " is"]

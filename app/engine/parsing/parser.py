@@ -10,6 +10,7 @@ from oi_tui.app.engine.parsing.answer_blocks import AnswerBlocks
 from oi_tui.app.engine.parsing.answer_text import AnswerText
 from oi_tui.app.engine.parsing.calls import Canonical
 from oi_tui.app.engine.parsing.native_calls import NativeCall
+from oi_tui.app.engine.parsing.thinking import thinks_after
 
 
 class AnswerParser:
@@ -42,7 +43,8 @@ class AnswerParser:
         if call is None or (delta.id and call.id and delta.id != call.id):
             if not self._waiting:
                 self._end_text(complete=True)
-            call = NativeCall(self._canonical, self.blocks, thought=self._text.thinking.on)
+            thought = thinks_after("".join(self._later), self._text.thinking.on)
+            call = NativeCall(self._canonical, self.blocks, thought=thought)
             self._calls[delta.index] = call
             self._waiting.append(call)
         call.add(call_id=delta.id, name=delta.name, arguments=delta.arguments)

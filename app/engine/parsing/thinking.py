@@ -66,6 +66,12 @@ def closes_within(text: str) -> bool:
     return any(line in _TAGS and _closes(line) for line in lines)
 
 
+def thinks_after(text: str, before: bool) -> bool:
+    """Whether the model thinks behind this text, which is not read yet; `before`: whether it did before it."""
+    tags = [tag.group() for tag in _TAG.finditer(text)]
+    return not _closes(tags[-1]) if tags else before
+
+
 def _closes(tag: str) -> bool:
     return tag.startswith("</")
 
