@@ -48,9 +48,15 @@ check:
 	@# Else each of the test processes compiles all of the tests. What is wrong with them, pytest says below.
 	$(BIN)/pytest --collect-only -qq -p no:cacheprovider >/dev/null 2>&1 & \
 		PATH="$(abspath $(BIN)):$$PATH" $(BIN)/lint-imports; code=$$?; wait; exit $$code
-	@# Tests wait for terminals and kernels: mypy takes that time. A test that fails is not tried again: it is mended.
+	@# Tests wait for terminals and kernels: mypy takes that time. What fails on a busy machine is tried again alone, and
+	@# if it passes then, it is named as flaky below: it is to be mended, not to be lived with.
 	$(BIN)/mypy & mypy=$$!; \
 		$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --durations 15; tests=$$?; \
+		if [ $$tests -eq 1 ]; then \
+			echo "FAILED AT THE FIRST TRY, tried again alone:" >&2; \
+			$(BIN)/pytest --last-failed --last-failed-no-failures none -v && tests=0 && \
+				echo "FLAKY: what passed only at the second try stands above, to be mended." >&2; \
+		fi; \
 		wait $$mypy || { echo "mypy found what stands above." >&2; exit 1; }; \
 		exit $$tests
 

@@ -264,7 +264,7 @@ def test_a_missing_package_python3_venv_is_named_in_one_line_and_leaves_nothing_
 
 
 @pytest.mark.parametrize("fails", ["", "ruff", "lint-imports", "mypy", "pytest"])
-def test_the_check_fails_with_whatever_fails_and_tries_no_test_twice(tmp_path: Path, fails: str) -> None:
+def test_the_check_fails_with_whatever_fails_twice_and_says_what_it_tried_again(tmp_path: Path, fails: str) -> None:
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in ("ruff", "lint-imports", "mypy", "pytest"):
@@ -276,4 +276,20 @@ def test_the_check_fails_with_whatever_fails_and_tries_no_test_twice(tmp_path: P
         env={"PATH": "/usr/bin:/bin"}, cwd=ROOT, capture_output=True, text=True, timeout=30, check=False,
     )  # fmt: skip
     assert (done.returncode != 0) == bool(fails)
-    assert (tmp_path / "ran").read_text().split().count("pytest") == (fails not in ("ruff", "lint-imports"))
+    tries = {"ruff": 0, "lint-imports": 0, "pytest": 2}.get(fails, 1)
+    assert (tmp_path / "ran").read_text().split().count("pytest") == tries
+    assert ("FAILED AT THE FIRST TRY" in done.stderr) == (fails == "pytest")
+
+
+def test_a_test_that_passes_only_alone_is_named_as_flaky(tmp_path: Path) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("ruff", "lint-imports", "mypy"):
+        put(programs / name, "#!/bin/sh\n")
+    put(programs / "pytest", '#!/bin/sh\ncase "$*" in *--last-failed*) exit 0;; *) exit 1;; esac\n')
+    done = subprocess.run(
+        ["make", "check", f"VENV={tmp_path}"],
+        env={"PATH": "/usr/bin:/bin"}, cwd=ROOT, capture_output=True, text=True, timeout=30, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert "FLAKY" in done.stderr
