@@ -3,8 +3,6 @@
 CHANGELOG tells what is there; these say what is next, in order.
 """
 
-from importlib.util import find_spec
-
 import pytest
 
 from oi_tui.app.engine.core import verbs
@@ -20,11 +18,6 @@ def lines_below(folder: str) -> int:
 @owed
 def test_verbs_carry_a_session_id_so_that_one_engine_can_serve_several_conversations() -> None:
     assert "session_id" in verbs.Submit.__struct_fields__
-
-
-@owed
-def test_there_is_a_room_for_tools_of_which_execute_is_the_first() -> None:
-    assert find_spec("oi_tui.app.engine.tools") is not None
 
 
 @owed

@@ -16,7 +16,8 @@ from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import Input
 
-from oi_tui.app.engine.core.events import DecisionRequested, Verdict
+from oi_tui.app.engine.core.events import DecisionRequested
+from oi_tui.app.engine.core.outcomes import Verdict
 from oi_tui.app.engine.text.safe import visible_text
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.approval_view import ApprovalStage, ApprovalView, changed_lines
@@ -178,7 +179,7 @@ class ApprovalPanel(Widget, can_focus=True):
             return
         self._enter("editing")
         assert self.request is not None
-        self.query_one(SourceEditor).begin(self.source, self.request.language)
+        self.query_one(SourceEditor).begin(self.source, self.request.written_in)
 
     def action_give_reason(self) -> None:
         """Refuse, and say why."""
@@ -304,7 +305,7 @@ class ApprovalPanel(Widget, can_focus=True):
         assert self.request is not None
         visible = visible_text(self.source)
         self.query_one(SourceView).show(
-            visible.text, self.request.language, changed_lines(self.request.source, self.source)
+            visible.text, self.request.written_in, changed_lines(self.request.source, self.source)
         )
 
     def _refresh(self) -> None:

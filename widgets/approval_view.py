@@ -45,7 +45,7 @@ class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
         """The upper edge: what is asked, about how much of what."""
         heading = _HEADINGS[self.stage]
         lines = self.source.count("\n") + (not self.source.endswith("\n"))
-        facts = f" {safe_text(self.request.language)} · {quantity(lines, 'line')}"
+        facts = f" {safe_text(self.request.runs_in)} · {quantity(lines, 'line')}"
         left = f"━━ {heading} "
         right = f"{facts} · sha {text_digest(self.source)[:4]}…"
         if len(left) + len(right) + 2 > width:

@@ -8,8 +8,8 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from oi_tui.app.engine.core.events import KernelState
 from oi_tui.app.engine.core.modes import OF_APPROVAL, strictest
+from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.usage import Usage
 from oi_tui.app.engine.core.values import ApprovalMode, PermissionMode
 from oi_tui.app.engine.text.safe import safe_text

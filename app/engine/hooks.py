@@ -11,7 +11,7 @@ A plugin is a module (or object) with functions marked `@hookimpl`, found throug
 
     @hookimpl
     def after_action(session_id, block):
-        print(block.language, block.duration, file=log)
+        print(block.runs_in, block.duration, file=log)
 
 Two processes load plugins, each for itself: the engine's, which asks the model and runs code, and the screen's. A hook
 is called in the process that its class names. A function may leave out parameters that it does not use. It is a plain
@@ -30,9 +30,10 @@ from typing import Any, TypeVar
 
 import pluggy
 
-from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.blocks import ActionBlock
 from oi_tui.app.engine.core.chat_model import ChatRequest
 from oi_tui.app.engine.core.events import AnyEvent
+from oi_tui.app.engine.tools.tool import Tool
 
 NAME = "oi_tui"
 """Of the project for pluggy, and of the group of entry points."""
@@ -70,18 +71,22 @@ class EngineHooks:
         """The answer is complete, was broken off, or failed."""
 
     @_hookspec
-    def before_action(self, session_id: str, block: CodeBlock) -> None:
-        """It was decided that this runs, the audit log has it on disk, and the kernel gets the source next.
+    def before_action(self, session_id: str, block: ActionBlock) -> None:
+        """It was decided that this runs, the audit log has it on disk, and the kernel or tool gets the source next.
 
         Code that is repeated to rebuild the state of a kernel has `block.rerun` set, here and in `after_action`.
         """
 
     @_hookspec
-    def after_action(self, session_id: str, block: CodeBlock) -> None:
+    def after_action(self, session_id: str, block: ActionBlock) -> None:
         """It has run; `block` has its outputs and how it ended, or of a repeated run only that, as `block.rerun`.
 
         Not called for code that was cut off by the end of the session.
         """
+
+    @_hookspec
+    def register_tools(self) -> Iterable[Tool]:  # type: ignore[empty-body] # a specification
+        """Tools that models may call, in every session of this engine. Asked once, when the engine starts."""
 
 
 class ScreenHooks:
@@ -147,6 +152,23 @@ class Hooks:
         level = logging.DEBUG if kind in self._reported else logging.ERROR  # some hooks are called a hundred times a s
         self._reported.add(kind)
         _log.log(level, "the plugin %s failed in %s", plugin, hook, exc_info=error)
+
+
+def registered_tools(hooks: Hooks) -> tuple[Tool, ...]:
+    """The tools of all plugins; what is no tool is named in the log and left out."""
+    found: list[Tool] = []
+    for plugin, tools in hooks.results("register_tools"):
+        try:
+            found += [_as_tool(tool) for tool in tools]
+        except TypeError as error:  # the boundary to somebody else's code
+            _log.error("the plugin %s registers no tools: %s", plugin, error)
+    return tuple(found)
+
+
+def _as_tool(value: object) -> Tool:
+    if not isinstance(value, Tool):
+        raise TypeError(f"{value!r} is no Tool")
+    return value
 
 
 NO_PLUGINS = Hooks(EngineHooks)

@@ -12,7 +12,8 @@ from typing import TypeVar
 
 from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, ChatRequest, Delta, Model, TextDelta
 from oi_tui.app.engine.core.errors import KernelError, ModelError, OiTuiError
-from oi_tui.app.engine.core.events import AnyEvent, Emit, Event, InputRequested, KernelState, OutputAdded
+from oi_tui.app.engine.core.events import AnyEvent, Emit, Event, InputRequested, OutputAdded
+from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
 from oi_tui.app.engine.core.protocol import FetchProgressed, ModelOffer, ModelsFound
 from oi_tui.app.engine.core.values import Confinement, Language

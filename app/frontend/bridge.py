@@ -21,7 +21,6 @@ from oi_tui.app.engine.core.events import (
     ExecutionStarted,
     InputRequested,
     KernelChanged,
-    KernelState,
     NoticeAdded,
     RerunFinished,
     RerunStarted,
@@ -29,6 +28,7 @@ from oi_tui.app.engine.core.events import (
     TurnEnded,
     TurnStarted,
 )
+from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.protocol import (
     Batch,
     DraftKept,

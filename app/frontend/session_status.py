@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 from oi_tui.app.engine.core.events import (
     AnyEvent,
+    CallStarted,
     CodeStarted,
     DecisionMade,
     ExecutionFinished,
     ExecutionStarted,
     KernelChanged,
-    KernelState,
     ProseStarted,
     RerunFinished,
     RerunStarted,
@@ -19,6 +19,7 @@ from oi_tui.app.engine.core.events import (
     TurnStarted,
 )
 from oi_tui.app.engine.core.modes import effective_mode
+from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.settings import Settings, describe_sandbox
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.transcript.transcript import Transcript
@@ -33,7 +34,7 @@ def activity(event: AnyEvent, before: str, *, turn_open: bool) -> str:
     match event:
         case TurnStarted() | StepStarted():  # before its first step, the model may still be opening
             return "thinking"
-        case ProseStarted() | CodeStarted(author="assistant"):
+        case ProseStarted() | CodeStarted(author="assistant") | CallStarted():
             return "writing"
         case RetryScheduled():
             return f"trying again in {event.delay:.0f} s"

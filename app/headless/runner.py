@@ -10,7 +10,7 @@ import signal
 from contextlib import aclosing
 from typing import Protocol, TextIO
 
-from oi_tui.app.engine.core.blocks import CodeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.blocks import Action, ProseBlock, UserBlock
 from oi_tui.app.engine.core.errors import LocalModelError
 from oi_tui.app.engine.core.events import (
     AnyEvent,
@@ -19,9 +19,9 @@ from oi_tui.app.engine.core.events import (
     InputRequested,
     SessionOpened,
     SettingsChanged,
-    StopReason,
     TurnEnded,
 )
+from oi_tui.app.engine.core.outcomes import StopReason
 from oi_tui.app.engine.core.protocol import (
     Batch,
     Failed,
@@ -216,7 +216,7 @@ class Headless:
     def final_answer(self) -> str:
         """The prose of the last step, and of those before it that held nothing else (see `loop.complete`)."""
         blocks = self._transcript.blocks
-        others = [number for number, block in enumerate(blocks) if isinstance(block, CodeBlock | UserBlock)]
+        others = [number for number, block in enumerate(blocks) if isinstance(block, Action | UserBlock)]
         last = others[-1] if others else -1
         prose = [
             block.text
@@ -257,8 +257,9 @@ class Headless:
         """Ask until there is an answer that is one; an empty line never approves."""
         assert self._asker is not None, "an engine that cannot ask does not"
         why = f" ({safe_text(' · '.join(said))})" if (said := [*request.labels, *filter(None, [request.why])]) else ""
-        prompt = f"Run this?{why} [y] run  [n] no  [r REASON] no, because…  [a] always this code  [s] stop: "
-        question = code_in_full(request.language, request.source) + prompt
+        what = "call" if request.tool else "code"
+        prompt = f"Run this?{why} [y] run  [n] no  [r REASON] no, because…  [a] always this {what}  [s] stop: "
+        question = code_in_full(request.runs_in, request.source) + prompt
         while (line := await self._asker.line(question)) is not None:
             verb = parse_decision(request.request_id, line)
             if verb is not None:

@@ -4,6 +4,7 @@ from typing import Literal, TextIO
 
 from oi_tui.app.engine.core.events import (
     AnyEvent,
+    CallFinished,
     CodeFinished,
     DecisionMade,
     ExecutionFinished,
@@ -18,7 +19,6 @@ from oi_tui.app.engine.core.events import (
 )
 from oi_tui.app.engine.core.outputs import StreamName, StreamOutput, Tail
 from oi_tui.app.engine.core.protocol import FetchProgressed
-from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text
 from oi_tui.app.engine.text.safe import SafeStream, safe_text, visible_text
 from oi_tui.app.engine.text.words import quantity
@@ -34,8 +34,8 @@ class TextLog:
         self._at_line_start = True
         self._growing: dict[StreamName | Literal["prose"], SafeStream] = {}
         """What comes in pieces that may be cut anywhere, also within something that a terminal obeys."""
-        self._languages: dict[str, Language] = {}
-        """Of the code blocks, by id."""
+        self._runs_in: dict[str, str] = {}
+        """By the id of an action: the language or tool."""
         self._tails: dict[StreamName, Tail] = {}
         """Newest ends of long outputs, told when the run is over."""
 
@@ -54,7 +54,10 @@ class TextLog:
                 self._finish_growing()
                 self._new_line()
             case CodeFinished():
-                self._languages[event.block_id] = event.language
+                self._runs_in[event.block_id] = event.language
+                self._new_line()
+            case CallFinished():
+                self._runs_in[event.block_id] = event.tool
                 self._new_line()
             case DecisionMade():
                 self._tell_decision(event)
@@ -105,7 +108,7 @@ class TextLog:
     def _tell_decision(self, event: DecisionMade) -> None:
         if event.request_id is None or not self._err.isatty():  # else it has just been read in the question
             self._new_line()
-            self.say(code_in_full(self._languages[event.block_id], event.source))
+            self.say(code_in_full(self._runs_in[event.block_id], event.source))
         if event.verdict in ("skip", "stop"):
             self.say(f"⊘ not run{': ' if event.reason else ''}{event.reason}\n")
         elif event.decider == "rule":
@@ -124,11 +127,11 @@ class TextLog:
             self.say("\n")
 
 
-def code_in_full(language: Language, source: str) -> str:
-    """Code to read before it runs: nothing in it is hidden."""
+def code_in_full(runs_in: str, source: str) -> str:
+    """Code, or the arguments of a call, to read before it runs: nothing in it is hidden."""
     shown, hidden = visible_text(source)
     warning = f"! {quantity(hidden, 'hidden character')}, written as <U+…>\n" if hidden else ""
-    return f"── {language} ──\n{shown.rstrip()}\n──\n{warning}"
+    return f"── {safe_text(runs_in)} ──\n{shown.rstrip()}\n──\n{warning}"
 
 
 def _end_line(event: ExecutionFinished) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from textual.widget import Widget
 
-from oi_tui.app.engine.core.blocks import Block, CodeBlock
+from oi_tui.app.engine.core.blocks import Action, Block, CodeBlock
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.core.verbs import Rebuild, Run
 from oi_tui.app.engine.text.markdown import as_markdown
@@ -165,8 +165,8 @@ class BlockActions:
     def _elsewhere(self, wish: BlockAction, block: Block) -> None:
         """In the person's own program, which has the terminal for as long."""
         text, suffix = as_markdown(block), ".md"
-        if isinstance(block, CodeBlock) and not block.outputs:
-            text, suffix = logical_text(block), suffix_of(block.language)
+        if isinstance(block, Action) and not block.outputs:
+            text, suffix = logical_text(block), suffix_of(block.written_in)
         try:
             if wish == "pager":
                 view_in_pager(self._place.app, text)
@@ -178,9 +178,7 @@ class BlockActions:
     async def _browse(self, block: Block) -> None:
         """HTML in the browser: a page of ours around it lets nothing be loaded, and programs run only after a yes."""
         outputs = (
-            [output for output in block.outputs if isinstance(output, RichOutput)]
-            if isinstance(block, CodeBlock)
-            else []
+            [output for output in block.outputs if isinstance(output, RichOutput)] if isinstance(block, Action) else []
         )
         output = next((output for output in reversed(outputs) if page_of(output) is not None), None)
         if output is None:

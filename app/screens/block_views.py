@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from oi_tui.app.engine.core.blocks import Block, CodeBlock
+from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block
 from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamOutput
 from oi_tui.app.engine.text.plotly_svg import SVG_TYPE
 from oi_tui.app.engine.text.safe import safe_text
@@ -43,7 +43,7 @@ class BlockView(NamedTuple):
 
 def block_views(block: Block) -> list[BlockView]:
     """The forms of a block, what is most likely meant first."""
-    if not isinstance(block, CodeBlock):
+    if not isinstance(block, Action):
         text = logical_text(block)
         return [_text("the text", text, "text.md")]
     forms = [form for number, output in enumerate(block.outputs, 1) for form in _of_output(output, number)]
@@ -53,15 +53,15 @@ def block_views(block: Block) -> list[BlockView]:
     return forms
 
 
-def _source(block: CodeBlock) -> BlockView:
+def _source(block: ActionBlock) -> BlockView:
     """Shown with what hides in it written out; a file gets it byte for byte."""
-    suffix = suffix_of(block.language)
+    suffix = suffix_of(block.written_in)
     exact = block.source if block.source.endswith("\n") else f"{block.source}\n"
     content = TextContent("the source", logical_text(block), suffix, exact)
     return BlockView(content.title, f"source{suffix}", content, lambda: exact.encode("utf-8", "replace"))
 
 
-def _output_view(block: CodeBlock) -> BlockView | None:
+def _output_view(block: ActionBlock) -> BlockView | None:
     """What it wrote: the whole, if that is in a file."""
     title = "what it printed"
     path = whole_output(block)

@@ -6,7 +6,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Input, TextArea
 
-from oi_tui.app.engine.core.blocks import Block, CodeBlock
+from oi_tui.app.engine.core.blocks import Action, Block
 from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
 from oi_tui.app.engine.core.verbs import Answer, Decide
 from oi_tui.app.engine.text.safe import visible_text
@@ -119,7 +119,7 @@ class Bottom(Vertical):
 
 def _origin(block: Block) -> str:
     """Which code asks for a line, for the question's title."""
-    if not isinstance(block, CodeBlock):
+    if not isinstance(block, Action):
         return ""
     first = next((line.strip() for line in visible_text(block.source).text.split("\n") if line.strip()), "")
-    return f"{block.language} · {first[:40]}"
+    return f"{block.runs_in} · {first[:40]}"

@@ -114,7 +114,7 @@ def _parse(line: bytes, number: int) -> object:
 def _first_lines(session_id: str) -> dict[str, str]:
     """The first lines of the session's sources by their hash, as far as the session is still there."""
     from oi_tui.app.build import open_store
-    from oi_tui.app.engine.core.events import CodeFinished, DecisionMade
+    from oi_tui.app.engine.core.events import CallFinished, CodeFinished, DecisionMade
     from oi_tui.app.engine.log.audit.fold import source_digest
 
     store = open_store()
@@ -124,5 +124,5 @@ def _first_lines(session_id: str) -> dict[str, str]:
         return {}  # it was deleted, and with it what it was about
     finally:
         store.close()
-    sources = {event.source for event in events if isinstance(event, CodeFinished | DecisionMade)}
+    sources = {event.source for event in events if isinstance(event, CodeFinished | CallFinished | DecisionMade)}
     return {source_digest(source): visible_text(source).text.strip().split("\n")[0][:80] for source in sources}

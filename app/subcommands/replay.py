@@ -38,7 +38,7 @@ def replay(flags: Flags, file: Path, speed: float, instant: bool, verify: bool) 
             echo("Nothing ran in this recording.")
             return
         for block in verification.blocks:  # read before it is agreed to
-            echo(f"── {visible_text(block.language).text}\n{visible_text(block.source).text}")
+            echo(f"── {visible_text(block.runs_in).text}\n{visible_text(block.source).text}")
         what = f"{count} {plural(count, 'piece')} of code of {file} in {place.folder}"
         if not flags.yes and not (sys.stdin.isatty() and confirm(f"Run {what}?", err=True)):
             raise SettingsError("Nothing was run.", hint="To run it without a question: --yes.")

@@ -10,6 +10,7 @@ import pytest
 from oi_tui.app.engine.core.chat_model import ChatMessage, ChatRequest, Delta
 from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.models.model import LiteLLMModel, close_connections
+from oi_tui.app.engine.tools.execute import execute_spec
 from support.openai_server import OpenAIServer
 
 
@@ -40,7 +41,8 @@ def answer() -> Callable[..., Any]:
 
     async def gather(model: LiteLLMModel, text: str = "hi", *, into: list[Delta] | None = None) -> list[Delta]:
         deltas: list[Delta] = [] if into is None else into
-        request = ChatRequest(messages=(ChatMessage(role="user", text=text),), languages=("python", "shell"))
+        tools = (execute_spec(("python", "shell")),)
+        request = ChatRequest(messages=(ChatMessage(role="user", text=text),), tools=tools)
         async for delta in model.stream(request):
             deltas.append(delta)
         return deltas

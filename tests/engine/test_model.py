@@ -19,10 +19,11 @@ from oi_tui.app.engine.core.chat_model import (
     ToolDelta,
 )
 from oi_tui.app.engine.models.model import LiteLLMModel, provider_of
+from oi_tui.app.engine.tools.execute import execute_spec
 from support.openai_server import Call, OpenAIServer, Turn
 
 Build = Callable[..., LiteLLMModel]
-QUESTION = ChatRequest(messages=(ChatMessage(role="user", text="hi"),), languages=("python", "shell"))
+QUESTION = ChatRequest(messages=(ChatMessage(role="user", text="hi"),), tools=(execute_spec(("python", "shell")),))
 
 
 async def test_an_answer_streams_as_text_then_usage_then_its_end(
@@ -201,7 +202,7 @@ async def test_calls_of_the_past_become_fenced_code_for_a_model_without_tools(
         ChatMessage(role="tool", text="2", call_id="c1"),
         ChatMessage(role="user", text="and now?"),
     )
-    request = ChatRequest(messages=past, languages=("python",))
+    request = ChatRequest(messages=past, tools=(execute_spec(("python",)),))
     for tools in ("off", "on"):
         async for _ in model(tools=tools).stream(request):
             pass
@@ -217,7 +218,7 @@ async def test_calls_of_the_past_become_fenced_code_for_a_model_without_tools(
 async def test_a_call_that_was_broken_off_is_sent_back_as_an_object(openai_server: OpenAIServer, model: Build) -> None:
     broken = ToolCall(id="c1", name="execute", arguments='{"language": "pyth')
     past = (ChatMessage(role="assistant", calls=(broken,)), ChatMessage(role="tool", text="failed", call_id="c1"))
-    async for _ in model(tools="on").stream(ChatRequest(messages=past, languages=("python",))):
+    async for _ in model(tools="on").stream(ChatRequest(messages=past, tools=(execute_spec(("python",)),))):
         pass
     sent = openai_server.requests[0]["messages"][0]["tool_calls"][0]["function"]["arguments"]
     assert json.loads(sent) == {"code": broken.arguments}

@@ -17,7 +17,7 @@ from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.shell_kernel import ShellKernel
 from oi_tui.app.engine.policy.decide import Policy, PolicyRequest, decide
 from oi_tui.app.engine.policy.rule_text import parse_rules
-from oi_tui.app.engine.policy.rules import TOOLS
+from oi_tui.app.engine.policy.rules import KINDS
 from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
 from oi_tui.app.engine.trust.rule_files import load_policy, read_rules
 
@@ -199,7 +199,7 @@ def test_every_mode_and_every_tool_of_a_rule_stands_in_the_readme() -> None:
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     section = readme.partition("## Modes and rules")[2].partition("\n## ")[0]
     assert [name for name in MODES if f"| `{name}` |" not in section] == []
-    assert [tool for tool in TOOLS if f"`{tool}" not in section] == []
+    assert [tool for tool in KINDS if f"`{tool}" not in section] == []
     example = section.partition("```toml\n")[2].partition("```")[0]
     assert {rule.verdict for rule in parse_rules(example, "README.md", "user")} == {"allow", "ask", "deny"}
 

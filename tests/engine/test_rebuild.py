@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from oi_tui.app.engine.agent.decisions import Decisions
+from oi_tui.app.engine.agent.runners import Runners
 from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock
 from oi_tui.app.engine.core.events import (
     InputRequested,
@@ -23,6 +24,7 @@ from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.policy.rules import short_form
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, asks, stdout_output
+from oi_tui.app.engine.tools.toolbox import Toolbox
 from support.front import Front, engine
 
 THREE = "```python\na = 1\n```\n\n```python\nprint(a)\n```\n\n```python\nb = a\n```"
@@ -177,11 +179,11 @@ def test_of_a_choice_the_mode_asks_nothing_more_and_a_rule_that_asks_is_not_pass
     mode: ApprovalMode, refused: bool
 ) -> None:
     block = CodeBlock(id="c", language="shell", source="git push origin")
-    decisions = Decisions(mode, FakeKernels(), can_ask=False)
-    assert bool(decisions.denial_reason(decisions.rule(block, 1))) == refused
+    decisions = Decisions(mode, Runners(FakeKernels(), Toolbox()), can_ask=False)
+    assert bool(decisions.denial_reason(decisions.rule(block))) == refused
     policy = Policy(rules=(short_form("Shell(git push *)", "ask"),))
-    decisions = Decisions(mode, FakeKernels(), can_ask=True, policy=policy)
-    assert decisions.denial_reason(decisions.rule(block, 1))
+    decisions = Decisions(mode, Runners(FakeKernels(), Toolbox()), can_ask=True, policy=policy)
+    assert decisions.denial_reason(decisions.rule(block))
 
 
 async def test_marks_are_gone_when_the_session_is_opened_again(tmp_path: Path) -> None:

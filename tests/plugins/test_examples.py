@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from oi_tui.app.build import local_client
-from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock
+from oi_tui.app.engine.core.blocks import CallBlock, CodeBlock, NoticeBlock
+from oi_tui.app.engine.core.chat_model import AnswerEnded, ToolDelta
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import ModelSection, Settings
@@ -17,7 +18,7 @@ from oi_tui.app.engine.core.verbs import Open
 from oi_tui.app.engine.hooks import EngineHooks, Hooks, ScreenHooks
 from oi_tui.app.engine.testing import FakeModel
 from oi_tui.plugins import examples
-from oi_tui.plugins.examples import stopwatch, vega_lite
+from oi_tui.plugins.examples import clock, stopwatch, vega_lite
 from oi_tui.themes.loader import load_palette
 from oi_tui.widgets.timeline.cells import BlockCell
 from oi_tui.widgets.timeline.ink import Ink
@@ -45,6 +46,21 @@ async def test_the_stopwatch_writes_a_line_for_each_run(tmp_path: Path, monkeypa
     assert [json.loads(line) for line in runs.read_text().splitlines()] == [
         {"language": "python", "duration": code.duration, "state": "ok"}
     ]
+
+
+async def test_the_clock_is_asked_about_and_tells_the_time_and_what_it_does_not_know(tmp_path: Path) -> None:
+    def ask(zone: str) -> list[ToolDelta | AnswerEnded]:
+        return [ToolDelta(index=0, id="c", name="clock", arguments=json.dumps({"zone": zone})), AnswerEnded()]
+
+    model = FakeModel(ask("Asia/Tokyo"), ask("Nowhere/At_all"), "Late.")
+    hooks = Hooks(EngineHooks, [("clock", clock)])
+    async with engine(tmp_path, model, hooks=hooks) as front:
+        await front.client.send(Open())
+        await front.turn("what time is it?")
+        told, unknown = (block for block in front.transcript.blocks if isinstance(block, CallBlock))
+    assert (told.state, unknown.state) == ("ok", "error")
+    assert model.requests[1].messages[-1].text.endswith("+09:00")
+    assert "Nowhere/At_all" in model.requests[2].messages[-1].text
 
 
 async def test_an_engine_that_is_built_from_settings_finds_what_is_installed(

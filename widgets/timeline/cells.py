@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 
-from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.blocks import Action, Block, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.widgets.rows.row import RowStrip
 from oi_tui.widgets.timeline.code import Code
@@ -79,7 +79,7 @@ class BlockCell:
                 user.update(block)
             case (Prose() as prose, ProseBlock()):
                 prose.update(block)
-            case (Code() as code, CodeBlock()) if code.language == block.language:
+            case (Code() as code, Action()) if code.language == block.written_in:
                 code.update(block)
             case (NoticeRows() as notice, NoticeBlock()):
                 notice.update(block)
@@ -127,7 +127,7 @@ def estimate(block: Block, canvas: Canvas) -> int:
             return _text_rows(block.text, min(canvas.room, 100)) + 1
         case NoticeBlock():
             return 3 if block.hint else 2
-        case CodeBlock():
+        case Action():
             outputs = sum(
                 min(21, output.text.count("\n") + 1) if isinstance(output, StreamOutput) else 5
                 for output in block.outputs
@@ -145,7 +145,7 @@ def _content(block: Block) -> User | Prose | Code | NoticeRows:
             return User(block)
         case ProseBlock():
             return Prose(block)
-        case CodeBlock():
+        case Action():
             return Code(block)
         case NoticeBlock():
             return NoticeRows(block)

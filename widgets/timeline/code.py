@@ -1,10 +1,10 @@
-"""A code block as rows: one line about it, its source, what it printed."""
+"""Code or a call as rows: one line about it, its source, what came of it."""
 
 from rich.style import Style
 
-from oi_tui.app.engine.core.blocks import CodeBlock, RerunState
+from oi_tui.app.engine.core.blocks import ActionBlock, CallBlock, CodeBlock, RerunState
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, WholeOutput
-from oi_tui.app.engine.text.words import duration, quantity
+from oi_tui.app.engine.text.words import describe_progress, duration, quantity
 from oi_tui.widgets.timeline.console import ConsoleStream, note
 from oi_tui.widgets.timeline.highlighted_source import HighlightedSource, SourceRows
 from oi_tui.widgets.timeline.ink import Ink
@@ -44,11 +44,11 @@ class Shown:
 
 
 class Code:
-    """The rows of a `CodeBlock`."""
+    """The rows of code or of a call."""
 
-    def __init__(self, block: CodeBlock) -> None:
+    def __init__(self, block: ActionBlock) -> None:
         self._block = block
-        self._source = HighlightedSource(block.language, reveals=True)
+        self._source = HighlightedSource(block.written_in, reveals=True)
         self._source.update(block.source, complete=block.state != "streaming")
         self._rows: SourceRows | None = None
         self._rows_for: tuple[Canvas, bool] | None = None
@@ -61,7 +61,7 @@ class Code:
         self.behind = False
         """Whether the next layout goes on to read output that this one had no time for."""
 
-    def update(self, block: CodeBlock) -> None:
+    def update(self, block: ActionBlock) -> None:
         """A newer version of the block."""
         self._block = block
         changed = self._source.update(block.source, complete=block.state != "streaming")
@@ -94,7 +94,7 @@ class Code:
         for shown in reversed(self._outputs):
             if isinstance(shown.content, Traceback):
                 return self._in_source(shown.content.line_of_own_code)
-        if self._block.state == "error" and self._block.language == "python":
+        if self._block.state == "error" and self._block.written_in == "python":
             for shown in reversed(self._outputs):
                 if isinstance(shown.output, StreamOutput) and shown.output.name == "stderr":
                     return self._in_source(line_of_group(shown.output.text))
@@ -129,7 +129,8 @@ class Code:
 
     @property
     def _active_line(self) -> int | None:
-        return self._block.active_line if self._block.state == "running" else None
+        block = self._block
+        return block.active_line if isinstance(block, CodeBlock) and block.state == "running" else None
 
     def _take_outputs(self) -> None:
         kept = self._outputs
@@ -147,10 +148,12 @@ class Code:
         facts = [quantity(len(self._source.lines), "line")]
         if (seconds := self.elapsed if block.state == "running" else block.duration) is not None:
             facts.append(duration(seconds))
+        if isinstance(block, CallBlock) and block.progress is not None:
+            facts.append(spaced_line(describe_progress(block.progress)))
         if lines := sum(shown.content.line_count for shown in self._outputs):
             facts.append(f"output {quantity(lines, 'line')}")
         runs: list[TextRun] = [
-            (spaced_line(block.language), ink.page),
+            (spaced_line(block.runs_in), ink.page),
             *((f" · {fact}", ink.dim) for fact in facts),
             *(run for word, word_style in self._words(ink) for run in ((" · ", ink.dim), (word, word_style))),
         ]
@@ -204,7 +207,7 @@ class Code:
                 words.append(("the kernel ended", ink.error))
             case _:
                 pass
-        if block.rerun:
+        if isinstance(block, CodeBlock) and block.rerun:
             words.append(_rerun(block.rerun, ink))
         return words
 

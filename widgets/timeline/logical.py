@@ -7,7 +7,7 @@ screen, since code without them is other code.
 
 from pathlib import Path
 
-from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.blocks import Action, Block, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
 from oi_tui.app.engine.text.rich_text import best_text
 from oi_tui.app.engine.text.safe import safe_text, visible_text
@@ -19,7 +19,7 @@ def logical_text(block: Block) -> str:
     match block:
         case UserBlock() | ProseBlock():
             return safe_text(block.text)
-        case CodeBlock():
+        case Action():
             return visible_text(block.source, emoji=True).text
         case NoticeBlock():
             return safe_text("\n".join(part for part in (block.title, block.hint, block.details) if part))
@@ -27,12 +27,12 @@ def logical_text(block: Block) -> str:
 
 def count_hidden(block: Block) -> int:
     """How many characters of code are written out in its text."""
-    return visible_text(block.source, emoji=True).hidden if isinstance(block, CodeBlock) else 0
+    return visible_text(block.source, emoji=True).hidden if isinstance(block, Action) else 0
 
 
 def has_picture(block: Block) -> bool:
     """Whether a picture stands among the outputs."""
-    return isinstance(block, CodeBlock) and any(
+    return isinstance(block, Action) and any(
         isinstance(output, RichOutput) and any(mime.startswith("image/") for mime in output.data)
         for output in block.outputs
     )
@@ -40,14 +40,14 @@ def has_picture(block: Block) -> bool:
 
 def output_text(block: Block) -> str:
     """What running a code block printed, as plain text; nothing for other blocks."""
-    if not isinstance(block, CodeBlock):
+    if not isinstance(block, Action):
         return ""
     return "\n".join(text for text in map(_output, block.outputs) if text)
 
 
 def whole_output(block: Block) -> Path | None:
     """The file with all that a run wrote, where that is long and there is one; it may be gone by now."""
-    if isinstance(block, CodeBlock) and block.whole is not None and block.whole.path:
+    if isinstance(block, Action) and block.whole is not None and block.whole.path:
         return Path(block.whole.path)
     return None
 

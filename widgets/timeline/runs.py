@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from textual.timer import Timer
 from textual.widget import Widget
 
-from oi_tui.app.engine.core.blocks import Block, CodeBlock
+from oi_tui.app.engine.core.blocks import Action, Block
 from oi_tui.widgets.timeline.viewport import Viewport
 
 SPIN = 1 / 8
@@ -36,7 +36,7 @@ class Runs:
 
     def note(self, block: Block) -> None:
         """A block came or changed."""
-        if not isinstance(block, CodeBlock):
+        if not isinstance(block, Action):
             return
         if block.state == "running":
             self._started.setdefault(block.id, self._clock())

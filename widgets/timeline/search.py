@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from rich.cells import split_graphemes
 
-from oi_tui.app.engine.core.blocks import Block, CodeBlock
+from oi_tui.app.engine.core.blocks import Action, Block
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput
 from oi_tui.app.engine.text.rich_text import best_text
 from oi_tui.app.engine.text.safe import safe_text
@@ -162,7 +162,7 @@ def _line(rows: Sequence[RowStrip], line: range) -> tuple[str, list[_Character]]
 def _portions(block: Block) -> Iterator[str]:
     """What a person could copy of the block, in pieces that end where lines end, each cheap to search."""
     yield from _cut(logical_text(block))
-    if isinstance(block, CodeBlock):
+    if isinstance(block, Action):
         for output in block.outputs:
             yield from _terminal_text(_output_text(output))
             if isinstance(output, StreamOutput) and output.tail is not None:

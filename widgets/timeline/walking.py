@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, UserBlock
+from oi_tui.app.engine.core.blocks import Action, Block, NoticeBlock, UserBlock
 from oi_tui.widgets.timeline.logical import has_picture
 from oi_tui.widgets.timeline.viewport import Viewport
 
@@ -13,7 +13,7 @@ Destination = Literal["block", "page", "half", "row", "start", "end", "prompt", 
 _KINDS: dict[str, Callable[[Block], bool]] = {
     "prompt": lambda block: isinstance(block, UserBlock),
     "error": lambda block: (
-        (isinstance(block, CodeBlock) and block.state in ("error", "died"))
+        (isinstance(block, Action) and block.state in ("error", "died"))
         or (isinstance(block, NoticeBlock) and block.level == "error")
     ),
     "picture": has_picture,

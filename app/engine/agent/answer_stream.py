@@ -1,6 +1,6 @@
 """One answer of the model while it streams: deltas in, events out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, Delta, Retrying, TextDelta, ToolDelta
 from oi_tui.app.engine.core.events import DecisionMade, Emit, RetryScheduled, UsageReported
@@ -13,11 +13,14 @@ THOUGHT = "it stood in the model's thinking"
 class AnswerStream:
     """Emits the blocks that the deltas make up; whatever happens, `close` leaves none open."""
 
-    def __init__(self, canonical: Callable[[str], Language | None], emit: Emit) -> None:
+    def __init__(
+        self, canonical: Callable[[str], Language | None], emit: Emit, tools: Container[str] = frozenset()
+    ) -> None:
+        """`tools` are the names of those that may be called beside `execute`."""
         self.truncated = False
         """Whether the model said that it had to stop at its token limit."""
         self._emit = emit
-        self._parser = AnswerParser(canonical, emit)
+        self._parser = AnswerParser(canonical, emit, tools)
 
     @property
     def empty(self) -> bool:

@@ -1,25 +1,25 @@
-"""Who decides about proposed code: a rule, the approval mode, an earlier "always", or the person.
+"""Who decides about proposed code and calls: a rule, the approval mode, an earlier "always", or the person.
 
 Nothing here runs anything.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from oi_tui.app.engine.agent.guard import RepeatGuard
 from oi_tui.app.engine.agent.halt import TurnStopped
-from oi_tui.app.engine.core.blocks import Block, CodeBlock, UserBlock
+from oi_tui.app.engine.agent.runners import Runners
+from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, CallBlock, CodeBlock, UserBlock
 from oi_tui.app.engine.core.encoding import text_digest
-from oi_tui.app.engine.core.errors import KernelError
-from oi_tui.app.engine.core.events import Decider, DecisionMade, DecisionRequested, Emit, StopReason, Verdict
+from oi_tui.app.engine.core.events import DecisionMade, DecisionRequested, Emit
 from oi_tui.app.engine.core.ids import new_id
+from oi_tui.app.engine.core.outcomes import Decider, StopReason, Verdict
 from oi_tui.app.engine.core.values import ApprovalMode, Confinement, Language
 from oi_tui.app.engine.core.verbs import Decide
-from oi_tui.app.engine.kernels.base import KernelSource
-from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, PolicyRequest, decide
+from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, decide
 from oi_tui.app.engine.policy.reading import SourceFacts
 from oi_tui.app.engine.policy.rule_text import parse_short
 from oi_tui.app.engine.policy.rules import Effect as RuleVerdict
@@ -42,7 +42,7 @@ class Decisions:
     def __init__(
         self,
         mode: ApprovalMode,
-        kernels: KernelSource,
+        runners: Runners,
         *,
         can_ask: bool,
         policy: Policy | None = None,
@@ -51,10 +51,10 @@ class Decisions:
         """`past` is what the session held when it was opened."""
         self.mode = mode
         self.policy = policy if policy is not None else Policy()
-        self._kernels = kernels
+        self._runners = runners
         self._can_ask = can_ask
-        self._granted: set[tuple[Language, str, int]] = set()
-        """Language, digest of the source, generation of the kernel: a fresh kernel is another one."""
+        self._granted: set[tuple[str, str, str, int]] = set()
+        """Kind of block, what runs it, digest of the source, generation: a fresh kernel is another one."""
         self._waiting: tuple[DecisionRequested, asyncio.Future[Decide]] | None = None
         self._changed: set[tuple[Language, int]] = set()
         """Shells in which something ran that gives later words another meaning, by generation."""
@@ -86,7 +86,7 @@ class Decisions:
 
     def fork(self) -> "Decisions":
         """Those of another session in the same kernels: what is known of these stays, grants do not."""
-        other = Decisions(self.mode, self._kernels, can_ask=self._can_ask, policy=self.policy, past=self._past)
+        other = Decisions(self.mode, self._runners, can_ask=self._can_ask, policy=self.policy, past=self._past)
         other._changed = set(self._changed)
         other._taint = self._taint
         return other
@@ -96,20 +96,13 @@ class Decisions:
         rules = parse_short((text,), verdict, "this session")
         self.policy = msgspec.structs.replace(self.policy, rules=(*self.policy.rules, *rules))
 
-    def confinement(self, language: Language) -> Confinement:
-        """What holds back the kernel that would run this language now; where there is none, nothing is promised."""
-        try:
-            return self._kernels.get(language).confinement
-        except KernelError:
-            return Confinement()
-
-    def note_run(self, block: CodeBlock, generation: int, ruling: PolicyDecision | None) -> None:
+    def note_run(self, block: ActionBlock, ruling: PolicyDecision | None) -> None:
         """Take note of what is about to run: what it reads, and in a shell, what it may redefine. Without a `ruling`
         the source is read for that."""
-        found = ruling if ruling is not None else decide(PolicyRequest(block.language, block.source), self.policy)
+        found = ruling if ruling is not None else decide(self._runners.request(block), self.policy)
         self._taint = self._taint.and_of(found.taint)
-        if found.lasting:
-            self._changed.add((block.language, generation))
+        if found.lasting and isinstance(block, CodeBlock):
+            self._changed.add((block.language, self._runners.next_generation(block)))
 
     def note_files(self, files: Sequence[str]) -> None:
         """The person gave the model these files."""
@@ -127,29 +120,25 @@ class Decisions:
             return f"asked about because of {ruling.by}: run it again by itself with r"
         return ""
 
-    async def settle(
-        self, block: CodeBlock, guard: RepeatGuard, next_generation: Callable[[], int], emit: Emit
-    ) -> PolicyDecision | None:
-        """What the policy says of the code that is to run now, None if none is. TurnStopped if that ends the turn.
+    async def settle(self, block: ActionBlock, guard: RepeatGuard, emit: Emit) -> PolicyDecision | None:
+        """What the policy says of the action that is to run now, None if none is. TurnStopped if that ends the turn.
 
         `DecisionMade` is emitted, with `DecisionRequested` before it where the person has to be asked.
 
-        `next_generation` tells of the kernel that would run it now: a yes that was meant for another one is asked for
-        again. Of the rules, the mode, the repeat guard and an earlier "always", the strictest counts; "always" answers
-        what the mode would ask, not what a rule asks.
+        A yes that was meant for another kernel than the one that would run it now is asked for again. Of the rules, the
+        mode, the repeat guard and an earlier "always", the strictest counts; "always" answers what the mode would ask,
+        not what a rule asks.
         """
-        settled = await self._settle(block, guard, next_generation, emit)
+        settled = await self._settle(block, guard, emit)
         emit(settled.made)
         if settled.stop is not None:
             raise settled.stop
         return settled.ruling
 
-    async def _settle(
-        self, block: CodeBlock, guard: RepeatGuard, next_generation: Callable[[], int], emit: Emit
-    ) -> _Settled:
-        objection, generation = guard.objection(block.language, block.source), next_generation()
-        ruling = self.rule(block, generation)
-        granted = (block.language, text_digest(block.source), generation) in self._granted
+    async def _settle(self, block: ActionBlock, guard: RepeatGuard, emit: Emit) -> _Settled:
+        objection, generation = guard.objection(block), self._runners.next_generation(block)
+        ruling = self.rule(block)
+        granted = _grant(block, generation) in self._granted
         if self.mode == "never":
             return _never(block)
         if ruling.verdict == "deny":
@@ -165,9 +154,10 @@ class Decisions:
         why = objection or self._why(ruling)
         while True:
             verb = await self._ask(_request(block, why, ruling.labels), emit)
-            if verb.verdict in ("skip", "stop") or generation == next_generation():
+            now = self._runners.next_generation(block)
+            if verb.verdict in ("skip", "stop") or generation == now:
                 return self._apply_decision(block, verb, guard, generation, ruling)
-            generation, why = next_generation(), "its kernel ended while you were asked, and the variables are gone"
+            generation, why = now, "its kernel ended while you were asked, and the variables are gone"
 
     async def _ask(self, request: DecisionRequested, emit: Emit) -> Decide:
         """What the person says."""
@@ -179,12 +169,12 @@ class Decisions:
         finally:
             self._waiting = None
 
-    def rule(self, block: CodeBlock, generation: int, reading: SourceFacts | None = None) -> PolicyDecision:
+    def rule(self, block: ActionBlock, reading: SourceFacts | None = None) -> PolicyDecision:
         """What the policy says of the block's source now; what was read in it before need not be read again."""
-        confinement, changed = self.confinement(block.language), (block.language, generation) in self._changed
-        taint = self._taint_so_far(confinement)
-        request = PolicyRequest(block.language, block.source, changed, taint, confinement, reading)
-        return decide(request, self.policy, self.mode)
+        request = self._runners.request(block, reading)
+        changed = (request.language, self._runners.next_generation(block)) in self._changed
+        taint = self._taint_so_far(request.confinement)
+        return decide(request._replace(changed=changed, taint=taint), self.policy, self.mode)
 
     def _taint_so_far(self, confinement: Confinement) -> Taint:
         """The past is looked through when it is needed: only where there is a way out."""
@@ -194,8 +184,8 @@ class Decisions:
                 match block:
                     case UserBlock():
                         self.note_files(block.files)
-                    case CodeBlock() if block.duration is not None:
-                        found = decide(PolicyRequest(block.language, block.source), self.policy)
+                    case Action() if block.duration is not None:
+                        found = decide(self._runners.request(block), self.policy)
                         self._taint = self._taint.and_of(found.taint)
                     case _:
                         pass
@@ -206,7 +196,7 @@ class Decisions:
         return "" if self.mode == "ask" and ruling.ground == "mode" else f"asked because of {ruling.by}"
 
     def _apply_decision(
-        self, block: CodeBlock, verb: Decide, guard: RepeatGuard, generation: int, asked: PolicyDecision
+        self, block: ActionBlock, verb: Decide, guard: RepeatGuard, generation: int, asked: PolicyDecision
     ) -> _Settled:
         """What comes of an answer: mode and rules hold as they are now, and for edited code too."""
         match verb.verdict:
@@ -214,26 +204,33 @@ class Decisions:
                 source = block.source if verb.source is None else verb.source
                 same = source == block.source
                 proposed = block if same else msgspec.structs.replace(block, source=source)
-                ruling = self.rule(proposed, generation, asked.reading if same else None)
+                ruling = self.rule(proposed, asked.reading if same else None)
                 if self.mode == "never":
                     return _never(block)
                 if ruling.verdict == "deny":
                     return _deny(block, ruling)
                 if verb.verdict == "always":
-                    self._granted.add((block.language, text_digest(source), generation))
+                    self._granted.add(_grant(proposed, generation))
                 guard.allow()
                 allowed = decision_event(proposed, verb.verdict, "person", request_id=verb.request_id)
                 return _Settled(allowed, ruling=ruling)
             case "skip":
                 refusal = decision_event(block, "skip", "person", reason=verb.reason, request_id=verb.request_id)
-                return _Settled(refusal, None if verb.reason else TurnStopped("refused", "You refused the code."))
+                return _Settled(
+                    refusal,
+                    None
+                    if verb.reason
+                    else TurnStopped(
+                        "refused", f"You refused the {'code' if isinstance(block, CodeBlock) else 'call'}."
+                    ),
+                )
             case "stop":
                 refusal = decision_event(block, "stop", "person", reason=verb.reason, request_id=verb.request_id)
                 return _Settled(refusal, TurnStopped("stopped", "Stopped by you."))
 
 
 def decision_event(
-    block: CodeBlock,
+    block: ActionBlock,
     verdict: Verdict,
     decider: Decider,
     *,
@@ -251,13 +248,17 @@ def decision_event(
     )
 
 
-def _never(block: CodeBlock) -> _Settled:
+def _grant(block: ActionBlock, generation: int) -> tuple[str, str, str, int]:
+    return type(block).__name__, block.runs_in, text_digest(block.source), generation
+
+
+def _never(block: ActionBlock) -> _Settled:
     """Refused without a question, and the turn with it."""
     refusal = decision_event(block, "stop", "mode", reason="nothing may be run in this session")
     return _Settled(refusal, TurnStopped("refused", "Nothing is run in the approval mode “never”."))
 
 
-def _deny(block: CodeBlock, ruling: PolicyDecision) -> _Settled:
+def _deny(block: ActionBlock, ruling: PolicyDecision) -> _Settled:
     """Refused without a question. The model is told by what, and goes on."""
     if ruling.by == "the mode “plan”":
         refusal = decision_event(block, "stop", "mode", reason="nothing may be run in this session")
@@ -267,7 +268,7 @@ def _deny(block: CodeBlock, ruling: PolicyDecision) -> _Settled:
     )
 
 
-def _refuse_unasked(block: CodeBlock, ruling: PolicyDecision, objection: str) -> _Settled:
+def _refuse_unasked(block: ActionBlock, ruling: PolicyDecision, objection: str) -> _Settled:
     """Nobody can be asked. What a rule or the source itself stands against is told to the model, which goes on."""
     if not objection and ruling.ground != "mode":
         why = f"there is nobody to approve it, which is needed because of {ruling.by}"
@@ -277,11 +278,12 @@ def _refuse_unasked(block: CodeBlock, ruling: PolicyDecision, objection: str) ->
     return _Settled(decision_event(block, "stop", "rule", reason=why), TurnStopped(reason, f"Not run: {why}."))
 
 
-def _request(block: CodeBlock, why: str, labels: tuple[str, ...]) -> DecisionRequested:
+def _request(block: ActionBlock, why: str, labels: tuple[str, ...]) -> DecisionRequested:
     return DecisionRequested(
         request_id=new_id(),
         block_id=block.id,
-        language=block.language,
+        language=block.language if isinstance(block, CodeBlock) else "",
+        tool=block.tool if isinstance(block, CallBlock) else "",
         source=block.source,
         sha256=text_digest(block.source),
         why=why,

@@ -1,11 +1,11 @@
-"""One run of one code block, from the start of its kernel to what has to be said about its end."""
+"""One run of one action, from the start of its kernel to what has to be said about its end."""
 
 import asyncio
 from collections.abc import Callable
 
 import msgspec
 
-from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.blocks import ActionBlock, CodeBlock
 from oi_tui.app.engine.core.endings import Ending
 from oi_tui.app.engine.core.errors import AuditError, KernelError, OiTuiError
 from oi_tui.app.engine.core.events import (
@@ -14,18 +14,18 @@ from oi_tui.app.engine.core.events import (
     Emit,
     ExecutionFinished,
     ExecutionStarted,
-    ExecutionStatus,
     InputAnswered,
     InputRequested,
     KernelChanged,
-    KernelState,
     NoticeAdded,
 )
 from oi_tui.app.engine.core.ids import new_id
+from oi_tui.app.engine.core.outcomes import ExecutionStatus, KernelState
 from oi_tui.app.engine.core.values import Level
-from oi_tui.app.engine.kernels.base import InterruptMeans, Kernel, RunResult
+from oi_tui.app.engine.kernels.base import InterruptMeans, Runner, RunResult
 
 REPLACE = "Esc twice within a second stops the turn and replaces the kernel; its variables are lost then."
+GIVE_UP = "Esc twice within a second stops the turn and waits for it no longer."
 
 BY_WHICH: dict[InterruptMeans | None, str] = {
     "second_signal": "Stopped by the second SIGINT, which its subprocesses got as well: the first was not enough.",
@@ -38,24 +38,24 @@ RETRY = 0.05
 """Seconds after which an interrupt that met nothing tries again."""
 
 
-Seal = Callable[[ExecutionStarted, CodeBlock], None]
-"""Told of a run before its kernel gets the source; returns when that is on record, AuditError if it must not begin."""
+Seal = Callable[[ExecutionStarted, ActionBlock], None]
+"""Told of a run before anything gets the source; returns when that is on record, AuditError if it must not begin."""
 
 
 NEVER_RAN = Ending(stage="unstarted", cause="kernel")
 
 
-def no_seal(started: ExecutionStarted, block: CodeBlock) -> None:
+def no_seal(started: ExecutionStarted, block: ActionBlock) -> None:
     """Any run may begin: nobody writes down what runs."""
 
 
 class Execution:
-    """Runs a block once. `answer` and `interrupt` reach into it while `run` is under way."""
+    """Runs an action once. `answer` and `interrupt` reach into it while `run` is under way."""
 
     def __init__(
         self,
-        block: CodeBlock,
-        kernel: Kernel,
+        block: ActionBlock,
+        runner: Runner,
         emit: Emit,
         seal: Seal,
         *,
@@ -64,7 +64,7 @@ class Execution:
     ) -> None:
         """`emit` is given what happens, also what comes after the end of the run."""
         self.block = block
-        self.kernel = kernel
+        self.runner = runner
         self.can_ask = can_ask
         self._seal = seal
         self._clock = clock
@@ -80,14 +80,14 @@ class Execution:
 
     async def run(self) -> KernelError | AuditError | None:
         """From the start of the kernel, if it is cold, to `ExecutionFinished`; why nothing could be run at all."""
-        if self.kernel.state in ("cold", "dead"):
-            self._tell_kernel("starting")
+        if self.runner.state in ("cold", "dead"):
+            self.tell_kernel("starting")
         begun, started = self._clock(), None
         failure: KernelError | AuditError | None = None
         try:
-            await self.kernel.start()
-            self._tell_kernel("busy")
-            started = ExecutionStarted(block_id=self.block.id, generation=self.kernel.generation)
+            await self.runner.start()
+            self.tell_kernel("busy")
+            started = ExecutionStarted(block_id=self.block.id, generation=self.runner.generation)
             self._seal(started, self.block)
             self._emit(started)
             begun = self._clock()
@@ -105,7 +105,7 @@ class Execution:
             self._over.set()
             if self._stopping is not None:
                 await asyncio.gather(self._stopping, return_exceptions=True)  # told by the epilogue, if by anybody
-        self._tell_kernel(self.kernel.state)
+        self.tell_kernel(self.runner.state)
         return failure
 
     async def _run(self) -> None:
@@ -113,7 +113,7 @@ class Execution:
         if self._stopping is not None:  # while the kernel was starting
             self._finish("interrupted", 0.0)
             return
-        result = await self.kernel.run(self.block.source, self.block.id, self._take)
+        result = await self.runner.run(self.block.source, self.block.id, self._take)
         self._over.set()
         self._close_input(cancelled=result.status != "ok")
         ending = self._ending if result.status == "interrupted" else None
@@ -130,16 +130,23 @@ class Execution:
                 self._report(error)
                 return
         if means == "restart":
-            title = f"The {self.kernel.language} kernel ignored the interrupt and was restarted."
-            self._notice("warning", title, hint="Its variables are gone.")
+            self._tell_restart()
         elif means in BY_WHICH and result.status == "interrupted":
             self._notice("info", BY_WHICH[means])
         elif result.status == "died":
-            title = result.detail or f"The {self.kernel.language} kernel ended."
+            title = result.detail or f"The {self.block.runs_in} kernel ended."
             hint = "Its variables are gone. It starts afresh with the next run; /restart does it now."
             self._notice("error", title, hint=hint)
         elif result.detail:
             self._notice("info", result.detail)
+
+    def _tell_restart(self) -> None:
+        name = self.block.runs_in
+        if isinstance(self.block, CodeBlock):
+            title, hint = f"The {name} kernel ignored the interrupt and was restarted.", "Its variables are gone."
+        else:
+            title, hint = f"The tool {name} ignored the interrupt.", "It may go on; nobody listens to it any more."
+        self._notice("warning", title, hint=hint)
 
     def _take(self, event: AnyEvent) -> None:
         """Pass on what the kernel says of the run, with what can be done about it."""
@@ -181,7 +188,7 @@ class Execution:
         if self._input is None or self._input.request_id != request_id or self._answered:
             return False
         self._answered = True
-        await self.kernel.answer(text)
+        await self.runner.answer(text)
         return True
 
     def interrupt(self, *, force: bool) -> None:
@@ -197,20 +204,25 @@ class Execution:
     async def _stop(self) -> InterruptMeans:
         """Interrupt until there was something to interrupt: the kernel may be just about to take the run."""
         while True:
-            means = await self.kernel.interrupt(restart=self._forced.is_set())
+            means = await self.runner.interrupt(restart=self._forced.is_set())
             match means:
                 case "nothing_ran" if not self._over.is_set():
                     await asyncio.sleep(RETRY)
                 case "ignored" if not self._over.is_set():
-                    self._notice("warning", "The code goes on: it ignored every interrupt.", hint=REPLACE)
+                    code = isinstance(self.block, CodeBlock)
+                    title = f"The {'code' if code else 'call'} goes on: it ignored every interrupt."
+                    self._notice("warning", title, hint=REPLACE if code else GIVE_UP)
                     await _first(self._forced, self._over)
                 case _:
                     return means
 
-    # -- events of ours ------------------------------------------------------------------------------
+    def tell_kernel(self, state: KernelState) -> None:
+        """Say which state its kernel is in; a tool has none worth telling."""
+        if isinstance(self.block, CodeBlock):
+            generation = self.runner.generation
+            self._emit(KernelChanged(language=self.block.language, state=state, generation=generation))
 
-    def _tell_kernel(self, state: KernelState) -> None:
-        self._emit(KernelChanged(language=self.kernel.language, state=state, generation=self.kernel.generation))
+    # -- events of ours ------------------------------------------------------------------------------
 
     def _finish(
         self, status: ExecutionStatus, duration: float, *, exit_code: int | None = None, ending: Ending | None = None

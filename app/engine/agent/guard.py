@@ -2,10 +2,9 @@
 
 import re
 
-from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.blocks import ActionBlock, CallBlock
 from oi_tui.app.engine.core.encoding import text_digest
 from oi_tui.app.engine.core.outputs import ErrorOutput
-from oi_tui.app.engine.core.values import Language
 
 
 class RepeatGuard:
@@ -19,22 +18,22 @@ class RepeatGuard:
         self._last = ""
         self._errors: dict[tuple[str, str], int] = {}
 
-    def objection(self, language: Language, source: str) -> str:
-        """Why this source should not simply run, in plain words; "" if there is nothing against it."""
-        key = _key(language, source)
+    def objection(self, block: ActionBlock) -> str:
+        """Why this should not simply run, in plain words; "" if there is nothing against it."""
+        key, what = _key(block), "call" if isinstance(block, CallBlock) else "code"
         count = self._runs.get(key, 0)
         if count and key == self._last and key in self._succeeded:
-            return "this exact code has just run without an error"
+            return f"this exact {what} has just run without an error"
         if count >= self.limit:
-            return f"this code has run {count} times in this turn"
+            return f"this {what} has run {count} times in this turn"
         for (name, value), seen in self._errors.items():
             if seen >= self.limit:
                 return f"the same error has come {seen} times in this turn ({_short(name, value)})"
         return ""
 
-    def note_run(self, block: CodeBlock) -> None:
+    def note_run(self, block: ActionBlock) -> None:
         """Take note of a run that is over."""
-        key = _key(block.language, block.source)
+        key = _key(block)
         self._runs[key] = self._runs.get(key, 0) + 1
         self._last = key
         if block.state == "ok":
@@ -52,11 +51,15 @@ class RepeatGuard:
         self._succeeded.clear()
 
 
-def _key(language: Language, source: str) -> str:
-    """The same for sources that differ only in comments, blank lines and space at line ends."""
+def _key(block: ActionBlock) -> str:
+    """The same for calls with the same arguments, and for code that differs only in comments, blank lines and space at
+    line ends."""
+    source = block.source
+    if isinstance(block, CallBlock):
+        return text_digest(f"call {block.tool}\0{source}")
     lines = (re.sub(r"\s+#.*$|^\s*#.*$", "", line).rstrip() for line in source.splitlines())
     text = "\n".join(line for line in lines if line)
-    return text_digest(f"{language}\0{text}")
+    return text_digest(f"{block.language}\0{text}")
 
 
 def _short(name: str, value: str) -> str:

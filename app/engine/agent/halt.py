@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from oi_tui.app.engine.core.events import StopReason
+from oi_tui.app.engine.core.outcomes import StopReason
 
 HaltItem = TypeVar("HaltItem")
 

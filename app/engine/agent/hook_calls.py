@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import msgspec
 
-from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.blocks import Action, ActionBlock, CodeBlock
 from oi_tui.app.engine.core.chat_model import ChatRequest
 from oi_tui.app.engine.core.events import (
     AnyEvent,
@@ -67,11 +67,11 @@ class HookCalls:
         finally:
             self._call("after_request", request=request, failed=failed)
 
-    def _block_of(self, event: ExecutionStarted | ExecutionFinished | RerunStarted | RerunFinished) -> CodeBlock:
+    def _block_of(self, event: ExecutionStarted | ExecutionFinished | RerunStarted | RerunFinished) -> ActionBlock:
         """The block; for a repeated run without what came out the first time, which is no part of it."""
         block = self._transcript.block(event.block_id)
-        assert isinstance(block, CodeBlock), block
-        if isinstance(event, RerunStarted | RerunFinished):
+        assert isinstance(block, Action), block
+        if isinstance(event, RerunStarted | RerunFinished) and isinstance(block, CodeBlock):
             return msgspec.structs.replace(block, outputs=(), whole=None, exit_code=None, duration=None)
         return block
 

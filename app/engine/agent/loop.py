@@ -1,4 +1,4 @@
-"""The loop: ask the model, have its code decided, run it, tell the model, until there is nothing more to do.
+"""The loop: ask the model, have its actions decided, run them, tell the model, until there is nothing more to do.
 
 What happens goes to `Session.emit`, which folds it into `Session.transcript` and tells the observers. What is no
 coroutine is called while one is under way, from the same event loop.
@@ -25,8 +25,9 @@ from oi_tui.app.engine.agent.hook_calls import HookCalls
 from oi_tui.app.engine.agent.prompt import Conversation, system_prompt
 from oi_tui.app.engine.agent.rerun import rebuild
 from oi_tui.app.engine.agent.run_hints import run_hints
+from oi_tui.app.engine.agent.runners import Runners
 from oi_tui.app.engine.agent.withheld_notices import withheld_events
-from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.blocks import Action, ActionBlock, CodeBlock
 from oi_tui.app.engine.core.chat_model import ChatRequest, Delta, Model
 from oi_tui.app.engine.core.errors import AuditError, KernelError, ModelError, OiTuiError
 from oi_tui.app.engine.core.events import (
@@ -34,7 +35,6 @@ from oi_tui.app.engine.core.events import (
     CodeStarted,
     ConversationCleared,
     Emit,
-    KernelChanged,
     NoticeAdded,
     SettingsChanged,
     StepStarted,
@@ -49,6 +49,7 @@ from oi_tui.app.engine.hooks import NO_PLUGINS, Hooks
 from oi_tui.app.engine.kernels.base import KernelSource
 from oi_tui.app.engine.policy.decide import Policy, PolicyDecision
 from oi_tui.app.engine.secrets.redaction import Redactor
+from oi_tui.app.engine.tools.toolbox import Toolbox
 from oi_tui.app.engine.transcript.transcript import Transcript
 
 
@@ -70,12 +71,14 @@ class Session:
         observers: Sequence[Observer] = (),
         seal: Seal = no_seal,
         hooks: Hooks = NO_PLUGINS,
+        tools: Toolbox | None = None,
         forked_from: "Session | None" = None,
     ) -> None:
         """`ready` is awaited before each question to the model: the model may still be opening. `forked_from` was in
         these kernels before: what is known of them, its strictness, budget and late output go on here; its grants do
         not."""
         self.kernels = kernels
+        self._runners = Runners(kernels, tools or Toolbox())
         self.settings = settings
         self.model = model
         self.transcript = transcript if transcript is not None else Transcript()
@@ -87,7 +90,7 @@ class Session:
         if forked_from is None:
             past = self.transcript.blocks
             self.emitter = Emitter(self.transcript)
-            self.decisions = Decisions(settings.approve, kernels, can_ask=can_ask, policy=policy, past=past)
+            self.decisions = Decisions(settings.approve, self._runners, can_ask=can_ask, policy=policy, past=past)
             self.budget = Budget(settings.max_cost, settings.max_tokens)
         else:
             self.decisions, self.budget = forked_from.decisions.fork(), forked_from.budget
@@ -103,7 +106,7 @@ class Session:
         self._halt = Halt()
         self._execution: Execution | None = None
         self._proposed: Sequence[str] = ()
-        """Blocks of code that the last answer proposed, in order; what was thought or cut is none of them."""
+        """Actions that the last answer proposed, in order; what was thought or cut is none of them."""
 
     # -- the turn ----------------------------------------------------------------------------------
 
@@ -120,14 +123,14 @@ class Session:
         await self._turn()
 
     async def _turn(self) -> None:
-        """Ask the model, have its code decided, run it, ask again with what came out, until something ends the turn."""
-        code: Iterator[str] = iter(())  # of what was proposed, what is not decided about yet
+        """Ask the model, have its actions decided, run them, ask again with what came out, until something ends it."""
+        actions: Iterator[str] = iter(())  # of what was proposed, what is not decided about yet
         try:
             for step in range(1, self.settings.max_steps + 1):
                 self._require_budget()
                 self._proposed = await self._ask(step)
-                code = iter(self._proposed)
-                for block_id in code:
+                actions = iter(self._proposed)
+                for block_id in actions:
                     if ruling := await self._decide(block_id):
                         await self._run(block_id, ruling)
                 self._halt.check()
@@ -136,7 +139,7 @@ class Session:
             self.notice("warning", title, "Type /retry to let it go on, or start with a higher --max-steps.")
             raise TurnStopped("step_cap", title)
         except TurnStopped as stop:
-            for block_id in code:
+            for block_id in actions:
                 self._skip(block_id)
             if stop.reason != "budget":
                 self._remark_on_budget()
@@ -160,7 +163,7 @@ class Session:
     # -- asking --------------------------------------------------------------------------------------
 
     async def _ask(self, step: int) -> Sequence[str]:
-        """Have the model answer; returns the code that it proposes, none where it has to go on without.
+        """Have the model answer; returns the actions that it proposes, none where it has to go on without.
 
         TurnStopped if it came to an end, or could not answer: what has arrived is kept then, marked as cut.
         """
@@ -176,11 +179,11 @@ class Session:
             raise TurnStopped("model_error", error.title) from error
         self._halt.check()
         blocks, step = self.transcript.blocks, self.transcript.step
-        codes = [block for block in blocks if isinstance(block, CodeBlock) and block.step == step]
-        code = [block.id for block in codes if block.state == "proposed"]
-        if not code and (end := completion.end_of(blocks, step, insist=self.settings.complete)) is not None:
+        written = [block for block in blocks if isinstance(block, Action) and block.step == step]
+        proposed = [block.id for block in written if block.state == "proposed"]
+        if not proposed and (end := completion.end_of(blocks, step, insist=self.settings.complete)) is not None:
             raise TurnStopped("done", end)
-        return code
+        return proposed
 
     async def _stream(self) -> None:
         """Ask, and emit the answer while it comes."""
@@ -194,8 +197,9 @@ class Session:
             return
         for told in withheld_events(self._conversation, self.transcript):
             self.emit(told)
-        request = ChatRequest(messages=messages, languages=languages)
-        answer = AnswerStream(self.kernels.canonical, self.emit)
+        tools = self._runners.tools
+        request = ChatRequest(messages=messages, tools=tools.specs(languages))
+        answer = AnswerStream(self.kernels.canonical, self.emit, tools.names)
         with self.plugins.around(request):
             try:
                 await self._halt.result(partial(_read, model.stream(request), answer))
@@ -209,33 +213,33 @@ class Session:
     # -- deciding and running ------------------------------------------------------------------------
 
     async def _decide(self, block_id: str) -> PolicyDecision | None:
-        """What the policy says of this code if it is to run. TurnStopped if a decision against it ends the turn."""
-        block = self._code(block_id)
+        """What the policy says of this action if it is to run. TurnStopped if a decision against it ends the turn."""
+        block = self._action(block_id)
         if self._obstacle(block):
             self._skip(block_id)
             return None
-        next_generation = partial(self._next_generation, block.language)
-        return await self.decisions.settle(block, self._guard, next_generation, self.emit)
+        return await self.decisions.settle(block, self._guard, self.emit)
 
     async def _run(self, block_id: str, ruling: PolicyDecision) -> None:
-        """Run code that was decided about. TurnStopped if no kernel can run it; code that raises ends nothing."""
+        """Run what was decided about. TurnStopped if nothing can run it; code that raises ends nothing."""
         failure = await self._execute(block_id, ruling)
-        self._guard.note_run(self._code(block_id))
+        self._guard.note_run(self._action(block_id))
         if failure is not None:
             raise TurnStopped("kernel_error", failure.title)
 
     def _skip(self, block_id: str) -> None:
-        """Nobody is asked about this code."""
-        block = self._code(block_id)
+        """Nobody is asked about this action."""
+        block = self._action(block_id)
         self.emit(decision_event(block, "skip", "rule", reason=self._obstacle(block) or "the turn was stopped"))
 
-    def _obstacle(self, block: CodeBlock) -> str:
-        """Why this code cannot follow what stands above it in its answer, "" if it can."""
-        for earlier in map(self._code, takewhile(lambda block_id: block_id != block.id, self._proposed)):
+    def _obstacle(self, block: ActionBlock) -> str:
+        """Why this cannot follow what stands above it in its answer, "" if it can."""
+        for earlier in map(self._action, takewhile(lambda block_id: block_id != block.id, self._proposed)):
+            what = f"an earlier {'code block' if isinstance(earlier, CodeBlock) else 'call'} of the same answer"
             if earlier.state == "refused":
-                return f"an earlier code block of the same answer was {'not run' if earlier.ending else 'refused'}"
+                return f"{what} was {'not run' if earlier.ending else 'refused'}"
             if earlier.state != "ok":
-                return "an earlier code block of the same answer did not succeed"
+                return f"{what} did not succeed"
         return "the turn was stopped" if self._halt.is_asked() else ""
 
     async def run_code(self, language: Language, source: str) -> None:
@@ -252,7 +256,7 @@ class Session:
         blocks = [block for block in codes if block.id in block_ids and block.duration is not None]
 
         async def perform(block: CodeBlock, emit: Emit) -> str:
-            ruling = self.decisions.rule(block, self._next_generation(block.language))
+            ruling = self.decisions.rule(block)
             if not (why := self.decisions.denial_reason(ruling)):
                 await self._perform(block, emit, ruling)
             return why
@@ -262,23 +266,24 @@ class Session:
     async def _execute(self, block_id: str, ruling: PolicyDecision | None = None) -> KernelError | AuditError | None:
         """Run what the block says now; why nothing could run at all, which the person is told here."""
         try:
-            failure = await self._perform(self._code(block_id), self.emit, ruling)
+            failure = await self._perform(self._action(block_id), self.emit, ruling)
         except KernelError as error:
             self.report(error)
             failure = error
-        block, earlier = self._code(block_id), self.transcript.blocks[: self._inherited]
-        for remark in run_hints(block, earlier, self.decisions.confinement(block.language)):
-            self.notice("info", remark.title, remark.hint)
+        block, earlier = self._action(block_id), self.transcript.blocks[: self._inherited]
+        if isinstance(block, CodeBlock):
+            for remark in run_hints(block, earlier, self._runners.confinement(block)):
+                self.notice("info", remark.title, remark.hint)
         return failure
 
     async def _perform(
-        self, block: CodeBlock, emit: Emit, ruling: PolicyDecision | None
+        self, block: ActionBlock, emit: Emit, ruling: PolicyDecision | None
     ) -> KernelError | AuditError | None:
-        """Run this source, which was decided about. KernelError where there is no such kernel; a failure of the kernel
+        """Run this, which was decided about. KernelError where there is no such kernel or tool; a failure of the kernel
         that there is has been emitted when it is returned."""
-        kernel = self.kernels.get(block.language)
-        self.decisions.note_run(block, self._next_generation(block.language), ruling)
-        self._execution = Execution(block, kernel, emit, self._seal, can_ask=self._can_ask, clock=self._clock)
+        runner = self._runners.get(block)
+        self.decisions.note_run(block, ruling)
+        self._execution = Execution(block, runner, emit, self._seal, can_ask=self._can_ask, clock=self._clock)
         try:
             return await self._execution.run()
         finally:
@@ -306,8 +311,7 @@ class Session:
             self._halt.ask()
         if execution is not None:
             execution.interrupt(force=turn)
-            kernel = execution.kernel
-            self.emit(KernelChanged(language=kernel.language, state="interrupting", generation=kernel.generation))
+            execution.tell_kernel("interrupting")
         elif self._halt.is_asked() and self._halt.waits:
             self._halt.break_off()
         elif turn:
@@ -361,14 +365,9 @@ class Session:
         """Something to say that belongs in the transcript."""
         self.emit(NoticeAdded(block_id=new_id(), level=level, title=title, hint=hint, details=details))
 
-    def _next_generation(self, language: Language) -> int:
-        """Generation of the kernel that would run code now."""
-        kernel = next((kernel for kernel in self.kernels.started_kernels() if kernel.language == language), None)
-        return 1 if kernel is None else kernel.generation + (kernel.state in ("cold", "dead"))
-
-    def _code(self, block_id: str) -> CodeBlock:
+    def _action(self, block_id: str) -> ActionBlock:
         block = self.transcript.block(block_id)
-        assert isinstance(block, CodeBlock), block
+        assert isinstance(block, Action), block
         return block
 
 

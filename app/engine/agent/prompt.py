@@ -12,11 +12,21 @@ from typing import NamedTuple
 import msgspec
 
 from oi_tui.app.engine.agent import completion
-from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.blocks import (
+    Action,
+    ActionBlock,
+    Block,
+    CallBlock,
+    CodeBlock,
+    NoticeBlock,
+    ProseBlock,
+    UserBlock,
+)
 from oi_tui.app.engine.core.chat_model import ChatMessage, ToolCall
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.text.mime import UNTRUSTED, pictures, report
 from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.tools.execute import EXECUTE
 
 SYSTEM = """\
 You do tasks for the user by running code on their machine. Reply with one ```python code block that solves the \
@@ -93,7 +103,7 @@ class Conversation:
 
 def _group(block: Block) -> tuple[str, int | str]:
     match block:
-        case ProseBlock() | CodeBlock(author="assistant"):
+        case ProseBlock() | Action(author="assistant"):
             return ("step", block.step)
         case _:
             return ("single", block.id)
@@ -123,22 +133,22 @@ class _Teller:
                 yield from self._step(group)
 
     def _step(self, group: list[Block]) -> Iterator[ChatMessage]:
-        codes = [block for block in group if isinstance(block, CodeBlock)]
-        native = [code for code in codes if code.call_id is not None]
+        actions = [block for block in group if isinstance(block, Action)]
+        native = [action for action in actions if action.call_id is not None]
         parts = [
-            self._text_of(block) for block in group if not (isinstance(block, CodeBlock) and block.call_id is not None)
+            self._text_of(block) for block in group if not (isinstance(block, Action) and block.call_id is not None)
         ]
         yield ChatMessage(
             role="assistant",
             text="\n\n".join(part for part in parts if part),
-            calls=tuple(self._call(code) for code in native),
+            calls=tuple(self._call(action) for action in native),
         )
-        for code in native:
-            yield ChatMessage(role="tool", text=self._result(code), call_id=code.call_id or "")
-        fenced = [code for code in codes if code.call_id is None]
-        shown = tuple(url for code in codes for url in pictures(code)) if self._images else ()
+        for action in native:
+            yield ChatMessage(role="tool", text=self._result(action), call_id=action.call_id or "")
+        fenced = [action for action in actions if action.call_id is None]
+        shown = tuple(url for action in actions for url in pictures(action)) if self._images else ()
         if fenced:
-            which = [f"Output of the {f'{code.language} ' if len(fenced) > 1 else ''}code" for code in fenced]
+            which = [f"Output of the {f'{code.runs_in} ' if len(fenced) > 1 else ''}code" for code in fenced]
             results = "\n\n".join(
                 self._result(code, f"{what} ({UNTRUSTED}):\n") for code, what in zip(fenced, which, strict=True)
             )
@@ -151,32 +161,32 @@ class _Teller:
         match block:
             case ProseBlock():
                 return self._clean(block)(block.text.strip())
-            case CodeBlock():
+            case Action():
                 return self._fence(block, block.original if block.original is not None else block.source)
             case _:
                 return ""
 
-    def _fence(self, block: CodeBlock, source: str) -> str:
+    def _fence(self, block: ActionBlock, source: str) -> str:
         source = self._clean(block)(source)
-        label = "bash" if block.language == "shell" else block.language
+        label = "bash" if block.written_in == "shell" else block.written_in
         ticks = "```" if "```" not in source else "````"
         return f"{ticks}{label}\n{source}\n{ticks}"
 
-    def _call(self, code: CodeBlock) -> ToolCall:
-        source = self._clean(code)(code.original if code.original is not None else code.source)
-        arguments = msgspec.json.encode({"language": code.language, "code": source}).decode()
-        return ToolCall(id=code.call_id or "", name="execute", arguments=arguments)
+    def _call(self, block: ActionBlock) -> ToolCall:
+        source = self._clean(block)(block.original if block.original is not None else block.source)
+        if isinstance(block, CallBlock):
+            return ToolCall(id=block.call_id or "", name=block.tool, arguments=source)
+        arguments = msgspec.json.encode({"language": block.language, "code": source}).decode()
+        return ToolCall(id=block.call_id or "", name=EXECUTE, arguments=arguments)
 
-    def _result(self, code: CodeBlock, label: str = "") -> str:
+    def _result(self, code: ActionBlock, label: str = "") -> str:
         """The role of a native call's result says by itself what it is; fenced code needs a label."""
         told = f"{label}{self._report(code)}"
         if code.is_edited and code.state != "refused":
-            return (
-                f"The user edited the code before it ran. This is what ran:\n{self._fence(code, code.source)}\n{told}"
-            )
+            return f"The user edited it before it ran. This is what ran:\n{self._fence(code, code.source)}\n{told}"
         return told
 
-    def _report(self, code: CodeBlock) -> str:
+    def _report(self, code: ActionBlock) -> str:
         return report(code, self._limit, self._clean(code))
 
     def _with_files(self, block: UserBlock) -> str:

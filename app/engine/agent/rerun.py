@@ -23,10 +23,10 @@ from oi_tui.app.engine.core.events import (
     KernelChanged,
     NoticeAdded,
     RerunFinished,
-    RerunOutcome,
     RerunStarted,
 )
 from oi_tui.app.engine.core.ids import new_id
+from oi_tui.app.engine.core.outcomes import RerunOutcome
 from oi_tui.app.engine.text.safe import visible_text
 from oi_tui.app.engine.transcript.diff import output_diff
 from oi_tui.app.engine.transcript.transcript import Transcript

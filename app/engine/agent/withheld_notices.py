@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from oi_tui.app.engine.agent.prompt import Conversation
-from oi_tui.app.engine.core.blocks import CodeBlock, UserBlock
+from oi_tui.app.engine.core.blocks import Action, UserBlock
 from oi_tui.app.engine.core.events import AnyEvent, NoticeAdded, SecretsWithheld
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.transcript.transcript import Transcript
@@ -18,7 +18,7 @@ def withheld_events(conversation: Conversation, transcript: Transcript) -> Itera
     """
     for block_id, names in conversation.withheld_names.items():
         block = transcript.block(block_id)
-        if not isinstance(block, CodeBlock | UserBlock) or block.withheld == names:
+        if not isinstance(block, Action | UserBlock) or block.withheld == names:
             continue
         yield SecretsWithheld(block_id=block_id, names=names)
         if isinstance(block, UserBlock):

@@ -3,20 +3,20 @@
 from typing import Literal
 
 from oi_tui.app.engine.core.endings import Ending
-from oi_tui.app.engine.core.outputs import Output, WholeOutput
+from oi_tui.app.engine.core.outputs import Output, Progress, WholeOutput
 from oi_tui.app.engine.core.values import Language, Level, Value
 
 ProseState = Literal["streaming", "complete", "cut"]
 """`cut`: the stream broke or was interrupted; the text is what had arrived."""
 
-CodeState = Literal[
+ActionState = Literal[
     "streaming",  # the model is still writing it
     "cut",  # the model was broken off while writing it: never run
     "proposed",  # complete, no decision asked for yet
     "waiting",  # a decision has been asked for
     "running",
     "ok",
-    "error",  # raised, or a shell command with a non-zero exit code
+    "error",  # raised, a shell command with a non-zero exit code, or a tool that failed
     "interrupted",  # by the person, where there is no `ending`
     "died",  # the kernel ended under it
     "refused",  # never run; nobody refused it where there is an `ending`
@@ -50,18 +50,17 @@ class ProseBlock(Value, frozen=True, kw_only=True, tag="prose"):
     """Which answer of the model it belongs to, counted through the session."""
 
 
-class CodeBlock(Value, frozen=True, kw_only=True, tag="code"):
-    """Source, what was decided about it, and what running it gave."""
+class Action(Value, frozen=True, kw_only=True):
+    """What is proposed, decided about and run, and what running it gave: code for a kernel, or a call of a tool."""
 
     id: str
-    language: Language
     source: str = ""
-    """What is shown, approved and run: byte for byte the same text."""
+    """Code, or the arguments of a call as JSON; what is shown, approved and run: byte for byte the same text."""
     original: str | None = None
     """The model's text where the person edited it before the run, else None."""
-    state: CodeState = "streaming"
+    state: ActionState = "streaming"
     step: int = 0
-    """Which answer of the model it belongs to, counted through the session; 0 for the person's own code."""
+    """Which answer of the model it belongs to, counted through the session; 0 for what the person typed."""
     author: Literal["assistant", "user"] = "assistant"
     """`user`: typed by the person (`!ls`, `%python`), run without being proposed."""
     call_id: str | None = None
@@ -72,8 +71,6 @@ class CodeBlock(Value, frozen=True, kw_only=True, tag="code"):
     """Why it is `refused`, `interrupted` or `died`, where no person refused or interrupted it and it did not run."""
     allowance: str = ""
     """The rule that let it run without a question, "" if it was none."""
-    active_line: int | None = None
-    """1-based line that runs now, None when unknown or not running."""
     outputs: tuple[Output, ...] = ()
     asked: bool = False
     """Whether the run asked the person for a line: it cannot be repeated without one."""
@@ -87,13 +84,49 @@ class CodeBlock(Value, frozen=True, kw_only=True, tag="code"):
     """Seconds of the run, None until it ended."""
     withheld: tuple[str, ...] = ()
     """Names of the secrets in source and outputs that the model is not told, one for each place."""
-    rerun: RerunState = ""
-    """How it went when it was run once more to rebuild the state of its kernel."""
 
     @property
     def is_edited(self) -> bool:
         """Whether the person changed the source before it ran."""
         return self.original is not None
+
+
+class CodeBlock(Action, frozen=True, kw_only=True, tag="code"):
+    """Source that a kernel runs."""
+
+    language: Language
+    active_line: int | None = None
+    """1-based line that runs now, None when unknown or not running."""
+    rerun: RerunState = ""
+    """How it went when it was run once more to rebuild the state of its kernel."""
+
+    @property
+    def runs_in(self) -> str:
+        """What runs it, as the person is told: the language of the kernel."""
+        return self.language
+
+    @property
+    def written_in(self) -> str:
+        """The language of its source."""
+        return self.language
+
+
+class CallBlock(Action, frozen=True, kw_only=True, tag="call"):
+    """A call of a tool; `source` are its arguments, a JSON object."""
+
+    tool: str
+    progress: Progress | None = None
+    """How far the run says it is, None while it says nothing."""
+
+    @property
+    def runs_in(self) -> str:
+        """What runs it, as the person is told: the name of the tool."""
+        return self.tool
+
+    @property
+    def written_in(self) -> str:
+        """The language of its source."""
+        return "json"
 
 
 class NoticeBlock(Value, frozen=True, kw_only=True, tag="notice"):
@@ -106,4 +139,7 @@ class NoticeBlock(Value, frozen=True, kw_only=True, tag="notice"):
     details: str = ""
 
 
-Block = UserBlock | ProseBlock | CodeBlock | NoticeBlock
+ActionBlock = CodeBlock | CallBlock
+"""The two kinds of `Action`."""
+
+Block = UserBlock | ProseBlock | CodeBlock | CallBlock | NoticeBlock

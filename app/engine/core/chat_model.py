@@ -1,7 +1,7 @@
 """What the session knows of a language model: a Protocol, what is sent to it and what comes back."""
 
 from collections.abc import AsyncGenerator
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from oi_tui.app.engine.core.values import Value
 
@@ -27,12 +27,22 @@ class ChatMessage(Value, frozen=True, kw_only=True):
     """Role tool only: the call that this is the result of."""
 
 
+class ToolSpec(Value, frozen=True, kw_only=True):
+    """A tool as a model is told of it."""
+
+    name: str
+    """Letters, digits, `_` and `-`, at most 64: what providers take."""
+    description: str
+    schema: dict[str, Any]
+    """JSON schema of its arguments, an object."""
+
+
 class ChatRequest(Value, frozen=True, kw_only=True):
     """One question to a model."""
 
     messages: tuple[ChatMessage, ...]
-    languages: tuple[str, ...] = ()
-    """What can be run here: offered as the tool `execute(language, code)` where the model takes tools."""
+    tools: tuple[ToolSpec, ...] = ()
+    """What can be called here, `execute(language, code)` first; offered where the model takes tools."""
 
 
 class TextDelta(Value, frozen=True, kw_only=True, tag=True):

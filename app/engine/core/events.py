@@ -6,12 +6,13 @@ Order within one session (brackets: may be absent, star: any number):
     ( TurnStarted
       ( StepStarted SecretsWithheld*
         ( ProseStarted ProseGrew* ProseFinished
-        | CodeStarted CodeGrew* CodeFinished )*
+        | CodeStarted CodeGrew* CodeFinished
+        | CallStarted CallGrew* CallFinished )*
         [ UsageReported ]
         ( DecisionRequested* DecisionMade
           [ ExecutionStarted
             ( OutputAdded | OutputUpdated | OutputsCleared | OutputTailMoved | OutputKept | OutputDropped
-            | ActiveLineChanged
+            | ActiveLineChanged | ProgressReported
             | InputRequested InputAnswered )*
             ExecutionFinished ] )*
       )*
@@ -20,50 +21,29 @@ Order within one session (brackets: may be absent, star: any number):
 To rebuild the state of a kernel, runs that are on record are repeated between turns: for each block `RerunStarted`
 ( InputRequested InputAnswered )* `RerunFinished`; what comes out is compared with the record and does not replace it.
 
-`NoticeAdded`, `KernelChanged`, `RetryScheduled`, `SettingsChanged` may stand anywhere. The code blocks
-of a step are decided and run in the order in which they were finished, one at a time. Late output (a
+`NoticeAdded`, `KernelChanged`, `RetryScheduled`, `SettingsChanged` may stand anywhere. The actions
+(code and calls) of a step are decided and run in the order in which they were finished, one at a time. Late output (a
 thread that prints after its run ended) comes as `OutputAdded` of the block it belongs to.
 
-Deltas (`ProseGrew`, `CodeGrew`, `OutputAdded` of a stream, `ActiveLineChanged`) may be coalesced on the
-way to a front end, and of several `OutputTailMoved` of one stream only the last may arrive; everything else
-arrives exactly once and in order.
+Deltas (`ProseGrew`, `CodeGrew`, `CallGrew`, `OutputAdded` of a stream, `ActiveLineChanged`, `ProgressReported`) may be
+coalesced on the way to a front end, and of several `OutputTailMoved` of one stream only the last may arrive; everything
+else arrives exactly once and in order.
 """
 
 from collections.abc import Callable
 from typing import Literal
 
 from oi_tui.app.engine.core.endings import Ending
-from oi_tui.app.engine.core.outputs import Output, StreamName, Tail, WholeOutput
+from oi_tui.app.engine.core.outcomes import (
+    Decider,
+    ExecutionStatus,
+    KernelState,
+    RerunOutcome,
+    StopReason,
+    Verdict,
+)
+from oi_tui.app.engine.core.outputs import Output, Progress, StreamName, Tail, WholeOutput
 from oi_tui.app.engine.core.values import ApprovalMode, Language, Level, Value
-
-StopReason = Literal[
-    "done",  # the model answered without proposing code
-    "interrupted",  # the person broke the turn off
-    "stopped",  # the person answered a question with "stop"
-    "step_cap",
-    "budget",  # the money or the tokens of this session are spent
-    "repeated",  # the same code or the same traceback again
-    "refused",  # nobody may decide here (approval mode "never"), or the run was refused without a reason
-    "model_error",
-    "kernel_error",
-    "engine_lost",  # the engine ended, or failed, in the middle
-]
-
-Verdict = Literal["run", "edit", "always", "skip", "stop"]
-"""run once / run the edited source / run, and this exact source again in this session / refuse, the turn goes
-on / refuse and end the turn."""
-
-Decider = Literal["person", "mode", "grant", "rule"]
-"""Who decided: a key press, the approval mode, an earlier "always" for the same source, or a rule: one of the policy,
-or one of the loop (an earlier block of the same answer failed or was refused)."""
-
-ExecutionStatus = Literal["ok", "error", "interrupted", "died"]
-
-RerunOutcome = Literal["same", "differs", "error", "interrupted", "died", "refused"]
-"""How a repeated run compares with the one on record: `same` and `differs` speak of what came out of a run that ended
-as it did then; `error` where it raises now and did not then; `refused` where a rule denies it now."""
-
-KernelState = Literal["cold", "starting", "idle", "busy", "interrupting", "restarting", "dead"]
 
 
 class Event(Value, frozen=True, kw_only=True):
@@ -162,6 +142,31 @@ class CodeFinished(Event, frozen=True, kw_only=True, tag=True):
     complete: bool = True
 
 
+class CallStarted(Event, frozen=True, kw_only=True, tag=True):
+    """The model began to write a call of a tool that is here."""
+
+    block_id: str
+    tool: str
+    call_id: str | None = None
+
+
+class CallGrew(Event, frozen=True, kw_only=True, tag=True):
+    """More of the arguments of the call that is open."""
+
+    block_id: str
+    text: str
+
+
+class CallFinished(Event, frozen=True, kw_only=True, tag=True):
+    """The call is complete and proposed, or (`complete` False) was broken off and is never run."""
+
+    block_id: str
+    tool: str
+    source: str
+    """The arguments, a JSON object if the call is complete; the whole text, which replaces what the deltas gave."""
+    complete: bool = True
+
+
 class UsageReported(Event, frozen=True, kw_only=True, tag=True):
     """Tokens and money of one step."""
 
@@ -180,7 +185,10 @@ class DecisionRequested(Event, frozen=True, kw_only=True, tag=True):
 
     request_id: str
     block_id: str
-    language: Language
+    language: Language = ""
+    """Of the code, "" for a call."""
+    tool: str = ""
+    """Name of the tool that is called, "" for code."""
     source: str
     sha256: str
     """Hex digest of the UTF-8 source; the decision holds for exactly this text."""
@@ -189,9 +197,19 @@ class DecisionRequested(Event, frozen=True, kw_only=True, tag=True):
     labels: tuple[str, ...] = ()
     """What the source does as far as it can be read, in plain words with lines: `deletes files, line 3`."""
 
+    @property
+    def runs_in(self) -> str:
+        """What would run it, as the person is told: a language, or the name of a tool."""
+        return self.tool or self.language
+
+    @property
+    def written_in(self) -> str:
+        """The language of the source."""
+        return "json" if self.tool else self.language
+
 
 class DecisionMade(Event, frozen=True, kw_only=True, tag=True):
-    """What was decided about a code block, by whom."""
+    """What was decided about code or a call, by whom."""
 
     block_id: str
     verdict: Verdict
@@ -206,11 +224,12 @@ class DecisionMade(Event, frozen=True, kw_only=True, tag=True):
 
 
 class ExecutionStarted(Event, frozen=True, kw_only=True, tag=True):
-    """The kernel was given the source."""
+    """The kernel was given the source, or the tool its arguments."""
 
     block_id: str
     generation: int
-    """How often this kernel has been started; a restart counts up. 0 for a run that is only known from a file."""
+    """How often this kernel has been started, or this tool defined; a restart counts up. 0 for a run that is only known
+    from a file."""
 
 
 class ActiveLineChanged(Event, frozen=True, kw_only=True, tag=True):
@@ -218,6 +237,13 @@ class ActiveLineChanged(Event, frozen=True, kw_only=True, tag=True):
 
     block_id: str
     line: int | None
+
+
+class ProgressReported(Event, frozen=True, kw_only=True, tag=True):
+    """How far the call is that runs now."""
+
+    block_id: str
+    progress: Progress
 
 
 class OutputAdded(Event, frozen=True, kw_only=True, tag=True):
@@ -284,7 +310,7 @@ class InputAnswered(Event, frozen=True, kw_only=True, tag=True):
 
 
 class ExecutionFinished(Event, frozen=True, kw_only=True, tag=True):
-    """The run is over: the kernel replied and is idle, or it died."""
+    """The run is over: the kernel or tool replied, or it died."""
 
     block_id: str
     status: ExecutionStatus
@@ -368,11 +394,15 @@ AnyEvent = (
     | CodeStarted
     | CodeGrew
     | CodeFinished
+    | CallStarted
+    | CallGrew
+    | CallFinished
     | UsageReported
     | DecisionRequested
     | DecisionMade
     | ExecutionStarted
     | ActiveLineChanged
+    | ProgressReported
     | OutputAdded
     | OutputUpdated
     | OutputsCleared

@@ -45,6 +45,16 @@ class WholeOutput(Value, frozen=True, kw_only=True):
     """Why not all is in it, in plain words; "" if all is."""
 
 
+class Progress(Value, frozen=True, kw_only=True):
+    """How far a run is, as it says itself."""
+
+    done: float
+    """In whatever it counts."""
+    total: float | None = None
+    """Of so many, None if that is not known."""
+    message: str = ""
+
+
 class RichOutput(Value, frozen=True, kw_only=True, tag="rich"):
     """One result in several forms; the front end takes the best form that it can show."""
 

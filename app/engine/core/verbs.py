@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from oi_tui.app.engine.core.events import Verdict
+from oi_tui.app.engine.core.outcomes import Verdict
 from oi_tui.app.engine.core.session_records import ExportFormat
 from oi_tui.app.engine.core.values import ApprovalMode, Language, Value
 

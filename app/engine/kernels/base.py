@@ -9,9 +9,7 @@ from oi_tui.app.engine.core.events import (
     ActiveLineChanged,
     AnyEvent,
     Emit,
-    ExecutionStatus,
     InputRequested,
-    KernelState,
     NoticeAdded,
     OutputAdded,
     OutputDropped,
@@ -21,6 +19,7 @@ from oi_tui.app.engine.core.events import (
     OutputUpdated,
 )
 from oi_tui.app.engine.core.ids import new_id
+from oi_tui.app.engine.core.outcomes import ExecutionStatus, KernelState
 from oi_tui.app.engine.core.values import Confinement, Language, Value
 
 InterruptMeans = Literal["signal", "second_signal", "request", "kill", "restart", "ignored", "nothing_ran"]
@@ -69,17 +68,12 @@ def in_block(event: AnyEvent, block_id: str) -> AnyEvent:
             raise TypeError(f"{type(event).__name__} is nothing that a run says.")
 
 
-class Kernel(Protocol):
-    """Runs source of one language and keeps state between runs. One run at a time."""
-
-    @property
-    def language(self) -> Language:
-        """Name of the language that it runs."""
-        ...
+class Runner(Protocol):
+    """Runs actions, one at a time: a kernel its code, a tool its calls."""
 
     @property
     def confinement(self) -> Confinement:
-        """What holds back the code that it runs; known before it is started."""
+        """What holds back what it runs; known before it is started."""
         ...
 
     @property
@@ -115,6 +109,15 @@ class Kernel(Protocol):
 
         The last one, a restart, costs the kernel's state; without `restart` it is not used.
         """
+        ...
+
+
+class Kernel(Runner, Protocol):
+    """Runs source of one language and keeps state between runs."""
+
+    @property
+    def language(self) -> Language:
+        """Name of the language that it runs."""
         ...
 
     async def restart(self) -> None:

@@ -12,7 +12,8 @@ from typing import Any, Protocol
 import msgspec
 
 from oi_tui.app.engine.core.errors import KernelError
-from oi_tui.app.engine.core.events import Emit, KernelState
+from oi_tui.app.engine.core.events import Emit
+from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.values import Confinement, Language
 from oi_tui.app.engine.kernels.base import InterruptMeans, RunRequest, RunResult
 from oi_tui.app.engine.kernels.launch import Launch

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.blocks import ActionBlock
 from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.core.events import AnyEvent, ExecutionStarted
@@ -93,7 +93,7 @@ class SessionLog:
         """The same model; what it says is recorded as it says it."""
         return model if self._tape is None else TappedModel(model, self._tape)
 
-    def seal(self, started: ExecutionStarted, block: CodeBlock) -> None:
+    def seal(self, started: ExecutionStarted, block: ActionBlock) -> None:
         """Returns when this run, and what led to it, is on disk; AuditError if it must not begin, because it is not."""
         if self._witness is not None:
             self._witness.seal(started, block)

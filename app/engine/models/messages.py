@@ -1,28 +1,20 @@
 """A chat request in the form of the OpenAI wire, which LiteLLM translates for every other provider. Pure."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
-from oi_tui.app.engine.core.chat_model import ChatMessage, ToolCall
+from oi_tui.app.engine.core.chat_model import ChatMessage, ToolCall, ToolSpec
 from oi_tui.app.engine.text.mime import UNTRUSTED
 
 JsonObject = dict[str, Any]
 
-EXECUTE = "execute"
-"""The one tool: run code in a language."""
 
-
-def execute_tool(languages: Sequence[str]) -> JsonObject:
-    """The tool `execute(language, code)`."""
-    properties = {
-        "language": {"type": "string", "enum": list(languages)},
-        "code": {"type": "string", "description": "The code; what it prints and its last value come back."},
-    }
-    parameters = {"type": "object", "properties": properties, "required": ["language", "code"]}
-    description = "Run code on the user's machine, in a session that keeps its variables."
-    return {"type": "function", "function": {"name": EXECUTE, "description": description, "parameters": parameters}}
+def tool_schema(tool: ToolSpec) -> JsonObject:
+    """A tool as the wire names it."""
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
+    return {"type": "function", "function": function}
 
 
 def request_messages(conversation: Iterable[ChatMessage], *, tools: bool, images: bool) -> list[JsonObject]:
@@ -61,7 +53,7 @@ def _arguments(call: ToolCall) -> JsonObject | None:
 
 
 def _as_text(conversation: Iterable[ChatMessage]) -> Iterator[ChatMessage]:
-    """Native calls as fenced code, all results of one answer as one user message."""
+    """Native calls as fenced code or JSON, all results of one answer as one user message."""
     results: list[str] = []
     for message in conversation:
         if message.role == "tool":
@@ -83,6 +75,9 @@ def _as_text(conversation: Iterable[ChatMessage]) -> Iterator[ChatMessage]:
 
 def _fence(call: ToolCall) -> str:
     arguments = _arguments(call) or {}
-    code = str(arguments.get("code", call.arguments))
-    ticks = "```" if "```" not in code else "````"
-    return f"{ticks}{arguments.get('language', '')}\n{code}\n{ticks}"
+    if "code" in arguments:
+        label, text = arguments.get("language", ""), str(arguments["code"])
+    else:
+        label, text = "json", msgspec.json.encode({"name": call.name, "arguments": arguments}).decode()
+    ticks = "```" if "```" not in text else "````"
+    return f"{ticks}{label}\n{text}\n{ticks}"

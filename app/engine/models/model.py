@@ -119,7 +119,7 @@ class LiteLLMModel:
     def _call(self, facts: Facts, request: ChatRequest) -> dict[str, Any]:
         """Arguments of LiteLLM's completion."""
         section = self._section
-        tools = facts.takes_tools and bool(request.languages)
+        tools = facts.takes_tools and bool(request.tools)
         arguments: dict[str, Any] = {
             "model": facts.model,
             "messages": messages.request_messages(request.messages, tools=tools, images=facts.takes_images),
@@ -130,7 +130,7 @@ class LiteLLMModel:
             "api_key": facts.api_key,
             "temperature": section.temperature,
             "max_tokens": section.max_output_tokens,
-            "tools": [messages.execute_tool(request.languages)] if tools else None,
+            "tools": [messages.tool_schema(tool) for tool in request.tools] if tools else None,
         }
         return {name: value for name, value in arguments.items() if value is not None}
 

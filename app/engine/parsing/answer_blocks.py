@@ -4,7 +4,12 @@ All prose between two codes (or the ends of the answer) is one block. There is t
 are no prose, nor are those at the edges of a block.
 """
 
+import msgspec
+
 from oi_tui.app.engine.core.events import (
+    CallFinished,
+    CallGrew,
+    CallStarted,
     CodeFinished,
     CodeGrew,
     CodeStarted,
@@ -24,9 +29,9 @@ class AnswerBlocks:
 
     def __init__(self, canonical: Canonical, emit: Emit) -> None:
         self.code: dict[str, str] = {}
-        """The sources of the blocks of code that may be run, in order, each by its id."""
+        """The sources of the actions that may be run, in order, each by its id."""
         self.thought: dict[str, str] = {}
-        """Those of the blocks that are whole, but were the model's thinking: never to be run."""
+        """Those of the actions that are whole, but were the model's thinking: never to be run."""
         self.empty = True
         """Whether nothing at all has come."""
         self._canonical = canonical
@@ -35,7 +40,7 @@ class AnswerBlocks:
         """The id of the prose block that is open, "" if none is."""
         self._prose_from: object = None
         """What its last text came from."""
-        self._open_code = ""
+        self._open_code = self._open_call = ""
 
     def prose(self, text: str, origin: object) -> None:
         """More prose; a blank line comes before that of another origin."""
@@ -72,6 +77,30 @@ class AnswerBlocks:
         if complete:
             (self.thought if thought else self.code)[self._open_code] = source
         self._emit(CodeFinished(block_id=self._open_code, language=language, source=source, complete=complete))
+
+    def open_call(self, tool: str, call_id: str) -> None:
+        """A call begins of a tool that is here."""
+        self.empty = False
+        self.close_prose(complete=True)
+        self._open_call = new_id()
+        self._emit(CallStarted(block_id=self._open_call, tool=tool, call_id=call_id))
+
+    def grow_call(self, text: str) -> None:
+        """More of the arguments of the call that is open."""
+        if text:
+            self._emit(CallGrew(block_id=self._open_call, text=text))
+
+    def close_call(self, tool: str, arguments: str, *, complete: bool, thought: bool = False) -> None:
+        """The call is over. What is no JSON object is none that can be run; one is written as people read it best."""
+        source = arguments
+        try:
+            plain = msgspec.json.encode(msgspec.json.decode(arguments, type=dict))
+            source = msgspec.json.format(plain, indent=2).decode()
+        except (msgspec.DecodeError, RecursionError):
+            complete = False
+        if complete:
+            (self.thought if thought else self.code)[self._open_call] = source
+        self._emit(CallFinished(block_id=self._open_call, tool=tool, source=source, complete=complete))
 
     def end_thinking(self) -> None:
         """All before was the model's thinking, though nothing had said so."""

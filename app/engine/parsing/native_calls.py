@@ -1,4 +1,6 @@
-"""A native tool call while it arrives: its JSON arguments are read piece by piece, so that code streams.
+"""A native tool call while it arrives: the arguments of `execute` are read piece by piece, so that code streams.
+
+A call of another tool that is here shows its arguments as they come, and is a call once they are a JSON object.
 
 What becomes of a call that is not as it should be:
 
@@ -9,7 +11,9 @@ What becomes of a call that is not as it should be:
 
 import json
 import re
+from collections.abc import Container
 
+from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.parsing.answer_blocks import AnswerBlocks
 from oi_tui.app.engine.parsing.calls import Canonical, called_language
@@ -20,13 +24,16 @@ from oi_tui.app.engine.parsing.text_stream import TextStream
 class NativeCall:
     """One call. Fragments are kept by `add`; `read` turns them into code when it is this call's turn."""
 
-    def __init__(self, canonical: Canonical, blocks: AnswerBlocks, *, thought: bool = False) -> None:
-        """`thought`: the model was in the middle of its thinking."""
+    def __init__(
+        self, canonical: Canonical, blocks: AnswerBlocks, tools: Container[str] = frozenset(), *, thought: bool = False
+    ) -> None:
+        """`tools` may be called beside `execute`. `thought`: the model was in the middle of its thinking."""
         self.id = ""
         self._thought = thought
         self.closed = False
         self._canonical = canonical
         self._blocks = blocks
+        self._tools = tools
         self._name = ""
         self._fragments: list[str] = []
         self._unread = 0
@@ -35,6 +42,8 @@ class NativeCall:
         self._text = TextStream()
         self._language: Language | None = None
         self._source: list[str] = []
+        self._called = False
+        """A call of one of the tools was begun."""
 
     def add(self, *, call_id: str, name: str, arguments: str) -> None:
         self.id = self.id or call_id
@@ -47,7 +56,9 @@ class NativeCall:
         while self._unread < len(self._fragments) and not self.closed:
             fragment = self._fragments[self._unread]
             self._unread += 1
-            if self._plain:
+            if self._name in self._tools:
+                self._read_arguments(fragment)
+            elif self._plain:
                 self._read_plain(fragment)
             else:
                 self._read_object(fragment)
@@ -55,7 +66,9 @@ class NativeCall:
     def finish(self, complete: bool) -> None:
         """No more fragments come."""
         self.read()
-        if not self.closed:
+        if self._name in self._tools:
+            self._close_call(complete=complete)
+        elif not self.closed:
             self._close(complete and (self._plain or "code" in self._object.fields))
 
     # -- what arrives --------------------------------------------------------------------------------
@@ -63,6 +76,30 @@ class NativeCall:
     @property
     def _raw(self) -> str:
         return "".join(self._fragments)
+
+    def _read_arguments(self, fragment: str) -> None:
+        if not self._called:
+            self._called = True
+            self._blocks.open_call(self._name, self.id or new_id())
+        self._blocks.grow_call(fragment)
+        if self._plain:
+            return
+        try:
+            self._object.feed(fragment)
+        except NotAnObject:  # or of more levels than are followed here: its end is that of the answer
+            self._plain = True
+        if self._object.done:
+            self._close_call(complete=True)
+
+    def _close_call(self, *, complete: bool) -> None:
+        """A call without arguments is one with an empty object."""
+        if self.closed:
+            return
+        if not self._called:
+            self._read_arguments("")
+        self.closed = True
+        written = self._raw[: self._object.read] if self._object.done else self._raw
+        self._blocks.close_call(self._name, written.strip() or "{}", complete=complete, thought=self._thought)
 
     def _read_plain(self, text: str) -> None:
         self._grow(self._text.feed(text), called_language(self._name, None, self._canonical))

@@ -1,8 +1,10 @@
-"""The parser of answers: deltas of a model in, events of prose and code blocks out.
+"""The parser of answers: deltas of a model in, events of prose, code and calls out.
 
 Whatever the cuts between the deltas, the blocks are the same, and every character of the answer is in one of them, but
 for the fence lines of code and blank lines around it.
 """
+
+from collections.abc import Container
 
 from oi_tui.app.engine.core.chat_model import ToolDelta
 from oi_tui.app.engine.core.events import Emit
@@ -19,10 +21,12 @@ class AnswerParser:
     A native call ends the text before it; text that arrives before a call is over comes out behind it.
     """
 
-    def __init__(self, canonical: Canonical, emit: Emit) -> None:
-        """`canonical` says which language that runs here a label of the model means, if any."""
+    def __init__(self, canonical: Canonical, emit: Emit, tools: Container[str] = frozenset()) -> None:
+        """`canonical` says which language that runs here a label of the model means, if any; `tools` are the names of
+        those that may be called beside `execute`."""
         self.blocks = AnswerBlocks(canonical, emit)
         self._canonical = canonical
+        self._tools = tools
         self._text = AnswerText(canonical, self.blocks)
         self._calls: dict[int, NativeCall] = {}
         """The latest call of each index."""
@@ -44,7 +48,7 @@ class AnswerParser:
             if not self._waiting:
                 self._end_text(complete=True)
             thought = thinks_after("".join(self._later), self._text.thinking.on)
-            call = NativeCall(self._canonical, self.blocks, thought=thought)
+            call = NativeCall(self._canonical, self.blocks, self._tools, thought=thought)
             self._calls[delta.index] = call
             self._waiting.append(call)
         call.add(call_id=delta.id, name=delta.name, arguments=delta.arguments)

@@ -18,7 +18,7 @@ from oi_tui.app.engine.core.values import ApprovalMode, Confinement, Language, P
 from oi_tui.app.engine.policy.python import read_python
 from oi_tui.app.engine.policy.reading import SourceFacts, Unread
 from oi_tui.app.engine.policy.risks import labels
-from oi_tui.app.engine.policy.rules import Base, Effect, Rule, Tool, covers, hit
+from oi_tui.app.engine.policy.rules import Base, Effect, Rule, RuleKind, covers, hit
 from oi_tui.app.engine.policy.shell import read_shell
 from oi_tui.app.engine.policy.taint import Taint, leads_out, taint_of
 from oi_tui.app.engine.text.safe import safe_text, visible_text
@@ -31,15 +31,23 @@ class PolicyRequest(NamedTuple):
     """What wants to run."""
 
     language: Language
+    """Of code, "" for a call."""
     source: str
     changed: bool = False
     """Shell: something ran in it before, after which words may mean something else."""
     taint: Taint = Taint()
     """What the session has read before."""
     confinement: Confinement = Confinement()
-    """Of the kernel that would run it."""
+    """Of the kernel or tool that would run it."""
     reading: SourceFacts | None = None
-    """What stands in the source, where it was read already; None has it read."""
+    """What stands in the source, where it was read already (of a call: what its tool says); None has it read."""
+    tool: str = ""
+    """Name of the tool that is called, "" for code."""
+
+    @property
+    def name(self) -> str:
+        """Of what would run it."""
+        return self.tool or self.language
 
 
 class Policy(Value, frozen=True, kw_only=True):
@@ -74,7 +82,7 @@ class _Case(NamedTuple):
     """A request with what could be read off its source, and the rules and mode that judge it."""
 
     request: PolicyRequest
-    tool: Tool
+    tool: RuleKind
     reading: SourceFacts
     policy: Policy
     mode: PermissionMode
@@ -82,7 +90,7 @@ class _Case(NamedTuple):
 
 def decide(request: PolicyRequest, policy: Policy, approval: ApprovalMode = "auto") -> PolicyDecision:
     """Whether it runs, is asked about, or does not run. Never raises."""
-    tool = _tool(request.language)
+    tool = _kind(request)
     mode = strictest(policy.mode, OF_APPROVAL[approval])
     reading = request.reading if request.reading is not None else _read(tool, request)
     case = _Case(request, tool, reading, policy, mode)
@@ -93,8 +101,10 @@ def decide(request: PolicyRequest, policy: Policy, approval: ApprovalMode = "aut
     return PolicyDecision(verdict, by, ground, labels(reading), lasting, taint_of(reading, policy.base), reading)
 
 
-def _tool(language: Language) -> Tool:
-    match language:
+def _kind(request: PolicyRequest) -> RuleKind:
+    if request.tool:
+        return "Tool"
+    match request.language:
         case "python":
             return "Python"
         case "shell":
@@ -103,14 +113,14 @@ def _tool(language: Language) -> Tool:
             return "Kernel"
 
 
-def _read(tool: Tool, request: PolicyRequest) -> SourceFacts:
+def _read(tool: RuleKind, request: PolicyRequest) -> SourceFacts:
     match tool:
         case "Shell":
             return read_shell(request.source)
         case "Python":
             return read_python(request.source)
         case _:
-            return SourceFacts(unread=(Unread(f"{safe_text(request.language)} is not looked into", 1),))
+            return SourceFacts(unread=(Unread(f"{safe_text(request.name)} is not looked into", 1),))
 
 
 def _judge(case: _Case) -> tuple[Effect, str, Ground]:
@@ -134,7 +144,7 @@ def _against(case: _Case) -> tuple[Effect, str, Ground] | None:
         for rule in case.policy.rules:
             if rule.verdict != verdict or (rule.sandboxed and not case.request.confinement.sandboxed):
                 continue
-            match hit(rule, case.reading, case.tool, case.request.language, case.policy.base):
+            match hit(rule, case.reading, case.tool, case.request.name, case.policy.base):
                 case "yes":
                     return rule.verdict, _rule_text(rule), "rule"
                 case "maybe" if rule.verdict == "deny" and case.reading.has_unseen:
@@ -178,6 +188,9 @@ def _allowing(case: _Case) -> str | None:
     ]
     if not rules or reading.has_unseen:
         return None
+    if case.tool == "Tool":
+        named = (rule for rule in rules if hit(rule, reading, "Tool", case.request.name, case.policy.base) == "yes")
+        return next((_rule_text(rule) for rule in named), None)
     whole = next((rule for rule in rules if _covers_whole(rule, case)), None)
     if whole is not None:
         return _rule_text(whole)
@@ -197,7 +210,7 @@ def _covers_whole(rule: Rule, case: _Case) -> bool:
     if not rule.sandboxed:
         return False
     if case.tool == "Kernel":
-        return hit(rule, case.reading, "Kernel", case.request.language, case.policy.base) == "yes"
+        return hit(rule, case.reading, "Kernel", case.request.name, case.policy.base) == "yes"
     return rule.everything and case.reading.complete
 
 

@@ -25,7 +25,18 @@ from oi_tui.app.engine.policy.reading import (
     merge_facts,
     shift_lines,
 )
-from oi_tui.app.engine.policy.risks import CALLS, CODE, EVASIONS, MODULES, NETWORK, STARTS, WRITES, of_name, risk
+from oi_tui.app.engine.policy.risks import (
+    CALLS,
+    CODE,
+    EVASIONS,
+    MODULES,
+    NETWORK,
+    SECRETS,
+    STARTS,
+    WRITES,
+    of_name,
+    risk,
+)
 from oi_tui.app.engine.policy.secrets import names_secret
 from oi_tui.app.engine.policy.shell import read_shell
 
@@ -270,7 +281,7 @@ def _of_node(node: ast.AST, aliases: _Aliases) -> Iterator[SourceFacts]:
         case ast.Call():
             yield from _of_call(node, aliases)
         case ast.Constant(value=str(text)) if 0 < len(text) < 1_000 and "\n" not in text:
-            grave = (Risk("names a place of secrets", node.lineno, grave=True),) if names_secret(text) else ()
+            grave = (Risk(SECRETS, node.lineno, grave=True),) if names_secret(text) else ()
             yield SourceFacts(places=(PathUse(text, node.lineno),), risks=grave)
         case ast.Attribute(attr=attr) if attr in EVASIONS:
             yield SourceFacts(risks=(risk(CODE, node.lineno),))

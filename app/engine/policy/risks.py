@@ -17,6 +17,7 @@ _ORDER = (
 )
 
 DELETES, WRITES, NETWORK, STARTS = "deletes files", "writes files", "network", "starts a process"
+SECRETS = "names a place of secrets"
 ENDS, RIGHTS, CODE, PICKLE, PERMISSIONS = (
     *("ends processes", "asks for more rights", "runs text as code", "unpickles data", "changes who may use files"),
 )
@@ -85,13 +86,16 @@ def labels(reading: SourceFacts) -> tuple[str, ...]:
     for part in reading.unread:
         lines.setdefault(part.why, []).append(part.line)
     ranked = sorted(lines, key=lambda what: _ORDER.index(what) if what in _ORDER else len(_ORDER))
-    said = [f"{what}, {_where(lines[what])}" for what in ranked[:SHOWN]]
+    said = [", ".join(filter(None, (what, _where(lines[what])))) for what in ranked[:SHOWN]]
     return (*said, f"{len(ranked) - SHOWN} more") if len(ranked) > SHOWN else tuple(said)
 
 
 def _where(lines: Iterable[int]) -> str:
-    known = sorted(set(lines))
+    """ "" for what is true of the whole, at line 0."""
+    known = sorted(set(lines) - {0})
     shown = [str(line) for line in known[:_LINES]]
+    if not known:
+        return ""
     if len(known) == 1:
         return f"line {shown[0]}"
     if len(known) > _LINES:

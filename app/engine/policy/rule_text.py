@@ -14,7 +14,7 @@ from oi_tui.app.engine.policy.rules import (
     Effect,
     Origin,
     Rule,
-    Tool,
+    RuleKind,
     WrongRule,
     command_rule,
     covers,
@@ -145,9 +145,9 @@ def _verify(rule: Rule, entry: Mapping[str, Any], file: str, line: int) -> None:
 
 def rule_matches(rule: Rule, example: str) -> bool:
     """Whether the rule speaks of the example: allowing, of all of it; asking or denying, of any part."""
-    tool: Tool = "Shell" if rule.tool in ("Edit", "Read") else rule.tool
+    tool: RuleKind = "Shell" if rule.tool in ("Edit", "Read") else rule.tool
     reading = _example(rule, example)
-    if rule.verdict != "allow":
+    if rule.verdict != "allow" or tool == "Tool":
         return hit(rule, reading, tool, example, _EXAMPLE_BASE) == "yes"
     if rule.tool != "Shell":
         return True
@@ -164,7 +164,7 @@ def _example(rule: Rule, example: str) -> SourceFacts:
             return SourceFacts(names=(NameUse(example, 1),)) if named and "." in example else reading
         case "Edit" | "Read":
             return SourceFacts(places=(PathUse(example, 1, writes=True),))
-        case "Kernel":
+        case "Kernel" | "Tool":
             return SourceFacts()
 
 

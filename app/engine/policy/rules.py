@@ -23,15 +23,16 @@ from typing import Literal, NamedTuple
 from oi_tui.app.engine.policy.programs import inner_commands, is_interpreter, may_run_another
 from oi_tui.app.engine.policy.reading import ShellCommand, SourceFacts
 
-Tool = Literal["Shell", "Python", "Kernel", "Edit", "Read"]
-"""Shell commands (also within Python), Python by what it imports and calls, other kernels by name, files by path."""
+RuleKind = Literal["Shell", "Python", "Kernel", "Tool", "Edit", "Read"]
+"""Shell commands (also within Python), Python by what it imports and calls, other kernels and tools by name, files by
+path."""
 
 Effect = Literal["allow", "ask", "deny"]
 Origin = Literal["admin", "user", "settings", "project"]
 RuleMatch = Literal["yes", "maybe", "no"]
 """`maybe`: a part cannot be read, and could be what the rule means."""
 
-TOOLS: tuple[Tool, ...] = ("Shell", "Python", "Kernel", "Edit", "Read")
+KINDS: tuple[RuleKind, ...] = ("Shell", "Python", "Kernel", "Tool", "Edit", "Read")
 _WILD = re.compile(r"[*?]")
 
 
@@ -42,7 +43,7 @@ class WrongRule(ValueError):
 class Rule(NamedTuple):
     """One rule as it is compared."""
 
-    tool: Tool
+    tool: RuleKind
     verdict: Effect
     text: str
     """The short form, as it is shown."""
@@ -126,7 +127,7 @@ def command_rule(
 def other_rule(tool: str, pattern: str, verdict: Effect, *, text: str, why: str = "", sandboxed: bool = False) -> Rule:
     """A rule for anything but shell commands."""
     match tool:
-        case "Python" | "Kernel" | "Edit" | "Read":
+        case "Python" | "Kernel" | "Tool" | "Edit" | "Read":
             pattern = "" if pattern == "*" else pattern
             return _check_reach(Rule(tool, verdict, text, pattern=pattern, why=why, sandboxed=sandboxed))
         case "Mcp":
@@ -134,7 +135,7 @@ def other_rule(tool: str, pattern: str, verdict: Effect, *, text: str, why: str 
         case "Net":
             raise WrongRule(f"{text}: hosts are allowed by `network` and `hosts` of the section [sandbox]")
         case _:
-            raise WrongRule(f"{tool!r} is no tool: there are {', '.join(TOOLS)}")
+            raise WrongRule(f"{tool!r} is no tool: there are {', '.join(KINDS)}")
 
 
 def _check_reach(rule: Rule) -> Rule:
@@ -149,6 +150,8 @@ def _check_reach(rule: Rule) -> Rule:
                 f"{rule.text}: what code does cannot be told beforehand; it can be allowed only with "
                 'sandbox = "verified"'
             )
+        case "Tool" if not rule.pattern:
+            raise WrongRule(f"{rule.text}: an allowed tool is named, as in Tool(clock)")
         case "Edit" | "Read":
             raise WrongRule(f"{rule.text}: {_NO_PATHS}")
         case "Shell":
@@ -167,11 +170,11 @@ _NO_PATHS = "where a path leads is not known before the run; such a rule can ask
 # -- meaning --------------------------------------------------------------------------------------------
 
 
-def hit(rule: Rule, reading: SourceFacts, tool: Tool, language: str, base: Base) -> RuleMatch:
-    """Whether an asking or denying rule speaks of this source, which runs as `tool`."""
+def hit(rule: Rule, reading: SourceFacts, tool: RuleKind, name: str, base: Base) -> RuleMatch:
+    """Whether an asking or denying rule speaks of this source, which `tool` runs; `name` is the kernel's or tool's."""
     match rule.tool:
-        case "Kernel":
-            return "yes" if tool == "Kernel" and fnmatchcase(language, rule.pattern or "*") else "no"
+        case "Kernel" | "Tool":
+            return "yes" if tool == rule.tool and fnmatchcase(name, rule.pattern or "*") else "no"
         case "Python" if tool != "Python":
             return "no"
         case "Python" if not rule.pattern:
@@ -190,7 +193,7 @@ def hit(rule: Rule, reading: SourceFacts, tool: Tool, language: str, base: Base)
     return "yes" if found else "maybe" if _may_hide(reading, tool) else "no"
 
 
-def _may_hide(reading: SourceFacts, tool: Tool) -> bool:
+def _may_hide(reading: SourceFacts, tool: RuleKind) -> bool:
     return not reading.complete or tool == "Kernel"
 
 

@@ -37,6 +37,7 @@ from oi_tui.app.engine.policy.reading import (
     merge_facts,
     shift_lines,
 )
+from oi_tui.app.engine.policy.risks import SECRETS
 from oi_tui.app.engine.policy.secrets import names_secret
 
 DEEPEST = 4
@@ -177,7 +178,7 @@ class _Walk:
             if path and word.sure:
                 self.places.append(PathUse(path, command.line, writes))
                 if names_secret(path):
-                    self.risks.append(Risk("names a place of secrets", command.line, grave=True))
+                    self.risks.append(Risk(SECRETS, command.line, grave=True))
 
     def _redirection(self, node: Node) -> None:
         line = node.start_point[0] + 1

@@ -7,10 +7,9 @@ what could carry it away is asked about, whatever else allows it.
 from typing import NamedTuple
 
 from oi_tui.app.engine.policy.reading import SourceFacts
-from oi_tui.app.engine.policy.risks import NETWORK
+from oi_tui.app.engine.policy.risks import NETWORK, SECRETS
 from oi_tui.app.engine.policy.rules import Base
 
-_PRIVATE = "names a place of secrets"
 _FETCHES = frozenset({NETWORK, "installs packages"})
 _OF_THE_SYSTEM = ("/dev/", "/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/etc/", "/proc/", "/sys/")
 """What nobody but its administrator writes."""
@@ -31,7 +30,7 @@ class Taint(NamedTuple):
 def taint_of(reading: SourceFacts, base: Base) -> Taint:
     """What running this source brings in."""
     return Taint(
-        private=any(risk.what == _PRIVATE for risk in reading.risks),
+        private=any(risk.what == SECRETS for risk in reading.risks),
         foreign=any(risk.what in _FETCHES for risk in reading.risks)
         or any(is_foreign(place.path, base) for place in reading.places if not place.writes),
     )

@@ -13,7 +13,7 @@ from typing import Any, assert_never
 
 import msgspec
 
-from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.blocks import Action, Block, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
 from oi_tui.app.engine.core.outputs import Output, StreamOutput
 from oi_tui.app.engine.core.protocol import (
@@ -200,7 +200,7 @@ def _clip_block(block: Block) -> Block:
     match block:
         case UserBlock() | ProseBlock():
             return msgspec.structs.replace(block, text=_cut(block.text, PREVIEW_TEXT))
-        case CodeBlock():
+        case Action():
             source = _cut(block.source, PREVIEW_TEXT)
             return msgspec.structs.replace(block, source=source, original=None, outputs=_preview_outputs(block.outputs))
         case NoticeBlock():

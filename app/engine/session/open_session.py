@@ -19,11 +19,12 @@ from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError, StoreError
-from oi_tui.app.engine.core.events import AnyEvent, KernelChanged, KernelState, SessionOpened, TurnEnded
+from oi_tui.app.engine.core.events import AnyEvent, KernelChanged, SessionOpened, TurnEnded
+from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.protocol import Configure, SandboxFailed, failure_reply
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.core.verbs import Clear, Interrupt, Rebuild, Restart, Retry, Run, Submit, UseModel
-from oi_tui.app.engine.hooks import NO_PLUGINS, Hooks
+from oi_tui.app.engine.hooks import NO_PLUGINS, Hooks, registered_tools
 from oi_tui.app.engine.kernels.base import Kernel, KernelSource
 from oi_tui.app.engine.log.log import SessionLog
 from oi_tui.app.engine.log.store import Store
@@ -35,6 +36,7 @@ from oi_tui.app.engine.session.outbox import Outbox, Send
 from oi_tui.app.engine.session.titles import Titles
 from oi_tui.app.engine.session.variable_inspector import VariableInspector
 from oi_tui.app.engine.text.excerpts import excerpts, named_files
+from oi_tui.app.engine.tools.toolbox import Toolbox
 from oi_tui.app.engine.transcript.transcript import Transcript
 
 _log = logging.getLogger(__name__)
@@ -102,6 +104,7 @@ class OpenSession:
             ready=self._ready,
             seal=self._log.seal,
             hooks=hooks,
+            tools=Toolbox(registered_tools(hooks)),
             forked_from=forked_from,
         )
         self._outbox = Outbox(send)

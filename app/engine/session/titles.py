@@ -12,6 +12,7 @@ from oi_tui.app.engine.core.chat_model import AnswerUsage, ChatMessage, ChatRequ
 from oi_tui.app.engine.core.errors import ModelError, StoreError
 from oi_tui.app.engine.core.events import (
     AnyEvent,
+    CallStarted,
     CodeStarted,
     ConversationCleared,
     RerunStarted,
@@ -65,7 +66,7 @@ class Titles:
                 prompts = sum(isinstance(block, UserBlock) for block in self._session.transcript.blocks)
                 if prompts == 1:
                     self._asking = asyncio.create_task(self._ask_later())
-            case TurnStarted() | StepStarted() | CodeStarted() | RerunStarted() | ConversationCleared():
+            case TurnStarted() | StepStarted() | CodeStarted() | CallStarted() | RerunStarted() | ConversationCleared():
                 if self._asking is not None and not self._asking.done():
                     self._asking.cancel()
                     self._asking = None

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, CallBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
 from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text, without_escapes
 from oi_tui.app.engine.text.safe import safe_text, visible_text
@@ -49,7 +49,7 @@ def as_markdown(block: Block, place: PlacePicture | None = None) -> str:
             return _prompt(block)
         case ProseBlock():
             return _close_markup(safe_text(block.text).strip("\n"))
-        case CodeBlock():
+        case Action():
             return _code(block, place or _data_url)
         case NoticeBlock():
             return _notice(block)
@@ -91,9 +91,10 @@ def _notice(block: NoticeBlock) -> str:
     return "\n\n".join(parts)
 
 
-def _code(block: CodeBlock, place: PlacePicture) -> str:
+def _code(block: ActionBlock, place: PlacePicture) -> str:
     source = visible_text(block.source, emoji=True).text
-    parts = [fenced_block(source, info_word(block.language))] if source.strip() else []
+    parts = [f"*Call of {escape_markdown(block.tool)}:*"] if isinstance(block, CallBlock) else []
+    parts += [fenced_block(source, info_word(block.written_in))] if source.strip() else []
     parts += [part for output in block.outputs if (part := _output(output, place))]
     if block.dropped:
         parts.append(f"*{block.dropped:,} more characters of output were not kept.*")
@@ -102,7 +103,7 @@ def _code(block: CodeBlock, place: PlacePicture) -> str:
     return "\n\n".join(parts)
 
 
-def run_end(block: CodeBlock) -> str:
+def run_end(block: ActionBlock) -> str:
     """How a run ended, in plain words, where that is not seen from what it gave; "" where it is."""
     match block.state:
         case "refused" | "interrupted" | "died" if block.ending is not None:

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.blocks import ActionBlock, CodeBlock
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput
 from oi_tui.app.engine.text.rich_text import best_text
 
@@ -97,7 +97,7 @@ def clip_middle(parts: Sequence[str | Gap], limit: int, where: str = "") -> str:
     return f"{shown_head}{joint}[… {count} left out{where} …]\n{shown_tail}"
 
 
-def report(block: CodeBlock, limit: int, clean: Callable[[str], str] = str) -> str:
+def report(block: ActionBlock, limit: int, clean: Callable[[str], str] = str) -> str:
     """What a run gave, in the words that go to the model; `clean` is what its text goes through before it is cut."""
     parts_of_all = (part for output in block.outputs for part in _parts(output, limit))
     written = [clean(part) if isinstance(part, str) else part for part in parts_of_all]
@@ -120,7 +120,7 @@ def report(block: CodeBlock, limit: int, clean: Callable[[str], str] = str) -> s
         case "refused":
             parts.append(f"[not run: {clean(block.refusal) or 'the user refused it'}]")
         case "cut":
-            parts.append("[not run: the code was broken off]")
+            parts.append(f"[not run: the {'code' if isinstance(block, CodeBlock) else 'call'} was broken off]")
         case _:
             pass
     return "\n".join(parts) or "[no output]"
@@ -156,7 +156,7 @@ def _with_newline(text: str) -> str:
     return text if not text or text.endswith("\n") else text + "\n"
 
 
-def pictures(block: CodeBlock) -> tuple[str, ...]:
+def pictures(block: ActionBlock) -> tuple[str, ...]:
     """The pictures of a run as data: URLs."""
     urls: list[str] = []
     for output in block.outputs:

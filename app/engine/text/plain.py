@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.text.markdown import run_end
 from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text, without_escapes
@@ -23,8 +23,8 @@ def _lines(block: Block) -> Iterator[str]:
             yield from (f"> [{_picture_name(name)}]" for name in block.files)
         case ProseBlock():
             yield from _split(block.text)
-        case CodeBlock():
-            yield f"{_line(block.language)}:"
+        case Action():
+            yield f"{_line(block.runs_in)}:"
             yield from (f"    {line}".rstrip() for line in _source(block.source))
             yield from _run_lines(block)
         case NoticeBlock():
@@ -32,7 +32,7 @@ def _lines(block: Block) -> Iterator[str]:
             yield from _split(block.hint)
 
 
-def _run_lines(block: CodeBlock) -> Iterator[str]:
+def _run_lines(block: ActionBlock) -> Iterator[str]:
     for output in block.outputs:
         yield from _split(plain_text(output))
         if isinstance(output, StreamOutput) and output.tail is not None:

@@ -1,5 +1,6 @@
 """Numbers, sizes, times and foreign text as a person reads them in one line."""
 
+from oi_tui.app.engine.core.outputs import Progress
 from oi_tui.app.engine.text.safe import safe_text
 
 _UNITS = ("B", "kB", "MB", "GB", "TB")
@@ -53,6 +54,13 @@ def duration(seconds: float) -> str:
     if seconds < 119.5:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7_170 else f"{seconds / 3600:.1f} h"
+
+
+def describe_progress(progress: Progress) -> str:
+    """How far a run says it is: `3 of 10 · reading`, `1,204`."""
+    done = f"{progress.done:,.10g}"
+    count = done if progress.total is None else f"{done} of {progress.total:,.10g}"
+    return f"{count} · {one_line(progress.message)}" if progress.message.strip() else count
 
 
 def one_line(text: str) -> str:

@@ -5,10 +5,12 @@ from collections.abc import Iterable
 from oi_tui.app.engine.core.events import (
     ActiveLineChanged,
     AnyEvent,
+    CallGrew,
     CodeGrew,
     OutputAdded,
     OutputsCleared,
     OutputTailMoved,
+    ProgressReported,
     ProseGrew,
 )
 from oi_tui.app.engine.core.outputs import StreamOutput
@@ -41,7 +43,7 @@ def coalesce(events: Iterable[AnyEvent]) -> list[AnyEvent]:
             merged.append(event)
             open_key = key
             texts = [delta_text(event)] if key is not None else []
-        elif isinstance(event, ActiveLineChanged):
+        elif isinstance(event, ActiveLineChanged | ProgressReported):
             merged[-1] = event
         else:
             texts.append(delta_text(event))
@@ -57,7 +59,7 @@ def is_delta(event: AnyEvent) -> bool:
 def delta_key(event: AnyEvent) -> DeltaKey | None:
     """None for what is complete in itself."""
     match event:
-        case ProseGrew() | CodeGrew():
+        case ProseGrew() | CodeGrew() | CallGrew():
             return ("text", event.block_id)
         case OutputAdded(output=StreamOutput(name=name)):
             return ("stream", event.block_id, name)
@@ -65,6 +67,8 @@ def delta_key(event: AnyEvent) -> DeltaKey | None:
             return ("line", event.block_id)
         case OutputTailMoved():
             return ("tail", event.block_id, event.name)
+        case ProgressReported():
+            return ("progress", event.block_id)
         case _:
             return None
 
@@ -72,7 +76,7 @@ def delta_key(event: AnyEvent) -> DeltaKey | None:
 def delta_text(event: AnyEvent) -> str:
     """The text that it adds, "" if it adds none."""
     match event:
-        case ProseGrew() | CodeGrew():
+        case ProseGrew() | CodeGrew() | CallGrew():
             return event.text
         case OutputAdded(output=StreamOutput(text=text)):
             return text
@@ -87,6 +91,8 @@ def with_text(event: AnyEvent, text: str) -> AnyEvent:
             return ProseGrew(block_id=block_id, text=text)
         case CodeGrew(block_id=block_id):
             return CodeGrew(block_id=block_id, text=text)
+        case CallGrew(block_id=block_id):
+            return CallGrew(block_id=block_id, text=text)
         case OutputAdded(block_id=block_id, output=StreamOutput(name=name)):
             return OutputAdded(block_id=block_id, output=StreamOutput(name=name, text=text))
         case _:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from oi_tui.app.engine.core.blocks import Block, CodeBlock, ProseBlock
+from oi_tui.app.engine.core.blocks import Action, Block, ProseBlock
 from oi_tui.app.engine.core.events import AnyEvent
 from oi_tui.app.engine.core.verbs import Place
 from oi_tui.app.engine.transcript.transcript import Transcript
@@ -30,7 +30,7 @@ def _is_finished(block: Block) -> bool:
     match block:
         case ProseBlock(state="streaming"):
             return False
-        case CodeBlock(state="streaming" | "proposed" | "waiting" | "running"):
+        case Action(state="streaming" | "proposed" | "waiting" | "running"):
             return False
         case _:
             return True

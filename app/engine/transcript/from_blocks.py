@@ -10,17 +10,27 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.blocks import (
+    Action,
+    ActionBlock,
+    Block,
+    CallBlock,
+    CodeBlock,
+    NoticeBlock,
+    ProseBlock,
+    UserBlock,
+)
 from oi_tui.app.engine.core.events import (
     AnyEvent,
+    CallFinished,
+    CallGrew,
+    CallStarted,
     CodeFinished,
     CodeGrew,
     CodeStarted,
-    Decider,
     DecisionMade,
     ExecutionFinished,
     ExecutionStarted,
-    ExecutionStatus,
     InputAnswered,
     InputRequested,
     NoticeAdded,
@@ -35,6 +45,7 @@ from oi_tui.app.engine.core.events import (
     TurnStarted,
     UsageReported,
 )
+from oi_tui.app.engine.core.outcomes import Decider, ExecutionStatus
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.core.usage import Usage
 
@@ -83,10 +94,10 @@ class _Unfolding:
                 yield ProseStarted(block_id=block.id)
                 yield ProseGrew(block_id=block.id, text=block.text)
                 yield ProseFinished(block_id=block.id, complete=block.state == "complete")
-            case CodeBlock():
+            case Action():
                 if block.author == "assistant":
                     yield from self._to_step(block.step)
-                yield from _code(block)
+                yield from _action(block)
             case NoticeBlock():
                 yield NoticeAdded(
                     block_id=block.id, level=block.level, title=block.title, hint=block.hint, details=block.details
@@ -105,12 +116,18 @@ class _Unfolding:
         self._turn_open = False
 
 
-def _code(block: CodeBlock) -> Iterator[AnyEvent]:
+def _action(block: ActionBlock) -> Iterator[AnyEvent]:
     written = block.source if block.original is None else block.original
     broken_off = block.state in ("cut", "streaming")
-    yield CodeStarted(block_id=block.id, language=block.language, author=block.author, call_id=block.call_id)
-    yield CodeGrew(block_id=block.id, text=written)
-    yield CodeFinished(block_id=block.id, language=block.language, source=written, complete=not broken_off)
+    match block:
+        case CodeBlock():
+            yield CodeStarted(block_id=block.id, language=block.language, author=block.author, call_id=block.call_id)
+            yield CodeGrew(block_id=block.id, text=written)
+            yield CodeFinished(block_id=block.id, language=block.language, source=written, complete=not broken_off)
+        case CallBlock():
+            yield CallStarted(block_id=block.id, tool=block.tool, call_id=block.call_id)
+            yield CallGrew(block_id=block.id, text=written)
+            yield CallFinished(block_id=block.id, tool=block.tool, source=written, complete=not broken_off)
     if broken_off:
         return
     if block.original is not None and block.original != block.source:
@@ -135,11 +152,11 @@ def _code(block: CodeBlock) -> Iterator[AnyEvent]:
         )
 
 
-def _has_run(block: CodeBlock) -> bool:
+def _has_run(block: ActionBlock) -> bool:
     return block.state in ("running", "ok", "error", "interrupted", "died")
 
 
-def _run(block: CodeBlock) -> Iterator[AnyEvent]:
+def _run(block: ActionBlock) -> Iterator[AnyEvent]:
     yield ExecutionStarted(block_id=block.id, generation=0)
     if block.asked:
         yield InputRequested(request_id=block.id, block_id=block.id, prompt="")
@@ -162,7 +179,7 @@ def _run(block: CodeBlock) -> Iterator[AnyEvent]:
     )
 
 
-def _status(block: CodeBlock) -> ExecutionStatus:
+def _status(block: ActionBlock) -> ExecutionStatus:
     match block.state:
         case "ok" | "error" | "died":
             return block.state

@@ -1,15 +1,16 @@
 """What becomes of a block that is half open when nothing more comes of it.
 
-A part of the fold (`transcript.py`): what is known of code then says what is said of it.
+A part of the fold (`transcript.py`): what is known of an action then says what is said of it.
 """
 
 from collections.abc import Container
 
 import msgspec
 
-from oi_tui.app.engine.core.blocks import Block, CodeBlock, ProseBlock
+from oi_tui.app.engine.core.blocks import Action, Block, CallBlock, CodeBlock, ProseBlock
 from oi_tui.app.engine.core.endings import PROGRAM_CLOSED, Cause, Ending
-from oi_tui.app.engine.core.events import StopReason, TurnEnded
+from oi_tui.app.engine.core.events import TurnEnded
+from oi_tui.app.engine.core.outcomes import StopReason
 
 _CAUSES: dict[StopReason, Cause] = {
     "engine_lost": "program",
@@ -20,25 +21,28 @@ _CAUSES: dict[StopReason, Cause] = {
 
 
 def cause_of(event: TurnEnded, *, busy: bool) -> Cause:
-    """What ends half open code at the end of a turn; `busy`: code was asked about, or might run."""
+    """What ends a half open action at the end of a turn; `busy`: one was asked about, or might run."""
     if event.detail == PROGRAM_CLOSED:
         return "program"
     if event.reason == "interrupted" and not busy:
-        return "person"  # the answer was stopped behind this code
+        return "person"  # the answer was stopped behind it
     return _CAUSES.get(event.reason, "turn")
 
 
 def settle_block(block: Block, cause: Cause, approved: Container[str]) -> Block:
-    """The block if it goes no further, itself if nothing of it is open. `approved` are ids of code that may run."""
+    """The block if it goes no further, itself if nothing of it is open. `approved` are ids of actions that may run."""
     match block:
-        case ProseBlock(state="streaming") | CodeBlock(state="streaming"):
+        case ProseBlock(state="streaming") | Action(state="streaming"):
             return msgspec.structs.replace(block, state="cut")
-        case CodeBlock(state="proposed" | "waiting"):
+        case Action(state="proposed" | "waiting"):
             may_run = block.author == "user" or block.id in approved
             ending = Ending(stage="unstarted" if may_run else "undecided", cause=cause)
             return msgspec.structs.replace(block, state="refused", ending=ending)
         case CodeBlock(state="running"):
             ending = Ending(stage="running", cause=cause)
             return msgspec.structs.replace(block, state="interrupted", active_line=None, ending=ending)
+        case CallBlock(state="running"):
+            ending = Ending(stage="running", cause=cause)
+            return msgspec.structs.replace(block, state="interrupted", progress=None, ending=ending)
         case _:
             return block

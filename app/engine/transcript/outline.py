@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.blocks import Action, Block, CallBlock, CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.usage import Usage
 from oi_tui.app.engine.core.values import Value
 
@@ -33,6 +33,10 @@ def block_outline(block: Block, *, carries_text: bool = True) -> dict[str, Any]:
     match block:
         case CodeBlock():
             block = msgspec.structs.replace(block, whole=None, active_line=None, rerun="", withheld=())
+            if carries_text:
+                block = msgspec.structs.replace(block, source="", outputs=())
+        case CallBlock():
+            block = msgspec.structs.replace(block, whole=None, progress=None, withheld=())
             if carries_text:
                 block = msgspec.structs.replace(block, source="", outputs=())
         case ProseBlock() if carries_text:
@@ -61,7 +65,7 @@ def notice_of(values: dict[str, Any]) -> NoticeBlock:
 def attribute_to_file(block: Block) -> Block:
     """A block that was read from a file, saying nothing in the name of the program."""
     match block:
-        case CodeBlock() if block.allowance:
+        case Action() if block.allowance:
             return msgspec.structs.replace(block, allowance=_mark(block.allowance))
         case NoticeBlock():
             return msgspec.structs.replace(block, title=_mark(block.title))

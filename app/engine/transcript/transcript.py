@@ -9,11 +9,23 @@ from typing import TypeVar, assert_never
 
 import msgspec
 
-from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
-from oi_tui.app.engine.core.endings import Cause, Ending
+from oi_tui.app.engine.core.blocks import (
+    Action,
+    ActionBlock,
+    Block,
+    CallBlock,
+    CodeBlock,
+    NoticeBlock,
+    ProseBlock,
+    UserBlock,
+)
+from oi_tui.app.engine.core.endings import Cause
 from oi_tui.app.engine.core.events import (
     ActiveLineChanged,
     AnyEvent,
+    CallFinished,
+    CallGrew,
+    CallStarted,
     CodeFinished,
     CodeGrew,
     CodeStarted,
@@ -32,6 +44,7 @@ from oi_tui.app.engine.core.events import (
     OutputsCleared,
     OutputTailMoved,
     OutputUpdated,
+    ProgressReported,
     ProseFinished,
     ProseGrew,
     ProseStarted,
@@ -46,12 +59,13 @@ from oi_tui.app.engine.core.events import (
     TurnStarted,
     UsageReported,
 )
-from oi_tui.app.engine.core.outputs import Output, RichOutput, StreamOutput, joinable_output
+from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput, joinable_output
 from oi_tui.app.engine.core.usage import Usage
 from oi_tui.app.engine.core.values import ApprovalMode
+from oi_tui.app.engine.transcript.action_changes import with_decision, with_display, with_end, with_tail
 from oi_tui.app.engine.transcript.open_blocks import cause_of, settle_block
 
-TextBlock = TypeVar("TextBlock", ProseBlock, CodeBlock)
+Kind = TypeVar("Kind", ProseBlock, CodeBlock, CallBlock)
 
 
 class _Stray(Exception):
@@ -80,9 +94,9 @@ class Transcript:
         self._index: dict[str, int] = {}
         self._displays: dict[str, set[int]] = {}
         self.foreign: set[str] = set()
-        """Ids of code blocks that ran elsewhere and came here in a file: nobody here ever let them run."""
+        """Ids of actions that ran elsewhere and came here in a file: nobody here ever let them run."""
         self._approved: set[str] = set()
-        """Ids of code blocks that may run and are not over."""
+        """Ids of actions that may run and are not over."""
         self.strays = 0
         """Events that changed nothing, because their block is not there."""
         self._settled = 0
@@ -171,9 +185,12 @@ class Transcript:
                         call_id=event.call_id,
                     )
                 )
-            case CodeGrew():
-                code = self._code(event.block_id)
-                return self._set(msgspec.structs.replace(code, source=code.source + event.text))
+            case CallStarted():
+                call = CallBlock(id=event.block_id, tool=event.tool, step=self.step, call_id=event.call_id)
+                return self._add(call)
+            case CodeGrew() | CallGrew():
+                action = self._action(event.block_id)
+                return self._set(msgspec.structs.replace(action, source=action.source + event.text))
             case CodeFinished():
                 return self._set(
                     msgspec.structs.replace(
@@ -183,8 +200,12 @@ class Transcript:
                         state="proposed" if event.complete else "cut",
                     )
                 )
+            case CallFinished():
+                call = self._block_of_kind(event.block_id, CallBlock)
+                state = "proposed" if event.complete else "cut"
+                return self._set(msgspec.structs.replace(call, tool=event.tool, source=event.source, state=state))
             case DecisionRequested():
-                waiting = msgspec.structs.replace(self._code(event.block_id), state="waiting")
+                waiting = msgspec.structs.replace(self._action(event.block_id), state="waiting")
                 self.pending_decision = event
                 return self._set(waiting)
             case DecisionMade():
@@ -193,24 +214,27 @@ class Transcript:
             case ExecutionStarted():
                 if event.generation == 0:
                     self.foreign.add(event.block_id)
-                return self._set(msgspec.structs.replace(self._code(event.block_id), state="running"))
+                return self._set(msgspec.structs.replace(self._action(event.block_id), state="running"))
             case ActiveLineChanged():
                 return self._set(msgspec.structs.replace(self._code(event.block_id), active_line=event.line))
+            case ProgressReported():
+                call = self._block_of_kind(event.block_id, CallBlock)
+                return self._set(msgspec.structs.replace(call, progress=event.progress))
             case OutputAdded():
                 return self._add_output(event)
             case OutputUpdated():
                 return self._update_display(event)
             case OutputsCleared():
-                return self._set(msgspec.structs.replace(self._code(event.block_id), outputs=(), whole=None))
+                return self._set(msgspec.structs.replace(self._action(event.block_id), outputs=(), whole=None))
             case OutputTailMoved():
-                return self._move_tail(event)
+                return self._set(with_tail(self._action(event.block_id), event))
             case OutputKept():
-                return self._set(msgspec.structs.replace(self._code(event.block_id), whole=event.whole))
+                return self._set(msgspec.structs.replace(self._action(event.block_id), whole=event.whole))
             case OutputDropped():
-                code = self._code(event.block_id)
-                return self._set(msgspec.structs.replace(code, dropped=code.dropped + event.characters))
+                action = self._action(event.block_id)
+                return self._set(msgspec.structs.replace(action, dropped=action.dropped + event.characters))
             case InputRequested():
-                asking = msgspec.structs.replace(self._code(event.block_id), asked=True)
+                asking = msgspec.structs.replace(self._action(event.block_id), asked=True)
                 self.pending_input = event
                 return self._set(asking)
             case InputAnswered():
@@ -219,16 +243,7 @@ class Transcript:
             case ExecutionFinished():
                 self.pending_input = None
                 self._approved.discard(event.block_id)
-                return self._set(
-                    msgspec.structs.replace(
-                        self._code(event.block_id),
-                        state=event.status,
-                        duration=event.duration,
-                        exit_code=event.exit_code,
-                        ending=event.ending,
-                        active_line=None,
-                    )
-                )
+                return self._set(with_end(self._action(event.block_id), event))
             case SecretsWithheld():
                 return self._withhold(event)
             case RerunStarted():
@@ -284,7 +299,13 @@ class Transcript:
     def _code(self, block_id: str) -> CodeBlock:
         return self._block_of_kind(block_id, CodeBlock)
 
-    def _block_of_kind(self, block_id: str, kind: type[TextBlock]) -> TextBlock:
+    def _action(self, block_id: str) -> ActionBlock:
+        block = self.block(block_id) if block_id in self._index else None
+        if not isinstance(block, Action):
+            raise _Stray
+        return block
+
+    def _block_of_kind(self, block_id: str, kind: type[Kind]) -> Kind:
         block = self.block(block_id) if block_id in self._index else None
         if not isinstance(block, kind):
             raise _Stray
@@ -292,72 +313,49 @@ class Transcript:
 
     def _withhold(self, event: SecretsWithheld) -> tuple[int, ...]:
         block = self.block(event.block_id) if event.block_id in self._index else None
-        if not isinstance(block, CodeBlock | UserBlock):
+        if not isinstance(block, Action | UserBlock):
             return ()
         return self._set(msgspec.structs.replace(block, withheld=event.names))
 
     # -- rules that take more than a line ------------------------------------------------------------
 
     def _decide(self, event: DecisionMade) -> tuple[int, ...]:
-        code = self._code(event.block_id)
-        if event.verdict in ("skip", "stop"):
-            ending = event.ending
-            if (event.verdict, event.decider, event.reason) == ("stop", "person", ""):
-                ending = Ending(stage="undecided", cause="person")
-            return self._set(msgspec.structs.replace(code, state="refused", refusal=event.reason, ending=ending))
-        self._approved.add(event.block_id)
-        if event.source != code.source:
-            original = code.source if code.original is None else code.original
-            code = msgspec.structs.replace(code, source=event.source, original=original)
-        return self._set(msgspec.structs.replace(code, state="proposed", allowance=event.reason))
+        decided = with_decision(self._action(event.block_id), event)
+        if decided.state != "refused":
+            self._approved.add(event.block_id)
+        return self._set(decided)
 
     def _add_output(self, event: OutputAdded) -> tuple[int, ...]:
         index, output = self._index.get(event.block_id, -1), event.output
-        code = self._blocks[index] if index >= 0 else None  # its text is not joined now
-        if not isinstance(code, CodeBlock):
+        action = self._blocks[index] if index >= 0 else None  # its text is not joined now
+        if not isinstance(action, Action):
             raise _Stray
-        if isinstance(output, StreamOutput) and (place := joinable_output(code.outputs, output.name)) is not None:
+        if isinstance(output, StreamOutput) and (place := joinable_output(action.outputs, output.name)) is not None:
             self._growing.setdefault(event.block_id, {}).setdefault(place, []).append(output.text)
             return (index,)
         if isinstance(output, RichOutput) and output.display_id is not None:
             self._displays.setdefault(output.display_id, set()).add(index)
-        return self._set(msgspec.structs.replace(code, outputs=(*code.outputs, output)))
+        return self._set(msgspec.structs.replace(action, outputs=(*action.outputs, output)))
 
     def _join(self, block_id: str) -> None:
         """Put the pieces of text that came since somebody looked behind what was there."""
         growing = self._growing.pop(block_id, None)
         if growing is None:
             return
-        code = self._code(block_id)
-        outputs = list(code.outputs)
+        action = self._action(block_id)
+        outputs = list(action.outputs)
         for place, pieces in growing.items():
             stream = outputs[place]
             assert isinstance(stream, StreamOutput), stream
             outputs[place] = msgspec.structs.replace(stream, text="".join((stream.text, *pieces)))
-        self._set(msgspec.structs.replace(code, outputs=tuple(outputs)))
-
-    def _move_tail(self, event: OutputTailMoved) -> tuple[int, ...]:
-        code = self._code(event.block_id)
-        streams = [
-            (output.tail is not None, place)
-            for place, output in enumerate(code.outputs)
-            if isinstance(output, StreamOutput) and output.name == event.name
-        ]
-        if not streams:
-            stream = StreamOutput(name=event.name, text="", tail=event.tail)
-            return self._set(msgspec.structs.replace(code, outputs=(*code.outputs, stream)))
-        _, place = max(streams)  # the one that has a tail, else the last one
-        outputs = list(code.outputs)
-        outputs[place] = msgspec.structs.replace(outputs[place], tail=event.tail)
-        return self._set(msgspec.structs.replace(code, outputs=tuple(outputs)))
+        self._set(msgspec.structs.replace(action, outputs=tuple(outputs)))
 
     def _update_display(self, event: OutputUpdated) -> tuple[int, ...]:
         changed: list[int] = []
         for index in sorted(self._displays.get(event.display_id, ())):
             block = self._blocks[index]
-            assert isinstance(block, CodeBlock)
-            outputs = tuple(_replace_output(old, event) for old in block.outputs)
-            self._blocks[index] = msgspec.structs.replace(block, outputs=outputs)
+            assert isinstance(block, Action)
+            self._blocks[index] = with_display(block, event)
             changed.append(index)
         return tuple(changed)
 
@@ -385,9 +383,3 @@ class Transcript:
         if everywhere:
             self._settled = len(blocks)
         return tuple(reversed(changed))
-
-
-def _replace_output(old: Output, event: OutputUpdated) -> Output:
-    if isinstance(old, RichOutput) and old.display_id == event.display_id:
-        return event.output
-    return old

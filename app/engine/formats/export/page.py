@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 
-from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput
 from oi_tui.app.engine.formats.export.page_parts import (
     PICTURES,
@@ -75,7 +75,7 @@ def _block(block: Block) -> str:
             return f'<section class="prompt" aria-label="Prompt">{"".join(_prompt(block))}</section>'
         case ProseBlock():
             return prose(block.text) if block.text.strip() else ""
-        case CodeBlock():
+        case Action():
             return f'<figure class="run {block.state}">\n{"".join(_code(block))}</figure>'
         case NoticeBlock():
             words = "".join(f"<p>{escape_text(part)}</p>" for part in (block.title, block.hint) if part.strip())
@@ -93,12 +93,12 @@ def _prompt(block: UserBlock) -> Iterator[str]:
         yield f'<p class="files">Files: {escape_text(", ".join(names))}</p>'
 
 
-def _code(block: CodeBlock) -> Iterator[str]:
+def _code(block: ActionBlock) -> Iterator[str]:
     took = f"{block.duration:,.1f} s" if block.duration is not None and block.duration >= WORTH_TELLING else ""
-    yield f"<figcaption><span>{escape_text(block.language)}</span><span>{took}</span></figcaption>\n"
-    yield source(block.source, block.language)
+    yield f"<figcaption><span>{escape_text(block.runs_in)}</span><span>{took}</span></figcaption>\n"
+    yield source(block.source, block.written_in)
     if block.original is not None:
-        written = source(block.original, block.language)
+        written = source(block.original, block.written_in)
         yield f"\n<details><summary>Edited before it ran; this was proposed</summary>{written}</details>"
     for output in block.outputs:
         if shown := "".join(_output(output)):

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from oi_tui.app.engine.core.blocks import Block, CodeBlock, UserBlock
+from oi_tui.app.engine.core.blocks import Action, Block, UserBlock
 from oi_tui.app.engine.core.outputs import Output, RichOutput
 from oi_tui.app.engine.formats.lmc.mime_map import PATH_MIME
 from oi_tui.app.engine.text.mime import image_size
@@ -21,7 +21,7 @@ def without_pictures(block: Block) -> Block:
         case UserBlock():
             files = tuple(LEFT_OUT if name.startswith("data:image/") else name for name in block.files)
             return msgspec.structs.replace(block, files=files)
-        case CodeBlock():
+        case Action():
             return msgspec.structs.replace(block, outputs=tuple(map(_without, block.outputs)))
         case _:
             return block

@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.core.values import Value
 from oi_tui.app.engine.formats.lmc.legacy_messages import update_messages
@@ -67,7 +67,7 @@ def envelope_bytes(blocks: Sequence[Block], session: SessionOutline) -> bytes:
             notices.append(PlacedNotice(after=len(messages), block=block_outline(block)))
             continue
         number = len(messages) + 1
-        edit = number + 1 if isinstance(block, CodeBlock) and block.is_edited else 0
+        edit = number + 1 if isinstance(block, Action) and block.is_edited else 0
         beside.append(BlockExtras(message=number, edit=edit, block=block_outline(block)))
         messages += block_messages(block)
     whole = SessionEnvelope(
@@ -127,7 +127,11 @@ def _restore(block: Block, outlined: Block | None) -> Block:
             return msgspec.structs.replace(outlined, text=block.text, files=block.files)
         case ProseBlock(), ProseBlock():
             return msgspec.structs.replace(outlined, text=block.text)
-        case CodeBlock(), CodeBlock() if (block.author, block.language) == (outlined.author, outlined.language):
+        case Action(), Action() if (type(block), block.author, block.runs_in) == (
+            type(outlined),
+            outlined.author,
+            outlined.runs_in,
+        ):
             ran = block.state not in ("refused", "proposed")
             return msgspec.structs.replace(
                 outlined,
@@ -141,5 +145,5 @@ def _restore(block: Block, outlined: Block | None) -> Block:
             return block
 
 
-def _has_run(block: CodeBlock) -> bool:
+def _has_run(block: ActionBlock) -> bool:
     return block.state in ("running", "ok", "error", "interrupted", "died")

@@ -9,13 +9,15 @@ from typing import Any
 from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.core.events import (
     AnyEvent,
+    CallFinished,
+    CallGrew,
+    CallStarted,
     CodeFinished,
     CodeGrew,
     CodeStarted,
     DecisionMade,
     ExecutionFinished,
     ExecutionStarted,
-    ExecutionStatus,
     NoticeAdded,
     OutputAdded,
     ProseFinished,
@@ -25,6 +27,7 @@ from oi_tui.app.engine.core.events import (
     TurnEnded,
     TurnStarted,
 )
+from oi_tui.app.engine.core.outcomes import ExecutionStatus
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput
 from oi_tui.app.engine.formats.lmc.mime_map import IMAGES, MARKUP, PATH_MIME, Message
 
@@ -163,6 +166,14 @@ class _Conversation:
             yield DecisionMade(block_id=self._code, verdict="edit", decider="person", source=source)
             return
         self._code = self._id()
+        if role == "assistant" and "tool" in message:
+            tool = self._text(message, "tool")
+            yield from self._begin_step()
+            yield CallStarted(block_id=self._code, tool=tool)
+            yield CallGrew(block_id=self._code, text=source)
+            yield CallFinished(block_id=self._code, tool=tool, source=source)
+            self._source, self._proposed = source, True
+            return
         if role == "assistant":
             yield from self._begin_step()
             yield CodeStarted(block_id=self._code, language=language)

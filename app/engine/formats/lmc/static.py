@@ -2,9 +2,21 @@
 
 from collections.abc import Iterator
 
-from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.blocks import (
+    Action,
+    ActionBlock,
+    Block,
+    CallBlock,
+    CodeBlock,
+    NoticeBlock,
+    ProseBlock,
+    UserBlock,
+)
 from oi_tui.app.engine.core.events import (
     AnyEvent,
+    CallFinished,
+    CallGrew,
+    CallStarted,
     CodeFinished,
     CodeGrew,
     CodeStarted,
@@ -47,17 +59,23 @@ def _events_of(block: Block) -> Iterator[AnyEvent]:
             yield ProseStarted(block_id=block.id)
             yield ProseGrew(block_id=block.id, text=block.text)
             yield ProseFinished(block_id=block.id)
-        case CodeBlock():
-            yield from _events_of_code(block)
+        case Action():
+            yield from _events_of_action(block)
         case NoticeBlock():
             return
 
 
-def _events_of_code(block: CodeBlock) -> Iterator[AnyEvent]:
+def _events_of_action(block: ActionBlock) -> Iterator[AnyEvent]:
     source = block.source if block.original is None else block.original
-    yield CodeStarted(block_id=block.id, language=block.language, author=block.author)
-    yield CodeGrew(block_id=block.id, text=source)
-    yield CodeFinished(block_id=block.id, language=block.language, source=source)
+    match block:
+        case CodeBlock():
+            yield CodeStarted(block_id=block.id, language=block.language, author=block.author)
+            yield CodeGrew(block_id=block.id, text=source)
+            yield CodeFinished(block_id=block.id, language=block.language, source=source)
+        case CallBlock():
+            yield CallStarted(block_id=block.id, tool=block.tool)
+            yield CallGrew(block_id=block.id, text=source)
+            yield CallFinished(block_id=block.id, tool=block.tool, source=source)
     if block.is_edited:
         yield DecisionMade(block_id=block.id, verdict="edit", decider="person", source=block.source)
     if block.state not in _HAS_RUN:

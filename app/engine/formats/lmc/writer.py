@@ -3,6 +3,9 @@
 from oi_tui.app.engine.core.events import (
     ActiveLineChanged,
     AnyEvent,
+    CallFinished,
+    CallGrew,
+    CallStarted,
     CodeFinished,
     CodeGrew,
     CodeStarted,
@@ -23,7 +26,6 @@ from oi_tui.app.engine.core.events import (
     TurnStarted,
 )
 from oi_tui.app.engine.core.outputs import StreamName, StreamOutput, Tail
-from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.formats.lmc.mime_map import CONSOLE, TEXT_OUTPUT, Chunk, Message, file_message, output_messages
 
 
@@ -35,8 +37,8 @@ class LmcWriter:
         """Keys of the run that is open; empty if none is."""
         self._written: list[str] = []
         """Content of the run that is open, if it is code."""
-        self._codes: dict[str, tuple[Language, str]] = {}
-        """Language and source of the code blocks of this turn."""
+        self._actions: dict[str, tuple[Message, str]] = {}
+        """Of the actions of this turn: the keys that say what runs them, and the source."""
         self._running = ""
         """The block that runs."""
         self._dropped = 0
@@ -57,7 +59,7 @@ class LmcWriter:
                 return self._user(event)
             case ProseStarted():
                 return self._open({"role": "assistant", "type": "message"})
-            case ProseGrew() | CodeGrew():
+            case ProseGrew() | CodeGrew() | CallGrew():
                 return self._grow(event.text)
             case ProseFinished():
                 return self._end()
@@ -65,7 +67,12 @@ class LmcWriter:
                 run = {"role": event.author, "type": "code", "format": event.language, "block": event.block_id}
                 return self._open(run)
             case CodeFinished():
-                return self._finish_code(event)
+                return self._finish_action(event.block_id, {"format": event.language}, event.source)
+            case CallStarted():
+                run = {"role": "assistant", "type": "code", **_tool_keys(event.tool), "block": event.block_id}
+                return self._open(run)
+            case CallFinished():
+                return self._finish_action(event.block_id, _tool_keys(event.tool), event.source)
             case DecisionRequested():
                 return [_confirmation(event)]
             case DecisionMade():
@@ -93,7 +100,7 @@ class LmcWriter:
             case ExecutionFinished():
                 return self._finish_running()
             case TurnEnded() | SessionOpened():
-                self._codes.clear()
+                self._actions.clear()
                 return self._finish_running()
             case _:
                 return []
@@ -126,18 +133,18 @@ class LmcWriter:
             chunks += _whole(file_message(path))
         return chunks
 
-    def _finish_code(self, event: CodeFinished) -> list[Chunk]:
-        self._codes[event.block_id] = event.language, event.source
-        if self._run.get("format") == event.language and "".join(self._written) == event.source:
+    def _finish_action(self, block_id: str, keys: Message, source: str) -> list[Chunk]:
+        self._actions[block_id] = keys, source
+        if keys.items() <= self._run.items() and "".join(self._written) == source:
             return self._end()
-        self._run = {**self._run, "format": event.language}
-        return [{**self._run, "content": event.source, "replace": True}, *self._end()]
+        self._run = {**self._run, **keys}
+        return [{**self._run, "content": source, "replace": True}, *self._end()]
 
     def _decision_chunks(self, event: DecisionMade) -> list[Chunk]:
-        language, source = self._codes.get(event.block_id, ("", event.source))
+        keys, source = self._actions.get(event.block_id, ({"format": ""}, event.source))
         if event.verdict in ("skip", "stop") or event.source == source:
             return []
-        edited = {"role": "user", "type": "code", "format": language, "content": event.source}
+        edited = {"role": "user", "type": "code", **keys, "content": event.source}
         return [*self._end(), *_whole(edited, event.block_id)]
 
     # -- what comes of running -----------------------------------------------------------------------
@@ -205,8 +212,14 @@ def _late_output(event: OutputAdded) -> list[Chunk]:
     return [chunk for message in output_messages(event.output) for chunk in _whole(message, event.block_id)]
 
 
+def _tool_keys(tool: str) -> Message:
+    """What tells a call from code: its content are the arguments of this tool."""
+    return {"format": "tool", "tool": tool}
+
+
 def _confirmation(event: DecisionRequested) -> Chunk:
-    code = {"type": "code", "format": event.language, "content": event.source}
+    keys = _tool_keys(event.tool) if event.tool else {"format": event.language}
+    code = {"type": "code", **keys, "content": event.source}
     return {
         "role": "computer",
         "type": "confirmation",

@@ -59,7 +59,7 @@ def in_words(record: AnyRecord) -> str:
         case RunBegan():
             does = "repeats" if record.again else "runs"
             return _join(
-                f"{record.language} {record.generation} {does} {record.sha256[:SHORT]}",
+                f"{record.tool or f'{record.language} {record.generation}'} {does} {record.sha256[:SHORT]}",
                 "typed by the person" if record.author == "user" else "",
                 _sandbox(record.sandbox, record.network, record.proof),
             )
@@ -115,7 +115,7 @@ def _finding(finding: Finding) -> str:
 def _decision(record: DecisionWasMade) -> str:
     after = f" after {record.latency:.1f} s" if record.latency is not None else ""
     return _join(
-        f"{record.language} {record.sha256[:SHORT]} {VERDICTS[record.verdict]}",
+        f"{record.tool or record.language} {record.sha256[:SHORT]} {VERDICTS[record.verdict]}",
         f"{WHO[record.decider]}{after}",
         record.reason,
         record.why,

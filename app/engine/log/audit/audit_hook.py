@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.blocks import ActionBlock
 from oi_tui.app.engine.core.events import AnyEvent, ExecutionFinished, ExecutionStarted, RerunFinished, RerunStarted
 from oi_tui.app.engine.core.values import Level
 from oi_tui.app.engine.log.audit.auditor import Auditor
@@ -46,7 +46,7 @@ class AuditHook:
         self._note = note
         self._aftermath = ChangeScan(self._watch, self._note_changes)
 
-    def seal(self, started: ExecutionStarted, block: CodeBlock) -> None:
+    def seal(self, started: ExecutionStarted, block: ActionBlock) -> None:
         """A run is about to begin; AuditError if it must not, because it could not be written down."""
         self.auditor.admit(started, block)
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import msgspec
 
-from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.blocks import ActionBlock
 from oi_tui.app.engine.core.errors import AuditError
 from oi_tui.app.engine.core.events import AnyEvent, ExecutionStarted
-from oi_tui.app.engine.log.audit.fold import AuditFold, source_digest
+from oi_tui.app.engine.log.audit.fold import AuditFold, runs_in_keys, source_digest
 from oi_tui.app.engine.log.audit.log import AuditLog
 from oi_tui.app.engine.log.audit.records import (
     AnyRecord,
@@ -99,7 +99,7 @@ class Auditor:
         if self._log is not None or not isinstance(record, SessionBegan | SettingsWere | NoticeWasGiven):
             self._try(seal=_is_final(record))
 
-    def admit(self, event: ExecutionStarted, block: CodeBlock) -> None:
+    def admit(self, event: ExecutionStarted, block: ActionBlock) -> None:
         """Returns when the record of this run, and all before it, are on disk; AuditError if that cannot be: it must
         not begin then."""
         if not self._session:
@@ -111,7 +111,7 @@ class Auditor:
             self._fold.refuse()
             self._waiting = [body for body in self._waiting if not isinstance(body.record, RunBegan)]
             sha256, why = source_digest(block.source), self._say(error.title)
-            self._put(RunWasRefused(block_id=block.id, language=self._say(block.language), sha256=sha256, why=why))
+            self._put(RunWasRefused(block_id=block.id, sha256=sha256, why=why, **runs_in_keys(block, self._say)))
             raise AuditError(f"Not run: {error.title}", hint=error.hint, details=error.details) from error
 
     def note_files(self, block_id: str, *, changed: int, later: tuple[str, ...], entries: int, cut: str) -> None:

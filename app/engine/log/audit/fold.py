@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.blocks import ActionBlock, CallBlock
 from oi_tui.app.engine.core.encoding import text_digest
 from oi_tui.app.engine.core.events import (
     AnyEvent,
+    CallFinished,
+    CallStarted,
     CodeFinished,
     CodeStarted,
     ConversationCleared,
@@ -57,10 +59,11 @@ NAMED = 50
 
 
 @dataclass
-class _Code:
-    """What is known of a block until its run is over."""
+class _Known:
+    """What is known of an action until its run is over."""
 
-    language: Language
+    language: Language = ""
+    tool: str = ""
     sha256: str = ""
     asked: DecisionRequested | None = None
     asked_at: float = 0.0
@@ -92,7 +95,7 @@ class AuditFold:
         self._approval: ApprovalMode = "ask"
         self._settings: tuple[str, ApprovalMode, str] = ("", "ask", "")
         """Model, approval mode and server, as they were written down last."""
-        self._codes: dict[str, _Code] = {}
+        self._actions: dict[str, _Known] = {}
         self._run: _Run | None = None
         self._generations: dict[Language, int] = {}
 
@@ -115,7 +118,7 @@ class AuditFold:
                 server = self._say(event.api_base)
                 return SettingsWere(model=self._say(event.model), approval=event.approval, api_base=server)
             case ConversationCleared():
-                self._codes.clear()
+                self._actions.clear()
                 return ConversationWasCleared()
             case NoticeAdded(level="warning" | "error"):
                 return NoticeWasGiven(level=event.level, title=self._say(event.title))
@@ -124,10 +127,10 @@ class AuditFold:
                 return SecretsWereWithheld(block_id=event.block_id, count=len(event.names), names=names)
             case KernelChanged():
                 return self._kernel(event)
-            case CodeStarted() | CodeFinished() | DecisionRequested() | DecisionMade():
+            case CodeStarted() | CodeFinished() | CallStarted() | CallFinished() | DecisionRequested() | DecisionMade():
                 return self._decide(event, now)
             case TurnEnded():
-                self._codes.clear()
+                self._actions.clear()
                 return None
             case _:
                 return self._follow(event, now)
@@ -161,52 +164,62 @@ class AuditFold:
     # -- before a run ----------------------------------------------------------------------------------
 
     def _decide(
-        self, event: CodeStarted | CodeFinished | DecisionRequested | DecisionMade, now: float
+        self,
+        event: CodeStarted | CodeFinished | CallStarted | CallFinished | DecisionRequested | DecisionMade,
+        now: float,
     ) -> AnyRecord | None:
         match event:
             case CodeStarted():
-                self._codes[event.block_id] = _Code(event.language)
+                self._actions[event.block_id] = _Known(language=event.language)
+                return None
+            case CallStarted():
+                self._actions[event.block_id] = _Known(tool=event.tool)
                 return None
             case CodeFinished():
-                code = self._code(event.block_id)
-                code.language, code.sha256 = event.language, source_digest(event.source)
+                known = self._action(event.block_id)
+                known.language, known.sha256 = event.language, source_digest(event.source)
+                return None
+            case CallFinished():
+                known = self._action(event.block_id)
+                known.tool, known.sha256 = event.tool, source_digest(event.source)
                 return None
             case DecisionRequested():
-                code = self._code(event.block_id)
-                code.language, code.sha256 = event.language, event.sha256
-                code.asked, code.asked_at = event, now
+                known = self._action(event.block_id)
+                known.language, known.tool, known.sha256 = event.language, event.tool, event.sha256
+                known.asked, known.asked_at = event, now
                 return None
             case DecisionMade():
                 return self._decision_record(event, now)
 
     def _decision_record(self, event: DecisionMade, now: float) -> DecisionWasMade:
-        code, sha256 = self._code(event.block_id), source_digest(event.source)
-        asked, proposed = code.asked, code.sha256
-        code.decision, code.sha256 = event, sha256
+        known, sha256 = self._action(event.block_id), source_digest(event.source)
+        asked, proposed = known.asked, known.sha256
+        known.decision, known.sha256 = event, sha256
         if event.verdict in ("skip", "stop"):
-            self._codes.pop(event.block_id, None)
+            self._actions.pop(event.block_id, None)
         return DecisionWasMade(
             block_id=event.block_id,
-            language=self._say(code.language),
+            language=self._say(known.language),
+            tool=self._say(known.tool),
             sha256=sha256,
             verdict=event.verdict,
             decider=event.decider,
             request_id=event.request_id,
-            latency=round(now - code.asked_at, 3) if asked is not None else None,
+            latency=round(now - known.asked_at, 3) if asked is not None else None,
             reason=self._say(event.reason),
             why=self._say(asked.why) if asked is not None else "",
             labels=tuple(map(self._say, asked.labels)) if asked is not None else (),
             proposed_sha256=proposed if proposed != sha256 else "",
         )
 
-    def begin(self, event: ExecutionStarted, block: CodeBlock, now: float) -> RunBegan:
+    def begin(self, event: ExecutionStarted, block: ActionBlock, now: float) -> RunBegan:
         """The record of a run that is about to begin: of what its kernel is about to be given, not of what was told."""
-        code, where = self._code(event.block_id), self._where
-        decision, sha256 = code.decision, source_digest(block.source)
+        known, where = self._action(event.block_id), self._where
+        decision, sha256 = known.decision, source_digest(block.source)
         self._run = _Run(event.block_id, sha256, now)
         return RunBegan(
             block_id=event.block_id,
-            language=self._say(block.language),
+            **runs_in_keys(block, self._say),
             sha256=sha256,
             generation=event.generation,
             author=block.author,
@@ -252,7 +265,7 @@ class AuditFold:
     def _end(self, block_id: str, status: str, duration: float, exit_code: int | None = None) -> RunEnded | None:
         """None for a run that never began: why it did not is in a notice."""
         run, self._run = self._run, None
-        self._codes.pop(block_id, None)
+        self._actions.pop(block_id, None)
         if run is None or run.block_id != block_id:
             return None
         return RunEnded(
@@ -291,8 +304,13 @@ class AuditFold:
             case _:
                 return None
 
-    def _code(self, block_id: str) -> _Code:
-        return self._codes.setdefault(block_id, _Code(""))
+    def _action(self, block_id: str) -> _Known:
+        return self._actions.setdefault(block_id, _Known())
+
+
+def runs_in_keys(block: ActionBlock, say: Callable[[str], str]) -> dict[str, str]:
+    """What runs it, as records name it: `{"language": "python"}` or `{"tool": "clock"}`."""
+    return {"tool" if isinstance(block, CallBlock) else "language": say(block.runs_in)}
 
 
 def source_digest(source: str) -> str:

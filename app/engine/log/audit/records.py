@@ -6,7 +6,7 @@ secret in it is in one place only. What is text here (reasons, rules, names of f
 
 import msgspec
 
-from oi_tui.app.engine.core.events import Decider, Verdict
+from oi_tui.app.engine.core.outcomes import Decider, Verdict
 from oi_tui.app.engine.core.values import ApprovalMode, Language, Level, Value
 
 
@@ -56,7 +56,9 @@ class DecisionWasMade(Record, frozen=True, kw_only=True, tag=True):
     """Whether code may run, by whom."""
 
     block_id: str
-    language: Language
+    language: Language = ""
+    tool: str = ""
+    """Of a call; of code, the language is told."""
     sha256: str
     """Of the source that was decided about, edited where the person edited it."""
     verdict: Verdict
@@ -78,7 +80,8 @@ class RunBegan(Record, frozen=True, kw_only=True, tag=True):
     """Written, and on disk, before the kernel was given the source."""
 
     block_id: str
-    language: Language
+    language: Language = ""
+    tool: str = ""
     sha256: str
     generation: int
     author: str
@@ -101,7 +104,8 @@ class RunWasRefused(Record, frozen=True, kw_only=True, tag=True):
     """What was about to run did not, because that could not be written down; written when it could be again."""
 
     block_id: str
-    language: Language
+    language: Language = ""
+    tool: str = ""
     sha256: str
     why: str
 

@@ -15,6 +15,8 @@ import msgspec
 from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.core.events import (
     AnyEvent,
+    CallFinished,
+    CallStarted,
     CodeFinished,
     CodeStarted,
     ExecutionFinished,
@@ -104,9 +106,9 @@ class Tape:
 
     def _follow(self, event: AnyEvent) -> None:
         match event:
-            case ProseStarted() | CodeStarted() | ExecutionStarted():
+            case ProseStarted() | CodeStarted() | CallStarted() | ExecutionStarted():
                 self._open.add(event.block_id)
-            case ProseFinished() | CodeFinished() | ExecutionFinished():
+            case ProseFinished() | CodeFinished() | CallFinished() | ExecutionFinished():
                 self._open.discard(event.block_id)
             case TurnEnded() | SessionOpened():
                 self._open.intersection_update((_MODEL,))

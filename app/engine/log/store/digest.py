@@ -10,6 +10,8 @@ from typing import NamedTuple
 from oi_tui.app.engine.core.events import (
     ActiveLineChanged,
     AnyEvent,
+    CallFinished,
+    CallGrew,
     CodeFinished,
     CodeGrew,
     ConversationCleared,
@@ -132,9 +134,9 @@ class Digest:
                 self._prose.setdefault(block_id, _Growing()).add(seq, text)
             case ProseFinished(block_id=block_id):
                 self._end_prose(block_id, seq, at)
-            case CodeGrew(block_id=block_id, text=text):
+            case CodeGrew(block_id=block_id, text=text) | CallGrew(block_id=block_id, text=text):
                 self._code.setdefault(block_id, _Growing()).add(seq, text)
-            case CodeFinished(block_id=block_id, source=source):
+            case CodeFinished(block_id=block_id, source=source) | CallFinished(block_id=block_id, source=source):
                 self._end_code(block_id)
                 self._find("code", block_id, seq, at, source)
             case DecisionMade(block_id=block_id, verdict="edit", source=source):

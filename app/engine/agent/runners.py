@@ -1,0 +1,47 @@
+"""Who runs an action: the kernel of its language, or its tool; and what the policy is asked about it."""
+
+from oi_tui.app.engine.core.blocks import ActionBlock, CallBlock, CodeBlock
+from oi_tui.app.engine.core.errors import KernelError
+from oi_tui.app.engine.core.values import Confinement
+from oi_tui.app.engine.kernels.base import KernelSource, Runner
+from oi_tui.app.engine.policy.decide import PolicyRequest
+from oi_tui.app.engine.policy.reading import SourceFacts
+from oi_tui.app.engine.tools.toolbox import Toolbox
+
+
+class Runners:
+    """The kernels and tools of one session."""
+
+    def __init__(self, kernels: KernelSource, tools: Toolbox) -> None:
+        self.kernels = kernels
+        self.tools = tools
+
+    def get(self, block: ActionBlock) -> Runner:
+        """What runs this action; KernelError if nothing here does."""
+        if isinstance(block, CallBlock):
+            return self.tools.get(block.tool)
+        return self.kernels.get(block.language)
+
+    def confinement(self, block: ActionBlock) -> Confinement:
+        """What holds back whatever would run this now; where there is nothing, nothing is promised."""
+        try:
+            return self.get(block).confinement
+        except KernelError:
+            return Confinement()
+
+    def next_generation(self, block: ActionBlock) -> int:
+        """Generation of the kernel or tool that would run this now."""
+        if isinstance(block, CallBlock):
+            return self.tools.get(block.tool).generation if block.tool in self.tools.names else 0
+        started = self.kernels.started_kernels()
+        kernel = next((kernel for kernel in started if kernel.language == block.language), None)
+        return 1 if kernel is None else kernel.generation + (kernel.state in ("cold", "dead"))
+
+    def request(self, block: ActionBlock, reading: SourceFacts | None = None) -> PolicyRequest:
+        """The action as the policy sees it; what was read in its source before need not be read again."""
+        confinement = self.confinement(block)
+        if isinstance(block, CodeBlock):
+            return PolicyRequest(block.language, block.source, confinement=confinement, reading=reading)
+        if reading is None and block.tool in self.tools.names:
+            reading = self.tools.get(block.tool).tool.facts(block.source)
+        return PolicyRequest("", block.source, tool=block.tool, confinement=confinement, reading=reading)

@@ -1,0 +1,141 @@
+"""A tool as a value: what a model is told of it, what the policy is told of a call, and what runs one.
+
+async def now(arguments, output):
+    return datetime.now(ZoneInfo(arguments["zone"])).isoformat()
+
+Tool(name="clock", description="The time in a zone.", schema=ZONE, run=now, capabilities=Capabilities(writes=False))
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import msgspec
+
+from oi_tui.app.engine.core.chat_model import ToolSpec
+from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.core.values import Confinement, Value
+from oi_tui.app.engine.policy.reading import PathUse, Risk, SourceFacts, Unread, merge_facts
+from oi_tui.app.engine.policy.risks import NETWORK, SECRETS
+from oi_tui.app.engine.policy.secrets import names_secret
+
+Arguments = dict[str, Any]
+"""Of a call, as its JSON object says; they fit the tool's schema when `run` gets them."""
+
+WHOLE = 0
+"""The line of a fact that is true of a call as a whole."""
+
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+"""What all providers take as a name."""
+
+_DEEPEST = 50
+"""Levels of arguments that are looked through for paths."""
+
+
+class ToolFailed(Exception):
+    """A call that cannot do what it was asked to; its text is what the model and the person are told."""
+
+
+class Capabilities(Value, frozen=True, kw_only=True):
+    """What calls of a tool may do. A promise can only make it stricter: without one, the worst is assumed."""
+
+    writes: bool = True
+    """Change files, settings, or what others keep."""
+    network: bool = True
+    """Reach other machines."""
+
+
+class ToolOutput(Protocol):
+    """Where a call says what it does while it runs."""
+
+    def print(self, text: str) -> None:
+        """Text, shown as it comes; end a line with a line end."""
+        ...
+
+    def show(self, output: RichOutput) -> None:
+        """A picture, a table, or whatever else has a mime type."""
+        ...
+
+    def report(self, done: float, total: float | None = None, message: str = "") -> None:
+        """How far it is."""
+        ...
+
+
+RunCall = Callable[[Arguments, ToolOutput], Awaitable[str | RichOutput | None]]
+"""Runs a call; what it returns is its result. ToolFailed, or any other error, ends it as an error. It is cancelled when
+the person interrupts it, and must end soon then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """Something that a model may call by name; the person is asked about each call as about code."""
+
+    name: str
+    """A letter, then letters, digits, `_` and `-`, at most 64."""
+    description: str
+    """For the model: what it does, and when to call it."""
+    schema: dict[str, Any]
+    """JSON schema of the arguments, an object."""
+    run: RunCall
+    capabilities: Capabilities = field(default_factory=Capabilities)
+    read: Callable[[Arguments], SourceFacts] | None = None
+    """What this call does, for rules and labels, beyond what every call of it may do. None: the paths in it."""
+    confinement: Confinement = field(default_factory=Confinement)
+    """What holds it back; without a sandbox, each call is asked about in the mode `auto`."""
+
+    def __post_init__(self) -> None:
+        """SettingsError for a name that no model can be told."""
+        if not NAME.fullmatch(self.name):
+            raise SettingsError(f"{self.name!r} is no name for a tool: a letter, then letters, digits, _ and -.")
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What a model is told of it."""
+        return ToolSpec(name=self.name, description=self.description, schema=self.schema)
+
+    def facts(self, source: str) -> SourceFacts:
+        """What a call with these arguments does, as far as it can be told. Never raises."""
+        risks = [Risk("may change files or data", WHOLE)] if self.capabilities.writes else []
+        risks += [Risk(NETWORK, WHOLE)] if self.capabilities.network else []
+        known = SourceFacts(risks=tuple(risks))
+        try:
+            arguments = decode_arguments(source)
+            read = self.read(arguments) if self.read is not None else self._paths(arguments)
+        except Exception as error:
+            # Boundary: the tool may be somebody else's, and its arguments are a model's.
+            return merge_facts(known, SourceFacts(unread=(Unread(f"arguments that cannot be read: {error}", WHOLE),)))
+        return merge_facts(known, read)
+
+    def _paths(self, arguments: Arguments) -> SourceFacts:
+        """Every text that may be a path counts as one."""
+        texts = (text for text in _texts(arguments) if text and "\n" not in text and "://" not in text)
+        uses = tuple(PathUse(text, WHOLE, writes=self.capabilities.writes) for text in texts)
+        secret = any(names_secret(use.path) for use in uses)
+        return SourceFacts(places=uses, risks=(Risk(SECRETS, WHOLE, grave=True),) if secret else ())
+
+
+def decode_arguments(source: str) -> Arguments:
+    """The arguments of a call; ValueError if the source is no JSON object."""
+    try:
+        return msgspec.json.decode(source, type=Arguments)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ValueError(f"not a JSON object: {error}") from error
+
+
+def _texts(value: object, depth: int = 0) -> Iterator[str]:
+    """All texts in the arguments; ValueError where they are nested too deeply."""
+    if depth > _DEEPEST:
+        raise ValueError("nested too deeply")
+    match value:
+        case str():
+            yield value
+        case dict():
+            for item in value.values():
+                yield from _texts(item, depth + 1)
+        case list():
+            for item in value:
+                yield from _texts(item, depth + 1)
+        case _:
+            pass

@@ -1,0 +1,56 @@
+"""What an event makes of an action: a part of the fold (`transcript.py`), without its bookkeeping."""
+
+import msgspec
+
+from oi_tui.app.engine.core.blocks import ActionBlock, CodeBlock
+from oi_tui.app.engine.core.endings import Ending
+from oi_tui.app.engine.core.events import DecisionMade, ExecutionFinished, OutputTailMoved, OutputUpdated
+from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
+
+
+def with_decision(action: ActionBlock, event: DecisionMade) -> ActionBlock:
+    """The action as it was decided about: refused, or proposed as it is to run."""
+    if event.verdict in ("skip", "stop"):
+        ending = event.ending
+        if (event.verdict, event.decider, event.reason) == ("stop", "person", ""):
+            ending = Ending(stage="undecided", cause="person")
+        return msgspec.structs.replace(action, state="refused", refusal=event.reason, ending=ending)
+    if event.source != action.source:
+        original = action.source if action.original is None else action.original
+        action = msgspec.structs.replace(action, source=event.source, original=original)
+    return msgspec.structs.replace(action, state="proposed", allowance=event.reason)
+
+
+def with_end(action: ActionBlock, event: ExecutionFinished) -> ActionBlock:
+    """The action as its run ended."""
+    ended = msgspec.structs.replace(
+        action, state=event.status, duration=event.duration, exit_code=event.exit_code, ending=event.ending
+    )
+    if isinstance(ended, CodeBlock):
+        return msgspec.structs.replace(ended, active_line=None)
+    return msgspec.structs.replace(ended, progress=None)
+
+
+def with_tail(action: ActionBlock, event: OutputTailMoved) -> ActionBlock:
+    """The action with a newer end of one of its streams: of the one that has an end already, else of the last."""
+    streams = [
+        (output.tail is not None, place)
+        for place, output in enumerate(action.outputs)
+        if isinstance(output, StreamOutput) and output.name == event.name
+    ]
+    if not streams:
+        stream = StreamOutput(name=event.name, text="", tail=event.tail)
+        return msgspec.structs.replace(action, outputs=(*action.outputs, stream))
+    _, place = max(streams)
+    outputs = list(action.outputs)
+    outputs[place] = msgspec.structs.replace(outputs[place], tail=event.tail)
+    return msgspec.structs.replace(action, outputs=tuple(outputs))
+
+
+def with_display(action: ActionBlock, event: OutputUpdated) -> ActionBlock:
+    """The action with this in place of what it displayed under the same id."""
+    outputs = tuple(
+        event.output if isinstance(old, RichOutput) and old.display_id == event.display_id else old
+        for old in action.outputs
+    )
+    return msgspec.structs.replace(action, outputs=outputs)

@@ -1,0 +1,28 @@
+"""A tool: the date and time in any zone, which the model cannot know. The person is asked about each call.
+
+To install it, `pip install` a package with this file as `my_clock.py` and, in its pyproject.toml,
+
+    [project.entry-points.oi_tui]
+    clock = "my_clock"
+"""
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from oi_tui.app.engine.hooks import hookimpl
+from oi_tui.app.engine.tools.tool import Arguments, Capabilities, Tool, ToolOutput
+
+SCHEMA = {"type": "object", "properties": {"zone": {"type": "string"}}, "required": ["zone"]}
+
+
+async def now(arguments: Arguments, output: ToolOutput) -> str:
+    """The time as ISO 8601; what this raises for an unknown zone is told to the model."""
+    return datetime.now(ZoneInfo(arguments["zone"])).isoformat(timespec="seconds")
+
+
+@hookimpl
+def register_tools() -> list[Tool]:
+    """Asked once, when the engine starts."""
+    about = "The date and time now in a time zone such as Europe/Rome."
+    harmless = Capabilities(writes=False, network=False)
+    return [Tool(name="clock", description=about, schema=SCHEMA, run=now, capabilities=harmless)]
