@@ -6,9 +6,12 @@ import msgspec
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.core.blocks import Block, CodeBlock
+from oi_tui.app.engine.core.blocks import Action, Block
 from oi_tui.app.engine.core.events import (
     AnyEvent,
+    CallFinished,
+    CallGrew,
+    CallStarted,
     CodeFinished,
     CodeGrew,
     CodeStarted,
@@ -66,7 +69,7 @@ def settled(events: list[AnyEvent]) -> list[Block]:
     transcript.close("record")
     return [
         msgspec.structs.replace(block, duration=0.0)
-        if isinstance(block, CodeBlock) and block.state == "interrupted" and block.duration is None
+        if isinstance(block, Action) and block.state == "interrupted" and block.duration is None
         else block
         for block in transcript.blocks
     ]
@@ -238,13 +241,22 @@ def _some_notice(draw: st.DrawFn, block_id: str) -> list[AnyEvent]:
 def _some_code(draw: st.DrawFn, block_id: str, author: str = "assistant") -> list[AnyEvent]:
     source, language = draw(TEXTS), draw(LANGUAGES)
     call_id = draw(st.none() | st.just("call_1")) if author == "assistant" else None
-    events: list[AnyEvent] = [CodeStarted(block_id=block_id, language=language, author=author, call_id=call_id)]
+    is_call = author == "assistant" and draw(st.booleans())
+    events: list[AnyEvent] = [
+        CallStarted(block_id=block_id, tool="clock", call_id=call_id)
+        if is_call
+        else CodeStarted(block_id=block_id, language=language, author=author, call_id=call_id)
+    ]
     fate = draw(
         st.sampled_from(("open", "cut", "proposed", "approved", "skip", "stop", "run", "run", "run", "edit", "rule"))
     )
     if fate == "open":
-        return [*events, CodeGrew(block_id=block_id, text=source)]
-    events.append(CodeFinished(block_id=block_id, language=language, source=source, complete=fate != "cut"))
+        return [*events, (CallGrew if is_call else CodeGrew)(block_id=block_id, text=source)]
+    events.append(
+        CallFinished(block_id=block_id, tool="clock", source=source, complete=fate != "cut")
+        if is_call
+        else CodeFinished(block_id=block_id, language=language, source=source, complete=fate != "cut")
+    )
     if fate in ("cut", "proposed"):
         return events
     ran_source = draw(TEXTS) if fate == "edit" else source
