@@ -57,7 +57,7 @@ class TextLog:
                 self._runs_in[event.block_id] = event.language
                 self._new_line()
             case CallFinished():
-                self._runs_in[event.block_id] = event.tool
+                self._runs_in[event.block_id] = f"tool {event.tool}"
                 self._new_line()
             case DecisionMade():
                 self._tell_decision(event)

@@ -10,12 +10,20 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, ChatMessage, ChatRequest, Delta, TextDelta
+from oi_tui.app.engine.core.chat_model import (
+    AnswerEnded,
+    AnswerUsage,
+    ChatMessage,
+    ChatRequest,
+    Delta,
+    TextDelta,
+    ToolDelta,
+)
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.local.weights import Weights
 from oi_tui.app.engine.models.model_source import Models
-from oi_tui.app.engine.models.scripted import ScriptedAnswer, ScriptedModel
+from oi_tui.app.engine.models.scripted import ScriptedAnswer, ScriptedCall, ScriptedModel
 from support.script import Script
 
 
@@ -44,6 +52,15 @@ async def test_a_script_answers_in_order_repeats_its_last_answer_and_begins_anew
         AnswerUsage(input_tokens=2, output_tokens=1, cost=0.0),
         AnswerEnded(),
     ]
+
+
+async def test_an_answer_calls_tools_behind_its_text(script: Script) -> None:
+    script.write(ScriptedAnswer(text="Now.", calls=(ScriptedCall(tool="clock", arguments={"zone": "UTC"}),)))
+    first, call, *_ = await deltas(ScriptedModel(f"fake/{script.path}"))
+    assert (first, call) == (
+        TextDelta(text="Now."),
+        ToolDelta(index=0, id="call-1-0", name="clock", arguments='{"zone":"UTC"}'),
+    )
 
 
 async def test_what_was_asked_is_recorded_only_where_somebody_put_a_file_for_it(script: Script, tmp_path: Path) -> None:

@@ -346,4 +346,5 @@ async def test_the_audit_log_names_the_tool_and_the_digest_of_its_arguments() ->
 
     events = await play(session, session.run("go"), follow)
     (decided,) = (event for event in events if isinstance(event, DecisionMade))
-    assert [(record.tool, record.language, record.verdict) for record in began] == [("shout", "", decided.verdict)]
+    told = [(record.tool, record.language, record.verdict, record.sandbox) for record in began]
+    assert told == [("shout", "", decided.verdict, "danger-full-access")]

@@ -145,7 +145,7 @@ class Execution:
         if isinstance(self.block, CodeBlock):
             title, hint = f"The {name} kernel ignored the interrupt and was restarted.", "Its variables are gone."
         else:
-            title, hint = f"The tool {name} ignored the interrupt.", "It may go on; nobody listens to it any more."
+            title, hint = f"The {name} ignored the interrupt.", "It may go on; nobody listens to it any more."
         self._notice("warning", title, hint=hint)
 
     def _take(self, event: AnyEvent) -> None:

@@ -120,8 +120,8 @@ class CallBlock(Action, frozen=True, kw_only=True, tag="call"):
 
     @property
     def runs_in(self) -> str:
-        """What runs it, as the person is told: the name of the tool."""
-        return self.tool
+        """What runs it, as the person is told: `tool clock`."""
+        return f"tool {self.tool}"
 
     @property
     def written_in(self) -> str:

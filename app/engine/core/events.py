@@ -199,8 +199,8 @@ class DecisionRequested(Event, frozen=True, kw_only=True, tag=True):
 
     @property
     def runs_in(self) -> str:
-        """What would run it, as the person is told: a language, or the name of a tool."""
-        return self.tool or self.language
+        """What would run it, as the person is told: `python`, or `tool clock`."""
+        return f"tool {self.tool}" if self.tool else self.language
 
     @property
     def written_in(self) -> str:

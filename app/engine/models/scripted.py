@@ -16,10 +16,11 @@ import os
 import stat
 from collections.abc import AsyncGenerator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, ChatRequest, Delta, TextDelta
+from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, ChatRequest, Delta, TextDelta, ToolDelta
 from oi_tui.app.engine.core.errors import ModelError, SettingsError
 from oi_tui.app.engine.files.owned_file import read_owned_file
 
@@ -29,6 +30,14 @@ RELEASE_INTERVAL = 0.02
 """Seconds between two looks for the file that ends a pause."""
 
 _HINT = 'A script is a JSON list of answers: ["Hello.", {"text": "Slowly.", "pace": 5}].'
+
+
+class ScriptedCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A native call behind the text of an answer."""
+
+    tool: str
+    """Its name; `execute` runs code."""
+    arguments: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class ScriptedAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -41,6 +50,7 @@ class ScriptedAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """Pieces a second; 0 is as fast as they are taken."""
     pause_after: int | None = None
     """Wait after so many pieces for the file that ends the pause."""
+    calls: tuple[ScriptedCall, ...] = ()
     error: str = ""
     """Break off with this error at the end of the text."""
 
@@ -68,6 +78,9 @@ class ScriptedModel:
                 await self._wait_for_release()
             await asyncio.sleep(1 / answer.pace if answer.pace else 0)
             yield TextDelta(text=piece)
+        for index, call in enumerate(answer.calls):
+            arguments = msgspec.json.encode(call.arguments).decode()
+            yield ToolDelta(index=index, id=f"call-{self._asked}-{index}", name=call.tool, arguments=arguments)
         if answer.error:
             raise ModelError("cut" if pieces else "server", answer.error)
         spoken = sum(len(message.text) for message in request.messages)

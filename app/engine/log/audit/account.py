@@ -59,7 +59,7 @@ def in_words(record: AnyRecord) -> str:
         case RunBegan():
             does = "repeats" if record.again else "runs"
             return _join(
-                f"{record.tool or f'{record.language} {record.generation}'} {does} {record.sha256[:SHORT]}",
+                f"{_name(record) or f'{record.language} {record.generation}'} {does} {record.sha256[:SHORT]}",
                 "typed by the person" if record.author == "user" else "",
                 _sandbox(record.sandbox, record.network, record.proof),
             )
@@ -112,10 +112,15 @@ def _finding(finding: Finding) -> str:
     return f"  line {finding.line}, {finding.kind}: {finding.what}"
 
 
+def _name(record: DecisionWasMade | RunBegan) -> str:
+    """Of the tool, "" where it is code."""
+    return f"tool {record.tool}" if record.tool else ""
+
+
 def _decision(record: DecisionWasMade) -> str:
     after = f" after {record.latency:.1f} s" if record.latency is not None else ""
     return _join(
-        f"{record.tool or record.language} {record.sha256[:SHORT]} {VERDICTS[record.verdict]}",
+        f"{_name(record) or record.language} {record.sha256[:SHORT]} {VERDICTS[record.verdict]}",
         f"{WHO[record.decider]}{after}",
         record.reason,
         record.why,

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import msgspec
+
 from oi_tui.app.engine.core.blocks import ActionBlock, CallBlock
 from oi_tui.app.engine.core.encoding import text_digest
 from oi_tui.app.engine.core.events import (
@@ -215,6 +217,8 @@ class AuditFold:
     def begin(self, event: ExecutionStarted, block: ActionBlock, now: float) -> RunBegan:
         """The record of a run that is about to begin: of what its kernel is about to be given, not of what was told."""
         known, where = self._action(event.block_id), self._where
+        if isinstance(block, CallBlock):  # tools run in the engine's process, whatever the kernels run in
+            where = msgspec.structs.replace(where, sandbox="danger-full-access", network="full", proof="")
         decision, sha256 = known.decision, source_digest(block.source)
         self._run = _Run(event.block_id, sha256, now)
         return RunBegan(
@@ -310,7 +314,7 @@ class AuditFold:
 
 def runs_in_keys(block: ActionBlock, say: Callable[[str], str]) -> dict[str, str]:
     """What runs it, as records name it: `{"language": "python"}` or `{"tool": "clock"}`."""
-    return {"tool" if isinstance(block, CallBlock) else "language": say(block.runs_in)}
+    return {"tool": say(block.tool)} if isinstance(block, CallBlock) else {"language": say(block.language)}
 
 
 def source_digest(source: str) -> str:
