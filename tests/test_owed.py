@@ -21,11 +21,6 @@ def test_verbs_carry_a_session_id_so_that_one_engine_can_serve_several_conversat
 
 
 @owed
-def test_the_rows_of_the_store_are_linked_so_that_the_audit_log_is_a_reader_of_them() -> None:
-    assert "link" in (ROOT / "app/engine/log/store/statements.py").read_text(encoding="utf-8")
-
-
-@owed
 def test_mypy_reads_the_tests_too() -> None:
     assert '"tests"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8").split("[tool.mypy]")[1].split("\n[")[0]
 

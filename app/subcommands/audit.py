@@ -3,6 +3,7 @@
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +11,10 @@ from oi_tui.app.engine.core.errors import AuditError, StoreError
 from oi_tui.app.engine.text.safe import safe_text, visible_text
 from oi_tui.app.flags import words
 from oi_tui.app.terminal.echo import echo
+
+if TYPE_CHECKING:
+    from oi_tui.app.engine.core.events import AnyEvent
+    from oi_tui.app.engine.log.audit.verify import LogReport
 
 
 @click.group()
@@ -53,8 +58,8 @@ def audit_show(session: str | None, as_json: bool) -> None:
 def audit_verify(session: str | None, everything: bool) -> None:
     """Whether the log of SESSION (without it, each there is or was) is as it was written. Exit code 0: yes; 1: no.
 
-    Noticed are lines that were changed, taken out, put in or moved, and an end that was cut off. Not noticed is
-    somebody with your rights who wrote all the files anew.
+    Noticed are lines that were changed, taken out, put in or moved, an end that was cut off, and a session whose text
+    is not what ran. Not noticed is somebody with your rights who wrote all the files anew.
     """
     from oi_tui.app.engine.files.paths import audit_dir
     from oi_tui.app.engine.log.audit.account import verdict_in_words
@@ -70,10 +75,24 @@ def audit_verify(session: str | None, everything: bool) -> None:
         verdicts = (*meant, verdicts[-1])
     elif len(verdicts) == 1 and not verdicts[0].lines:
         _choose_log(None)  # says that there is none
-    for verdict in verdicts:
+    intact = True
+    for verdict in map(_with_disagreements, verdicts):
         for line in verdict_in_words(verdict):
             echo(line)
-    sys.exit(0 if all(verdict.intact for verdict in verdicts) else 1)
+        intact = intact and verdict.intact
+    sys.exit(0 if intact else 1)
+
+
+def _with_disagreements(report: "LogReport") -> "LogReport":
+    """What was found of a log, and where the text of its session is not what ran."""
+    from oi_tui.app.engine.files.paths import audit_dir
+    from oi_tui.app.engine.log.audit.agreement import disagreements
+    from oi_tui.app.engine.log.audit.log import logs, session_of
+
+    path = next((path for path in logs(audit_dir()) if session_of(path) == report.name), None)
+    if path is None:
+        return report
+    return report._replace(findings=(*report.findings, *disagreements(_read(path), _kept_events(report.name))))
 
 
 def _choose_log(session: str | None) -> Path:
@@ -113,16 +132,22 @@ def _parse(line: bytes, number: int) -> object:
 
 def _first_lines(session_id: str) -> dict[str, str]:
     """The first lines of the session's sources by their hash, as far as the session is still there."""
-    from oi_tui.app.build import open_store
     from oi_tui.app.engine.core.events import CallFinished, CodeFinished, DecisionMade
     from oi_tui.app.engine.log.audit.fold import source_digest
 
-    store = open_store()
-    try:
-        events = store.load(session_id)
-    except StoreError:
-        return {}  # it was deleted, and with it what it was about
-    finally:
-        store.close()
+    events = _kept_events(session_id)
     sources = {event.source for event in events if isinstance(event, CodeFinished | CallFinished | DecisionMade)}
     return {source_digest(source): visible_text(source).text.strip().split("\n")[0][:80] for source in sources}
+
+
+def _kept_events(session_id: str) -> "tuple[AnyEvent, ...]":
+    """What is kept of a session; nothing if it was deleted, and with it what it was about."""
+    from oi_tui.app.build import open_store
+
+    store = open_store()
+    try:
+        return store.load(session_id)
+    except StoreError:
+        return ()
+    finally:
+        store.close()

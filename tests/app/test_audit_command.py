@@ -2,9 +2,11 @@
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -196,6 +198,22 @@ def test_verify_says_what_is_wrong_and_where_by_its_exit_code_too(clean_env: dic
         assert gone.returncode == 1
         assert "  line 1, missing: the whole log is gone; the heads know of it" in gone.stdout.splitlines()
     assert oi_tui(clean_env, "verify", "bb").returncode == 0
+
+
+def test_verify_finds_a_session_whose_text_is_not_what_ran_and_asks_nothing_of_one_that_was_deleted(
+    clean_env: dict[str, str], folder: Path
+) -> None:
+    with closing(sqlite3.connect(Path(clean_env["XDG_DATA_HOME"]) / "oi-tui" / "sessions.db")) as database, database:
+        database.execute("UPDATE events SET event = replace(event, '40 + 2', '40 + 3') WHERE session_id = 'aa11'")
+    bad = oi_tui(clean_env, "verify", "aa")
+    assert bad.returncode == 1
+    assert bad.stdout.splitlines()[:2] == [
+        "aa11: NOT AS IT WAS WRITTEN · 2 lines",
+        "  line 2, rewritten: the session has another source for this run than the one that ran",
+    ]
+    with closing(sqlite3.connect(Path(clean_env["XDG_DATA_HOME"]) / "oi-tui" / "sessions.db")) as database, database:
+        database.execute("DELETE FROM events")
+    assert oi_tui(clean_env, "verify", "aa").returncode == 0
 
 
 def test_a_log_that_is_not_there_is_said_in_plain_words(clean_env: dict[str, str], folder: Path) -> None:

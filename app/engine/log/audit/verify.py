@@ -16,7 +16,9 @@ from oi_tui.app.engine.core.values import Value
 from oi_tui.app.engine.log.audit.chain import ChainLink, digest, origin
 from oi_tui.app.engine.log.audit.log import HEADS, HEADS_NAME, logs, session_of
 
-FindingKind = Literal["edited", "missing", "reordered", "cut off", "lost", "unreadable", "interrupted write"]
+FindingKind = Literal[
+    "edited", "missing", "reordered", "cut off", "lost", "unreadable", "interrupted write", "rewritten"
+]
 
 
 class Finding(NamedTuple):
