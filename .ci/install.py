@@ -1,0 +1,78 @@
+"""install.py EXTRAS: installs this program, with what it needs and these extras, where the Python that runs this is.
+
+uv does it in a tenth of pip's time, but knows nothing of how pip is set up: it is told. Where pip is set up with
+something that it cannot be told, where there is no uv, and where it fails, pip does it.
+"""
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+VENV = Path(sys.prefix)
+PIP = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
+LIMIT = 900
+"""Seconds for uv; what takes longer has been given up by the network."""
+
+WORDS = {"index-url": "--index-url", "extra-index-url": "--extra-index-url", "find-links": "--find-links",
+         "trusted-host": "--allow-insecure-host"}  # fmt: skip
+"""pip's settings that are lists of words, and uv's option for each word."""
+
+VARIABLES = {"cert": ("SSL_CERT_FILE",), "proxy": ("HTTP_PROXY", "HTTPS_PROXY")}
+"""pip's settings that uv takes from the environment."""
+
+WITHOUT_EFFECT = frozenset(
+    """
+    break-system-packages cache-dir compile default-timeout disable-pip-version-check log no-cache-dir no-color
+    no-compile no-input no-python-version-warning no-warn-script-location progress-bar quiet require-virtualenv retries
+    root-user-action timeout verbose
+    """.split()  # noqa: SIM905  lines of words are read faster than a column of quotations
+)
+"""pip's settings that change nothing of what is installed from where."""
+
+
+def pip_settings() -> dict[str, str]:
+    """What pip is set up with for `pip install`, by its files and the environment: `{"index-url": "https://…"}`."""
+    listed = subprocess.run([sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=True)
+    rows = [line.split("=", 1) for line in listed.stdout.splitlines() if "=" in line]
+    found: dict[str, str] = {}
+    for section in ("global.", "install.", ":env:."):  # a later one counts more
+        found |= {name.removeprefix(section): value for name, value in rows if name.startswith(section)}
+    return {name.replace("_", "-"): str(ast.literal_eval(value)) for name, value in found.items()}
+
+
+def install_with_uv(what: str) -> bool:
+    """Whether uv could do it."""
+    settings = {name: value for name, value in pip_settings().items() if name not in WITHOUT_EFFECT}
+    if settings.keys() - WORDS.keys() - VARIABLES.keys():
+        return False
+    if subprocess.run([*PIP, "--only-binary", "uv", "uv"], capture_output=True, check=False).returncode:
+        return False
+    # As pip does: of all indexes the newest, wherever it is.
+    told = ["--index-strategy", "unsafe-best-match"]
+    for name, option in WORDS.items():
+        for word in settings.get(name, "").split():
+            told += [option, word]
+    environ = {variable: settings[name] for name in VARIABLES.keys() & settings.keys() for variable in VARIABLES[name]}
+    # A cache that others share would lend its files to the environments of other programs by hard links: who may write
+    # one of those (code in a project has its own) would write this one.
+    cache = VENV / "uv-cache"
+    command = [str(VENV / "bin" / "uv"), "pip", "install", "--quiet", "--python", sys.executable]
+    try:
+        ended = subprocess.run(
+            [*command, *told, "--cache-dir", str(cache), "-e", what],
+            env=os.environ | environ, timeout=LIMIT, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        print(error, file=sys.stderr)
+        return False
+    finally:
+        shutil.rmtree(cache, ignore_errors=True)
+    return ended.returncode == 0
+
+
+what = f".[{sys.argv[1]}]"
+if not install_with_uv(what):
+    sys.exit(subprocess.run([*PIP, "-e", what], check=False).returncode)
