@@ -1,6 +1,7 @@
 # make run [TASK="..."] [SANDBOX=danger-full-access] [ACCEPT_DOWNLOAD=1]
 #                         set up .venv and start oi-tui (with a TASK, or without a terminal: headless)
 # make test               set up .venv and run the whole check
+# make check-servers      install foreign servers and a browser, and run what needs them
 # make soak               two hundred turns with faults, of which the check runs twenty
 # make coverage           which lines of the engine the tests go through
 # make bench              measure; writes tests/benchmarks/RESULTS.md
@@ -21,7 +22,7 @@ export OI_TUI_ACCEPT_DOWNLOAD := $(or $(ACCEPT_DOWNLOAD),$(OI_TUI_ACCEPT_DOWNLOA
 # Its Python may be gone, or have been broken off: then what is stamped as installed is not.
 BROKEN := $(shell "$(BIN)/python" -c "import pip" 2>/dev/null || echo again)
 
-.PHONY: run test check soak coverage bench pictures gallery house clean machine again
+.PHONY: run test check check-servers soak coverage bench pictures gallery house clean machine again
 
 run: $(VENV)/.run
 	@if [ -z "$$TASK" ] && [ -t 0 ] && [ -t 1 ] && [ "$$TERM" != dumb ]; then \
@@ -60,6 +61,9 @@ check:
 		wait $$mypy || { echo "mypy found what stands above." >&2; exit 1; }; \
 		exit $$tests
 
+check-servers: $(VENV)/.dev $(VENV)/.servers
+	OI_TUI_SERVERS="$(abspath $(VENV)/servers)" $(BIN)/pytest -n 2 --dist loadfile --durations 5 -m servers tests/servers
+
 soak: $(VENV)/.dev
 	OI_TUI_SOAK_TURNS=200 $(BIN)/pytest tests/security/test_soak.py -s
 
@@ -89,16 +93,24 @@ machine:
 $(VENV)/.run: pyproject.toml $(BROKEN) | machine
 	@sh .ci/venv.sh "$(PYTHON)" "$(VENV)"
 	@echo "Setting up $(VENV) (up to a minute or two, once) ..."
-	$(INSTALL) local,data
+	$(INSTALL) -e '.[local,data]'
 	@$(COMPILE)
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml $(BROKEN) | machine
 	@sh .ci/venv.sh "$(PYTHON)" "$(VENV)"
 	@echo "Setting up $(VENV) for development (up to a minute or two, once) ..."
-	$(INSTALL) local,data,dev
+	$(INSTALL) -e '.[local,data,dev]'
 	@$(COMPILE)
 	@touch $@ $(VENV)/.run
+
+# Where something cannot be had, the tests that need it say so, and next time it is tried again.
+$(VENV)/.servers: tests/servers/requirements.txt | $(VENV)/.dev
+	@PYTHON="$(PYTHON)" sh .ci/machine.sh servers
+	@echo "Setting up $(VENV)/servers (half a minute, once) ..."
+	@sh .ci/venv.sh "$(PYTHON)" "$(VENV)/servers" && \
+		$(VENV)/servers/bin/python .ci/install.py -r tests/servers/requirements.txt && touch $@ || \
+		echo "The foreign servers could not be installed: tests that need them are skipped." >&2
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

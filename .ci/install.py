@@ -1,4 +1,4 @@
-"""install.py EXTRAS: installs this program, with what it needs and these extras, where the Python that runs this is.
+"""install.py WHAT...: installs this, in the words of pip, where the Python that runs this is.
 
 uv does it in a tenth of pip's time, but knows nothing of how pip is set up: it is told. Where pip is set up with
 something that it cannot be told, where there is no uv, and where it fails, pip does it.
@@ -43,7 +43,7 @@ def pip_settings() -> dict[str, str]:
     return {name.replace("_", "-"): str(ast.literal_eval(value)) for name, value in found.items()}
 
 
-def install_with_uv(what: str) -> bool:
+def install_with_uv(what: list[str]) -> bool:
     """Whether uv could do it."""
     settings = {name: value for name, value in pip_settings().items() if name not in WITHOUT_EFFECT}
     if settings.keys() - WORDS.keys() - VARIABLES.keys():
@@ -62,7 +62,7 @@ def install_with_uv(what: str) -> bool:
     command = [str(VENV / "bin" / "uv"), "pip", "install", "--quiet", "--python", sys.executable]
     try:
         ended = subprocess.run(
-            [*command, *told, "--cache-dir", str(cache), "-e", what],
+            [*command, *told, "--cache-dir", str(cache), *what],
             env=os.environ | environ, timeout=LIMIT, check=False,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -73,6 +73,5 @@ def install_with_uv(what: str) -> bool:
     return ended.returncode == 0
 
 
-what = f".[{sys.argv[1]}]"
-if not install_with_uv(what):
-    sys.exit(subprocess.run([*PIP, "-e", what], check=False).returncode)
+if not install_with_uv(sys.argv[1:]):
+    sys.exit(subprocess.run([*PIP, *sys.argv[1:]], check=False).returncode)

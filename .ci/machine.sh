@@ -1,8 +1,9 @@
 #!/bin/sh
 # What the machine itself needs and pip cannot bring, looked for before anything takes time.
 #
-#   machine.sh run     the sandbox
-#   machine.sh test    the sandbox, and the libraries that the tests load
+#   machine.sh run        the sandbox
+#   machine.sh test       the sandbox, and the libraries that the tests load
+#   machine.sh servers    a browser
 #
 # Installs it after a yes, and unasked only for root where there is no terminal. Otherwise says what to do. What
 # cannot be had is no error here: the program says itself what it does without.
@@ -15,7 +16,14 @@ loads() { "${PYTHON:-python3}" -c 'import ctypes, sys; ctypes.CDLL(sys.argv[1])'
 apt= dnf= pacman= apk= what=
 need() { apt="$apt $2" dnf="$dnf $3" pacman="$pacman $4" apk="$apk $5" what="$what${what:+, }$1"; }
 
-if [ "${OI_TUI_SANDBOX:-}" != danger-full-access ] && ! command -v bwrap >/dev/null; then
+if [ "$1" = servers ]; then
+    browser=
+    for name in chromium-headless-shell headless_shell chromium chromium-browser google-chrome; do
+        command -v "$name" >/dev/null && browser=$name
+    done
+    [ -n "$browser" ] ||
+        need "a browser (for exported pages)" chromium-headless-shell chromium-headless chromium chromium
+elif [ "${OI_TUI_SANDBOX:-}" != danger-full-access ] && ! command -v bwrap >/dev/null; then
     need "bubblewrap (the sandbox for code)" bubblewrap bubblewrap bubblewrap bubblewrap
 fi
 if [ "$1" = test ]; then

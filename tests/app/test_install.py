@@ -10,6 +10,8 @@ import pytest
 
 INSTALL = Path(__file__).parents[2] / ".ci" / "install.py"
 
+WHAT = ".[local,data]"
+
 UV = """#!/bin/sh
 echo uv "$@" >>"$CALLED"
 echo SSL_CERT_FILE="$SSL_CERT_FILE" HTTPS_PROXY="$HTTPS_PROXY" >>"$CALLED"
@@ -53,7 +55,7 @@ class Machine:
         self._called.write_text("")
         environ = {"PATH": os.environ["PATH"], "SET_UP": set_up, "CALLED": str(self._called), "CACHE": str(self.cache)}
         codes = {"UV": uv, "UV_CODE": str(uv_code), "PIP_CODE": str(pip_code)}
-        command = [self.folder / "venv" / "bin" / "python", INSTALL, "local,data"]
+        command = [self.folder / "venv" / "bin" / "python", INSTALL, "-e", WHAT]
         return subprocess.run(command, env=environ | codes, cwd=self.folder, timeout=30, check=False).returncode
 
     @property
@@ -62,7 +64,7 @@ class Machine:
 
     def by(self, program: str) -> list[str]:
         """The arguments of the one installation of this program by that one; empty if there was none."""
-        return next((call[1:] for call in self.calls if call[0] == program and call[-1] == ".[local,data]"), [])
+        return next((call[1:] for call in self.calls if call[0] == program and call[-1] == WHAT), [])
 
 
 @pytest.fixture

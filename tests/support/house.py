@@ -71,9 +71,14 @@ def room_of(module: str) -> str:
     return ".".join(folder.relative_to(ROOT).parts)
 
 
+@cache
+def _modules() -> frozenset[str]:
+    return frozenset(module_of(source) for source in sources())
+
+
 def imports_of(path: Path) -> Iterator[str]:
     """Dotted names of our own modules that a module imports, wherever in it."""
-    modules = {module_of(source) for source in sources()}
+    modules = _modules()
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("oi_tui"):
             for alias in node.names:

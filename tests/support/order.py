@@ -1,0 +1,29 @@
+"""Which files are tested first: those that take long, so that at the end no process works alone, and, as these are of
+every kind, what waits for kernels and terminals beside what computes."""
+
+from collections import Counter
+
+import pytest
+
+SECONDS = {"e2e": 2.5, "local": 0.5, "security": 0.5, "tui": 0.5, "app": 0.3, "kernels": 0.3, "widgets": 0.1}
+"""What a test of a folder takes, on two busy cores; one of any other folder is quick."""
+
+LONG = {
+    "test_soak": 20,
+    "test_terminal_past": 20,
+    "test_model_import": 20,
+    "test_store_faults": 20,
+    "test_openings": 10,
+}
+"""Files whose few tests take longer, in seconds."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    tests = Counter(item.path for item in items)
+
+    def seconds(item: pytest.Item) -> float:
+        path = item.path
+        folder = next((parent.name for parent in path.parents if parent.name in SECONDS), "")
+        return LONG.get(path.stem, tests[path] * SECONDS.get(folder, 0.05))
+
+    items.sort(key=seconds, reverse=True)  # files that take the same stay in their order, and so do a file's tests
