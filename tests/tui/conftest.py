@@ -1,170 +1,17 @@
-"""A scripted engine behind the client's interface, a clock that only moves by hand, and an app on top of both."""
+"""The app of a test, on a scripted engine."""
 
 import asyncio
-import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from textual.pilot import Pilot
 
-from oi_tui.app.engine.core.events import (
-    AnyEvent,
-    CodeFinished,
-    CodeStarted,
-    DecisionRequested,
-    ExecutionStarted,
-    InputRequested,
-    SessionOpened,
-    TurnStarted,
-)
-from oi_tui.app.engine.core.protocol import Batch, Reply
 from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.engine.core.verbs import AnyVerb, KeepDraft, Open
-from oi_tui.app.frontend.client import EngineClient, EngineLost
+from oi_tui.app.frontend.client import EngineClient
 from oi_tui.app.frontend.workplace import Workplace
 from oi_tui.app.tui import OiTui
-from oi_tui.widgets.arming import LOOK_INTERVAL
-
-BOUND = 10.0
-
-
-class ScriptedEngine:
-    """Says what the test tells it to say, and keeps what it was asked."""
-
-    def __init__(self) -> None:
-        self.verbs: list[AnyVerb] = []
-        self.closed = False
-        self._replies: asyncio.Queue[Reply | EngineLost | None] = asyncio.Queue()
-        self._heard = asyncio.Condition()
-
-    async def send(self, verb: AnyVerb) -> None:
-        async with self._heard:
-            self.verbs.append(verb)
-            self._heard.notify_all()
-
-    async def replies(self) -> AsyncIterator[Reply]:
-        while (reply := await self._replies.get()) is not None:
-            if isinstance(reply, EngineLost):
-                raise reply
-            yield reply
-
-    async def close(self) -> None:
-        self.closed = True
-        self._replies.put_nowait(None)
-
-    def say(self, *events: AnyEvent, replay: bool = False) -> None:
-        self.reply(Batch(events=events, replay=replay))
-
-    def reply(self, reply: Reply) -> None:
-        self._replies.put_nowait(reply)
-
-    def die(self, how: str = "killed by signal 9") -> None:
-        self._replies.put_nowait(EngineLost(how))
-
-    async def heard(self, count: int) -> list[AnyVerb]:
-        """The verbs after `Open`, once there are `count` of them."""
-        async with asyncio.timeout(BOUND), self._heard:
-            await self._heard.wait_for(lambda: len(self.asked) >= count)
-        return self.asked
-
-    @property
-    def asked(self) -> list[AnyVerb]:
-        """What the person did; a draft is kept whenever there is time."""
-        return [verb for verb in self.verbs if not isinstance(verb, Open | KeepDraft)]
-
-
-class HandClock:
-    """Seconds that pass only when the test says so."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-class Stage:
-    """The app on a screen, the engines that it started, and the clock."""
-
-    def __init__(self, cwd: Path) -> None:
-        self.engines: list[ScriptedEngine] = []
-        self.clock = HandClock()
-        self.cwd = cwd
-        self.pilot: Pilot[None]
-        self.app: OiTui
-
-    @property
-    def engine(self) -> ScriptedEngine:
-        return self.engines[-1]
-
-    async def connect(self) -> EngineClient:
-        self.engines.append(ScriptedEngine())
-        return self.engine
-
-    def opened(self, model: str = "qwen2.5-coder-1.5b", session_id: str = "s1", resumed: bool = False) -> SessionOpened:
-        return SessionOpened(
-            session_id=session_id, created=0.0, cwd=str(self.cwd), model=model, approval="ask", resumed=resumed
-        )
-
-    async def settle(self) -> None:
-        """Until everything that was said is on the screen."""
-        async with asyncio.timeout(BOUND):
-            await self.pilot.pause()
-            await self.pilot.pause()
-
-    async def until(self, holds: Callable[[], bool]) -> None:
-        """Until this is so."""
-        async with asyncio.timeout(BOUND):
-            while not holds():
-                await self.pilot.pause(0.02)
-
-    async def propose(
-        self, source: str, language: str = "python", why: str = "", labels: tuple[str, ...] = (), number: int = 1
-    ) -> None:
-        """A turn that has come to the question about this source."""
-        self.engine.say(
-            TurnStarted(block_id=f"u{number}", text="do it"),
-            CodeStarted(block_id=f"c{number}", language=language),
-            CodeFinished(block_id=f"c{number}", language=language, source=source),
-            DecisionRequested(
-                request_id=f"d{number}",
-                block_id=f"c{number}",
-                language=language,
-                source=source,
-                sha256=hashlib.sha256(source.encode()).hexdigest(),
-                why=why,
-                labels=labels,
-            ),
-        )
-        await self.settle()
-
-    def wait(self, seconds: float, look: Callable[[], None]) -> None:
-        """Time passes, and the question is looked at as often as it is while the program is not kept from it."""
-        for _ in range(round(seconds / LOOK_INTERVAL)):
-            self.clock.now += LOOK_INTERVAL
-            look()
-
-    async def arm(self, seconds: float = 5.0) -> None:
-        """Long enough for any question to count, with the screen up to date."""
-        await self.settle()
-        self.wait(seconds, self.app.chat.query_one("ApprovalPanel").show_arming)
-        await self.settle()
-
-    async def run_and_ask(self, prompt: str = "name? ", password: bool = False) -> None:
-        """A run that waits for a line."""
-        self.engine.say(
-            TurnStarted(block_id="u1", text="do it"),
-            CodeStarted(block_id="c1", language="python"),
-            CodeFinished(block_id="c1", language="python", source="name = input('name? ')"),
-            ExecutionStarted(block_id="c1", generation=1),
-            InputRequested(request_id="i1", block_id="c1", prompt=prompt, password=password),
-        )
-        await self.settle()
-
-
-Play = Callable[..., AbstractAsyncContextManager[Stage]]
+from support.stage import Play, ScriptedEngine, Stage
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from textual.widgets import Static
+from textual.widgets import Static, TextArea
 
 from oi_tui.app.engine.core.events import (
     CodeFinished,
@@ -14,6 +14,9 @@ from oi_tui.app.engine.core.events import (
     TurnEnded,
     TurnStarted,
 )
+from oi_tui.widgets.approval import ApprovalPanel
+from support.snapshot import Snap
+from support.stage import Play, Stage
 
 SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["narrow", "wide"])
 SOURCE = """import os
@@ -26,31 +29,31 @@ open("data.csv", "w").write(rows)
 LABELS = ("deletes files, line 3", "network, line 5", "writes files, line 6")
 
 
-def note(stage) -> str:
-    return stage.app.chat.query_one("#approval-note", Static).visual.plain
+def note(stage: Stage) -> str:
+    return str(stage.app.chat.query_one("#approval-note", Static).visual)
 
 
-async def shown(stage, text: str) -> None:
+async def shown(stage: Stage, text: str) -> None:
     """Until the screen has this; the timeline draws when its own timer says so."""
     async with asyncio.timeout(10):
         while text not in stage.app.export_screenshot().replace("&#160;", " "):
             await stage.pilot.pause()
 
 
-async def test_the_question_tells_what_the_code_does_in_its_note(play):
+async def test_the_question_tells_what_the_code_does_in_its_note(play: Play) -> None:
     async with play() as stage:
         await stage.propose(SOURCE, labels=LABELS)
         assert note(stage) == "deletes files, line 3 · network, line 5 · writes files, line 6"
 
 
-async def test_a_question_without_labels_has_no_note(play):
+async def test_a_question_without_labels_has_no_note(play: Play) -> None:
     async with play() as stage:
         await stage.propose("print(1)")
         assert note(stage) == ""
         assert not stage.app.chat.query_one("#approval-note").display
 
 
-async def test_what_is_shown_of_a_label_or_a_rule_is_safe_and_no_markup(play):
+async def test_what_is_shown_of_a_label_or_a_rule_is_safe_and_no_markup(play: Play) -> None:
     async with play() as stage:
         await stage.propose(
             "x", labels=("[bold]a\x1b[31m\u202eb[/bold], line 1",), why="the rule \x1b]0;t\x07Shell([x])"
@@ -58,7 +61,7 @@ async def test_what_is_shown_of_a_label_or_a_rule_is_safe_and_no_markup(play):
         assert note(stage) == "[bold]ab[/bold], line 1 · the rule Shell([x])"
 
 
-async def test_after_an_edit_the_labels_are_said_to_be_of_the_source_before(play):
+async def test_after_an_edit_the_labels_are_said_to_be_of_the_source_before(play: Play) -> None:
     async with play() as stage:
         await stage.propose("import os\nos.remove('x')", labels=("deletes files, line 2",))
         await stage.arm()
@@ -68,7 +71,7 @@ async def test_after_an_edit_the_labels_are_said_to_be_of_the_source_before(play
         assert note(stage) == "✎ edited by you · before: deletes files, line 2"
 
 
-async def test_why_explains_with_the_mode(play):
+async def test_why_explains_with_the_mode(play: Play) -> None:
     async with play() as stage:
         await stage.propose(SOURCE, labels=LABELS)
         await stage.arm()
@@ -78,7 +81,7 @@ async def test_why_explains_with_the_mode(play):
         assert "it may do more" in note(stage)
 
 
-async def test_why_explains_with_the_rule(play):
+async def test_why_explains_with_the_rule(play: Play) -> None:
     async with play() as stage:
         await stage.propose(
             "rm x", "shell", why="asked because of the rule Shell(rm *)", labels=("deletes files, line 1",)
@@ -91,31 +94,35 @@ async def test_why_explains_with_the_rule(play):
 
 
 @SIZES
-async def test_a_question_with_labels_looks_like_its_picture(play, snap, size):
+async def test_a_question_with_labels_looks_like_its_picture(play: Play, snap: Snap, size: tuple[int, int]) -> None:
     async with play(size) as stage:
         await stage.propose(SOURCE, labels=LABELS)
         await shown(stage, "waits for your decision")
         await stage.arm()
-        stage.app.chat.query_one("ApprovalPanel").show_arming()
+        stage.app.chat.query_one(ApprovalPanel).show_arming()
         await stage.settle()
         await snap(stage.pilot)
 
 
 @SIZES
-async def test_a_question_of_a_rule_explained_looks_like_its_picture(play, snap, size):
+async def test_a_question_of_a_rule_explained_looks_like_its_picture(
+    play: Play, snap: Snap, size: tuple[int, int]
+) -> None:
     async with play(size) as stage:
         rule = "asked because of the rule Shell(git push *) (permissions.toml, line 4)"
         await stage.propose("git push origin main", "shell", why=rule, labels=("network, line 1",))
         await shown(stage, "waits for your decision")
         await stage.arm()
         await stage.pilot.press("question_mark")
-        stage.app.chat.query_one("ApprovalPanel").show_arming()
+        stage.app.chat.query_one(ApprovalPanel).show_arming()
         await stage.settle()
         await snap(stage.pilot)
 
 
 @SIZES
-async def test_what_rules_allowed_and_denied_looks_like_its_picture(play, snap, size):
+async def test_what_rules_allowed_and_denied_looks_like_its_picture(
+    play: Play, snap: Snap, size: tuple[int, int]
+) -> None:
     async with play(size) as stage:
         stage.engine.say(
             TurnStarted(block_id="u1", text="What happened here lately?"),
@@ -142,7 +149,7 @@ async def test_what_rules_allowed_and_denied_looks_like_its_picture(play, snap, 
             TurnEnded(reason="done"),
         )
         await shown(stage, "denied")
-        for area in stage.app.screen.query("TextArea"):
+        for area in stage.app.screen.query(TextArea):
             area.cursor_blink = False
         await stage.settle()
         await snap(stage.pilot)

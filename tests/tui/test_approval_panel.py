@@ -4,7 +4,14 @@ import pytest
 from textual.events import Key
 from textual.widgets import Input
 
-from oi_tui.app.engine.core.events import ConversationCleared, DecisionMade, OutputAdded, TurnEnded, TurnStarted
+from oi_tui.app.engine.core.events import (
+    ConversationCleared,
+    DecisionMade,
+    OutputAdded,
+    TurnEnded,
+    TurnStarted,
+    Verdict,
+)
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.core.verbs import Decide, Interrupt
 from oi_tui.widgets.approval import ApprovalPanel
@@ -13,17 +20,18 @@ from oi_tui.widgets.composer import Composer, PromptArea
 from oi_tui.widgets.editor import SourceEditor
 from oi_tui.widgets.keyrow import KeyRow
 from oi_tui.widgets.source_view import SourceView
+from support.stage import Play, Stage
 
 SOURCE = "total = 1 + 1\nprint(total)\n"
 LONG = "".join(f"print({line})\n" for line in range(60))
 
 
-def panel(stage) -> ApprovalPanel:
+def panel(stage: Stage) -> ApprovalPanel:
     return stage.app.chat.query_one(ApprovalPanel)
 
 
-async def test_L4_each_key_sends_its_verdict_with_exactly_the_source_that_was_shown(play):
-    keys = [("y", "run"), ("a", "always"), ("n", "skip"), ("s", "stop")]
+async def test_L4_each_key_sends_its_verdict_with_exactly_the_source_that_was_shown(play: Play) -> None:
+    keys: list[tuple[str, Verdict]] = [("y", "run"), ("a", "always"), ("n", "skip"), ("s", "stop")]
     async with play() as stage:
         for number, (key, verdict) in enumerate(keys, 1):
             source = f"{SOURCE}# {number}\n"
@@ -39,7 +47,9 @@ async def test_L4_each_key_sends_its_verdict_with_exactly_the_source_that_was_sh
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_L4_of_two_questions_with_as_many_lines_the_second_shows_its_own_source(play, size):
+async def test_L4_of_two_questions_with_as_many_lines_the_second_shows_its_own_source(
+    play: Play, size: tuple[int, int]
+) -> None:
     """Hidden, it has no width to wrap at, and of the same size it was not painted anew: it showed the first one."""
     async with play(size=size) as stage:
         for number, word in enumerate(("earlier", "later", "latest"), 1):
@@ -54,7 +64,7 @@ async def test_L4_of_two_questions_with_as_many_lines_the_second_shows_its_own_s
             await stage.settle()
 
 
-async def test_V2_enter_never_approves(play):
+async def test_V2_enter_never_approves(play: Play) -> None:
     async with play() as stage:
         await stage.propose(SOURCE)
         await stage.arm()
@@ -64,7 +74,7 @@ async def test_V2_enter_never_approves(play):
         assert panel(stage).display
 
 
-async def test_V2_keys_typed_before_and_as_the_question_appears_never_approve(play):
+async def test_V2_keys_typed_before_and_as_the_question_appears_never_approve(play: Play) -> None:
     async with play() as stage:
         await stage.pilot.press(*"yes")
         await stage.propose(SOURCE)
@@ -74,7 +84,7 @@ async def test_V2_keys_typed_before_and_as_the_question_appears_never_approve(pl
         assert stage.app.chat.query_one(PromptArea).text == "yes"
 
 
-async def test_V2_a_letter_that_means_nothing_here_puts_off_the_arming(play):
+async def test_V2_a_letter_that_means_nothing_here_puts_off_the_arming(play: Play) -> None:
     async with play() as stage:
         await stage.propose(SOURCE)
         await stage.arm()
@@ -86,7 +96,7 @@ async def test_V2_a_letter_that_means_nothing_here_puts_off_the_arming(play):
         assert len(await stage.engine.heard(1)) == 1
 
 
-async def test_V2_a_pause_in_typing_is_needed_besides_the_delay(play):
+async def test_V2_a_pause_in_typing_is_needed_besides_the_delay(play: Play) -> None:
     async with play() as stage:
         await stage.pilot.press("h")
         await stage.propose(SOURCE)
@@ -100,7 +110,7 @@ async def test_V2_a_pause_in_typing_is_needed_besides_the_delay(play):
         assert len(await stage.engine.heard(1)) == 1
 
 
-async def test_V2_typing_in_the_composer_puts_off_the_arming(play):
+async def test_V2_typing_in_the_composer_puts_off_the_arming(play: Play) -> None:
     async with play() as stage:
         stage.clock.now += 5
         await stage.pilot.press("h")
@@ -114,7 +124,9 @@ async def test_V2_typing_in_the_composer_puts_off_the_arming(play):
 @pytest.mark.parametrize(
     ("opens", "closes"), [(("f1",), "q"), (("f1",), "escape"), (("ctrl+p",), "escape"), (("ctrl+q",), "n")]
 )
-async def test_V2_a_question_that_came_under_another_screen_is_armed_when_it_is_seen(play, opens, closes):
+async def test_V2_a_question_that_came_under_another_screen_is_armed_when_it_is_seen(
+    play: Play, opens: tuple[str, ...], closes: str
+) -> None:
     async with play() as stage:
         stage.engine.say(TurnStarted(block_id="u0", text="x"))
         await stage.settle()
@@ -133,7 +145,7 @@ async def test_V2_a_question_that_came_under_another_screen_is_armed_when_it_is_
         assert len(await stage.engine.heard(1)) == 1
 
 
-async def test_V2_a_click_that_closes_another_screen_arms_the_question_anew(play):
+async def test_V2_a_click_that_closes_another_screen_arms_the_question_anew(play: Play) -> None:
     async with play() as stage:
         stage.engine.say(TurnStarted(block_id="u0", text="x"))
         await stage.settle()
@@ -148,7 +160,7 @@ async def test_V2_a_click_that_closes_another_screen_arms_the_question_anew(play
         assert stage.engine.asked == []
 
 
-async def test_V2_a_key_meant_for_the_timeline_puts_off_the_arming(play):
+async def test_V2_a_key_meant_for_the_timeline_puts_off_the_arming(play: Play) -> None:
     async with play() as stage:
         stage.engine.say(TurnStarted(block_id="u0", text="x"))
         await stage.settle()
@@ -162,7 +174,7 @@ async def test_V2_a_key_meant_for_the_timeline_puts_off_the_arming(play):
         assert stage.engine.asked == []
 
 
-async def test_V2_a_click_beside_a_label_or_before_the_arming_never_approves(play):
+async def test_V2_a_click_beside_a_label_or_before_the_arming_never_approves(play: Play) -> None:
     async with play() as stage:
         await stage.propose(SOURCE)
         await stage.pilot.click(KeyRow, offset=(1, 0))
@@ -175,7 +187,7 @@ async def test_V2_a_click_beside_a_label_or_before_the_arming_never_approves(pla
         assert await stage.engine.heard(1) == [Decide(request_id="d1", verdict="run", source=SOURCE)]
 
 
-async def test_V2_coming_back_to_the_window_has_to_be_armed_anew(play):
+async def test_V2_coming_back_to_the_window_has_to_be_armed_anew(play: Play) -> None:
     async with play() as stage:
         await stage.propose(SOURCE)
         await stage.arm()
@@ -189,7 +201,7 @@ async def test_V2_coming_back_to_the_window_has_to_be_armed_anew(play):
         assert stage.engine.asked == []
 
 
-async def test_U4_a_source_longer_than_the_panel_cannot_be_approved_before_its_end_was_shown(play):
+async def test_U4_a_source_longer_than_the_panel_cannot_be_approved_before_its_end_was_shown(play: Play) -> None:
     async with play() as stage:
         await stage.propose(LONG)
         await stage.arm()
@@ -203,7 +215,7 @@ async def test_U4_a_source_longer_than_the_panel_cannot_be_approved_before_its_e
         assert await stage.engine.heard(1) == [Decide(request_id="d1", verdict="run", source=LONG)]
 
 
-async def test_U4_rows_that_a_small_screen_cuts_off_do_not_count_as_shown(play):
+async def test_U4_rows_that_a_small_screen_cuts_off_do_not_count_as_shown(play: Play) -> None:
     source = "a = 1\nb = 2\nc = 3\nd = 4\nevil()\n"
     async with play((40, 10)) as stage:
         await stage.propose(source)
@@ -217,7 +229,7 @@ async def test_U4_rows_that_a_small_screen_cuts_off_do_not_count_as_shown(play):
         assert await stage.engine.heard(1) == [Decide(request_id="d1", verdict="run", source=source)]
 
 
-async def test_the_end_of_a_long_source_is_one_key_away(play):
+async def test_the_end_of_a_long_source_is_one_key_away(play: Play) -> None:
     async with play() as stage:
         await stage.propose(LONG)
         await stage.arm()
@@ -228,7 +240,7 @@ async def test_the_end_of_a_long_source_is_one_key_away(play):
         assert len(await stage.engine.heard(1)) == 1
 
 
-async def test_a_long_source_can_be_refused_without_reading_it(play):
+async def test_a_long_source_can_be_refused_without_reading_it(play: Play) -> None:
     async with play() as stage:
         await stage.propose(LONG)
         await stage.arm()
@@ -236,7 +248,7 @@ async def test_a_long_source_can_be_refused_without_reading_it(play):
         assert await stage.engine.heard(1) == [Decide(request_id="d1", verdict="skip", source=LONG)]
 
 
-async def test_U5_hidden_characters_are_written_out_and_counted(play):
+async def test_U5_hidden_characters_are_written_out_and_counted(play: Play) -> None:
     async with play() as stage:
         await stage.propose("ok = True\u202e # \x1b]52;c;x\x07\n")
         shown = "".join(segment.text for segment in stage.app.chat.query_one(SourceView).render_line(0))
@@ -245,7 +257,7 @@ async def test_U5_hidden_characters_are_written_out_and_counted(play):
         assert "3 hidden characters" in str(stage.app.chat.query_one("#approval-note").render())
 
 
-async def test_U5_a_hidden_character_stands_out_wherever_it_stands(play):
+async def test_U5_a_hidden_character_stands_out_wherever_it_stands(play: Play) -> None:
     async with play() as stage:
         await stage.propose("p\u0430y(\u200b1, 'a\u202e\u2066b')  # \u00ad\n")
         view = stage.app.chat.query_one(SourceView)
@@ -254,7 +266,7 @@ async def test_U5_a_hidden_character_stands_out_wherever_it_stands(play):
         assert "".join(hidden) == "<U+0430><U+200B><U+202E><U+2066><U+00AD>"
 
 
-async def test_U4_code_far_to_the_right_is_wrapped_into_view(play):
+async def test_U4_code_far_to_the_right_is_wrapped_into_view(play: Play) -> None:
     async with play() as stage:
         await stage.propose("x = 1" + " " * 300 + "; evil()\n")
         view = stage.app.chat.query_one(SourceView)
@@ -262,7 +274,7 @@ async def test_U4_code_far_to_the_right_is_wrapped_into_view(play):
         assert any("evil()" in row for row in shown)
 
 
-async def test_L15_a_refusal_with_a_reason_carries_the_words(play):
+async def test_L15_a_refusal_with_a_reason_carries_the_words(play: Play) -> None:
     async with play() as stage:
         await stage.propose(SOURCE)
         await stage.arm()
@@ -272,7 +284,7 @@ async def test_L15_a_refusal_with_a_reason_carries_the_words(play):
         ]
 
 
-async def test_L15_an_empty_reason_is_not_sent_and_escape_goes_back_to_the_question(play):
+async def test_L15_an_empty_reason_is_not_sent_and_escape_goes_back_to_the_question(play: Play) -> None:
     async with play() as stage:
         await stage.propose(SOURCE)
         await stage.arm()
@@ -284,7 +296,7 @@ async def test_L15_an_empty_reason_is_not_sent_and_escape_goes_back_to_the_quest
 
 
 @pytest.mark.parametrize("done", ["ctrl+s", "f5", "ctrl+enter"])
-async def test_L16_what_is_sent_after_an_edit_is_what_the_question_shows_then(play, done):
+async def test_L16_what_is_sent_after_an_edit_is_what_the_question_shows_then(play: Play, done: str) -> None:
     async with play() as stage:
         await stage.propose(SOURCE)
         await stage.arm()
@@ -300,7 +312,7 @@ async def test_L16_what_is_sent_after_an_edit_is_what_the_question_shows_then(pl
         assert await stage.engine.heard(1) == [Decide(request_id="d1", verdict="edit", source="#" + SOURCE)]
 
 
-async def test_L16_escape_forgets_the_edit(play):
+async def test_L16_escape_forgets_the_edit(play: Play) -> None:
     async with play() as stage:
         await stage.propose(SOURCE)
         await stage.arm()
@@ -310,7 +322,7 @@ async def test_L16_escape_forgets_the_edit(play):
         assert await stage.engine.heard(1) == [Decide(request_id="d1", verdict="run", source=SOURCE)]
 
 
-async def test_U5_hidden_characters_are_written_out_in_the_editor_and_do_not_come_in_by_a_paste(play):
+async def test_U5_hidden_characters_are_written_out_in_the_editor_and_do_not_come_in_by_a_paste(play: Play) -> None:
     async with play() as stage:
         await stage.propose("a = 1\u202e\x1b[2J\n")
         await stage.arm()
@@ -323,7 +335,7 @@ async def test_U5_hidden_characters_are_written_out_in_the_editor_and_do_not_com
         assert editor.text == "]52;c;aGk=b = 2 # \u26a0\ufe0fa = 1<U+202E><U+001B>[2J\n"
 
 
-async def test_U1_a_source_that_was_not_changed_in_the_editor_is_not_edited(play):
+async def test_U1_a_source_that_was_not_changed_in_the_editor_is_not_edited(play: Play) -> None:
     source = "if user != 'admin\u202e ': # \u26a0\ufe0f <U+202E>\r\n\tp\u0430ss = 'e\u0301\u00a0'\n"
     async with play() as stage:
         await stage.propose(source)
@@ -335,7 +347,7 @@ async def test_U1_a_source_that_was_not_changed_in_the_editor_is_not_edited(play
         assert await stage.engine.heard(1) == [Decide(request_id="d1", verdict="run", source=source)]
 
 
-async def test_U1_an_edit_elsewhere_leaves_a_hidden_character_where_it_is_and_the_question_shows_it(play):
+async def test_U1_an_edit_elsewhere_leaves_a_hidden_character_where_it_is_and_the_question_shows_it(play: Play) -> None:
     source = "print('admin\u202e', '\U0001f468\u200d\U0001f469')"
     async with play() as stage:
         await stage.propose(source)
@@ -348,7 +360,7 @@ async def test_U1_an_edit_elsewhere_leaves_a_hidden_character_where_it_is_and_th
         assert await stage.engine.heard(1) == [Decide(request_id="d1", verdict="edit", source="#" + source)]
 
 
-async def test_U5_why_it_was_asked_is_said_to_be_of_the_source_before_an_edit(play):
+async def test_U5_why_it_was_asked_is_said_to_be_of_the_source_before_an_edit(play: Play) -> None:
     async with play() as stage:
         await stage.propose("a = 1\u202e", why="asked because of its hidden or deceiving characters")
         await stage.arm()
@@ -361,7 +373,7 @@ async def test_U5_why_it_was_asked_is_said_to_be_of_the_source_before_an_edit(pl
         assert "1 hidden character" not in note
 
 
-async def test_the_panel_can_have_the_whole_screen(play):
+async def test_the_panel_can_have_the_whole_screen(play: Play) -> None:
     async with play() as stage:
         await stage.propose(LONG)
         await stage.arm()
@@ -378,7 +390,7 @@ async def test_the_panel_can_have_the_whole_screen(play):
 
 
 @pytest.mark.parametrize("why", [False, True])
-async def test_V4_the_keys_stay_on_a_screen_of_40_by_10(play, why):
+async def test_V4_the_keys_stay_on_a_screen_of_40_by_10(play: Play, why: bool) -> None:
     async with play((80, 24)) as stage:
         await stage.propose(LONG, why="The same code ran twice in this turn, with the same result as before.")
         await stage.arm()
@@ -395,7 +407,7 @@ async def test_V4_the_keys_stay_on_a_screen_of_40_by_10(play, why):
         assert keys.region.bottom == 23
 
 
-async def test_an_answered_question_is_not_put_again_by_what_arrives_before_its_answer(play):
+async def test_an_answered_question_is_not_put_again_by_what_arrives_before_its_answer(play: Play) -> None:
     async with play() as stage:
         await stage.propose(SOURCE)
         await stage.arm()
@@ -406,7 +418,7 @@ async def test_an_answered_question_is_not_put_again_by_what_arrives_before_its_
         assert not panel(stage).display
 
 
-async def test_a_question_that_was_settled_elsewhere_goes_away(play):
+async def test_a_question_that_was_settled_elsewhere_goes_away(play: Play) -> None:
     async with play() as stage:
         await stage.propose(SOURCE)
         stage.engine.say(
@@ -417,7 +429,7 @@ async def test_a_question_that_was_settled_elsewhere_goes_away(play):
         assert stage.app.focused is stage.app.chat.query_one(PromptArea)
 
 
-async def test_escape_twice_at_the_question_stops_the_turn(play):
+async def test_escape_twice_at_the_question_stops_the_turn(play: Play) -> None:
     async with play() as stage:
         await stage.propose(SOURCE)
         await stage.arm()
@@ -425,7 +437,7 @@ async def test_escape_twice_at_the_question_stops_the_turn(play):
         assert await stage.engine.heard(2) == [Interrupt(), Interrupt(turn=True)]
 
 
-async def test_the_transcript_can_be_scrolled_while_the_question_is_up(play):
+async def test_the_transcript_can_be_scrolled_while_the_question_is_up(play: Play) -> None:
     async with play() as stage:
         await stage.propose(SOURCE)
         await stage.arm()
@@ -435,14 +447,14 @@ async def test_the_transcript_can_be_scrolled_while_the_question_is_up(play):
         assert panel(stage).has_focus
 
 
-def test_changed_lines_are_found_between_what_is_the_same():
+def test_changed_lines_are_found_between_what_is_the_same() -> None:
     assert changed_lines("a\nb\nc", "a\nx\nc") == {1}
     assert changed_lines("a\na", "a\na\na") == {2}
     assert changed_lines("a\nb", "b") == frozenset()
     assert changed_lines("", "a\nb") == {0, 1}
 
 
-def test_changes_at_both_ends_of_a_long_source_are_found():
+def test_changes_at_both_ends_of_a_long_source_are_found() -> None:
     same = ["x = 1"] * 3_000
     assert {0, 3_001} <= changed_lines("\n".join(["first", *same, "last"]), "\n".join(["FIRST", *same, "LAST"]))
 
@@ -454,7 +466,7 @@ def typed(key: str, ago: float) -> Key:
     return event
 
 
-async def test_V2_a_key_is_judged_by_when_it_came_and_not_by_when_there_was_time_for_it(play):
+async def test_V2_a_key_is_judged_by_when_it_came_and_not_by_when_there_was_time_for_it(play: Play) -> None:
     async with play() as stage:
         await stage.propose(SOURCE)
         await stage.arm()
@@ -469,7 +481,7 @@ async def test_V2_a_key_is_judged_by_when_it_came_and_not_by_when_there_was_time
         assert len(await stage.engine.heard(1)) == 1
 
 
-async def test_V2_a_program_that_stood_still_takes_no_key_that_was_typed_meanwhile(play):
+async def test_V2_a_program_that_stood_still_takes_no_key_that_was_typed_meanwhile(play: Play) -> None:
     """Stopped by a signal, it reads late, and nothing tells when it was typed."""
     async with play() as stage:
         await stage.propose(SOURCE)

@@ -3,10 +3,12 @@
 import base64
 import stat
 import webbrowser
+from functools import partial
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from textual.widgets import Input
 
 from oi_tui.app.engine.core.events import (
     CodeFinished,
@@ -21,7 +23,7 @@ from oi_tui.app.engine.core.events import (
     TurnEnded,
     TurnStarted,
 )
-from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput, WholeOutput
+from oi_tui.app.engine.core.outputs import Output, RichOutput, StreamOutput, WholeOutput
 from oi_tui.app.engine.core.verbs import Run
 from oi_tui.app.screens.browser_ask import BrowserAskScreen
 from oi_tui.app.screens.choose import ChooseScreen
@@ -37,11 +39,12 @@ from oi_tui.widgets.editor import SourceEditor
 from oi_tui.widgets.search_bar import SearchBar
 from oi_tui.widgets.timeline.view import Timeline
 from support.gallery import picture
+from support.stage import Play, Stage
 
 SOURCE = "total = 1 + 1\nprint(total)"
 
 
-async def with_a_run(stage, *, source: str = SOURCE, refused: bool = False) -> None:
+async def with_a_run(stage: Stage, *, source: str = SOURCE, refused: bool = False) -> None:
     """A prompt and code that ran (or was refused), the timeline focused, its cursor on the code."""
     stage.engine.say(
         TurnStarted(block_id="u1", text="add"),
@@ -66,12 +69,14 @@ async def with_a_run(stage, *, source: str = SOURCE, refused: bool = False) -> N
     await stage.until(lambda: timeline.cursor == 1)
 
 
-def told(stage, words: str) -> bool:
+def told(stage: Stage, words: str) -> bool:
     """Whether a toast has these words."""
     return any(words in note.message for note in stage.app._notifications)
 
 
-async def test_V6_code_output_and_markdown_are_copied_as_logical_text(play, monkeypatch):
+async def test_V6_code_output_and_markdown_are_copied_as_logical_text(
+    play: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SSH_CONNECTION", "1 2 3 4")
     async with play() as stage:
         await with_a_run(stage)
@@ -81,10 +86,12 @@ async def test_V6_code_output_and_markdown_are_copied_as_logical_text(play, monk
             ("m", f"```python\n{SOURCE}\n```\n\n```text\n2\n```"),
         ):
             await stage.pilot.press(key)
-            await stage.until(lambda text=text: stage.app.clipboard == text)
+            await stage.until(partial(lambda text: stage.app.clipboard == text, text))
 
 
-async def test_V6_the_desktops_own_clipboard_gets_the_text_too(play, monkeypatch, tmp_path):
+async def test_V6_the_desktops_own_clipboard_gets_the_text_too(
+    play: Play, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     program = tmp_path / "bin" / "xclip"
     program.parent.mkdir()
     program.write_text(f"#!/bin/sh\nexec cat > {tmp_path}/clipboard\n")
@@ -108,7 +115,9 @@ async def test_V6_the_desktops_own_clipboard_gets_the_text_too(play, monkeypatch
         ({}, None),
     ],
 )
-def test_the_clipboard_of_another_machines_desktop_is_left_alone(tmp_path: Path, environ, command):
+def test_the_clipboard_of_another_machines_desktop_is_left_alone(
+    tmp_path: Path, environ: dict[str, str], command: str | None
+) -> None:
     for name in ("xclip", "wl-copy"):
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)
@@ -116,7 +125,9 @@ def test_the_clipboard_of_another_machines_desktop_is_left_alone(tmp_path: Path,
     assert (found[0] if found else None) == command
 
 
-async def test_a_clipboard_program_that_fails_is_told(play, monkeypatch, tmp_path):
+async def test_a_clipboard_program_that_fails_is_told(
+    play: Play, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     program = tmp_path / "xclip"
     program.write_text("#!/bin/sh\nexit 3\n")
     program.chmod(0o755)
@@ -130,7 +141,7 @@ async def test_a_clipboard_program_that_fails_is_told(play, monkeypatch, tmp_pat
         await stage.until(lambda: told(stage, "exit code 3"))
 
 
-async def test_code_runs_again_only_after_it_was_shown(play):
+async def test_code_runs_again_only_after_it_was_shown(play: Play) -> None:
     async with play() as stage:
         await with_a_run(stage)
         await stage.pilot.press(*"run")
@@ -148,7 +159,7 @@ async def test_code_runs_again_only_after_it_was_shown(play):
 HIDING = "if user != 'admin\u202e': # \u26a0\ufe0f\n    caf\u00e9 = 'e\u0301'\n"
 
 
-async def test_U1_code_that_runs_again_unchanged_is_the_same_byte_for_byte(play):
+async def test_U1_code_that_runs_again_unchanged_is_the_same_byte_for_byte(play: Play) -> None:
     async with play() as stage:
         await with_a_run(stage, source=HIDING, refused=True)
         await stage.pilot.press("r")
@@ -159,7 +170,7 @@ async def test_U1_code_that_runs_again_unchanged_is_the_same_byte_for_byte(play)
         assert await stage.engine.heard(1) == [Run(language="python", source=HIDING)]
 
 
-async def test_U5_a_hidden_character_goes_out_of_code_that_runs_again_by_the_persons_hand_only(play):
+async def test_U5_a_hidden_character_goes_out_of_code_that_runs_again_by_the_persons_hand_only(play: Play) -> None:
     async with play() as stage:
         await with_a_run(stage, source=HIDING, refused=True)
         await stage.pilot.press("r")
@@ -172,7 +183,7 @@ async def test_U5_a_hidden_character_goes_out_of_code_that_runs_again_by_the_per
         assert await stage.engine.heard(1) == [Run(language="python", source="#" + HIDING.replace("\u202e", ""))]
 
 
-async def test_U5_without_hidden_characters_nothing_is_said_of_them(play):
+async def test_U5_without_hidden_characters_nothing_is_said_of_them(play: Play) -> None:
     async with play() as stage:
         await with_a_run(stage)
         await stage.pilot.press("r")
@@ -181,7 +192,7 @@ async def test_U5_without_hidden_characters_nothing_is_said_of_them(play):
 
 
 @pytest.mark.parametrize("key", ["c", "m"])
-async def test_U5_hidden_characters_of_code_are_copied_written_out_and_told(play, key):
+async def test_U5_hidden_characters_of_code_are_copied_written_out_and_told(play: Play, key: str) -> None:
     async with play() as stage:
         await with_a_run(stage, source=HIDING)
         await stage.pilot.press(key)
@@ -189,7 +200,7 @@ async def test_U5_hidden_characters_of_code_are_copied_written_out_and_told(play
         assert told(stage, "1 hidden character is written out as <U+…>")
 
 
-async def test_U5_hidden_characters_of_code_that_becomes_a_prompt_are_written_out_and_told(play):
+async def test_U5_hidden_characters_of_code_that_becomes_a_prompt_are_written_out_and_told(play: Play) -> None:
     async with play() as stage:
         await with_a_run(stage, source=HIDING)
         await stage.pilot.press("u")
@@ -198,7 +209,9 @@ async def test_U5_hidden_characters_of_code_that_becomes_a_prompt_are_written_ou
 
 
 @pytest.mark.parametrize("viewed", [True, False])
-async def test_U5_a_saved_source_is_what_ran_and_a_viewed_one_shows_what_hides(play, tmp_path, viewed):
+async def test_U5_a_saved_source_is_what_ran_and_a_viewed_one_shows_what_hides(
+    play: Play, tmp_path: Path, viewed: bool
+) -> None:
     async with play() as stage:
         await with_a_run(stage, source=HIDING, refused=True)
         if viewed:
@@ -208,13 +221,13 @@ async def test_U5_a_saved_source_is_what_ran_and_a_viewed_one_shows_what_hides(p
             assert "admin&lt;U+202E&gt;" in stage.app.export_screenshot(simplify=True)
         await stage.pilot.press("s")
         await stage.until(lambda: isinstance(stage.app.screen, SaveAsScreen))
-        stage.app.screen.query_one("Input").value = str(tmp_path / "s.py")
+        stage.app.screen.query_one(Input).value = str(tmp_path / "s.py")
         await stage.pilot.press("enter")
         await stage.until((tmp_path / "s.py").exists)
         assert (tmp_path / "s.py").read_text() == HIDING
 
 
-async def test_code_is_edited_and_run_again(play):
+async def test_code_is_edited_and_run_again(play: Play) -> None:
     async with play() as stage:
         await with_a_run(stage)
         await stage.pilot.press("e")
@@ -225,7 +238,7 @@ async def test_code_is_edited_and_run_again(play):
         assert await stage.engine.heard(1) == [Run(language="python", source="print(3)")]
 
 
-async def test_a_block_becomes_a_prompt_and_no_command(play):
+async def test_a_block_becomes_a_prompt_and_no_command(play: Play) -> None:
     async with play() as stage:
         await with_a_run(stage, source="!rm x")
         await stage.pilot.press("u")
@@ -237,7 +250,7 @@ async def test_a_block_becomes_a_prompt_and_no_command(play):
         assert stage.engine.asked == []
 
 
-async def test_a_block_joins_what_is_being_written_in_the_prompt(play):
+async def test_a_block_joins_what_is_being_written_in_the_prompt(play: Play) -> None:
     async with play() as stage:
         stage.app.chat.query_one(PromptArea).fill("look at this:")
         await with_a_run(stage)
@@ -246,7 +259,7 @@ async def test_a_block_joins_what_is_being_written_in_the_prompt(play):
         assert stage.app.chat.query_one(PromptArea).text == f"look at this:\n{SOURCE}"
 
 
-async def test_a_question_about_code_keeps_the_keys_when_a_block_becomes_a_prompt(play):
+async def test_a_question_about_code_keeps_the_keys_when_a_block_becomes_a_prompt(play: Play) -> None:
     async with play() as stage:
         await stage.propose(SOURCE)
         stage.app.chat.query_one(Timeline).focus()
@@ -257,7 +270,7 @@ async def test_a_question_about_code_keeps_the_keys_when_a_block_becomes_a_promp
         assert stage.app.chat.query_one(PromptArea).text == SOURCE
 
 
-async def test_a_key_pressed_twice_brings_up_one_screen(play):
+async def test_a_key_pressed_twice_brings_up_one_screen(play: Play) -> None:
     async with play() as stage:
         await with_a_run(stage)
         for _ in range(3):
@@ -268,7 +281,7 @@ async def test_a_key_pressed_twice_brings_up_one_screen(play):
 
 
 @pytest.mark.parametrize("keys", [(), ("slash", *"total")])
-async def test_the_keys_go_to_the_prompt_when_the_timeline_is_cleared(play, keys):
+async def test_the_keys_go_to_the_prompt_when_the_timeline_is_cleared(play: Play, keys: tuple[str, ...]) -> None:
     async with play() as stage:
         await with_a_run(stage)
         await stage.pilot.press(*keys)
@@ -280,7 +293,7 @@ async def test_the_keys_go_to_the_prompt_when_the_timeline_is_cleared(play, keys
         assert not stage.app.chat.query_one(SearchBar).display
 
 
-async def test_what_has_no_code_or_output_says_so(play):
+async def test_what_has_no_code_or_output_says_so(play: Play) -> None:
     async with play() as stage:
         await with_a_run(stage)
         await stage.pilot.press("up", "r")
@@ -289,7 +302,7 @@ async def test_what_has_no_code_or_output_says_so(play):
         await stage.until(lambda: told(stage, "nothing to copy"))
 
 
-def run_with(stage, *outputs) -> None:
+def run_with(stage: Stage, *outputs: Output) -> None:
     """A finished run with these outputs."""
     stage.engine.say(
         TurnStarted(block_id="u1", text="show"),
@@ -302,7 +315,7 @@ def run_with(stage, *outputs) -> None:
     )
 
 
-async def focused(stage) -> None:
+async def focused(stage: Stage) -> None:
     """The cursor on the code."""
     await stage.settle()
     timeline = stage.app.chat.query_one(Timeline)
@@ -321,7 +334,7 @@ TABLE = RichOutput(
 TEXT = StreamOutput(name="stdout", text="".join(f"line {number}\n" for number in range(500)))
 
 
-async def test_long_output_is_viewed_on_the_whole_screen_and_escape_leads_back(play):
+async def test_long_output_is_viewed_on_the_whole_screen_and_escape_leads_back(play: Play) -> None:
     async with play() as stage:
         run_with(stage, TEXT)
         await focused(stage)
@@ -333,7 +346,7 @@ async def test_long_output_is_viewed_on_the_whole_screen_and_escape_leads_back(p
         await stage.until(lambda: stage.app.screen is stage.app.chat)
 
 
-async def test_the_whole_of_a_capped_output_is_viewed_from_its_file(play, tmp_path):
+async def test_the_whole_of_a_capped_output_is_viewed_from_its_file(play: Play, tmp_path: Path) -> None:
     whole = tmp_path / "output.txt"
     whole.write_text("".join(f"line {number}\n" for number in range(100_000)))
     async with play() as stage:
@@ -346,7 +359,7 @@ async def test_the_whole_of_a_capped_output_is_viewed_from_its_file(play, tmp_pa
         await stage.until(lambda: "line 99999" in stage.app.export_screenshot().replace("&#160;", " "))
 
 
-async def test_where_there_are_several_forms_one_is_chosen_and_saved(play, tmp_path):
+async def test_where_there_are_several_forms_one_is_chosen_and_saved(play: Play, tmp_path: Path) -> None:
     async with play() as stage:
         run_with(stage, TEXT, TABLE)
         await focused(stage)
@@ -360,7 +373,7 @@ async def test_where_there_are_several_forms_one_is_chosen_and_saved(play, tmp_p
         assert (tmp_path / "table-2.csv").read_text() == "shop,score\nOslo,91.5\nBergen,78.0\n"
 
 
-async def test_a_list_of_forms_can_be_left_without_choosing(play):
+async def test_a_list_of_forms_can_be_left_without_choosing(play: Play) -> None:
     async with play() as stage:
         run_with(stage, TEXT, TABLE)
         await focused(stage)
@@ -370,7 +383,7 @@ async def test_a_list_of_forms_can_be_left_without_choosing(play):
         await stage.until(lambda: stage.app.screen is stage.app.chat)
 
 
-def a_browser(monkeypatch, tmp_path: Path) -> None:
+def a_browser(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A browser that writes down what it is given; Python looks for one only once."""
     browser = tmp_path / "browser"
     browser.write_text(f'#!/bin/sh\necho "$1" > {tmp_path}/opened\n')
@@ -380,7 +393,9 @@ def a_browser(monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setattr(webbrowser, "_browsers", {})
 
 
-async def test_T4_a_link_is_opened_only_after_its_target_was_read(play, monkeypatch, tmp_path):
+async def test_T4_a_link_is_opened_only_after_its_target_was_read(
+    play: Play, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     a_browser(monkeypatch, tmp_path)
     async with play() as stage:
         stage.app.chat.query_one(TimelinePane).timeline.post_message(Timeline.LinkClicked("https://example.org/a"))
@@ -393,7 +408,9 @@ async def test_T4_a_link_is_opened_only_after_its_target_was_read(play, monkeypa
         assert (tmp_path / "opened").read_text() == "https://example.org/a\n"
 
 
-async def test_R9_html_is_opened_in_the_browser_only_when_asked_and_confirmed(play, monkeypatch, tmp_path):
+async def test_R9_html_is_opened_in_the_browser_only_when_asked_and_confirmed(
+    play: Play, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     a_browser(monkeypatch, tmp_path)
     async with play() as stage:
         run_with(stage, RichOutput(data={"text/html": "<p>Hello</p>"}))
@@ -407,7 +424,9 @@ async def test_R9_html_is_opened_in_the_browser_only_when_asked_and_confirmed(pl
         assert "Content-Security-Policy" in page.read_text()
 
 
-async def test_z_brings_the_picture_on_the_whole_screen_and_s_keeps_the_bytes_that_came(play, tmp_path):
+async def test_z_brings_the_picture_on_the_whole_screen_and_s_keeps_the_bytes_that_came(
+    play: Play, tmp_path: Path
+) -> None:
     async with play() as stage:
         run_with(stage, RichOutput(data={"image/png": picture()}))
         await focused(stage)
@@ -423,7 +442,7 @@ async def test_z_brings_the_picture_on_the_whole_screen_and_s_keeps_the_bytes_th
         assert (tmp_path / "figure-1.png").read_bytes() == base64.b64decode(picture())
 
 
-async def test_a_drawing_is_zoomed_and_saved_as_it_was_written(play, tmp_path):
+async def test_a_drawing_is_zoomed_and_saved_as_it_was_written(play: Play, tmp_path: Path) -> None:
     svg = '<svg xmlns="http://www.w3.org/2000/svg" width="60" height="40"><rect width="60" height="40"/></svg>'
     async with play() as stage:
         run_with(stage, RichOutput(data={"image/svg+xml": svg}))
@@ -437,7 +456,7 @@ async def test_a_drawing_is_zoomed_and_saved_as_it_was_written(play, tmp_path):
         assert (tmp_path / "figure.svg").read_text() == svg
 
 
-async def test_the_pager_and_the_editor_get_a_copy(play, monkeypatch, tmp_path):
+async def test_the_pager_and_the_editor_get_a_copy(play: Play, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     program = tmp_path / "program"
     program.write_text(f'#!/bin/sh\nfor last; do :; done\ncp "$last" {tmp_path}/seen\n')
     program.chmod(0o755)
@@ -454,7 +473,7 @@ async def test_the_pager_and_the_editor_get_a_copy(play, monkeypatch, tmp_path):
             (tmp_path / "seen").unlink()
 
 
-async def test_a_search_is_typed_walked_and_ended_by_key(play):
+async def test_a_search_is_typed_walked_and_ended_by_key(play: Play) -> None:
     async with play() as stage:
         await with_a_run(stage)
         timeline = stage.app.chat.query_one(Timeline)
@@ -469,7 +488,7 @@ async def test_a_search_is_typed_walked_and_ended_by_key(play):
         assert stage.engine.asked == []
 
 
-async def test_enter_looks_again_for_what_was_looked_for_before(play):
+async def test_enter_looks_again_for_what_was_looked_for_before(play: Play) -> None:
     async with play() as stage:
         await with_a_run(stage)
         timeline = stage.app.chat.query_one(Timeline)

@@ -4,13 +4,17 @@ import asyncio
 import os
 import subprocess
 import sys
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 from textual.app import App
+from textual.pilot import Pilot
 
 from oi_tui.app.screens.browser_ask import BrowserAskScreen, NoBrowser, can_open, judge_link, open_in_browser
 from oi_tui.themes.loader import load_palette, textual_theme
+from support.snapshot import Snap
 
 
 class Bare(App[None]):
@@ -28,7 +32,9 @@ class Bare(App[None]):
 
 
 @asynccontextmanager
-async def asked(href: str, opens: bool = True, size: tuple[int, int] = (80, 24)):
+async def asked(
+    href: str, opens: bool = True, size: tuple[int, int] = (80, 24)
+) -> AsyncIterator[tuple[Bare, Pilot[None]]]:
     app = Bare(href, opens)
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
@@ -46,7 +52,7 @@ def seen(app: App[None]) -> str:
         *("", "about:blank", "http://", "https:a.org", "vscode://x", "http://[::1", "http://a.org:99999/"),
     ],
 )
-def test_only_web_addresses_are_opened(href):
+def test_only_web_addresses_are_opened(href: str) -> None:
     assert judge_link(href).refusal
 
 
@@ -54,13 +60,13 @@ def test_only_web_addresses_are_opened(href):
     "href",
     ["https://a.org\\@b.org/", "https://a.org/ b", "https://a.org/\nx", "https://a\t.org", "https://a.org/\u202e"],
 )
-def test_an_address_that_a_browser_reads_otherwise_is_refused(href):
+def test_an_address_that_a_browser_reads_otherwise_is_refused(href: str) -> None:
     assert "no web address" in judge_link(href).refusal or "not a web address" in judge_link(href).refusal
     assert "\n" not in judge_link(href).shown
     assert "\u202e" not in judge_link(href).shown
 
 
-def test_an_ordinary_link_has_nothing_unusual():
+def test_an_ordinary_link_has_nothing_unusual() -> None:
     assert judge_link("https://docs.python.org/3/library/re.html?a=1#b") == (
         "https://docs.python.org/3/library/re.html?a=1#b",
         "docs.python.org",
@@ -69,7 +75,7 @@ def test_an_ordinary_link_has_nothing_unusual():
     )
 
 
-def test_names_that_look_like_others_are_told_apart():
+def test_names_that_look_like_others_are_told_apart() -> None:
     cyrillic = judge_link("https://\u0430pple.com/")
     assert cyrillic.host == "xn--pple-43d.com"
     assert "<U+0430>pple.com" in cyrillic.shown
@@ -83,7 +89,7 @@ def test_names_that_look_like_others_are_told_apart():
 
 
 @pytest.mark.parametrize(("key", "answer"), [("y", "open"), ("c", "copy"), ("n", None), ("escape", None)])
-async def test_K_a_link_is_opened_only_by_a_yes(key, answer):
+async def test_K_a_link_is_opened_only_by_a_yes(key: str, answer: str | None) -> None:
     async with asked("https://a.org/") as (app, pilot):
         await pilot.press("enter", "space")
         assert app.answers == []
@@ -93,7 +99,7 @@ async def test_K_a_link_is_opened_only_by_a_yes(key, answer):
 
 
 @pytest.mark.parametrize(("href", "opens"), [("https://a.org/", False), ("file:///etc/passwd", True)])
-async def test_where_nothing_can_be_opened_a_yes_does_nothing_and_a_copy_is_offered(href, opens):
+async def test_where_nothing_can_be_opened_a_yes_does_nothing_and_a_copy_is_offered(href: str, opens: bool) -> None:
     async with asked(href, opens) as (app, pilot):
         await pilot.press("y")
         await pilot.pause()
@@ -103,7 +109,7 @@ async def test_where_nothing_can_be_opened_a_yes_does_nothing_and_a_copy_is_offe
         assert app.answers == ["copy"]
 
 
-async def test_a_long_link_is_there_in_full_on_a_small_screen():
+async def test_a_long_link_is_there_in_full_on_a_small_screen() -> None:
     async with asked("https://a.org/" + "x" * 1500 + "END", size=(40, 12)) as (app, pilot):
         assert "neither" in seen(app) or " no" in seen(app)
         await pilot.press("end")
@@ -112,7 +118,7 @@ async def test_a_long_link_is_there_in_full_on_a_small_screen():
                 await pilot.pause()
 
 
-def test_a_browser_comes_up_only_where_the_person_sits():
+def test_a_browser_comes_up_only_where_the_person_sits() -> None:
     linux = sys.platform != "darwin"
     assert can_open({"DISPLAY": ":0"})
     assert not can_open({"DISPLAY": ":0", "SSH_CONNECTION": "x"})
@@ -135,7 +141,7 @@ def opened(environ: dict[str, str], url: str) -> str:
     return finished.stdout.strip()
 
 
-def test_the_browser_that_the_person_named_gets_the_link_and_stays_off_our_screen(tmp_path):
+def test_the_browser_that_the_person_named_gets_the_link_and_stays_off_our_screen(tmp_path: Path) -> None:
     script = tmp_path / "browser.sh"
     script.write_text(f'#!/bin/sh\necho noise; echo "$1" > "{tmp_path}/part"; mv "{tmp_path}/part" "{tmp_path}/url"\n')
     script.chmod(0o700)
@@ -147,7 +153,7 @@ def test_the_browser_that_the_person_named_gets_the_link_and_stays_off_our_scree
     assert (tmp_path / "url").read_text() == "https://a.org/?q=$(id)\n"
 
 
-def test_a_browser_that_is_not_there_or_wants_the_terminal_is_told(tmp_path):
+def test_a_browser_that_is_not_there_or_wants_the_terminal_is_told(tmp_path: Path) -> None:
     lynx = tmp_path / "lynx"
     lynx.write_text("#!/bin/sh\n")
     lynx.chmod(0o700)
@@ -159,12 +165,12 @@ def test_a_browser_that_is_not_there_or_wants_the_terminal_is_told(tmp_path):
     assert opened({"PATH": str(tmp_path)}, "https://a.org/") == "No browser was found."
 
 
-async def test_what_is_refused_is_not_opened_even_when_asked():
+async def test_what_is_refused_is_not_opened_even_when_asked() -> None:
     with pytest.raises(NoBrowser, match="Only links to http"):
         await open_in_browser("file:///etc/passwd")
 
 
-async def test_the_question_looks_like_its_picture(snap):
+async def test_the_question_looks_like_its_picture(snap: Snap) -> None:
     async with asked("https://\u0430pple.com/a/rather/long/path/to/somewhere?and=parameters&more=of-them") as (
         _,
         pilot,

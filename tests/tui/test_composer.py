@@ -1,6 +1,7 @@
 """Writing a prompt: lines, history, pastes, commands, files, and the person's own editor."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -24,25 +25,26 @@ from oi_tui.app.engine.core.verbs import (
     UseModel,
 )
 from oi_tui.widgets.composer import Composer, PromptArea, as_prompt
+from support.stage import Play, Stage
 
 
-def area(stage) -> PromptArea:
+def area(stage: Stage) -> PromptArea:
     return stage.app.chat.query_one(PromptArea)
 
 
-async def paste(stage, text: str) -> None:
+async def paste(stage: Stage, text: str) -> None:
     area(stage).post_message(events.Paste(text))
     await stage.settle()
 
 
-async def test_enter_sends_and_other_keys_make_lines(play):
+async def test_enter_sends_and_other_keys_make_lines(play: Play) -> None:
     async with play() as stage:
         await stage.pilot.press("a", "shift+enter", "b", "ctrl+j", "c", "enter")
         assert await stage.engine.heard(1) == [Submit(text="a\nb\nc")]
         assert area(stage).text == ""
 
 
-async def test_ctrl_underscore_undoes_since_ctrl_z_suspends(play):
+async def test_ctrl_underscore_undoes_since_ctrl_z_suspends(play: Play) -> None:
     async with play() as stage:
         await stage.pilot.press("a", "b", "ctrl+z")
         assert area(stage).text == "ab"
@@ -50,21 +52,21 @@ async def test_ctrl_underscore_undoes_since_ctrl_z_suspends(play):
         assert area(stage).text == ""
 
 
-async def test_nothing_is_sent_for_blank_text(play):
+async def test_nothing_is_sent_for_blank_text(play: Play) -> None:
     async with play() as stage:
         await stage.pilot.press("space", "enter")
         await stage.settle()
         assert stage.engine.asked == []
 
 
-async def test_V1_a_paste_of_three_lines_is_one_message(play):
+async def test_V1_a_paste_of_three_lines_is_one_message(play: Play) -> None:
     async with play() as stage:
         await paste(stage, "one\r\ntwo\rthree\n")
         await stage.pilot.press("enter")
         assert await stage.engine.heard(1) == [Submit(text="one\ntwo\nthree\n")]
 
 
-async def test_V1_a_paste_of_a_megabyte_is_a_token_that_is_sent_in_full(play):
+async def test_V1_a_paste_of_a_megabyte_is_a_token_that_is_sent_in_full(play: Play) -> None:
     text = "0123456789abcde\n" * 65_536
     async with play() as stage:
         await stage.pilot.press("s", "space")
@@ -74,7 +76,7 @@ async def test_V1_a_paste_of_a_megabyte_is_a_token_that_is_sent_in_full(play):
         assert await stage.engine.heard(1) == [Submit(text="s " + text)]
 
 
-async def test_V1_a_token_opens_into_its_text(play):
+async def test_V1_a_token_opens_into_its_text(play: Play) -> None:
     text = "".join(f"line {number}\n" for number in range(30))
     async with play() as stage:
         await paste(stage, text)
@@ -84,7 +86,7 @@ async def test_V1_a_token_opens_into_its_text(play):
         assert area(stage).text == text + "[paste #2: 1 line]"
 
 
-async def test_a_pasted_escape_sequence_does_not_reach_the_screen(play):
+async def test_a_pasted_escape_sequence_does_not_reach_the_screen(play: Play) -> None:
     async with play() as stage:
         await paste(stage, "a\x1b]52;c;aGk=\x07b\u202e")
         assert area(stage).text == "ab"
@@ -94,22 +96,22 @@ HIDDEN = "\x1b[6n\x1b]52;c;aGk=\x07\u202e!rm -rf ~\x9b2J"
 """Cleaned, it would begin with a sign."""
 
 
-async def from_a_draft(stage) -> None:
+async def from_a_draft(stage: Stage) -> None:
     stage.engine.reply(DraftKept(text=as_prompt(HIDDEN)))
 
 
-async def from_the_history(stage) -> None:
+async def from_the_history(stage: Stage) -> None:
     stage.engine.say(stage.opened(), TurnStarted(block_id="u", text=HIDDEN), TurnEnded(reason="done"), replay=True)
     await stage.settle()
     await stage.pilot.press("up")
 
 
-async def from_our_own_clipboard(stage) -> None:
+async def from_our_own_clipboard(stage: Stage) -> None:
     stage.app.copy_to_clipboard(HIDDEN)
     await stage.pilot.press("ctrl+v")
 
 
-async def from_earlier_prompts(stage) -> None:
+async def from_earlier_prompts(stage: Stage) -> None:
     await stage.pilot.press("ctrl+r")
     past = PastPrompt(text=HIDDEN, at=0, session_id="s", cwd="/", place=1)
     await stage.settle()
@@ -118,7 +120,7 @@ async def from_earlier_prompts(stage) -> None:
     await stage.pilot.press("enter")
 
 
-async def from_a_block(stage) -> None:
+async def from_a_block(stage: Stage) -> None:
     await from_the_history(stage)
     await stage.pilot.press("down", "tab", "home", "u")
 
@@ -126,7 +128,9 @@ async def from_a_block(stage) -> None:
 @pytest.mark.parametrize(
     "bring", [from_a_draft, from_the_history, from_our_own_clipboard, from_earlier_prompts, from_a_block]
 )
-async def test_T1_what_was_not_typed_commands_no_terminal_and_is_no_code_wherever_it_comes_from(play, bring):
+async def test_T1_what_was_not_typed_commands_no_terminal_and_is_no_code_wherever_it_comes_from(
+    play: Play, bring: Callable[[Stage], Awaitable[None]]
+) -> None:
     async with play(session_id="s1") as stage:
         await bring(stage)
         await stage.settle()
@@ -135,7 +139,7 @@ async def test_T1_what_was_not_typed_commands_no_terminal_and_is_no_code_whereve
         assert [type(verb) for verb in stage.engine.asked if not isinstance(verb, FindPrompts)] == [Submit]
 
 
-async def test_T1_a_large_paste_that_was_kept_as_a_draft_is_clean_when_it_comes_back(play):
+async def test_T1_a_large_paste_that_was_kept_as_a_draft_is_clean_when_it_comes_back(play: Play) -> None:
     async with play() as stage:
         await paste(stage, "\x1b[6n!rm\n" * 30)
         await stage.pilot.press("ctrl+q")
@@ -147,7 +151,7 @@ async def test_T1_a_large_paste_that_was_kept_as_a_draft_is_clean_when_it_comes_
         assert area(stage).text == " " + "!rm\n" * 30
 
 
-async def test_a_pasted_text_that_looks_like_code_to_run_is_a_prompt(play):
+async def test_a_pasted_text_that_looks_like_code_to_run_is_a_prompt(play: Play) -> None:
     texts = [start + "[logo](x)\n" * lines for start in ("!", "%", "\n %") for lines in (1, 3, 30)]
     async with play() as stage:
         for count, text in enumerate(texts, 1):
@@ -159,7 +163,7 @@ async def test_a_pasted_text_that_looks_like_code_to_run_is_a_prompt(play):
         assert len(stage.engine.asked) == len(texts)
 
 
-async def test_neither_opening_recalling_nor_editing_a_paste_makes_code_of_it(play):
+async def test_neither_opening_recalling_nor_editing_a_paste_makes_code_of_it(play: Play) -> None:
     async with play(settings=Settings(screen=ScreenSection(editor="true"))) as stage:
         await paste(stage, "!evil\n" * 30)
         await stage.pilot.press("ctrl+g", "enter", "up", "enter")
@@ -168,7 +172,7 @@ async def test_neither_opening_recalling_nor_editing_a_paste_makes_code_of_it(pl
         assert [type(verb) for verb in await stage.engine.heard(3)] == [Submit, Submit, Submit]
 
 
-async def test_a_prompt_of_a_resumed_session_that_begins_like_code_stays_a_prompt(play):
+async def test_a_prompt_of_a_resumed_session_that_begins_like_code_stays_a_prompt(play: Play) -> None:
     async with play(session_id="s1") as stage:
         stage.engine.say(stage.opened(), TurnStarted(block_id="u", text="!ls"), TurnEnded(reason="done"), replay=True)
         await stage.settle()
@@ -176,7 +180,7 @@ async def test_a_prompt_of_a_resumed_session_that_begins_like_code_stays_a_promp
         assert isinstance((await stage.engine.heard(1))[0], Submit)
 
 
-async def test_a_paste_after_a_typed_sign_is_run(play):
+async def test_a_paste_after_a_typed_sign_is_run(play: Play) -> None:
     async with play() as stage:
         await stage.pilot.press("%")
         await paste(stage, "x = 1\n" * 30)
@@ -184,7 +188,7 @@ async def test_a_paste_after_a_typed_sign_is_run(play):
         assert await stage.engine.heard(1) == [Run(language="python", source=("x = 1\n" * 30).strip())]
 
 
-async def test_history_is_walked_at_the_edges_and_the_draft_comes_back(play):
+async def test_history_is_walked_at_the_edges_and_the_draft_comes_back(play: Play) -> None:
     async with play() as stage:
         await stage.pilot.press("a", "enter", "b", "enter", "d", "up")
         assert area(stage).text == "b"
@@ -194,7 +198,7 @@ async def test_history_is_walked_at_the_edges_and_the_draft_comes_back(play):
         assert area(stage).text == "d"
 
 
-async def test_history_holds_the_prompts_of_a_resumed_session(play):
+async def test_history_holds_the_prompts_of_a_resumed_session(play: Play) -> None:
     async with play(session_id="s1") as stage:
         stage.engine.say(
             stage.opened(), TurnStarted(block_id="u", text="earlier"), TurnEnded(reason="done"), replay=True
@@ -204,7 +208,7 @@ async def test_history_holds_the_prompts_of_a_resumed_session(play):
         assert area(stage).text == "earlier"
 
 
-async def test_a_prompt_during_a_turn_is_sent_and_shown_as_queued(play):
+async def test_a_prompt_during_a_turn_is_sent_and_shown_as_queued(play: Play) -> None:
     async with play() as stage:
         stage.engine.say(TurnStarted(block_id="u1", text="first"), ProseStarted(block_id="p1"))
         await stage.settle()
@@ -237,7 +241,7 @@ LINES = [
 ]
 
 
-async def test_the_first_character_says_what_a_line_is(play):
+async def test_the_first_character_says_what_a_line_is(play: Play) -> None:
     async with play() as stage:
         for count, (typed, verb) in enumerate(LINES, 1):
             area(stage).fill(typed)
@@ -245,7 +249,7 @@ async def test_the_first_character_says_what_a_line_is(play):
             assert (await stage.engine.heard(count))[count - 1 :] == [verb], typed
 
 
-async def test_a_command_that_cannot_be_followed_is_explained_and_not_sent(play):
+async def test_a_command_that_cannot_be_followed_is_explained_and_not_sent(play: Play) -> None:
     wrong = ["/nonsense", "/approve maybe", "/budget much", "/budget 0", "/theme nowhere", "/r"]
     async with play() as stage:
         for count, typed in enumerate(wrong, 1):
@@ -256,7 +260,7 @@ async def test_a_command_that_cannot_be_followed_is_explained_and_not_sent(play)
             assert len(stage.app._notifications) == count, typed
 
 
-async def test_another_theme_is_worn_at_once(play):
+async def test_another_theme_is_worn_at_once(play: Play) -> None:
     async with play() as stage:
         area(stage).fill("/theme harbour-light")
         await stage.pilot.press("enter")
@@ -264,7 +268,7 @@ async def test_another_theme_is_worn_at_once(play):
         assert stage.app.theme == "harbour-light"
 
 
-async def test_existing_files_named_with_at_are_given_along(play):
+async def test_existing_files_named_with_at_are_given_along(play: Play) -> None:
     async with play() as stage:
         (stage.cwd / "data.csv").write_text("a\n")
         (stage.cwd / "two words.txt").write_text("a\n")
@@ -277,7 +281,7 @@ async def test_existing_files_named_with_at_are_given_along(play):
         assert submit.files == ("data.csv", "two words.txt")
 
 
-async def test_L21_the_editor_may_have_arguments(play, tmp_path: Path):
+async def test_L21_the_editor_may_have_arguments(play: Play, tmp_path: Path) -> None:
     script = tmp_path / "my editor.sh"
     script.write_text(
         '#!/bin/sh\n[ "$1" = "--flag" ] || exit 3\n'
@@ -292,7 +296,7 @@ async def test_L21_the_editor_may_have_arguments(play, tmp_path: Path):
 
 
 @pytest.mark.parametrize("editor", ["/nowhere/editor", "false", "'unclosed", " ", "rm"])
-async def test_L21_an_editor_that_fails_leaves_the_text_and_says_so(play, editor):
+async def test_L21_an_editor_that_fails_leaves_the_text_and_says_so(play: Play, editor: str) -> None:
     async with play(settings=Settings(screen=ScreenSection(editor=editor))) as stage:
         await stage.pilot.press("h", "i", "ctrl+g")
         await stage.settle()
@@ -300,7 +304,7 @@ async def test_L21_an_editor_that_fails_leaves_the_text_and_says_so(play, editor
         assert len(stage.app._notifications) == 1
 
 
-async def test_a_key_is_echoed_while_events_pour_in(play):
+async def test_a_key_is_echoed_while_events_pour_in(play: Play) -> None:
     async with play() as stage:
         stage.engine.say(TurnStarted(block_id="u1", text="x"), ProseStarted(block_id="p1"))
         for _ in range(200):

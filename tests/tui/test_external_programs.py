@@ -17,7 +17,7 @@ from oi_tui.app.screens.external_editor import (
 )
 
 
-class Headless(App[None]):
+class Headless(App[object]):
     """An app without a terminal to give up."""
 
     @property
@@ -26,7 +26,7 @@ class Headless(App[None]):
 
 
 @pytest.fixture
-def program(tmp_path) -> Path:
+def program(tmp_path: Path) -> Path:
     """A program that keeps what it was given: its words, the text, and who may read the file."""
     script = tmp_path / "a program.sh"
     script.write_text(
@@ -42,7 +42,7 @@ def given(program: Path, name: str) -> str:
     return (program.parent / name).read_text()
 
 
-def test_commands_may_have_arguments_and_spaces_in_their_names(monkeypatch):
+def test_commands_may_have_arguments_and_spaces_in_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PAGER", "'/opt/my pager' -x --y")
     monkeypatch.setenv("EDITOR", "code --wait")
     monkeypatch.delenv("VISUAL", raising=False)
@@ -51,13 +51,13 @@ def test_commands_may_have_arguments_and_spaces_in_their_names(monkeypatch):
     assert editor_command("nano -w") == ["nano", "-w"]
 
 
-def test_without_a_setting_there_is_less_with_colours(monkeypatch):
+def test_without_a_setting_there_is_less_with_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PAGER", raising=False)
     assert pager_command() == ["less", "-R"]
 
 
 @pytest.mark.parametrize(("command", "why"), [("'", "cannot be read"), ("  ", "is empty")])
-def test_L21_a_command_that_makes_no_sense_is_told(monkeypatch, command, why):
+def test_L21_a_command_that_makes_no_sense_is_told(monkeypatch: pytest.MonkeyPatch, command: str, why: str) -> None:
     monkeypatch.setenv("PAGER", command)
     with pytest.raises(EditorFailed, match=f"The pager command .*{why}"):
         view_in_pager(Headless(), "text")
@@ -65,7 +65,9 @@ def test_L21_a_command_that_makes_no_sense_is_told(monkeypatch, command, why):
         edit_text(Headless(), "text", command)
 
 
-def test_the_pager_gets_colours_and_nothing_else_that_a_terminal_obeys(monkeypatch, program):
+def test_the_pager_gets_colours_and_nothing_else_that_a_terminal_obeys(
+    monkeypatch: pytest.MonkeyPatch, program: Path
+) -> None:
     monkeypatch.setenv("PAGER", f"'{program}' -R")
     view_in_pager(Headless(), "\x1b[31mred\x1b[0m\x1b]52;c;aGk=\x07 a\x1b[2Jb\u202ec\n")
     assert given(program, "text") == "\x1b[31mred\x1b[0m abc\n"
@@ -75,21 +77,23 @@ def test_the_pager_gets_colours_and_nothing_else_that_a_terminal_obeys(monkeypat
     assert not Path(path).parent.exists()
 
 
-def test_the_editor_gets_a_private_copy_that_ends_as_its_language_does(monkeypatch, program):
+def test_the_editor_gets_a_private_copy_that_ends_as_its_language_does(
+    monkeypatch: pytest.MonkeyPatch, program: Path
+) -> None:
     view_in_editor(Headless(), "x = 1\u200b\n", suffix_of("python"), f"'{program}'")
     path = Path(given(program, "words").strip())
     assert (path.suffix, path.exists(), given(program, "text")) == (".py", False, "x = 1\n")
     assert int(given(program, "mode"), 8) & (stat.S_IRWXG | stat.S_IRWXO) == 0
 
 
-def test_what_the_editor_left_comes_back(tmp_path):
+def test_what_the_editor_left_comes_back(tmp_path: Path) -> None:
     script = tmp_path / "editor.sh"
     script.write_text('#!/bin/sh\nprintf "changed\\n" > "$1"\n')
     script.chmod(0o700)
     assert edit_text(Headless(), "text", str(script)) == "changed"
 
 
-def test_L21_a_program_that_is_not_there_or_fails_is_told(monkeypatch):
+def test_L21_a_program_that_is_not_there_or_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PAGER", "/nonexistent/pager")
     with pytest.raises(EditorFailed, match="The pager /nonexistent/pager cannot be started: No such file"):
         view_in_pager(Headless(), "text")
@@ -97,11 +101,11 @@ def test_L21_a_program_that_is_not_there_or_fails_is_told(monkeypatch):
         edit_text(Headless(), "text", "false")
 
 
-def test_L21_a_folder_for_the_file_that_cannot_be_made_is_told(monkeypatch, tmp_path):
+def test_L21_a_folder_for_the_file_that_cannot_be_made_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
     with pytest.raises(EditorFailed, match="no room for a temporary file: No such file"):
         view_in_pager(Headless(), "text")
 
 
-def test_languages_have_their_endings():
+def test_languages_have_their_endings() -> None:
     assert [suffix_of(name) for name in ("python", "shell", "brainfuck")] == [".py", ".sh", ".txt"]

@@ -4,6 +4,7 @@ import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.events import Key
@@ -19,6 +20,8 @@ from oi_tui.app.frontend.workplace import Workplace
 from oi_tui.app.screens.folder import FolderScreen
 from oi_tui.widgets.keyrow import KeyRow
 from oi_tui.widgets.status import StatusBar
+from support.snapshot import Snap
+from support.stage import Play, Stage
 
 SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["narrow", "wide"])
 
@@ -47,8 +50,11 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+Place = Callable[..., Workplace]
+
+
 @pytest.fixture
-def place(data: Path, tmp_path: Path) -> Callable[..., Workplace]:
+def place(data: Path, tmp_path: Path) -> Place:
     def started(mode: str = "", *, folder: Path = data) -> Workplace:
         sandbox = SandboxSection(mode=mode) if mode else SandboxSection()  # type: ignore[arg-type]  # a literal
         folders = FolderDecisions(tmp_path / "folders.toml", owner=os.getuid())
@@ -66,15 +72,15 @@ def bring(folder: Path, rules: str = RULES, config: str = "") -> None:
         (folder / ".oi" / name).chmod(0o644)
 
 
-def seen(stage) -> str:
+def seen(stage: Stage) -> str:
     return stage.app.export_screenshot().replace("&#160;", " ")
 
 
 async def shown(
-    stage, place: Workplace, writing: Availability = WORKS, reading: Availability = WORKS, **options
+    stage: Stage, place: Workplace, writing: Availability = WORKS, reading: Availability = WORKS, **options: Any
 ) -> FolderScreen:
     """The screen over the chat, with what a trial would find; what was chosen is in `stage.chosen`."""
-    stage.chosen = []
+    stage.chosen.clear()
     screen = FolderScreen(
         place, look=lambda folder, _: FolderCheck(read_folder(folder), writing, reading), clock=stage.clock, **options
     )
@@ -85,7 +91,14 @@ async def shown(
     return screen
 
 
-async def arm(stage, screen: FolderScreen) -> None:
+async def asked(stage: Stage) -> FolderScreen:
+    """The screen that the program shows by itself, once a choice is marked."""
+    screen = await stage.screen(FolderScreen)
+    await stage.until(lambda: screen.query_one(OptionList).highlighted is not None)
+    return screen
+
+
+async def arm(stage: Stage, screen: FolderScreen) -> None:
     await stage.settle()
     stage.wait(5.0, screen.show_arming)
     await stage.settle()
@@ -100,12 +113,10 @@ def marked(screen: FolderScreen) -> str:
 # -- as a part of the start ---------------------------------------------------------------------------
 
 
-async def test_S20_nothing_is_started_before_a_choice_and_it_is_not_asked_for_again(play, place) -> None:
+async def test_S20_nothing_is_started_before_a_choice_and_it_is_not_asked_for_again(play: Play, place: Place) -> None:
     first = place()
     async with play((100, 30), workplace=first) as stage:
-        await stage.until(lambda: isinstance(stage.app.screen, FolderScreen))
-        screen = stage.app.screen
-        await stage.until(lambda: screen.query_one(OptionList).highlighted is not None)
+        screen = await asked(stage)
         assert stage.engines == []
         await arm(stage, screen)
         await stage.pilot.press("w", "enter")
@@ -120,16 +131,16 @@ async def test_S20_nothing_is_started_before_a_choice_and_it_is_not_asked_for_ag
         assert not isinstance(stage.app.screen, FolderScreen)
 
 
-async def test_U9_a_trusted_folder_is_asked_about_again_when_its_rules_changed(play, place, data: Path) -> None:
+async def test_U9_a_trusted_folder_is_asked_about_again_when_its_rules_changed(
+    play: Play, place: Place, data: Path
+) -> None:
     bring(data)
     place().choose("trust")
     assert not place().is_undecided
     (data / ".oi" / "permissions.toml").write_text('allow = ["Shell(curl *)"]\n')
     now = place()
     async with play((100, 30), workplace=now) as stage:
-        await stage.until(lambda: isinstance(stage.app.screen, FolderScreen))
-        screen = stage.app.screen
-        await stage.until(lambda: screen.query_one(OptionList).highlighted is not None)
+        screen = await asked(stage)
         await stage.settle()
         assert stage.engines == []
         assert "The rules of this folder changed since you trusted it." in seen(stage)
@@ -142,7 +153,7 @@ async def test_U9_a_trusted_folder_is_asked_about_again_when_its_rules_changed(p
     assert not place().is_undecided
 
 
-async def test_who_leaves_has_decided_nothing_and_the_program_ends(play, place) -> None:
+async def test_who_leaves_has_decided_nothing_and_the_program_ends(play: Play, place: Place) -> None:
     undecided = place()
     async with play(workplace=undecided) as stage:
         await stage.until(lambda: isinstance(stage.app.screen, FolderScreen))
@@ -155,7 +166,7 @@ async def test_who_leaves_has_decided_nothing_and_the_program_ends(play, place) 
 # -- by itself ----------------------------------------------------------------------------------------
 
 
-async def test_enter_trusts_where_the_sandbox_works(play, place) -> None:
+async def test_enter_trusts_where_the_sandbox_works(play: Play, place: Place) -> None:
     async with play() as stage:
         now = place()
         screen = await shown(stage, now)
@@ -166,7 +177,9 @@ async def test_enter_trusts_where_the_sandbox_works(play, place) -> None:
         assert (now.setup.trusted, now.settings.sandbox.mode) == (True, "workspace-write")
 
 
-async def test_U4_what_would_count_is_read_to_its_end_before_the_folder_can_be_trusted(play, place, data) -> None:
+async def test_U4_what_would_count_is_read_to_its_end_before_the_folder_can_be_trusted(
+    play: Play, place: Place, data: Path
+) -> None:
     allow = ", ".join(f'"Shell(tool{number} *)"' for number in range(40))
     bring(data, f"allow = [{allow}]\n")
     async with play(size=(80, 24)) as stage:
@@ -187,7 +200,7 @@ async def test_U4_what_would_count_is_read_to_its_end_before_the_folder_can_be_t
         assert stage.chosen == ["trust"]
 
 
-async def test_V2_a_click_marks_and_decides_nothing(play, place) -> None:
+async def test_V2_a_click_marks_and_decides_nothing(play: Play, place: Place) -> None:
     async with play(size=(100, 30)) as stage:
         screen = await shown(stage, place())
         await arm(stage, screen)
@@ -199,7 +212,7 @@ async def test_V2_a_click_marks_and_decides_nothing(play, place) -> None:
         assert choices.highlighted == last
 
 
-async def test_U2_keys_that_were_typed_before_it_was_seen_choose_nothing(play, place) -> None:
+async def test_U2_keys_that_were_typed_before_it_was_seen_choose_nothing(play: Play, place: Place) -> None:
     async with play() as stage:
         screen = await shown(stage, place())
         await stage.pilot.press(*"wow", "enter")
@@ -215,7 +228,9 @@ async def test_U2_keys_that_were_typed_before_it_was_seen_choose_nothing(play, p
 
 
 @pytest.mark.parametrize("why", [MISSING, FORBIDDEN], ids=["missing", "forbidden"])
-async def test_S20_where_there_is_no_sandbox_enter_is_never_on_doing_without(play, place, why: Availability) -> None:
+async def test_S20_where_there_is_no_sandbox_enter_is_never_on_doing_without(
+    play: Play, place: Place, why: Availability
+) -> None:
     async with play() as stage:
         now = place()
         screen = await shown(stage, now, why, why)
@@ -232,13 +247,13 @@ async def test_S20_where_there_is_no_sandbox_enter_is_never_on_doing_without(pla
         assert now.settings.sandbox.mode == "read-only"
 
 
-async def test_where_only_a_stricter_sandbox_works_that_is_said_and_offered(play, place) -> None:
+async def test_where_only_a_stricter_sandbox_works_that_is_said_and_offered(play: Play, place: Place) -> None:
     async with play() as stage:
         screen = await shown(stage, place(), MISSING, WORKS)
         assert marked(screen).startswith("▸ Only look")
 
 
-async def test_U11_what_cannot_be_relied_on_cannot_be_trusted(play, place, data: Path) -> None:
+async def test_U11_what_cannot_be_relied_on_cannot_be_trusted(play: Play, place: Place, data: Path) -> None:
     bring(data, "deny = ['Shel(rm)']")
     async with play((120, 30)) as stage:
         screen = await shown(stage, place())
@@ -248,7 +263,7 @@ async def test_U11_what_cannot_be_relied_on_cannot_be_trusted(play, place, data:
             assert marked(screen).startswith("▸ Only look")
 
 
-async def test_U9_every_rule_that_allows_is_shown_as_it_is(play, place, data: Path) -> None:
+async def test_U9_every_rule_that_allows_is_shown_as_it_is(play: Play, place: Place, data: Path) -> None:
     bring(data, 'allow = ["Shell(git [bold]x[/b] \\u202elog *)"]', "[loop]\nmax_steps = 3\n")
     (data / "AGENTS.md").write_text("")
     async with play((120, 30)) as stage:
@@ -259,7 +274,9 @@ async def test_U9_every_rule_that_allows_is_shown_as_it_is(play, place, data: Pa
         assert "not read by this program: AGENTS.md" in text
 
 
-async def test_what_is_longer_than_its_room_can_be_read_and_the_choices_stay(play, place, data: Path) -> None:
+async def test_what_is_longer_than_its_room_can_be_read_and_the_choices_stay(
+    play: Play, place: Place, data: Path
+) -> None:
     bring(data, "\n".join(f'[[rule]]\nrule = "Shell(make {n})"\ndecision = "allow"' for n in range(60)))
     async with play((80, 24)) as stage:
         screen = await shown(stage, place())
@@ -273,7 +290,7 @@ async def test_what_is_longer_than_its_room_can_be_read_and_the_choices_stay(pla
         assert "Without a sandbox" in seen(stage)
 
 
-async def test_with_a_sandbox_said_elsewhere_only_trust_is_asked_about(play, place, data: Path) -> None:
+async def test_with_a_sandbox_said_elsewhere_only_trust_is_asked_about(play: Play, place: Place, data: Path) -> None:
     bring(data)
     async with play((100, 30)) as stage:
         screen = await shown(stage, place("danger-full-access"), MISSING, MISSING)
@@ -284,20 +301,20 @@ async def test_with_a_sandbox_said_elsewhere_only_trust_is_asked_about(play, pla
         assert marked(screen).startswith("▸ Trust this folder")
 
 
-async def test_S3_working_in_the_home_folder_is_warned_about(play, place, data: Path) -> None:
+async def test_S3_working_in_the_home_folder_is_warned_about(play: Play, place: Place, data: Path) -> None:
     async with play((100, 30)) as stage:
         await shown(stage, place(folder=data.parent))
         assert "This is your home folder" in seen(stage)
 
 
-async def test_what_holds_all_folders_is_not_remembered_and_says_so(play, place, data: Path) -> None:
+async def test_what_holds_all_folders_is_not_remembered_and_says_so(play: Play, place: Place, data: Path) -> None:
     async with play((100, 30)) as stage:
         await shown(stage, place(folder=data.parent.parent))
         assert "holds your home folder" in seen(stage)
         assert "holds this time only" in seen(stage)
 
 
-async def test_a_decision_that_cannot_be_written_down_is_none(play, place, tmp_path: Path) -> None:
+async def test_a_decision_that_cannot_be_written_down_is_none(play: Play, place: Place, tmp_path: Path) -> None:
     async with play((100, 30)) as stage:
         now = place()
         screen = await shown(stage, now)
@@ -310,7 +327,7 @@ async def test_a_decision_that_cannot_be_written_down_is_none(play, place, tmp_p
 
 
 async def test_U2_an_enter_is_judged_by_when_it_came_and_counts_for_nothing_where_the_program_stood_still(
-    play, place
+    play: Play, place: Place
 ) -> None:
     async with play() as stage:
         screen = await shown(stage, place())
@@ -330,7 +347,7 @@ async def test_U2_an_enter_is_judged_by_when_it_came_and_counts_for_nothing_wher
         assert len(stage.chosen) == 1
 
 
-async def test_keys_are_not_kept_waiting_while_it_is_looked(play, place) -> None:
+async def test_keys_are_not_kept_waiting_while_it_is_looked(play: Play, place: Place) -> None:
     go_on = threading.Event()
 
     def slow(folder: Path, _: SandboxSection) -> FolderCheck:
@@ -353,7 +370,7 @@ async def test_keys_are_not_kept_waiting_while_it_is_looked(play, place) -> None
 # -- /sandbox -----------------------------------------------------------------------------------------
 
 
-async def test_the_marks_do_not_go_around_to_the_gravest_choice(play, place) -> None:
+async def test_the_marks_do_not_go_around_to_the_gravest_choice(play: Play, place: Place) -> None:
     async with play((100, 30)) as stage:
         screen = await shown(stage, place())
         first = marked(screen)
@@ -366,7 +383,9 @@ async def test_the_marks_do_not_go_around_to_the_gravest_choice(play, place) -> 
 
 
 @pytest.mark.parametrize("size", [(40, 10), (60, 12)])
-async def test_on_a_small_screen_all_choices_are_seen_and_the_rest_is_paged_through(play, place, data, size) -> None:
+async def test_on_a_small_screen_all_choices_are_seen_and_the_rest_is_paged_through(
+    play: Play, place: Place, data: Path, size: tuple[int, int]
+) -> None:
     bring(data)
     async with play(size) as stage:
         screen = await shown(stage, place())
@@ -386,14 +405,14 @@ async def test_on_a_small_screen_all_choices_are_seen_and_the_rest_is_paged_thro
         await stage.until(lambda: stage.chosen == ["trust"])
 
 
-async def test_slash_sandbox_tells_what_holds_and_another_choice_begins_a_new_engine(play, place, snap) -> None:
+async def test_slash_sandbox_tells_what_holds_and_another_choice_begins_a_new_engine(
+    play: Play, place: Place, snap: Snap
+) -> None:
     now = place()
     now.choose("open")
     async with play((100, 30), workplace=now, settings=now.settings) as stage:
         await stage.pilot.press(*"/sandbox", "enter")
-        await stage.until(lambda: isinstance(stage.app.screen, FolderScreen))
-        screen = stage.app.screen
-        await stage.until(lambda: screen.query_one(OptionList).highlighted is not None)
+        screen = await asked(stage)
         assert "You trust this folder." in seen(stage)
         assert "no sandbox: it can do all that you can" in " ".join(seen(stage).split())
         await arm(stage, screen)
@@ -407,15 +426,13 @@ async def test_slash_sandbox_tells_what_holds_and_another_choice_begins_a_new_en
         assert now.settings.sandbox.mode == "read-only"
 
 
-async def test_slash_sandbox_left_or_chosen_as_it_is_changes_nothing(play, place) -> None:
+async def test_slash_sandbox_left_or_chosen_as_it_is_changes_nothing(play: Play, place: Place) -> None:
     now = place()
     now.choose("look")
     async with play((100, 30), workplace=now, settings=now.settings) as stage:
         for keys in (("escape",), ("o", "enter")):
             await stage.pilot.press(*"/sandbox", "enter")
-            await stage.until(lambda: isinstance(stage.app.screen, FolderScreen))
-            screen = stage.app.screen
-            await stage.until(lambda screen=screen: screen.query_one(OptionList).highlighted is not None)
+            screen = await asked(stage)
             await arm(stage, screen)
             await stage.pilot.press(*keys)
             await stage.until(lambda: stage.app.screen is stage.app.chat)
@@ -423,7 +440,7 @@ async def test_slash_sandbox_left_or_chosen_as_it_is_changes_nothing(play, place
         assert len(stage.engines) == 1
 
 
-async def test_slash_sandbox_breaks_nothing_off(play, place) -> None:
+async def test_slash_sandbox_breaks_nothing_off(play: Play, place: Place) -> None:
     now = place()
     now.choose("look")
     async with play((100, 30), workplace=now, settings=now.settings) as stage:
@@ -434,7 +451,7 @@ async def test_slash_sandbox_breaks_nothing_off(play, place) -> None:
         assert stage.app.screen is stage.app.chat
 
 
-async def test_what_is_found_out_when_the_question_was_left_already_goes_nowhere(play, place) -> None:
+async def test_what_is_found_out_when_the_question_was_left_already_goes_nowhere(play: Play, place: Place) -> None:
     async with play() as stage:
         screen = await shown(stage, place())
         await stage.pilot.press("escape")
@@ -448,7 +465,9 @@ async def test_what_is_found_out_when_the_question_was_left_already_goes_nowhere
 
 @SIZES
 @pytest.mark.parametrize("state", ["works", "missing", "rules", "changed"])
-async def test_the_first_start_in_a_folder_looks_like_its_picture(play, place, snap, data: Path, size, state) -> None:
+async def test_the_first_start_in_a_folder_looks_like_its_picture(
+    play: Play, place: Place, snap: Snap, data: Path, size: tuple[int, int], state: str
+) -> None:
     if state == "rules":
         bring(data, config="[loop]\nmax_steps = 5\n")
         (data / "AGENTS.md").write_text("")

@@ -10,9 +10,10 @@ from oi_tui.app.engine.core.events import (
     TurnStarted,
 )
 from oi_tui.app.engine.core.outputs import StreamOutput
+from support.stage import Play
 
 
-async def test_k18_a_finished_cell_shows_what_its_threads_print_later(play):
+async def test_k18_a_finished_cell_shows_what_its_threads_print_later(play: Play) -> None:
     async with play() as stage:
         for block_id in ("c1", "c2"):
             stage.engine.say(

@@ -23,6 +23,10 @@ from oi_tui.app.engine.core.events import (
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.core.protocol import ModelOffer, ModelsFound
 from oi_tui.app.engine.core.settings import ScreenSection, Settings
+from oi_tui.widgets.approval import ApprovalPanel
+from oi_tui.widgets.question import QuestionPanel
+from support.snapshot import Snap
+from support.stage import Play, Stage
 
 SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["narrow", "wide"])
 
@@ -45,7 +49,7 @@ OFFERS = (
 )
 
 
-async def still(stage) -> None:
+async def still(stage: Stage) -> None:
     """No cursor blinks while a picture is taken."""
     for area in stage.app.screen.query(TextArea):
         area.cursor_blink = False
@@ -54,14 +58,14 @@ async def still(stage) -> None:
     await stage.settle()
 
 
-async def shown(stage, text: str) -> None:
+async def shown(stage: Stage, text: str) -> None:
     """Until the timeline has this; it draws when its own timer says so."""
     async with asyncio.timeout(10):
         while text not in stage.app.export_screenshot().replace("&#160;", " "):
             await stage.pilot.pause()
 
 
-async def converse(stage) -> None:
+async def converse(stage: Stage) -> None:
     """A question, code that ran, what it printed, a summary and a notice."""
     stage.engine.say(
         TurnStarted(block_id="u1", text="What is the mean score in data.csv?"),
@@ -86,7 +90,7 @@ async def converse(stage) -> None:
 
 
 @SIZES
-async def test_an_empty_session_looks_like_its_picture(play, snap, size):
+async def test_an_empty_session_looks_like_its_picture(play: Play, snap: Snap, size: tuple[int, int]) -> None:
     async with play(size) as stage:
         await still(stage)
         await snap(stage.pilot)
@@ -94,38 +98,40 @@ async def test_an_empty_session_looks_like_its_picture(play, snap, size):
 
 @SIZES
 @pytest.mark.parametrize("theme", ["harbour", "harbour-light"])
-async def test_a_conversation_looks_like_its_picture(play, snap, size, theme):
+async def test_a_conversation_looks_like_its_picture(play: Play, snap: Snap, size: tuple[int, int], theme: str) -> None:
     async with play(size, settings=Settings(screen=ScreenSection(theme=theme))) as stage:
         await converse(stage)
         await snap(stage.pilot)
 
 
 @SIZES
-async def test_the_question_about_code_looks_like_its_picture(play, snap, size):
+async def test_the_question_about_code_looks_like_its_picture(play: Play, snap: Snap, size: tuple[int, int]) -> None:
     async with play(size) as stage:
         await stage.propose(SOURCE)
         await shown(stage, "waits for your decision")
         await still(stage)
         await stage.arm()
-        stage.app.chat.query_one("ApprovalPanel").show_arming()
+        stage.app.chat.query_one(ApprovalPanel).show_arming()
         await stage.settle()
         await snap(stage.pilot)
 
 
 @SIZES
-async def test_the_question_of_running_code_looks_like_its_picture(play, snap, size):
+async def test_the_question_of_running_code_looks_like_its_picture(
+    play: Play, snap: Snap, size: tuple[int, int]
+) -> None:
     async with play(size) as stage:
         await stage.run_and_ask("Your name? ")
         await still(stage)
         await stage.arm(2.0)
-        stage.app.chat.query_one("QuestionPanel").show_arming()
+        stage.app.chat.query_one(QuestionPanel).show_arming()
         await stage.pilot.press(*"Ada")
         await shown(stage, "2.0 s")
         await snap(stage.pilot)
 
 
 @SIZES
-async def test_the_choice_of_a_model_looks_like_its_picture(play, snap, size):
+async def test_the_choice_of_a_model_looks_like_its_picture(play: Play, snap: Snap, size: tuple[int, int]) -> None:
     async with play(size, model="") as stage:
         stage.engine.reply(ModelsFound(offers=OFFERS, why="This machine has 8 cores and 12 GB of memory free."))
         await still(stage)
@@ -133,7 +139,7 @@ async def test_the_choice_of_a_model_looks_like_its_picture(play, snap, size):
 
 
 @SIZES
-async def test_the_help_looks_like_its_picture(play, snap, size):
+async def test_the_help_looks_like_its_picture(play: Play, snap: Snap, size: tuple[int, int]) -> None:
     async with play(size) as stage:
         await still(stage)
         await stage.pilot.press("f1")

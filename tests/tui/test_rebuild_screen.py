@@ -1,15 +1,20 @@
 """Choosing the runs that are repeated, so that a fresh kernel knows its variables again."""
 
+from collections.abc import Sequence
+
 from textual.events import Key
 from textual.widgets import OptionList
 
 from oi_tui.app.engine.core.events import (
+    AnyEvent,
     CodeFinished,
     CodeStarted,
     ExecutionFinished,
     ExecutionStarted,
+    ExecutionStatus,
     OutputAdded,
     RerunFinished,
+    RerunOutcome,
     RerunStarted,
     TurnEnded,
     TurnStarted,
@@ -19,8 +24,14 @@ from oi_tui.app.engine.core.verbs import Rebuild
 from oi_tui.app.screens.rebuild import RebuildScreen
 from oi_tui.widgets.keyrow import KeyRow
 from oi_tui.widgets.source_view import SourceView
+from support.kinds import narrow
+from support.snapshot import Snap
+from support.stage import Play, Stage
 
-SOURCES = (
+Ran = tuple[str, str, ExecutionStatus]
+"""Language, source, and how it ended."""
+
+SOURCES: Sequence[Ran] = (
     ("python", "import pandas as pd\n\ndf = pd.read_csv('data.csv', parse_dates=['date'])", "ok"),
     ("shell", "ls -l /data | head", "ok"),
     ("python", "df.groupby('shop').scroe.mean()", "error"),
@@ -28,9 +39,9 @@ SOURCES = (
 )
 
 
-async def past(stage, sources=SOURCES, generation=1) -> None:
+async def past(stage: Stage, sources: Sequence[Ran] = SOURCES, generation: int = 1) -> None:
     """A resumed session in which these ran."""
-    events = [stage.opened(), TurnStarted(block_id="u", text="go")]
+    events: list[AnyEvent] = [stage.opened(), TurnStarted(block_id="u", text="go")]
     for number, (language, source, status) in enumerate(sources):
         block_id = f"c{number}"
         events += [
@@ -48,7 +59,7 @@ async def past(stage, sources=SOURCES, generation=1) -> None:
     await stage.settle()
 
 
-async def ask(stage) -> None:
+async def ask(stage: Stage) -> None:
     await stage.pilot.press(*"/rebuild", "enter")
     await stage.settle()
     if isinstance(stage.app.screen, RebuildScreen):
@@ -56,13 +67,12 @@ async def ask(stage) -> None:
     await stage.settle()
 
 
-async def test_U2_an_enter_that_was_typed_before_it_was_seen_runs_nothing(play):
+async def test_U2_an_enter_that_was_typed_before_it_was_seen_runs_nothing(play: Play) -> None:
     async with play(size=(100, 30)) as stage:
         await past(stage)
         await stage.pilot.press(*"/rebuild", "enter", "enter", "a", "space", "enter")
         await stage.settle()
-        screen = stage.app.screen
-        assert isinstance(screen, RebuildScreen)
+        screen = narrow(stage.app.screen, RebuildScreen)
         assert not any(label.enabled for label in screen.query_one(KeyRow).labels[:3])
         stage.wait(0.9, screen.show_arming)  # the keyboard was not quiet for long enough
         await stage.pilot.press("enter")
@@ -73,11 +83,13 @@ async def test_U2_an_enter_that_was_typed_before_it_was_seen_runs_nothing(play):
         assert await stage.engine.heard(1) == [Rebuild(block_ids=("c0", "c1", "c3"))]
 
 
-async def test_U2_an_enter_is_judged_by_when_it_came_and_counts_for_nothing_where_the_program_stood_still(play):
+async def test_U2_an_enter_is_judged_by_when_it_came_and_counts_for_nothing_where_the_program_stood_still(
+    play: Play,
+) -> None:
     async with play(size=(100, 30)) as stage:
         await past(stage)
         await ask(stage)
-        screen = stage.app.screen
+        screen = narrow(stage.app.screen, RebuildScreen)
         early = Key("enter", "\r")
         early.time -= 60.0
         stage.app.post_message(early)
@@ -91,7 +103,7 @@ async def test_U2_an_enter_is_judged_by_when_it_came_and_counts_for_nothing_wher
         assert stage.engine.asked == []
 
 
-async def test_those_that_went_well_are_chosen_and_enter_runs_them_in_order(play):
+async def test_those_that_went_well_are_chosen_and_enter_runs_them_in_order(play: Play) -> None:
     async with play(size=(100, 30)) as stage:
         await past(stage)
         await ask(stage)
@@ -99,7 +111,7 @@ async def test_those_that_went_well_are_chosen_and_enter_runs_them_in_order(play
         assert await stage.engine.heard(1) == [Rebuild(block_ids=("c0", "c1", "c3"))]
 
 
-async def test_space_takes_one_in_or_out_and_a_takes_all_or_none(play):
+async def test_space_takes_one_in_or_out_and_a_takes_all_or_none(play: Play) -> None:
     async with play(size=(100, 30)) as stage:
         await past(stage)
         await ask(stage)
@@ -110,7 +122,7 @@ async def test_space_takes_one_in_or_out_and_a_takes_all_or_none(play):
         assert (await stage.engine.heard(2))[-1] == Rebuild(block_ids=("c0", "c1", "c2", "c3"))
 
 
-async def test_what_came_in_a_file_is_never_chosen_but_by_hand_and_its_source_is_shown(play):
+async def test_what_came_in_a_file_is_never_chosen_but_by_hand_and_its_source_is_shown(play: Play) -> None:
     async with play(size=(100, 30)) as stage:
         await past(stage, generation=0)
         await ask(stage)
@@ -123,25 +135,25 @@ async def test_what_came_in_a_file_is_never_chosen_but_by_hand_and_its_source_is
         assert await stage.engine.heard(1) == [Rebuild(block_ids=("c1",))]
 
 
-async def test_without_a_choice_enter_does_nothing_and_escape_leaves(play):
+async def test_without_a_choice_enter_does_nothing_and_escape_leaves(play: Play) -> None:
     async with play(size=(100, 30)) as stage:
         await past(stage)
         await ask(stage)
         await stage.pilot.press("a", "a", "enter")
-        assert isinstance(stage.app.screen, RebuildScreen)
+        narrow(stage.app.screen, RebuildScreen)
         await stage.pilot.press("escape")
         await stage.settle()
         assert not isinstance(stage.app.screen, RebuildScreen)
         assert stage.engine.asked == []
 
 
-async def test_with_nothing_to_run_again_it_says_so(play):
+async def test_with_nothing_to_run_again_it_says_so(play: Play) -> None:
     async with play(size=(100, 30)) as stage:
         await ask(stage)
         assert not isinstance(stage.app.screen, RebuildScreen)
 
 
-async def test_while_something_runs_the_kernels_are_not_made_afresh(play):
+async def test_while_something_runs_the_kernels_are_not_made_afresh(play: Play) -> None:
     async with play(size=(100, 30)) as stage:
         await past(stage)
         stage.engine.say(TurnStarted(block_id="u2", text="more"))
@@ -150,7 +162,7 @@ async def test_while_something_runs_the_kernels_are_not_made_afresh(play):
         assert not isinstance(stage.app.screen, RebuildScreen)
 
 
-async def test_hostile_code_cannot_write_on_the_list(play):
+async def test_hostile_code_cannot_write_on_the_list(play: Play) -> None:
     async with play(size=(100, 30)) as stage:
         await past(stage, (("python", "print('\x1b]0;owned\x07[@click=app.quit]x[/]')", "ok"),))
         await ask(stage)
@@ -159,7 +171,7 @@ async def test_hostile_code_cannot_write_on_the_list(play):
         )
 
 
-async def test_U5_what_hides_in_code_is_written_out_in_the_list_as_in_the_source(play):
+async def test_U5_what_hides_in_code_is_written_out_in_the_list_as_in_the_source(play: Play) -> None:
     async with play(size=(100, 30)) as stage:
         await past(stage, (("python", "if user != 'admin\u202e ': # only for guests", "ok"),))
         await ask(stage)
@@ -167,17 +179,18 @@ async def test_U5_what_hides_in_code_is_written_out_in_the_list_as_in_the_source
         assert "admin<U+202E> '" in stage.app.screen.query_one(SourceView).render_line(0).text
 
 
-async def test_the_choice_at_80_columns(play, snap):
+async def test_the_choice_at_80_columns(play: Play, snap: Snap) -> None:
     async with play(size=(80, 24)) as stage:
         await past(stage)
         await ask(stage)
         await snap(stage.pilot)
 
 
-async def test_the_marks_of_a_rebuild_at_120_columns(play, snap):
+async def test_the_marks_of_a_rebuild_at_120_columns(play: Play, snap: Snap) -> None:
     async with play(size=(120, 40)) as stage:
         await past(stage)
-        for number, outcome in enumerate(("same", "differs")):
+        outcomes: tuple[RerunOutcome, ...] = ("same", "differs")
+        for number, outcome in enumerate(outcomes):
             stage.engine.say(
                 RerunStarted(block_id=f"c{number}", generation=1),
                 RerunFinished(block_id=f"c{number}", outcome=outcome),

@@ -2,16 +2,19 @@
 
 import os
 import stat
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 from textual.app import App
+from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.save_as import SaveAsScreen, SaveFailed, complete_path, resolve_path, save
 from oi_tui.themes.loader import load_palette, textual_theme
+from support.unprivileged import Nobody
 
 
 class Bare(App[None]):
@@ -29,7 +32,7 @@ class Bare(App[None]):
 
 
 @asynccontextmanager
-async def asked(folder: Path, name: str = "plot.png"):
+async def asked(folder: Path, name: str = "plot.png") -> AsyncIterator[tuple[Bare, Pilot[None]]]:
     app = Bare(name, folder)
     async with app.run_test(size=(60, 16)) as pilot:
         await pilot.pause()
@@ -40,14 +43,14 @@ def words(app: App[None]) -> str:
     return str(app.screen.query_one("#save-text", Static).render())
 
 
-async def test_enter_takes_the_name_that_is_proposed(tmp_path):
+async def test_enter_takes_the_name_that_is_proposed(tmp_path: Path) -> None:
     async with asked(tmp_path) as (app, pilot):
         await pilot.press("x", "enter")
         await pilot.pause()
     assert app.answers == [tmp_path / "plotx.png"]
 
 
-async def test_escape_saves_nothing(tmp_path):
+async def test_escape_saves_nothing(tmp_path: Path) -> None:
     async with asked(tmp_path) as (app, pilot):
         await pilot.press("escape")
         await pilot.pause()
@@ -55,7 +58,7 @@ async def test_escape_saves_nothing(tmp_path):
 
 
 @pytest.mark.parametrize(("answer", "expected"), [("y", 1), ("n", 0)])
-async def test_a_file_that_exists_is_asked_about(tmp_path, answer, expected):
+async def test_a_file_that_exists_is_asked_about(tmp_path: Path, answer: str, expected: int) -> None:
     (tmp_path / "plot.png").write_bytes(b"old")
     async with asked(tmp_path) as (app, pilot):
         await pilot.press("enter")
@@ -68,7 +71,7 @@ async def test_a_file_that_exists_is_asked_about(tmp_path, answer, expected):
         assert isinstance(app.screen, SaveAsScreen) != bool(expected)
 
 
-async def test_what_is_wrong_with_a_path_is_said_and_forgotten_when_it_changes(tmp_path):
+async def test_what_is_wrong_with_a_path_is_said_and_forgotten_when_it_changes(tmp_path: Path) -> None:
     async with asked(tmp_path, "none/plot.png") as (app, pilot):
         await pilot.press("enter")
         await pilot.pause()
@@ -79,7 +82,7 @@ async def test_what_is_wrong_with_a_path_is_said_and_forgotten_when_it_changes(t
         assert not (tmp_path / "none").exists()
 
 
-async def test_tab_completes_and_lists(tmp_path):
+async def test_tab_completes_and_lists(tmp_path: Path) -> None:
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "one.png").touch()
     (tmp_path / "figures" / "once.png").touch()
@@ -95,14 +98,14 @@ async def test_tab_completes_and_lists(tmp_path):
         assert words(app) == "Nothing begins like this."
 
 
-def test_paths_are_relative_to_the_folder_and_know_the_home(tmp_path, monkeypatch):
+def test_paths_are_relative_to_the_folder_and_know_the_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     assert resolve_path(" a.txt ", tmp_path) == tmp_path / "a.txt"
     assert resolve_path("~/a.txt", Path("/")) == tmp_path / "a.txt"
     assert resolve_path(f"{tmp_path}/b", Path("/")) == tmp_path / "b"
 
 
-def test_paths_that_nothing_can_be_written_to_are_refused_in_words(tmp_path):
+def test_paths_that_nothing_can_be_written_to_are_refused_in_words(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for typed, why in (
         ("", "Type a file name"),
@@ -132,13 +135,13 @@ except SaveFailed as failed:
 """
 
 
-def test_a_folder_that_cannot_be_written_is_told(nobody):
+def test_a_folder_that_cannot_be_written_is_told(nobody: Nobody) -> None:
     allowed, why = nobody(UNWRITABLE).splitlines()
     assert allowed == "a"
     assert "cannot be written" in why
 
 
-def test_names_that_hide_something_or_are_hidden_are_not_offered(tmp_path):
+def test_names_that_hide_something_or_are_hidden_are_not_offered(tmp_path: Path) -> None:
     for name in ("a\u202eb", "ab\n", "abc", ".abc"):
         (tmp_path / name).touch()
     assert complete_path("", tmp_path) == ("abc", ["abc"])
@@ -150,7 +153,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_a_new_file_has_the_permissions_that_the_umask_leaves(tmp_path):
+def test_a_new_file_has_the_permissions_that_the_umask_leaves(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
         save(tmp_path / "a", b"new")
@@ -159,7 +162,7 @@ def test_a_new_file_has_the_permissions_that_the_umask_leaves(tmp_path):
     assert ((tmp_path / "a").read_bytes(), mode(tmp_path / "a")) == (b"new", 0o640)
 
 
-def test_a_file_that_is_replaced_keeps_its_permissions_and_a_link_stays_one(tmp_path):
+def test_a_file_that_is_replaced_keeps_its_permissions_and_a_link_stays_one(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"old")
     (tmp_path / "a").chmod(0o600)
     (tmp_path / "link").symlink_to(tmp_path / "a")
@@ -168,7 +171,7 @@ def test_a_file_that_is_replaced_keeps_its_permissions_and_a_link_stays_one(tmp_
     assert ((tmp_path / "a").read_bytes(), mode(tmp_path / "a")) == (b"new", 0o600)
 
 
-def test_another_file_is_copied(tmp_path):
+def test_another_file_is_copied(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"x" * 3_000_000)
     save(tmp_path / "b", tmp_path / "a")
     assert (tmp_path / "b").stat().st_size == 3_000_000
@@ -177,7 +180,7 @@ def test_another_file_is_copied(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
 
 
-def test_nothing_is_left_of_a_save_that_fails(tmp_path):
+def test_nothing_is_left_of_a_save_that_fails(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     for target, why in (("folder", "not a regular file"), ("pipe", "not a regular file"), ("none/a", "No such file")):

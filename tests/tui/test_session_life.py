@@ -1,20 +1,23 @@
 """Opening, interrupting, losing and leaving a session; running code that asks; the choice of a model."""
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 from textual.events import Paste
 from textual.widgets import Input, OptionList, ProgressBar
 
-from oi_tui.app.engine.core.blocks import NoticeBlock, UserBlock
+from oi_tui.app.engine.core.blocks import Block, NoticeBlock, UserBlock
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.events import (
     CodeFinished,
     CodeStarted,
     ConversationCleared,
+    DecisionRequested,
     ExecutionFinished,
     ExecutionStarted,
     InputAnswered,
+    InputRequested,
     KernelChanged,
     NoticeAdded,
     ProseGrew,
@@ -45,6 +48,7 @@ from oi_tui.app.engine.core.verbs import (
 )
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.frontend.bridge import Bridge
+from oi_tui.app.frontend.client import EngineClient
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.help import HelpScreen
 from oi_tui.app.screens.setup import SetupScreen
@@ -54,6 +58,8 @@ from oi_tui.widgets.status import Status, StatusBar, fit_parts, status_parts
 from oi_tui.widgets.timeline.view import Timeline
 from oi_tui.widgets.welcome import Welcome
 from support.hostile import hostile, hostile_line, seen_line
+from support.kinds import narrow
+from support.stage import Play, ScriptedEngine, Stage
 
 EMBEDDED = ModelOffer(
     id="local/qwen",
@@ -65,11 +71,11 @@ EMBEDDED = ModelOffer(
 SERVER = ModelOffer(id="ollama/llama3", kind="server", title="Ollama", api_base="http://127.0.0.1:11434")
 
 
-def notices(stage) -> list[NoticeBlock]:
+def notices(stage: Stage) -> list[NoticeBlock]:
     return [block for block in stage.app.chat.bridge.transcript.blocks if isinstance(block, NoticeBlock)]
 
 
-async def test_a_session_is_opened_first_and_a_prompt_from_the_command_line_sent_then(play):
+async def test_a_session_is_opened_first_and_a_prompt_from_the_command_line_sent_then(play: Play) -> None:
     async with play(prompt="hello") as stage:
         await stage.engine.heard(1)
         assert stage.engine.verbs == [Open(), Submit(text="hello")]
@@ -78,12 +84,27 @@ async def test_a_session_is_opened_first_and_a_prompt_from_the_command_line_sent
 class NobodyLooks:
     """A view that shows nothing."""
 
+    def reset(self, blocks: Sequence[Block]) -> None:
+        pass
+
+    def put(self, index: int, block: Block) -> None:
+        pass
+
     def show_status(self, status: Status, queued: int) -> None:
         pass
 
+    def ask(self, decision: DecisionRequested | None, question: InputRequested | None) -> None:
+        pass
 
-async def test_a_prompt_sent_before_the_engine_is_there_is_not_lost(scripted_engine):
-    async def connect():
+    def show(self, reply: object) -> None:
+        pass
+
+    def show_sessions(self, reply: object) -> None:
+        pass
+
+
+async def test_a_prompt_sent_before_the_engine_is_there_is_not_lost(scripted_engine: ScriptedEngine) -> None:
+    async def connect() -> EngineClient:
         return scripted_engine
 
     bridge, complete = Bridge(connect, NobodyLooks()), asyncio.Event()
@@ -97,10 +118,13 @@ async def test_a_prompt_sent_before_the_engine_is_there_is_not_lost(scripted_eng
 
 
 @pytest.mark.parametrize("starts", [True, False])
-async def test_what_an_engine_says_or_that_there_is_none_waits_until_the_view_can_show_it(scripted_engine, starts):
-    asked, told, shown = asyncio.Event(), asyncio.Event(), []
+async def test_what_an_engine_says_or_that_there_is_none_waits_until_the_view_can_show_it(
+    scripted_engine: ScriptedEngine, starts: bool
+) -> None:
+    asked, told = asyncio.Event(), asyncio.Event()
+    shown: list[str] = []
 
-    async def connect():
+    async def connect() -> EngineClient:
         asked.set()
         if not starts:
             raise OiTuiError("No engine.")
@@ -108,15 +132,9 @@ async def test_what_an_engine_says_or_that_there_is_none_waits_until_the_view_ca
         return scripted_engine
 
     class Looks(NobodyLooks):
-        def put(self, index, block):
-            shown.append(block.title)
+        def put(self, index: int, block: Block) -> None:
+            shown.append(narrow(block, NoticeBlock).title)
             told.set()
-
-        def ask(self, decision, request):
-            pass
-
-        def show_sessions(self, reply):
-            pass
 
     bridge, complete = Bridge(connect, Looks()), asyncio.Event()
     running = asyncio.create_task(bridge.run(complete))
@@ -134,7 +152,7 @@ async def test_what_an_engine_says_or_that_there_is_none_waits_until_the_view_ca
         await running
 
 
-async def test_escape_interrupts_the_cell_and_twice_the_turn(play):
+async def test_escape_interrupts_the_cell_and_twice_the_turn(play: Play) -> None:
     async with play() as stage:
         await stage.run_and_ask()
         stage.engine.say(InputAnswered(request_id="i1", block_id="c1"))
@@ -147,7 +165,7 @@ async def test_escape_interrupts_the_cell_and_twice_the_turn(play):
         assert await stage.engine.heard(3) == [Interrupt(), Interrupt(turn=True), Interrupt()]
 
 
-async def test_clearing_leaves_an_empty_screen(play):
+async def test_clearing_leaves_an_empty_screen(play: Play) -> None:
     async with play() as stage:
         await stage.run_and_ask()
         stage.engine.say(
@@ -160,7 +178,7 @@ async def test_clearing_leaves_an_empty_screen(play):
         assert stage.app.chat.bridge.transcript.blocks == []
 
 
-async def test_an_example_prompt_is_put_into_the_composer_and_not_sent(play):
+async def test_an_example_prompt_is_put_into_the_composer_and_not_sent(play: Play) -> None:
     async with play() as stage:
         await stage.pilot.press("tab", "down", "enter")
         await stage.settle()
@@ -169,7 +187,7 @@ async def test_an_example_prompt_is_put_into_the_composer_and_not_sent(play):
         assert stage.engine.asked == []
 
 
-async def test_escape_goes_back_to_the_composer_when_nothing_runs(play):
+async def test_escape_goes_back_to_the_composer_when_nothing_runs(play: Play) -> None:
     async with play() as stage:
         await stage.pilot.press("tab")
         assert not stage.app.chat.query_one(PromptArea).has_focus
@@ -178,7 +196,7 @@ async def test_escape_goes_back_to_the_composer_when_nothing_runs(play):
         assert stage.engine.asked == []
 
 
-async def test_R4_T7_running_code_is_answered_and_nothing_else_hears_it(play):
+async def test_R4_T7_running_code_is_answered_and_nothing_else_hears_it(play: Play) -> None:
     async with play() as stage:
         await stage.run_and_ask()
         panel = stage.app.chat.query_one(QuestionPanel)
@@ -190,7 +208,7 @@ async def test_R4_T7_running_code_is_answered_and_nothing_else_hears_it(play):
         assert stage.app.chat.query_one(Composer).display
 
 
-async def test_R4_T7_a_password_is_masked(play):
+async def test_R4_T7_a_password_is_masked(play: Play) -> None:
     async with play() as stage:
         await stage.run_and_ask("Password: ", password=True)
         stage.wait(5.0, stage.app.chat.query_one(QuestionPanel).show_arming)
@@ -200,7 +218,7 @@ async def test_R4_T7_a_password_is_masked(play):
         assert "secret" not in stage.app.export_screenshot()
 
 
-async def test_R4_keys_that_were_on_their_way_do_not_answer(play):
+async def test_R4_keys_that_were_on_their_way_do_not_answer(play: Play) -> None:
     async with play() as stage:
         await stage.run_and_ask()
         await stage.pilot.press("x", "enter")
@@ -208,7 +226,7 @@ async def test_R4_keys_that_were_on_their_way_do_not_answer(play):
         assert stage.engine.asked == []
 
 
-async def test_R4_a_prompt_being_typed_does_not_go_to_the_code_that_asks(play):
+async def test_R4_a_prompt_being_typed_does_not_go_to_the_code_that_asks(play: Play) -> None:
     async with play() as stage:
         await stage.pilot.press(*"hel")
         await stage.run_and_ask()
@@ -220,7 +238,7 @@ async def test_R4_a_prompt_being_typed_does_not_go_to_the_code_that_asks(play):
         assert stage.app.chat.query_one("#question-answer", Input).value == ""
 
 
-async def test_R4_a_question_of_code_under_another_screen_takes_no_key_before_it_is_seen(play):
+async def test_R4_a_question_of_code_under_another_screen_takes_no_key_before_it_is_seen(play: Play) -> None:
     async with play() as stage:
         await stage.pilot.press("f1")
         await stage.run_and_ask()
@@ -230,7 +248,7 @@ async def test_R4_a_question_of_code_under_another_screen_takes_no_key_before_it
         assert stage.engine.asked == []
 
 
-async def test_R4_a_paste_that_was_meant_for_the_prompt_does_not_go_to_the_code(play):
+async def test_R4_a_paste_that_was_meant_for_the_prompt_does_not_go_to_the_code(play: Play) -> None:
     async with play() as stage:
         await stage.run_and_ask()
         answer = stage.app.chat.query_one("#question-answer", Input)
@@ -243,14 +261,14 @@ async def test_R4_a_paste_that_was_meant_for_the_prompt_does_not_go_to_the_code(
         assert answer.value == "public"
 
 
-async def test_R4_T7_escape_interrupts_the_code_that_asks(play):
+async def test_R4_T7_escape_interrupts_the_code_that_asks(play: Play) -> None:
     async with play() as stage:
         await stage.run_and_ask()
         await stage.pilot.press("escape")
         assert await stage.engine.heard(1) == [Interrupt()]
 
 
-async def test_a_lost_engine_is_told_and_started_again_on_the_same_session(play):
+async def test_a_lost_engine_is_told_and_started_again_on_the_same_session(play: Play) -> None:
     async with play() as stage:
         await stage.run_and_ask()
         stage.engine.die("killed by signal 9")
@@ -271,7 +289,7 @@ async def test_a_lost_engine_is_told_and_started_again_on_the_same_session(play)
         assert await stage.engine.heard(1) == [Submit(text="x")]
 
 
-async def test_S20_the_status_line_says_that_the_sandbox_fails_until_a_kernel_starts_in_one(play):
+async def test_S20_the_status_line_says_that_the_sandbox_fails_until_a_kernel_starts_in_one(play: Play) -> None:
     async with play() as stage:
         bar = stage.app.chat.query_one(StatusBar)
         assert (bar.status.sandbox, bar.status.exposed) == ("sandbox, no network", False)
@@ -287,7 +305,7 @@ async def test_S20_the_status_line_says_that_the_sandbox_fails_until_a_kernel_st
         assert (bar.status.sandbox, bar.status.exposed) == ("sandbox, no network", False)
 
 
-async def test_S20_another_engine_finds_out_by_itself_whether_the_sandbox_fails(play):
+async def test_S20_another_engine_finds_out_by_itself_whether_the_sandbox_fails(play: Play) -> None:
     async with play() as stage:
         stage.engine.reply(SandboxFailed())
         await stage.settle()
@@ -299,7 +317,7 @@ async def test_S20_another_engine_finds_out_by_itself_whether_the_sandbox_fails(
         assert stage.app.chat.query_one(StatusBar).status.sandbox == "sandbox, no network"
 
 
-async def test_a_session_in_which_nothing_happened_may_be_begun_anew_by_the_next_engine(play):
+async def test_a_session_in_which_nothing_happened_may_be_begun_anew_by_the_next_engine(play: Play) -> None:
     async with play() as stage:
         stage.engine.die()
         await stage.settle()
@@ -308,7 +326,7 @@ async def test_a_session_in_which_nothing_happened_may_be_begun_anew_by_the_next
         assert stage.engine.verbs == [Open(session_id="s1", anew=True)]
 
 
-async def test_a_session_that_is_told_in_parts_is_shown_when_all_of_it_is_there(play):
+async def test_a_session_that_is_told_in_parts_is_shown_when_all_of_it_is_there(play: Play) -> None:
     async with play() as stage:
         await stage.run_and_ask()
         before = [block.id for block in stage.app.chat.bridge.transcript.blocks]
@@ -324,7 +342,7 @@ async def test_a_session_that_is_told_in_parts_is_shown_when_all_of_it_is_there(
         assert [block.id for block in stage.app.chat.bridge.transcript.blocks] == ["u", "v"]
 
 
-async def test_a_prompt_without_an_engine_is_not_lost_silently(play):
+async def test_a_prompt_without_an_engine_is_not_lost_silently(play: Play) -> None:
     async with play() as stage:
         stage.engine.die()
         await stage.settle()
@@ -333,22 +351,22 @@ async def test_a_prompt_without_an_engine_is_not_lost_silently(play):
         assert notices(stage)[-1].hint == "Press f5 to start it again."
 
 
-async def test_an_engine_that_cannot_be_started_is_told_with_what_to_do(play):
-    async def connect():
+async def test_an_engine_that_cannot_be_started_is_told_with_what_to_do(play: Play) -> None:
+    async def connect() -> EngineClient:
         raise OiTuiError("There is no Python.", hint="Install one.")
 
     async with play(connect=connect) as stage:
         assert notices(stage)[-1].title == "There is no Python."
 
 
-async def test_a_failure_of_the_engine_becomes_a_notice(play):
+async def test_a_failure_of_the_engine_becomes_a_notice(play: Play) -> None:
     async with play() as stage:
         stage.engine.reply(Failed(title="No such session.", hint="Look at the list."))
         await stage.settle()
         assert (notices(stage)[-1].title, notices(stage)[-1].hint) == ("No such session.", "Look at the list.")
 
 
-async def test_quitting_at_rest_closes_the_engine_and_leaves(play):
+async def test_quitting_at_rest_closes_the_engine_and_leaves(play: Play) -> None:
     async with play() as stage:
         await stage.pilot.press("ctrl+q")
         await stage.settle()
@@ -357,7 +375,7 @@ async def test_quitting_at_rest_closes_the_engine_and_leaves(play):
 
 
 @pytest.mark.parametrize("way", ["ctrl+q", "/quit"])
-async def test_quitting_asks_when_something_runs_and_enter_does_not_answer(play, way):
+async def test_quitting_asks_when_something_runs_and_enter_does_not_answer(play: Play, way: str) -> None:
     async with play() as stage:
         stage.engine.say(TurnStarted(block_id="u1", text="x"))
         await stage.settle()
@@ -376,7 +394,7 @@ async def test_quitting_asks_when_something_runs_and_enter_does_not_answer(play,
                 await stage.pilot.pause()
 
 
-async def test_ctrl_c_does_not_quit_but_says_what_does(play):
+async def test_ctrl_c_does_not_quit_but_says_what_does(play: Play) -> None:
     async with play() as stage:
         await stage.pilot.press("ctrl+c")
         await stage.settle()
@@ -385,7 +403,7 @@ async def test_ctrl_c_does_not_quit_but_says_what_does(play):
         ]
 
 
-async def test_a_notice_shows_neither_what_a_terminal_obeys_nor_markup(play):
+async def test_a_notice_shows_neither_what_a_terminal_obeys_nor_markup(play: Play) -> None:
     async with play() as stage:
         stage.app.chat.notify(hostile("notice"), title=hostile_line("title"))
         await stage.settle()
@@ -394,21 +412,21 @@ async def test_a_notice_shows_neither_what_a_terminal_obeys_nor_markup(play):
         assert not note.markup
 
 
-async def test_ctrl_c_copies_a_selection(play):
+async def test_ctrl_c_copies_a_selection(play: Play) -> None:
     async with play() as stage:
         await stage.pilot.press("h", "i", "shift+home", "ctrl+c")
         assert stage.app.clipboard == "hi"
 
 
-async def test_help_lists_commands_and_escape_leaves(play):
+async def test_help_lists_commands_and_escape_leaves(play: Play) -> None:
     async with play() as stage:
         await stage.pilot.press("f1")
-        assert isinstance(stage.app.screen, HelpScreen)
+        narrow(stage.app.screen, HelpScreen)
         await stage.pilot.press("escape")
         assert stage.app.screen is stage.app.chat
 
 
-async def test_a_session_without_a_model_begins_with_the_choice_of_one(play):
+async def test_a_session_without_a_model_begins_with_the_choice_of_one(play: Play) -> None:
     async with play(model="", prompt="first") as stage:
         assert await stage.engine.heard(1) == [FindModels()]
         stage.engine.reply(ModelsFound(offers=(SERVER, EMBEDDED)))
@@ -420,7 +438,7 @@ async def test_a_session_without_a_model_begins_with_the_choice_of_one(play):
         assert (await stage.engine.heard(3))[-1] == Submit(text="first")
 
 
-async def test_a_download_is_asked_about_shown_and_can_be_cancelled(play):
+async def test_a_download_is_asked_about_shown_and_can_be_cancelled(play: Play) -> None:
     async with play(model="") as stage:
         stage.engine.reply(ModelsFound(offers=(EMBEDDED,)))
         await stage.settle()
@@ -448,7 +466,7 @@ async def test_a_download_is_asked_about_shown_and_can_be_cancelled(play):
         assert stage.app.screen is stage.app.chat
 
 
-async def test_the_marked_offer_is_the_one_that_enter_takes_and_its_size_is_said_once(play):
+async def test_the_marked_offer_is_the_one_that_enter_takes_and_its_size_is_said_once(play: Play) -> None:
     async with play(model="") as stage:
         stage.engine.reply(ModelsFound(offers=(SERVER, EMBEDDED)))
         await stage.settle()
@@ -464,7 +482,7 @@ async def test_the_marked_offer_is_the_one_that_enter_takes_and_its_size_is_said
         assert [line[:2] for line in lines()] == ["  ", "▸ ", "  "]
 
 
-async def test_a_model_can_be_named_and_its_key_is_masked(play):
+async def test_a_model_can_be_named_and_its_key_is_masked(play: Play) -> None:
     async with play(model="") as stage:
         stage.engine.reply(ModelsFound(offers=()))
         await stage.settle()
@@ -474,7 +492,7 @@ async def test_a_model_can_be_named_and_its_key_is_masked(play):
         assert (await stage.engine.heard(2))[-1] == UseModel(name="gpt-5", api_base="", api_key="topsecret")
 
 
-async def test_the_status_line_drops_its_least_important_parts_first(play):
+async def test_the_status_line_drops_its_least_important_parts_first(play: Play) -> None:
     async with play((10, 10)) as stage:
         stage.engine.say(
             UsageReported(input_tokens=3100, output_tokens=420, cost=0.0012),
@@ -490,7 +508,7 @@ async def test_the_status_line_drops_its_least_important_parts_first(play):
             assert ("↑3.1k ↓420" in line.plain) == (width >= 120)
 
 
-async def test_a_finished_run_leaves_nothing_busy(play):
+async def test_a_finished_run_leaves_nothing_busy(play: Play) -> None:
     async with play() as stage:
         await stage.run_and_ask()
         assert stage.app.chat.bridge.busy
@@ -499,11 +517,11 @@ async def test_a_finished_run_leaves_nothing_busy(play):
         assert not stage.app.chat.bridge.busy
 
 
-async def test_what_ran_when_the_session_was_left_does_not_run_after_it_was_resumed(play):
+async def test_what_ran_when_the_session_was_left_does_not_run_after_it_was_resumed(play: Play) -> None:
     async with play(session_id="s1") as stage:
         stage.engine.say(
             stage.opened(),
-            CodeStarted(block_id="c1", language="python", author="person"),
+            CodeStarted(block_id="c1", language="python", author="user"),
             CodeFinished(block_id="c1", language="python", source="1"),
             ExecutionStarted(block_id="c1", generation=1),
             KernelChanged(language="python", state="busy"),
@@ -517,29 +535,28 @@ async def test_what_ran_when_the_session_was_left_does_not_run_after_it_was_resu
 
 
 @pytest.mark.parametrize("width", [30, 40, 60])
-def test_that_code_runs_unasked_is_said_on_any_width(width):
+def test_that_code_runs_unasked_is_said_on_any_width(width: int) -> None:
     status = Status(model="a-long-name/of-a-model", approval="auto", kernels=(("python", "idle"), ("shell", "idle")))
     assert "runs unasked" in fit_parts(status_parts(status), width).plain
 
 
-async def test_pages_of_the_timeline_are_turned_from_the_prompt(play):
+async def test_pages_of_the_timeline_are_turned_from_the_prompt(play: Play) -> None:
     async with play() as stage:
         stage.engine.say(*(NoticeAdded(block_id=str(n), level="info", title=f"Notice {n}") for n in range(60)))
         await stage.settle()
         timeline = stage.app.chat.query_one(Timeline)
         assert timeline.follow
         await stage.pilot.press("pageup")
-        await stage.settle()
-        assert not timeline.follow
+        await stage.until(lambda: not timeline.follow)
         assert stage.app.chat.query_one(PromptArea).has_focus
         await stage.pilot.press("pagedown", "pagedown")
         await stage.settle()
         assert timeline.follow
 
 
-async def test_a_past_that_makes_no_sense_is_told_and_the_screen_stays(play):
+async def test_a_past_that_makes_no_sense_is_told_and_the_screen_stays(play: Play) -> None:
     async with play() as stage:
-        senseless = ProseGrew(block_id="p", text=None)
+        senseless = ProseGrew(block_id="p", text=None)  # type: ignore[arg-type]  # what makes no sense
         stage.engine.say(stage.opened(resumed=True), ProseStarted(block_id="p"), senseless, replay=True)
         await stage.until(lambda: stage.app.chat.bridge.stopped)
         (notice,) = notices(stage)

@@ -1,6 +1,7 @@
 """Keys that arrive in one piece (a slow line, a script) do what they do one after the other."""
 
 import asyncio
+from functools import partial
 
 from textual.events import Key, Paste
 from textual.widgets import Input, Static
@@ -10,25 +11,27 @@ from oi_tui.app.engine.core.protocol import SessionsFound
 from oi_tui.app.engine.core.session_records import SessionRecord
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.verbs import EditSession, Submit
+from oi_tui.app.frontend.client import EngineClient
 from oi_tui.app.screens.help import HelpScreen
 from oi_tui.app.screens.sessions_pane import SessionsPanel
 from oi_tui.app.tui import OiTui
 from oi_tui.widgets.composer import PromptArea
 from oi_tui.widgets.timeline.view import Timeline
+from support.stage import Play, ScriptedEngine, Stage
 
 FOUND = SessionsFound(sessions=(SessionRecord(id="s1", created=1.0, active=1.0, cwd="/work", title="tell"),))
 
 
-def type_at_once(stage, *keys: str) -> None:
+def type_at_once(stage: Stage, *keys: str) -> None:
     for key in keys:
         stage.app.post_message(Key(key, key if len(key) == 1 else None))
 
 
-def prompt(stage) -> PromptArea:
+def prompt(stage: Stage) -> PromptArea:
     return stage.app.chat.query_one(PromptArea)
 
 
-async def in_timeline(stage) -> None:
+async def in_timeline(stage: Stage) -> None:
     """There is an answer, and the keys are in it."""
     stage.engine.say(
         TurnStarted(block_id="u", text="tell"),
@@ -51,15 +54,15 @@ TYPED = [
 ]
 
 
-async def test_in_the_prompt(play):
+async def test_in_the_prompt(play: Play) -> None:
     async with play() as stage:
         for keys, text in TYPED:
             type_at_once(stage, *keys)
-            await stage.until(lambda text=text: prompt(stage).text == text)
+            await stage.until(partial(lambda text: prompt(stage).text == text, text))
             prompt(stage).fill("")
 
 
-async def test_a_search_in_the_timeline_is_begun_typed_and_corrected(play):
+async def test_a_search_in_the_timeline_is_begun_typed_and_corrected(play: Play) -> None:
     async with play() as stage:
         await in_timeline(stage)
         type_at_once(stage, "slash", *"answex", "backspace", "r")
@@ -67,7 +70,7 @@ async def test_a_search_in_the_timeline_is_begun_typed_and_corrected(play):
         assert not prompt(stage).text
 
 
-async def test_a_session_is_renamed(play):
+async def test_a_session_is_renamed(play: Play) -> None:
     async with play() as stage:
         type_at_once(stage, "ctrl+b")
         await stage.settle()
@@ -77,7 +80,7 @@ async def test_a_session_is_renamed(play):
         await stage.until(lambda: EditSession(session_id="s1", title="New") in stage.engine.verbs)
 
 
-async def test_a_paste_waits_for_the_key_before_it(play):
+async def test_a_paste_waits_for_the_key_before_it(play: Play) -> None:
     async with play() as stage:
         type_at_once(stage, *"ab", "home")
         stage.app.post_message(Paste("X"))
@@ -85,15 +88,15 @@ async def test_a_paste_waits_for_the_key_before_it(play):
         await stage.until(lambda: Submit(text="Xab") in stage.engine.verbs)
 
 
-async def test_keys_behind_one_that_opens_a_screen_are_for_that_screen(play):
+async def test_keys_behind_one_that_opens_a_screen_are_for_that_screen(play: Play) -> None:
     async with play() as stage:
         type_at_once(stage, "f1", "escape", *"after")
         await stage.until(lambda: prompt(stage).text == "after")
         assert not isinstance(stage.app.screen, HelpScreen)
 
 
-async def test_a_panel_that_is_asked_for_before_it_is_there_comes_when_it_is(scripted_engine):
-    async def connect():
+async def test_a_panel_that_is_asked_for_before_it_is_there_comes_when_it_is(scripted_engine: ScriptedEngine) -> None:
+    async def connect() -> EngineClient:
         return scripted_engine
 
     app = OiTui(connect, Settings())
@@ -103,7 +106,7 @@ async def test_a_panel_that_is_asked_for_before_it_is_there_comes_when_it_is(scr
             await pilot.pause(0.02)
 
 
-async def test_what_is_taken_away_while_it_has_a_key_does_not_keep_the_next_ones(play):
+async def test_what_is_taken_away_while_it_has_a_key_does_not_keep_the_next_ones(play: Play) -> None:
     async with play() as stage:
         gone = Static()
         gone.can_focus = True

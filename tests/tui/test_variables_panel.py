@@ -1,11 +1,15 @@
 """The variables on the chat screen: one key opens, enters and closes them, and the kernel is asked only meanwhile."""
 
+from textual.widget import Widget
+
 from oi_tui.app.engine.core.protocol import VariableSeen, VariablesFound
 from oi_tui.app.engine.core.variable import Variable
 from oi_tui.app.engine.core.verbs import Inspect, Peek
 from oi_tui.app.screens.variables_panel import VariablesPanel
 from oi_tui.widgets.composer import PromptArea
 from oi_tui.widgets.timeline.view import Timeline
+from support.kinds import narrow
+from support.stage import Play, Stage
 
 FOUND = VariablesFound(
     language="python",
@@ -14,11 +18,11 @@ FOUND = VariablesFound(
 )
 
 
-def on_screen(stage) -> str:
+def on_screen(stage: Stage) -> str:
     return stage.app.export_screenshot(simplify=True).replace("&#160;", " ")
 
 
-async def test_the_key_opens_enters_and_closes_the_panel_and_the_engine_is_told(play):
+async def test_the_key_opens_enters_and_closes_the_panel_and_the_engine_is_told(play: Play) -> None:
     async with play(size=(120, 30)) as stage:
         panel = stage.app.chat.query_one(VariablesPanel)
         await stage.pilot.press("f2")
@@ -34,7 +38,7 @@ async def test_the_key_opens_enters_and_closes_the_panel_and_the_engine_is_told(
         assert not panel.display
 
 
-async def test_a_longer_look_is_asked_for_and_shown_and_escape_leads_back(play):
+async def test_a_longer_look_is_asked_for_and_shown_and_escape_leads_back(play: Play) -> None:
     async with play(size=(120, 30)) as stage:
         await stage.pilot.press("f2", "f2")
         stage.engine.reply(FOUND)
@@ -49,7 +53,7 @@ async def test_a_longer_look_is_asked_for_and_shown_and_escape_leads_back(play):
         await stage.until(lambda: stage.app.chat.query_one(PromptArea).has_focus)
 
 
-async def test_beside_the_timeline_where_there_is_room_and_over_it_where_there_is_not(play):
+async def test_beside_the_timeline_where_there_is_room_and_over_it_where_there_is_not(play: Play) -> None:
     async with play(size=(120, 30)) as stage:
         await stage.propose("print(1)")
         await stage.arm()
@@ -62,7 +66,7 @@ async def test_beside_the_timeline_where_there_is_room_and_over_it_where_there_i
         assert stage.app.chat.query_one(VariablesPanel).region.right == 80
 
 
-async def test_the_next_engine_is_told_that_somebody_looks(play):
+async def test_the_next_engine_is_told_that_somebody_looks(play: Play) -> None:
     async with play() as stage:
         await stage.pilot.press("f2")
         await stage.engine.heard(1)
@@ -73,7 +77,7 @@ async def test_the_next_engine_is_told_that_somebody_looks(play):
         assert await stage.engine.heard(1) == [Inspect(on=True)]
 
 
-async def test_a_question_about_code_gets_the_keys_when_the_panel_is_left(play):
+async def test_a_question_about_code_gets_the_keys_when_the_panel_is_left(play: Play) -> None:
     async with play(size=(120, 30)) as stage:
         await stage.pilot.press("f2")
         await stage.propose("x = 1")
@@ -83,7 +87,7 @@ async def test_a_question_about_code_gets_the_keys_when_the_panel_is_left(play):
         await stage.until(lambda: stage.app.chat.query_one("ApprovalPanel").has_focus_within)
 
 
-async def test_tab_leads_into_the_longer_look_and_closing_leads_back_to_the_prompt(play):
+async def test_tab_leads_into_the_longer_look_and_closing_leads_back_to_the_prompt(play: Play) -> None:
     async with play(size=(120, 30)) as stage:
         await stage.pilot.press("f2", "f2")
         stage.engine.reply(FOUND)
@@ -93,8 +97,8 @@ async def test_tab_leads_into_the_longer_look_and_closing_leads_back_to_the_prom
         await stage.until(lambda: "the first rows" in on_screen(stage))
 
         await stage.pilot.press("tab")
-        assert stage.app.focused.id == "inspector-peek"
+        assert narrow(stage.app.focused, Widget).id == "inspector-peek"
         await stage.pilot.press("tab")
-        assert stage.app.focused.id == "inspector-filter"
+        assert narrow(stage.app.focused, Widget).id == "inspector-filter"
         await stage.pilot.press("f2")
         await stage.until(lambda: stage.app.chat.query_one(PromptArea).has_focus)

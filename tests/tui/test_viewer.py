@@ -2,11 +2,13 @@
 
 import asyncio
 import json
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import pytest
 from textual.app import App
+from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from oi_tui.app.engine.text.words import size_in_words
@@ -16,8 +18,10 @@ from oi_tui.app.screens.viewer import JsonContent, TableContent, TextContent, Vi
 from oi_tui.themes.loader import load_palette, textual_theme
 from oi_tui.widgets.search_bar import SearchBar
 from oi_tui.widgets.timeline.outputs.table_data import TableColumn, TableData, build_table
+from oi_tui.widgets.viewer.json_tree import JsonTree
 from oi_tui.widgets.viewer.line_index import READ_CHUNK, CannotRead
 from oi_tui.widgets.viewer.pane import TextPane
+from support.snapshot import Snap
 
 BOUND = 10.0
 SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40), (40, 10)], ids=["narrow", "wide", "tiny"])
@@ -69,7 +73,7 @@ class Bare(App[None]):
 class Stage:
     """The app under its pilot."""
 
-    def __init__(self, app: Bare, pilot) -> None:
+    def __init__(self, app: Bare, pilot: Pilot[None]) -> None:
         self.app, self.pilot, self.viewer = app, pilot, app.viewer
 
     @property
@@ -93,7 +97,7 @@ class Stage:
         await self.pilot.press(*keys)
         await self.pilot.pause()
 
-    async def until(self, text: str, where=lambda stage: stage.screen) -> None:
+    async def until(self, text: str, where: "Callable[[Stage], str]" = lambda stage: stage.screen) -> None:
         async with asyncio.timeout(BOUND):
             while text not in where(self):
                 await self.pilot.pause()
@@ -108,14 +112,19 @@ class Stage:
         await self.until(place, lambda stage: stage.place)
 
 
+View = Callable[..., AbstractAsyncContextManager[Stage]]
+
+
 @pytest.fixture
-def view(tmp_path, monkeypatch):
+def view(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> View:
     """`async with view(content) as stage:` shows it. No program of the desktop gets what is copied."""
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"):
         monkeypatch.delenv(name, raising=False)
 
     @asynccontextmanager
-    async def viewing(content: ViewerContent, size: tuple[int, int] = (80, 24), theme: str = "harbour"):
+    async def viewing(
+        content: ViewerContent, size: tuple[int, int] = (80, 24), theme: str = "harbour"
+    ) -> AsyncIterator[Stage]:
         app = Bare(content, tmp_path, theme)
         async with asyncio.timeout(60), app.run_test(size=size) as pilot:
             stage = Stage(app, pilot)
@@ -129,7 +138,7 @@ def view(tmp_path, monkeypatch):
 # --- text
 
 
-async def test_a_text_is_moved_in_by_lines_pages_and_to_its_ends(view):
+async def test_a_text_is_moved_in_by_lines_pages_and_to_its_ends(view: View) -> None:
     async with view(TextContent("log", LOG)) as stage:
         assert stage.place.startswith("line 1 ")
         await stage.press("down", "j", "up")
@@ -144,7 +153,7 @@ async def test_a_text_is_moved_in_by_lines_pages_and_to_its_ends(view):
         assert stage.place.startswith("line 1 ")
 
 
-async def test_long_lines_are_moved_sideways_or_wrapped(view):
+async def test_long_lines_are_moved_sideways_or_wrapped(view: View) -> None:
     async with view(TextContent("log", "x" * 100 + "END\nshort\n")) as stage:
         assert "END" not in stage.screen
         await stage.press("right")
@@ -156,7 +165,7 @@ async def test_long_lines_are_moved_sideways_or_wrapped(view):
         assert "↪" in stage.screen
 
 
-async def test_line_numbers_come_and_go(view):
+async def test_line_numbers_come_and_go(view: View) -> None:
     async with view(TextContent("log", LOG)) as stage:
         await stage.press("number_sign", "G")
         assert stage.viewer.query_one(TextPane).render_line(21).text.startswith("   60 2026-03-60")
@@ -164,7 +173,7 @@ async def test_line_numbers_come_and_go(view):
         assert stage.viewer.query_one(TextPane).render_line(21).text.startswith("  2026-03-60")
 
 
-async def test_a_wrapped_text_keeps_its_place_and_reaches_its_end(view):
+async def test_a_wrapped_text_keeps_its_place_and_reaches_its_end(view: View) -> None:
     async with view(TextContent("log", LOG)) as stage:
         await stage.press(*["down"] * 10, "w")
         assert stage.place.startswith("line 11 ")
@@ -175,13 +184,13 @@ async def test_a_wrapped_text_keeps_its_place_and_reaches_its_end(view):
         assert stage.place.startswith("line 1 ")
 
 
-async def test_control_sequences_and_hidden_characters_do_not_reach_the_screen(view):
+async def test_control_sequences_and_hidden_characters_do_not_reach_the_screen(view: View) -> None:
     async with view(TextContent("evil\x1b]0;title\x07", "a\x1b[2Jb\u202ec\x1b]52;c;aGk=\x07[b]d[/b]\n")) as stage:
         assert "abc[b]d[/b]" in stage.screen
         assert "\u202e" not in stage.screen
 
 
-async def test_a_search_marks_goes_on_and_around_and_back(view):
+async def test_a_search_marks_goes_on_and_around_and_back(view: View) -> None:
     async with view(
         TextContent("log", "".join(f"line {n} {'Needle' if n % 30 == 7 else ''}\n" for n in range(100)))
     ) as stage:
@@ -198,13 +207,13 @@ async def test_a_search_marks_goes_on_and_around_and_back(view):
         assert stage.app.screen is not stage.viewer
 
 
-async def test_what_is_not_there_is_said(view):
+async def test_what_is_not_there_is_said(view: View) -> None:
     async with view(TextContent("log", LOG)) as stage:
         await stage.search("nowhere")
         await stage.until("not here")
 
 
-async def test_enter_looks_again_for_what_was_looked_for_before(view):
+async def test_enter_looks_again_for_what_was_looked_for_before(view: View) -> None:
     async with view(TextContent("log", "".join(f"line {number}\n" for number in range(100)))) as stage:
         await stage.search("line 50")
         await stage.until("50", lambda stage: str(stage.pane._here))
@@ -213,14 +222,14 @@ async def test_enter_looks_again_for_what_was_looked_for_before(view):
         assert stage.pane.has_focus
 
 
-async def test_two_clicks_select_nothing(view):
+async def test_two_clicks_select_nothing(view: View) -> None:
     async with view(TextContent("log", "some words\n" * 100)) as stage:
         await stage.pilot.click(TextPane, offset=(5, 5), times=2)
         await stage.pilot.pause()
         assert stage.app.screen.get_selected_text() is None
 
 
-async def test_a_big_file_is_seen_at_once_counted_later_and_searched_to_its_end(view, tmp_path):
+async def test_a_big_file_is_seen_at_once_counted_later_and_searched_to_its_end(view: View, tmp_path: Path) -> None:
     path = tmp_path / "big.log"
     with path.open("w") as file:
         for number in range(40):
@@ -236,7 +245,7 @@ async def test_a_big_file_is_seen_at_once_counted_later_and_searched_to_its_end(
         assert "the needle" in stage.screen
 
 
-async def test_escape_stops_a_search_and_only_that(view):
+async def test_escape_stops_a_search_and_only_that(view: View) -> None:
     async with view(TextContent("log", "some hay\n" * (20 * READ_CHUNK))) as stage:
         await stage.press("slash", *"needle")
         stage.viewer.action_find(1)
@@ -247,13 +256,13 @@ async def test_escape_stops_a_search_and_only_that(view):
         assert stage.viewer.query_one(SearchBar).matches == ""
 
 
-async def test_y_copies_all_of_a_short_text_without_colours(view):
+async def test_y_copies_all_of_a_short_text_without_colours(view: View) -> None:
     async with view(TextContent("log", "a \x1b[31mred\x1b[0m\nline\n")) as stage:
         await stage.press("y")
         assert stage.app.copies == ["a red\nline"]
 
 
-async def test_y_copies_the_line_of_a_match(view):
+async def test_y_copies_the_line_of_a_match(view: View) -> None:
     async with view(TextContent("log", LOG)) as stage:
         await stage.search("day 7:")
         await stage.until("6", lambda stage: str(stage.pane._here))
@@ -261,14 +270,14 @@ async def test_y_copies_the_line_of_a_match(view):
         assert stage.app.copies[0].startswith("2026-03-07 12:00:00 INFO day 7: read 8,638")
 
 
-async def test_too_much_is_not_copied_but_said(view):
+async def test_too_much_is_not_copied_but_said(view: View) -> None:
     async with view(TextContent("log", "x" * 80 + "\n" + "y\n" * 600_000)) as stage:
         await stage.press("y")
         assert stage.app.copies == []
         await stage.told("too much for the clipboard")
 
 
-async def test_the_mouse_selects_text_without_numbers_or_breaks(view):
+async def test_the_mouse_selects_text_without_numbers_or_breaks(view: View) -> None:
     async with view(TextContent("log", "x" * 100 + "\nsecond\nthird\n")) as stage:
         await stage.press("w", "number_sign")
         await stage.pilot.mouse_down(TextPane, offset=(8, 1))
@@ -283,7 +292,7 @@ async def test_the_mouse_selects_text_without_numbers_or_breaks(view):
         assert tail
 
 
-async def test_the_wheel_and_the_scroll_bar_move_the_text(view):
+async def test_the_wheel_and_the_scroll_bar_move_the_text(view: View) -> None:
     async with view(TextContent("log", LOG)) as stage:
         await stage.pilot.mouse_down(TextPane, offset=(79, 20))
         await stage.pilot.mouse_up(TextPane, offset=(79, 20))
@@ -291,12 +300,12 @@ async def test_the_wheel_and_the_scroll_bar_move_the_text(view):
         assert stage.place.endswith("100%")
 
 
-async def test_a_file_that_is_not_there_cannot_be_viewed(tmp_path):
+async def test_a_file_that_is_not_there_cannot_be_viewed(tmp_path: Path) -> None:
     with pytest.raises(CannotRead, match=r"none\.txt cannot be read"):
         ViewerScreen(TextContent("x", tmp_path / "none.txt"), load_palette(), tmp_path)
 
 
-async def test_an_empty_text_has_nothing_to_move_in(view):
+async def test_an_empty_text_has_nothing_to_move_in(view: View) -> None:
     async with view(TextContent("nothing", "")) as stage:
         await stage.press("down", "G", "g", "pagedown", "right", "w", "y", "end")
         assert "0 bytes" in stage.screen
@@ -305,14 +314,14 @@ async def test_an_empty_text_has_nothing_to_move_in(view):
 # --- a table
 
 
-async def test_a_table_says_where_one_is_and_copies_the_cell(view):
+async def test_a_table_says_where_one_is_and_copies_the_cell(view: View) -> None:
     async with view(TableContent("df", table(1000))) as stage:
         await stage.press("right", "down", "y")
         assert stage.place == "row 2 of 1,000 · city"
         assert stage.app.copies == ["[b]city 1[/b]"]
 
 
-async def test_rows_that_are_not_here_are_a_gap(view):
+async def test_rows_that_are_not_here_are_a_gap(view: View) -> None:
     async with view(TableContent("df", table(1000))) as stage:
         await stage.press("G")
         assert stage.place.startswith("row 1,000 of 1,000")
@@ -322,7 +331,7 @@ async def test_rows_that_are_not_here_are_a_gap(view):
         assert stage.app.copies == []
 
 
-async def test_a_table_is_searched_cell_by_cell(view):
+async def test_a_table_is_searched_cell_by_cell(view: View) -> None:
     async with view(TableContent("df", table(1000))) as stage:
         await stage.search("needle")
         await stage.found("row 1,000 of 1,000 · city")
@@ -330,7 +339,7 @@ async def test_a_table_is_searched_cell_by_cell(view):
         await stage.found("row 50 of 1,000 · city")
 
 
-async def test_an_empty_table_is_shown(view):
+async def test_an_empty_table_is_shown(view: View) -> None:
     async with view(TableContent("df", build_table([TableColumn("a")], []))) as stage:
         await stage.press("down", "G", "y", "right")
         await stage.search("x")
@@ -340,19 +349,19 @@ async def test_an_empty_table_is_shown(view):
 # --- JSON
 
 
-async def test_json_grows_where_it_is_opened_and_says_the_way(view):
+async def test_json_grows_where_it_is_opened_and_says_the_way(view: View) -> None:
     async with view(JsonContent("reply", TREE)) as stage:
         await stage.press("down", "down", "down", "down", "right", "right", "right", "right")
         assert stage.place == '["readings"][0]["day"]'
-        tree = stage.viewer.query_one("JsonTree")
+        tree = stage.viewer.query_one(JsonTree)
         assert len(tree.root.children[3].children) == 201
         await stage.press("left", "left", "left")
         assert stage.place == '["readings"]'
 
 
-async def test_more_branches_come_when_asked_for(view):
+async def test_more_branches_come_when_asked_for(view: View) -> None:
     async with view(JsonContent("reply", list(range(450)))) as stage:
-        tree = stage.viewer.query_one("JsonTree")
+        tree = stage.viewer.query_one(JsonTree)
         await stage.press("G")
         assert "250 more" in stage.screen
         await stage.press("enter")
@@ -361,7 +370,7 @@ async def test_more_branches_come_when_asked_for(view):
         assert len(tree.root.children) == 450
 
 
-async def test_a_search_opens_the_way_to_what_it_finds(view):
+async def test_a_search_opens_the_way_to_what_it_finds(view: View) -> None:
     async with view(JsonContent("reply", TREE)) as stage:
         await stage.search("needle")
         await stage.found('["readings"][450]["tags"][1]')
@@ -373,21 +382,21 @@ async def test_a_search_opens_the_way_to_what_it_finds(view):
         await stage.found('["place"]["lat"]')
 
 
-async def test_y_copies_a_branch_as_json(view):
+async def test_y_copies_a_branch_as_json(view: View) -> None:
     async with view(JsonContent("reply", {"a": {"b": [1, None]}})) as stage:
         await stage.press("down", "y")
         assert json.loads(stage.app.copies[0]) == {"b": [1, None]}
 
 
 @pytest.mark.parametrize("value", [None, 1, "x\ny", [], {}, {"": ""}, {"a": float("inf")}])
-async def test_any_value_of_json_is_shown(view, value):
+async def test_any_value_of_json_is_shown(view: View, value: object) -> None:
     async with view(JsonContent("reply", value)) as stage:
         await stage.press("down", "right", "left", "G", "y")
         assert stage.app.copies
 
 
-async def test_deep_nesting_is_no_danger(view):
-    value: list = []
+async def test_deep_nesting_is_no_danger(view: View) -> None:
+    value: list[object] = []
     for _ in range(400):
         value = [value]
     async with view(JsonContent("deep", value)) as stage:
@@ -400,7 +409,7 @@ async def test_deep_nesting_is_no_danger(view):
 # --- saving and the editor
 
 
-async def test_a_text_is_saved_where_one_says(view, tmp_path):
+async def test_a_text_is_saved_where_one_says(view: View, tmp_path: Path) -> None:
     async with view(TextContent("the log", "a\nb\n")) as stage:
         await stage.press("s")
         assert isinstance(stage.app.screen, SaveAsScreen)
@@ -412,7 +421,7 @@ async def test_a_text_is_saved_where_one_says(view, tmp_path):
         assert isinstance(stage.app.screen, ConfirmScreen)
 
 
-async def test_a_table_is_saved_as_csv_and_says_what_is_missing(view, tmp_path):
+async def test_a_table_is_saved_as_csv_and_says_what_is_missing(view: View, tmp_path: Path) -> None:
     async with view(TableContent("df", table(1000))) as stage:
         await stage.press("s", "enter")
         await stage.told("949 rows")
@@ -421,7 +430,9 @@ async def test_a_table_is_saved_as_csv_and_says_what_is_missing(view, tmp_path):
         assert lines[2].startswith("1,[b]city 1[/b],1.5")
 
 
-async def test_the_editor_gets_a_copy_with_the_right_ending(view, tmp_path, monkeypatch):
+async def test_the_editor_gets_a_copy_with_the_right_ending(
+    view: View, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script = tmp_path / "editor.sh"
     script.write_text(f'#!/bin/sh\ncp "$2" {tmp_path}/seen; echo "$1 $2" > {tmp_path}/words\n')
     script.chmod(0o700)
@@ -433,7 +444,7 @@ async def test_the_editor_gets_a_copy_with_the_right_ending(view, tmp_path, monk
         assert (option, Path(path).suffix, Path(path).exists()) == ("--wait", ".json", False)
 
 
-def test_sizes_have_as_many_digits_as_matter():
+def test_sizes_have_as_many_digits_as_matter() -> None:
     sizes = [1, 999, 1000, 9_940, 12_345, 999_600, 200_000_000, 1_300_000_000, 5_000_000_000_000]
     assert [size_in_words(size) for size in sizes] == [
         *("1 byte", "999 bytes", "1.0 kB", "9.9 kB", "12 kB", "1.0 MB", "200 MB", "1.3 GB", "5,000 GB"),
@@ -450,7 +461,7 @@ async def still(stage: Stage) -> None:
 
 
 @SIZES
-async def test_a_text_in_the_viewer_looks_like_its_picture(view, snap, size):
+async def test_a_text_in_the_viewer_looks_like_its_picture(view: View, snap: Snap, size: tuple[int, int]) -> None:
     async with view(TextContent("Output of the third run", LOG), size) as stage:
         await stage.press("number_sign")
         await stage.search("day 1")
@@ -460,26 +471,26 @@ async def test_a_text_in_the_viewer_looks_like_its_picture(view, snap, size):
 
 
 @SIZES
-async def test_a_table_in_the_viewer_looks_like_its_picture(view, snap, size):
+async def test_a_table_in_the_viewer_looks_like_its_picture(view: View, snap: Snap, size: tuple[int, int]) -> None:
     async with view(TableContent("df", table(12345)), size) as stage:
         await stage.press("right", "right", "down", "down")
         await snap(stage.pilot)
 
 
 @SIZES
-async def test_a_tree_in_the_viewer_looks_like_its_picture(view, snap, size):
+async def test_a_tree_in_the_viewer_looks_like_its_picture(view: View, snap: Snap, size: tuple[int, int]) -> None:
     async with view(JsonContent("Reply of the server", TREE), size) as stage:
         await stage.press("down", "down", "down", "down", "right", "down", "right")
         await snap(stage.pilot)
 
 
-async def test_the_viewer_is_readable_in_a_light_theme(view, snap):
+async def test_the_viewer_is_readable_in_a_light_theme(view: View, snap: Snap) -> None:
     async with view(TextContent("Output of the third run", LOG), theme="harbour-light") as stage:
         await stage.press("w")
         await snap(stage.pilot)
 
 
-async def test_the_question_where_to_save_looks_like_its_picture(view, snap):
+async def test_the_question_where_to_save_looks_like_its_picture(view: View, snap: Snap) -> None:
     async with view(TextContent("Output of the third run", LOG)) as stage:
         await stage.press("s")
         stage.app.screen.query_one("#save-text", Static).update("in ~/work")
