@@ -53,6 +53,7 @@ from oi_tui.app.engine.log.audit.records import (
     LogEntry,
     NetworkWasRefused,
     NoticeWasGiven,
+    Record,
     RefusalsWereCounted,
     RunBegan,
     RunEnded,
@@ -67,7 +68,7 @@ from oi_tui.app.engine.log.audit.records import (
 from oi_tui.app.engine.log.audit.verify import verify_folder
 from oi_tui.app.engine.sandbox.hosts import Refusal
 from oi_tui.app.engine.secrets.redaction import Redactor
-from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, asks
+from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, Happenings, asks
 from oi_tui.app.engine.trust.change_scan import FolderScanner
 from support.front import engine
 
@@ -101,7 +102,7 @@ def entries(folder: Path) -> list[LogEntry]:
     return [entry for entry in found if entry is not None]
 
 
-def records(folder: Path, *kinds: type[AnyRecord]) -> list[AnyRecord]:
+def records(folder: Path, *kinds: type[Record]) -> list[AnyRecord]:
     return [entry.record for entry in entries(folder) if not kinds or isinstance(entry.record, kinds)]
 
 
@@ -178,15 +179,18 @@ async def test_the_persons_own_code_and_what_is_refused_are_written_down_too(her
 
 
 async def test_errors_questions_interrupts_and_restarts_are_written_down_without_their_text(here: Path) -> None:
-    failing = [OutputAdded(block_id="", output=ErrorOutput(name="ValueError", value=SECRET)), RunResult(status="error")]
-    asking = [asks(f"{SECRET}? ", password=True), RunResult(status="ok")]
+    failing: Happenings = [
+        OutputAdded(block_id="", output=ErrorOutput(name="ValueError", value=SECRET)),
+        RunResult(status="error"),
+    ]
+    asking: Happenings = [asks(f"{SECRET}? ", password=True), RunResult(status="ok")]
     kernel = FakeKernel({"fail": failing, "ask": asking})
     async with engine(here, FakeModel(), kernels=FakeKernels(python=kernel), witness=witness(here)) as front:
         await front.client.send(Open())
         await front.client.send(Run(language="python", source="fail"))
         await front.client.send(Run(language="python", source="ask"))
-        question = await front.until_event(InputRequested)
-        await front.client.send(Answer(request_id=question.request_id, text=SECRET))
+        asked_for = await front.until_event(InputRequested)
+        await front.client.send(Answer(request_id=asked_for.request_id, text=SECRET))
         await front.until_event(ExecutionFinished)
         kernel.blocked = True
         await front.client.send(Run(language="python", source="long"))
@@ -201,10 +205,9 @@ async def test_errors_questions_interrupts_and_restarts_are_written_down_without
     assert (failed.status, failed.error) == ("error", "ValueError")
     assert (asked.status, asked.questions) == ("ok", 1)
     assert (stopped.status, stopped.interrupts) == ("interrupted", 1)
-    assert [type(record) for record in records(here, InputWasAsked, InputWasAnswered)] == [
-        InputWasAsked,
-        InputWasAnswered,
-    ]
+    question, answer = records(here, InputWasAsked, InputWasAnswered)
+    assert isinstance(question, InputWasAsked)
+    assert isinstance(answer, InputWasAnswered)
     hows = [record.how for record in records(here, KernelWasStopped) if isinstance(record, KernelWasStopped)]
     assert hows == ["interrupting", "restarting"]
     generations = [record.generation for record in records(here, KernelBegan) if isinstance(record, KernelBegan)]

@@ -13,7 +13,7 @@ from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.verbs import Open, Run
 from oi_tui.app.engine.kernels.base import InterruptMeans, RunResult
-from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, RecordingObserver, asks, stdout_output
+from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, RecordingObserver, Script, asks, stdout_output
 from support.front import engine
 
 LATE = StreamOutput(name="stdout", text="late\n")
@@ -91,7 +91,7 @@ async def test_k18_late_output_reaches_the_front_end_and_is_there_when_the_sessi
 
 
 async def test_k23_a_kernel_that_does_not_respond_is_told_with_what_can_be_done() -> None:
-    script = {
+    script: Script = {
         "1": [
             NoticeAdded(block_id="", level="warning", title="It is stuck."),
             NoticeAdded(block_id="", level="info", title="Again."),

@@ -1,6 +1,7 @@
 """Budgets and forced completion: when a session sends no further request, and when it insists on one."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -9,13 +10,13 @@ from oi_tui.app.engine.agent.budget import Budget, dollars
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import NoticeBlock
 from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, Delta, TextDelta
-from oi_tui.app.engine.core.events import AnyEvent, NoticeAdded, SettingsChanged, TurnEnded
+from oi_tui.app.engine.core.events import NoticeAdded, SettingsChanged, TurnEnded
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.usage import Usage
 from oi_tui.app.engine.core.verbs import SetBudget
 from oi_tui.app.engine.testing import FakeKernels, FakeModel, RecordingObserver
 from oi_tui.app.engine.transcript.transcript import Transcript
-from support.turns import play
+from support.turns import end_of, play
 
 CODE = "Next.\n\n```python\nprint({})\n```\n"
 
@@ -25,12 +26,12 @@ def answer(text: str, tokens: int = 50, cost: float | None = 0.01, *, estimated:
     return [TextDelta(text=text), usage, AnswerEnded()]
 
 
-def steps(count: int, **usage: object) -> list[Sequence[Delta]]:
+def steps(count: int, **usage: Any) -> list[Sequence[Delta]]:
     """Answers that each have other code."""
     return [answer(CODE.format(number), **usage) for number in range(count)]
 
 
-def make(model: FakeModel, transcript: Transcript | None = None, **settings: object) -> Session:
+def make(model: FakeModel, transcript: Transcript | None = None, **settings: Any) -> Session:
     section = LoopSection(**{"approve": "auto", **settings})
     return Session(kernels=FakeKernels(), settings=section, model=model, transcript=transcript)
 
@@ -39,18 +40,12 @@ def notices(session: Session) -> list[str]:
     return [block.title for block in session.transcript.blocks if isinstance(block, NoticeBlock)]
 
 
-def ended(events: list[AnyEvent]) -> TurnEnded:
-    end = events[-1]
-    assert isinstance(end, TurnEnded)
-    return end
-
-
 async def test_l11_the_smallest_budget_stops_before_the_next_request_and_says_why() -> None:
     model = FakeModel(*steps(5))
     session = make(model, max_cost=1e-6)
     events = await play(session, session.run("go"))
     assert len(model.requests) == 1
-    assert ended(events).reason == "budget"
+    assert end_of(events).reason == "budget"
     assert notices(session) == ["Stopped before the next request: this session has spent $0.01 of its $0.000001."]
     hint = next(block.hint for block in session.transcript.blocks if isinstance(block, NoticeBlock))
     assert "/budget 0.02" in hint
@@ -60,8 +55,8 @@ async def test_l11_the_smallest_budget_stops_before_the_next_request_and_says_wh
 async def test_l11_a_budget_is_the_sessions_not_the_turns_and_can_be_raised() -> None:
     model = FakeModel(*steps(2), answer("Half."), *steps(1), answer("All."))
     session = make(model, max_cost=0.03)
-    assert ended(await play(session, session.run("go"))).reason == "done"
-    assert ended(await play(session, session.run("and on"))).reason == "budget"
+    assert end_of(await play(session, session.run("go"))).reason == "done"
+    assert end_of(await play(session, session.run("and on"))).reason == "budget"
     assert len(model.requests) == 3
     observer = RecordingObserver()
     session.emitter.observers = (observer,)
@@ -72,7 +67,7 @@ async def test_l11_a_budget_is_the_sessions_not_the_turns_and_can_be_raised() ->
     assert session.transcript.max_cost == 1.0
     assert isinstance(told, NoticeAdded)
     assert told.title == "The budget of this session is $1.00; $0.03 and 300 tokens are spent."
-    assert ended(await play(session, session.go_on())).reason == "done"
+    assert end_of(await play(session, session.go_on())).reason == "done"
     assert len(model.requests) == 5
 
 
@@ -81,7 +76,7 @@ async def test_l11_tokens_have_a_cap_and_estimated_ones_count() -> None:
     session = make(model, max_tokens=500)
     events = await play(session, session.run("go"))
     assert len(model.requests) == 3
-    assert ended(events).reason == "budget"
+    assert end_of(events).reason == "budget"
     assert notices(session) == [
         "The budget of this session is nearly spent: 400 of 500 tokens.",
         "Stopped before the next request: this session has spent 600 of its 500 tokens.",
@@ -104,7 +99,7 @@ async def test_l11_an_unknown_price_is_said_once_and_known_ones_still_count() ->
     assert [title for title in notices(session) if "price" in title] == [
         "The price of some answers is not known: the budget of $0.015 does not count them."
     ]
-    assert ended(events).reason == "budget"
+    assert end_of(events).reason == "budget"
     assert len(model.requests) == 4
 
 
@@ -115,13 +110,13 @@ async def test_l11_what_was_spent_before_a_session_was_resumed_counts() -> None:
     for event in events:
         again.apply(event)
     model = FakeModel("Hello.")
-    assert ended(await play(session := make(model, again, max_cost=0.01), session.run("go on"))).reason == "budget"
+    assert end_of(await play(session := make(model, again, max_cost=0.01), session.run("go on"))).reason == "budget"
     assert model.requests == []
 
 
 async def test_l11_without_a_budget_nothing_is_counted_against_it() -> None:
     session = make(FakeModel(*steps(3, cost=900.0), answer("Done.")))
-    assert ended(await play(session, session.run("go"))).reason == "done"
+    assert end_of(await play(session, session.run("go"))).reason == "done"
     assert notices(session) == []
     session.set_budget(SetBudget())
     assert notices(session) == ["This session has no budget; $2700.01 and 400 tokens are spent."]
@@ -150,7 +145,7 @@ async def test_l13_a_model_that_never_says_it_is_done_ends_at_the_cap() -> None:
     session = make(model, complete=True, max_steps=6)
     events = await play(session, session.run("go"))
     assert len(model.requests) == 6
-    assert ended(events).reason == "step_cap"
+    assert end_of(events).reason == "step_cap"
     last = model.requests[-1].messages
     assert [message.role for message in last] == ["system", "user", *["assistant", "user"] * 5]
     assert {message.text for message in last[3::2]} == {completion.INSIST}
@@ -169,19 +164,19 @@ async def test_l13_done_impossible_or_a_need_for_input_ends_it_earlier(phrase: s
     session = make(model, complete=True)
     events = await play(session, session.run("go"))
     assert len(model.requests) == 4
-    assert ended(events) == TurnEnded(reason="done", detail=detail)
+    assert end_of(events) == TurnEnded(reason="done", detail=detail)
     assert model.requests[2].messages[-1].text == completion.INSIST
 
 
 async def test_l13_off_an_answer_without_code_is_the_end_as_always() -> None:
     model = FakeModel("I am thinking about it.")
-    assert ended(await play(session := make(model), session.run("go"))).reason == "done"
+    assert end_of(await play(session := make(model), session.run("go"))).reason == "done"
     assert len(model.requests) == 1
 
 
 async def test_l13_an_empty_answer_ends_it_too() -> None:
     model = FakeModel([AnswerEnded()])
-    assert ended(await play(session := make(model, complete=True), session.run("go"))).reason == "done"
+    assert end_of(await play(session := make(model, complete=True), session.run("go"))).reason == "done"
     assert len(model.requests) == 1
 
 

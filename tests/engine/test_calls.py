@@ -1,6 +1,7 @@
 """Native tool calls: fragments in, code out, in the order of the answer (L9)."""
 
 import json
+from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
@@ -26,7 +27,7 @@ def deltas(arguments: str, size: int, *, index: int = 0, name: str = "execute") 
     return [first, *(ToolDelta(index=index, arguments=part) for part in parts)]
 
 
-def parsed(items: list[ToolDelta | str], complete: bool = True) -> list[Piece]:
+def parsed(items: Sequence[ToolDelta | str], complete: bool = True) -> list[Piece]:
     parser = AnswerReader(canonical)
     pieces: list[Piece] = []
     for item in items:
@@ -92,7 +93,7 @@ def test_the_code_of_a_call_streams() -> None:
 
 
 def test_text_before_a_call_is_prose_and_text_behind_it_comes_behind_it() -> None:
-    items = [
+    items: list[ToolDelta | str] = [
         "I run\nit",
         ToolDelta(index=0, id="call_0", name="execute", arguments='{"code": "1'),
         "\nDone.",

@@ -13,8 +13,10 @@ from oi_tui.app.engine.core.events import (
     ExecutionStarted,
     SessionOpened,
     StepStarted,
+    StopReason,
     TurnEnded,
 )
+from oi_tui.app.engine.core.session_records import ExportFormat
 from oi_tui.app.engine.formats.export import export_session, import_session
 from oi_tui.app.engine.text.markdown import run_end
 from oi_tui.app.engine.text.mime import report
@@ -78,7 +80,7 @@ def test_the_engine_that_is_lost_and_the_log_that_is_read_again_say_the_same(
 @pytest.mark.parametrize(("events", "words"), OPEN)
 @pytest.mark.parametrize("kind", ["md", "html", "ipynb", "lmc"])
 def test_a_file_says_it_too_and_what_was_exported_while_it_went_on_says_no_more_than_is_known(
-    events: list[AnyEvent], words: str, kind: str
+    events: list[AnyEvent], words: str, kind: ExportFormat
 ) -> None:
     whole = export_session([*events, *KILLED], kind).decode()
     begun = export_session(events, kind).decode()
@@ -94,7 +96,7 @@ def test_a_file_says_it_too_and_what_was_exported_while_it_went_on_says_no_more_
 
 @pytest.mark.parametrize(("events", "words"), OPEN)
 @pytest.mark.parametrize("kind", ["ipynb", "lmc"])
-def test_it_comes_back_from_a_file(events: list[AnyEvent], words: str, kind: str) -> None:
+def test_it_comes_back_from_a_file(events: list[AnyEvent], words: str, kind: ExportFormat) -> None:
     there = the_code([*events, *KILLED])
     imported = import_session(export_session([*events, *KILLED], kind), "x")
     (back,) = (block for block in blocks_of(imported.events) if isinstance(block, CodeBlock))
@@ -129,7 +131,7 @@ def test_a_stop_is_not_a_refusal_and_a_refusal_is_one() -> None:
         (APPROVED, "kernel_error", "approved, not started: it could not be started"),
     ],
 )
-def test_how_a_turn_ended_says_what_became_of_its_code(events: list[AnyEvent], reason: str, words: str) -> None:
+def test_how_a_turn_ended_says_what_became_of_its_code(events: list[AnyEvent], reason: StopReason, words: str) -> None:
     assert report(the_code([*events, TurnEnded(reason=reason)]), 1000) == f"[{words}]"
 
 

@@ -6,13 +6,15 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.blocks import Block, CodeBlock
 from oi_tui.app.engine.core.errors import StoreError
+from oi_tui.app.engine.core.events import AnyEvent
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
 from oi_tui.app.engine.formats.export import export_session, import_session
 from oi_tui.app.engine.formats.lmc import static_messages
 from oi_tui.app.engine.transcript.outline import attribute_to_file
 from support.exports import FEW, OPENED, PNG, blocks_of, sessions, settled, tour, transcript_of
+from support.kinds import narrow, of
 
 ASKED = {"role": "user", "type": "message", "content": "Plot it."}
 CODE = {"role": "assistant", "type": "code", "format": "python", "content": "plot()"}
@@ -22,11 +24,11 @@ def said(*text: str) -> dict[str, Any]:
     return {"role": "computer", "type": "console", "format": "output", "content": "".join(text)}
 
 
-def blocks_of_file(content: Any) -> list:
+def blocks_of_file(content: Any) -> list[Block]:
     return blocks_of(import_session(json.dumps(content).encode(), "Plot_it__May_1.json").events)
 
 
-def test_a_session_is_its_messages_and_what_stands_beside_them():
+def test_a_session_is_its_messages_and_what_stands_beside_them() -> None:
     content = json.loads(export_session(tour(), "lmc", title="Numbers"))
     assert (content["format"], content["version"]) == ("oi-tui/lmc", 1)
     assert content["messages"] == static_messages(transcript_of(tour()))
@@ -34,7 +36,7 @@ def test_a_session_is_its_messages_and_what_stands_beside_them():
     assert [notice["after"] for notice in content["session"]["notices"]] == [12]
 
 
-def test_a_session_comes_back_but_for_what_the_language_has_no_words_for():
+def test_a_session_comes_back_but_for_what_the_language_has_no_words_for() -> None:
     events = tour()
     imported = import_session(export_session(events, "lmc", title="Numbers"), "x.json")
     assert (imported.title, imported.cwd, imported.format) == ("Numbers", "/home/me/data", "lmc")
@@ -50,20 +52,20 @@ def test_a_session_comes_back_but_for_what_the_language_has_no_words_for():
     assert transcript_of(imported.events).usage == transcript_of(events).usage
 
 
-def test_the_outputs_are_there_in_one_form_each():
+def test_the_outputs_are_there_in_one_form_each() -> None:
     back = blocks_of(import_session(export_session(tour(), "lmc"), "x.json").events)
-    texts = [output.text for output in back[9].outputs]
+    texts = [output.text for output in of(StreamOutput, narrow(back[9], CodeBlock).outputs)]
     assert "".join(texts) == "0\n1\n[10 characters are not shown]\n7\n8\n[12 more characters are not shown]\n"
-    assert back[10].outputs[0].data == {"image/png": PNG}
+    assert narrow(narrow(back[10], CodeBlock).outputs[0], RichOutput).data == {"image/png": PNG}
 
 
-def test_without_images_there_are_none():
+def test_without_images_there_are_none() -> None:
     assert b"iVBOR" not in export_session(tour(), "lmc", images=False)
 
 
 @FEW
 @given(sessions())
-def test_what_was_exported_once_is_the_same_file_the_second_time(events):
+def test_what_was_exported_once_is_the_same_file_the_second_time(events: list[AnyEvent]) -> None:
     once = import_session(export_session(events, "lmc"), "x.json")
     data = export_session([OPENED, *once.events], "lmc")
     twice = import_session(data, "x.json")
@@ -73,7 +75,7 @@ def test_what_was_exported_once_is_the_same_file_the_second_time(events):
     assert [(type(block), block.id, getattr(block, "step", 0)) for block in blocks_of(once.events)] == kinds
 
 
-def test_a_conversation_that_open_interpreter_saved_is_a_session():
+def test_a_conversation_that_open_interpreter_saved_is_a_session() -> None:
     # As its `messages` are written to a file: an empty console before the output, text in pieces, pictures in base64.
     saved = [
         ASKED,
@@ -90,10 +92,10 @@ def test_a_conversation_that_open_interpreter_saved_is_a_session():
     blocks = blocks_of(imported.events)
     assert imported.title == "Plot it  May 1".replace("  ", " ")
     assert [block.id for block in blocks] == ["message-1", "message-2", "message-3", "message-6", "message-9"]
-    assert blocks[2].outputs == (
+    assert narrow(blocks[2], CodeBlock).outputs == (
         StreamOutput(name="stdout", text="Traceback (most recent call last):\nNameError: name 'plot' is not defined\n"),
     )
-    assert [type(output) for output in blocks[3].outputs] == [StreamOutput, RichOutput]
+    assert [type(output) for output in narrow(blocks[3], CodeBlock).outputs] == [StreamOutput, RichOutput]
     assert not transcript_of(imported.events).turn_open
 
 
@@ -162,17 +164,17 @@ def test_a_conversation_that_open_interpreter_saved_is_a_session():
         ),
     ],
 )
-def test_its_habits_are_understood(messages, expected):
-    def bare(blocks):
+def test_its_habits_are_understood(messages: list[dict[str, object]], expected: list[dict[str, object]]) -> None:
+    def bare(blocks: list[Block]) -> list[list[object]]:
         return [[getattr(block, name, None) for name in ("text", "source", "outputs")] for block in blocks]
 
     assert bare(blocks_of_file(messages)) == bare(blocks_of_file(expected))
 
 
-def test_a_picture_that_is_only_a_path_is_not_read():
+def test_a_picture_that_is_only_a_path_is_not_read() -> None:
     saved = [ASKED, CODE, {"role": "computer", "type": "image", "format": "path", "content": "/etc/passwd"}]
     (_, block) = blocks_of_file(saved)
-    assert list(block.outputs[0].data.values()) == ["/etc/passwd"]
+    assert list(narrow(narrow(block, CodeBlock).outputs[0], RichOutput).data.values()) == ["/etc/passwd"]
 
 
 @pytest.mark.parametrize(
@@ -189,13 +191,13 @@ def test_a_picture_that_is_only_a_path_is_not_read():
         ),
     ],
 )
-def test_what_is_wrong_is_said_and_where(content, words):
+def test_what_is_wrong_is_said_and_where(content: object, words: str) -> None:
     with pytest.raises(StoreError, match=words) as caught:
         import_session(json.dumps(content).encode(), "x.json")
     assert caught.value.hint
 
 
-def test_an_edit_beside_the_wrong_message_is_the_persons_own_code():
+def test_an_edit_beside_the_wrong_message_is_the_persons_own_code() -> None:
     edit = {**CODE, "role": "user", "content": "other()"}
     session = {"blocks": [{"message": 2, "edit": 4, "block": {"type": "code", "id": "c", "language": "python"}}]}
     content = {"format": "oi-tui/lmc", "version": 1, "session": session, "messages": [ASKED, CODE, said("1"), edit]}

@@ -1,12 +1,21 @@
 """A session as a notebook: valid, runnable, and the same session when it comes back."""
 
 import json
+from typing import Any
 
 import nbformat
 from hypothesis import given
 
+from oi_tui.app.engine.core.blocks import CodeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.endings import Ending
-from oi_tui.app.engine.core.events import ExecutionStarted, InputAnswered, InputRequested, StepStarted
+from oi_tui.app.engine.core.events import (
+    AnyEvent,
+    ExecutionStarted,
+    ExecutionStatus,
+    InputAnswered,
+    InputRequested,
+    StepStarted,
+)
 from oi_tui.app.engine.formats.export import export_session, import_session
 from oi_tui.app.engine.transcript.outline import attribute_to_file
 from support.exports import (
@@ -23,22 +32,23 @@ from support.exports import (
     tour,
     transcript_of,
 )
+from support.kinds import narrow
 
 
-def notebook_of(events, **options) -> dict:
+def notebook_of(events: list[AnyEvent], **options: Any) -> dict[str, Any]:
     """Checked by nbformat, which warns of what it mends and raises for what it cannot."""
     data = export_session(events, "ipynb", **options)
-    notebook = json.loads(data)
+    notebook: dict[str, Any] = json.loads(data)
     nbformat.validate(notebook)
     assert nbformat.reads(data.decode(), as_version=4).cells is not None
     return notebook
 
 
-def source_of(cell: dict) -> str:
+def source_of(cell: dict[str, Any]) -> str:
     return "".join(cell["source"])
 
 
-def test_each_block_is_a_cell_in_its_form():
+def test_each_block_is_a_cell_in_its_form() -> None:
     cells = notebook_of(tour(), title="A *tour*")["cells"]
     assert [(cell["cell_type"], source_of(cell).split("\n")[0]) for cell in cells] == [
         ("markdown", "> Add the numbers."),
@@ -56,14 +66,14 @@ def test_each_block_is_a_cell_in_its_form():
     ]
 
 
-def test_refused_code_is_no_cell_that_can_be_run():
+def test_refused_code_is_no_cell_that_can_be_run() -> None:
     cells = notebook_of(tour())["cells"]
     (refused,) = (cell for cell in cells if "rmtree" in source_of(cell))
     assert refused["cell_type"] == "markdown"
     assert source_of(refused).endswith("*Not run: no!*")
 
 
-def test_outputs_are_those_of_jupyter():
+def test_outputs_are_those_of_jupyter() -> None:
     cells = notebook_of(tour())["cells"]
     assert cells[2]["outputs"] == [
         {"output_type": "stream", "name": "stdout", "text": ["sum 6\n"]},
@@ -76,7 +86,7 @@ def test_outputs_are_those_of_jupyter():
     assert picture["image/png"].startswith("iVBOR")
 
 
-def test_without_images_a_notebook_says_where_they_were():
+def test_without_images_a_notebook_says_where_they_were() -> None:
     data = export_session(tour(), "ipynb", images=False)
     assert b"iVBOR" not in data
     figure, table = json.loads(data)["cells"][10]["outputs"]
@@ -85,7 +95,7 @@ def test_without_images_a_notebook_says_where_they_were():
     import_session(data, "a.ipynb")
 
 
-def test_code_of_another_kernel_is_markdown_beside_python_and_a_cell_where_it_is_alone():
+def test_code_of_another_kernel_is_markdown_beside_python_and_a_cell_where_it_is_alone() -> None:
     python = [*code("a", "1", author="user"), *ran("a", "1")]
     r = [*code("b", "cat(1)", "ir", "user"), *ran("b", "cat(1)", out("1"))]
     notebook = notebook_of([OPENED, *python, *r])
@@ -97,18 +107,19 @@ def test_code_of_another_kernel_is_markdown_beside_python_and_a_cell_where_it_is
     assert blocks_of(import_session(json.dumps(alone).encode(), "x").events) == blocks_of(r)
 
 
-def test_what_was_interrupted_is_passed_over_when_the_notebook_runs():
+def test_what_was_interrupted_is_passed_over_when_the_notebook_runs() -> None:
     events = [OPENED, *code("a", "while True: pass"), *ran("a", "while True: pass", status="interrupted")]
     (cell,) = notebook_of(events)["cells"]
     assert cell["metadata"]["tags"] == ["skip-execution"]
     assert cell["metadata"]["oi_tui"]["passed_over"] == "it was interrupted"
 
 
-def test_what_asked_for_input_is_passed_over_too_and_the_cell_says_why():
+def test_what_asked_for_input_is_passed_over_too_and_the_cell_says_why() -> None:
     source = "name = input('? ')"
     asked = InputRequested(request_id="i", block_id="a", prompt="? ")
     answered = InputAnswered(request_id="i", block_id="a")
-    for status, others in (("ok", []), ("error", ["raises-exception"])):
+    ends: tuple[tuple[ExecutionStatus, list[str]], ...] = (("ok", []), ("error", ["raises-exception"]))
+    for status, others in ends:
         run = ran("a", source, status=status)
         events = [OPENED, *code("a", source), *run[:-1], asked, answered, run[-1]]
         (cell,) = notebook_of(events)["cells"]
@@ -118,7 +129,7 @@ def test_what_asked_for_input_is_passed_over_too_and_the_cell_says_why():
         assert blocks_of(import_session(data, "x").events) == blocks_of(events)
 
 
-def test_a_session_comes_back_from_its_notebook_as_it_was():
+def test_a_session_comes_back_from_its_notebook_as_it_was() -> None:
     events = tour()
     imported = import_session(export_session(events, "ipynb", title="Numbers"), "x.ipynb")
     assert (imported.title, imported.cwd, imported.format) == ("Numbers", "/home/me/data", "ipynb")
@@ -128,14 +139,14 @@ def test_a_session_comes_back_from_its_notebook_as_it_was():
     assert not back.turn_open
 
 
-def test_neither_model_nor_approval_come_from_a_file():
+def test_neither_model_nor_approval_come_from_a_file() -> None:
     kinds = {type(event).__name__ for event in import_session(export_session(tour(), "ipynb"), "x").events}
     assert not kinds & {"SessionOpened", "SettingsChanged", "KernelChanged"}
 
 
 @FEW
 @given(sessions())
-def test_any_session_comes_back_from_its_notebook(events):
+def test_any_session_comes_back_from_its_notebook(events: list[AnyEvent]) -> None:
     data = export_session(events, "ipynb")
     nbformat.validate(json.loads(data))
     imported = import_session(data, "x.ipynb")
@@ -147,27 +158,32 @@ def test_any_session_comes_back_from_its_notebook(events):
 
 @FEW
 @given(sessions())
-def test_any_session_without_its_pictures_is_a_notebook_too(events):
+def test_any_session_without_its_pictures_is_a_notebook_too(events: list[AnyEvent]) -> None:
     data = export_session(events, "ipynb", images=False)
     nbformat.validate(json.loads(data))
     again = export_session([OPENED, *import_session(data, "x.ipynb").events], "ipynb")
     assert export_session([OPENED, *import_session(again, "x.ipynb").events], "ipynb") == again
 
 
-def test_a_cell_changed_in_jupyter_comes_back_changed():
+def test_a_cell_changed_in_jupyter_comes_back_changed() -> None:
     notebook = notebook_of(tour())
     notebook["cells"][0]["source"] = ["> Add *some*.\n", "> Really."]
     notebook["cells"][1]["source"] = "Other words"
     notebook["cells"][2] |= {"source": ["1 + 1"], "outputs": []}
     notebook["cells"][5]["source"] = "I did not want that."
     blocks = blocks_of(import_session(json.dumps(notebook).encode(), "x").events)
-    assert (blocks[0].text, blocks[1].text) == ("Add *some*.\nReally.", "Other words")
-    assert (blocks[2].source, blocks[2].outputs, blocks[2].state) == ("1 + 1", (), "ok")
-    assert (type(blocks[5]).__name__, blocks[5].text) == ("ProseBlock", "I did not want that.")
+    assert (narrow(blocks[0], UserBlock).text, narrow(blocks[1], ProseBlock).text) == (
+        "Add *some*.\nReally.",
+        "Other words",
+    )
+    changed = narrow(blocks[2], CodeBlock)
+    assert (changed.source, changed.outputs, changed.state) == ("1 + 1", (), "ok")
+    assert narrow(blocks[5], ProseBlock).text == "I did not want that."
 
 
-def test_what_still_runs_has_run_until_now():
+def test_what_still_runs_has_run_until_now() -> None:
     started = ExecutionStarted(block_id="c", generation=1)
     events = [OPENED, *prompt("u", "Go."), StepStarted(number=1), *prose("p", "So"), *code("c", "1"), started]
-    (*_, block) = blocks_of(import_session(export_session(events, "ipynb"), "x").events)
+    block = blocks_of(import_session(export_session(events, "ipynb"), "x").events)[-1]
+    assert isinstance(block, CodeBlock)
     assert (block.state, block.ending) == ("interrupted", Ending(stage="running", cause="record"))

@@ -2,16 +2,19 @@
 
 import base64
 import hashlib
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oi_tui.app.engine.core.events import AnyEvent
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.formats.export import export_session
 from oi_tui.app.engine.text.markdown import TABLE_TYPE
 from support.exports import FEW, OPENED, PNG, code, out, prompt, prose, ran, sessions, tour
+from support.kinds import narrow
 
 ELEMENTS = frozenset(
     """
@@ -41,7 +44,7 @@ HOSTILE = st.sampled_from(
 ) | st.text(max_size=20)
 
 
-def page_of(events, **options) -> ElementTree.Element:
+def page_of(events: list[AnyEvent], **options: Any) -> ElementTree.Element:
     """The page, if it is well-formed and holds nothing that loads, runs or leads anywhere but to the web."""
     data = export_session(events, "html", **options)
     root = ElementTree.fromstring(data)
@@ -58,40 +61,45 @@ def page_of(events, **options) -> ElementTree.Element:
     return root
 
 
+def text_at(root: ElementTree.Element, path: str) -> str:
+    """All text of the first element there."""
+    return "".join(narrow(root.find(path), ElementTree.Element).itertext())
+
+
 def words(root: ElementTree.Element, path: str = ".//main") -> str:
     return " ".join("".join(element.text or "" for element in found.iter()) for found in root.iterfind(path))
 
 
-def test_a_page_shows_each_block_in_its_form():
+def test_a_page_shows_each_block_in_its_form() -> None:
     root = page_of(tour(), title="A <tour>")
     assert root.findtext(".//h1") == root.findtext(".//title") == "A <tour>"
     assert root.findtext(".//section/p") == "Add the numbers.\n\n- *all* of them"
     assert root.findtext(".//div[@class='prose']/p/strong") == "sum"
-    assert "".join(root.find(".//pre[@class='source']").itertext()) == "x = sum([1, 2, 3])\nprint('sum', x)\nx\n"
-    assert root.findtext(".//pre[@class='error']").strip() == "Trace\ny"
+    assert text_at(root, ".//pre[@class='source']") == "x = sum([1, 2, 3])\nprint('sum', x)\nx\n"
+    assert text_at(root, ".//pre[@class='error']").strip() == "Trace\ny"
     assert [end.text for end in root.iterfind(".//p[@class='end']")] == ["Not run: no!"]
-    assert root.findtext(".//details/summary").startswith("Edited before it ran")
+    assert text_at(root, ".//details/summary").startswith("Edited before it ran")
     assert root.findtext(".//p[@class='note']") == "… 10 characters left out …"
     assert len(list(root.iterfind(".//img"))) == 2
     assert root.findtext(".//table//td") == "1"
     assert "The kernel was started anew" in words(root, ".//aside")
 
 
-def test_the_policy_forbids_what_is_not_there_anyway():
+def test_the_policy_forbids_what_is_not_there_anyway() -> None:
     root = page_of(tour())
-    policy = root.find(".//meta[@http-equiv='Content-Security-Policy']").get("content")
-    style = base64.b64encode(hashlib.sha256(root.findtext(".//style").encode()).digest()).decode()
+    policy = narrow(root.find(".//meta[@http-equiv='Content-Security-Policy']"), ElementTree.Element).get("content")
+    style = base64.b64encode(hashlib.sha256(text_at(root, ".//style").encode()).digest()).decode()
     assert policy == (
         f"default-src 'none'; style-src 'sha256-{style}'; img-src data:; base-uri 'none'; form-action 'none'"
     )
-    assert "prefers-color-scheme: dark" in root.findtext(".//style")
+    assert "prefers-color-scheme: dark" in text_at(root, ".//style")
 
 
-def test_without_images_there_are_none():
+def test_without_images_there_are_none() -> None:
     assert not list(page_of(tour(), images=False).iter("img"))
 
 
-def test_a_data_frame_is_a_table_with_names():
+def test_a_data_frame_is_a_table_with_names() -> None:
     table = {
         "index": [["", False]],
         "columns": [["city", False], ["n", True]],
@@ -111,9 +119,9 @@ def test_a_data_frame_is_a_table_with_names():
     assert root.findtext(".//caption") == "1 row × 2 columns"
 
 
-def test_what_hides_in_code_is_written_out():
+def test_what_hides_in_code_is_written_out() -> None:
     root = page_of([OPENED, *code("c", "x = 1 # \u202eevil"), *ran("c", "x = 1 # \u202eevil")])
-    assert "<U+202E>" in "".join(root.find(".//pre[@class='source']").itertext())
+    assert "<U+202E>" in text_at(root, ".//pre[@class='source']")
 
 
 @pytest.mark.parametrize(
@@ -128,13 +136,12 @@ def test_what_hides_in_code_is_written_out():
         ("application/x-unknown", "Hi", "application/x-unknown"),
     ],
 )
-def test_every_form_of_a_result_has_one_on_the_page(mime, content, shown):
+def test_every_form_of_a_result_has_one_on_the_page(mime: str, content: object, shown: str) -> None:
     root = page_of([OPENED, *code("c", "1"), *ran("c", "1", RichOutput(data={mime: content}))])
-    output = root.find(".//div[@class='output']")
-    assert shown in "".join(output.itertext())
+    assert shown in text_at(root, ".//div[@class='output']")
 
 
-def test_a_picture_in_an_address_is_shown_and_no_link_leads_to_it():
+def test_a_picture_in_an_address_is_shown_and_no_link_leads_to_it() -> None:
     drawn = "data:image/svg+xml;base64,PHN2Zy8+"
     markdown = f"[one]({drawn}) <{drawn}> ![two]({drawn}) [three](https://a.org)\n\n[one][x] ![four][x]\n\n[x]: {drawn}"
     root = page_of([OPENED, *prose("p", markdown)])
@@ -144,7 +151,7 @@ def test_a_picture_in_an_address_is_shown_and_no_link_leads_to_it():
 
 @FEW
 @given(HOSTILE, HOSTILE, HOSTILE)
-def test_nothing_that_anybody_wrote_becomes_markup(one, two, three):
+def test_nothing_that_anybody_wrote_becomes_markup(one: str, two: str, three: str) -> None:
     rich = [
         RichOutput(data={mime: one})
         for mime in ("text/html", "text/markdown", "text/plain", "text/latex", "image/png", "image/svg+xml", two)
@@ -161,5 +168,5 @@ def test_nothing_that_anybody_wrote_becomes_markup(one, two, three):
 
 @FEW
 @given(sessions())
-def test_any_session_is_a_page(events):
+def test_any_session_is_a_page(events: list[AnyEvent]) -> None:
     page_of(events)

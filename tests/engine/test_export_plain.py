@@ -6,6 +6,7 @@ from html import unescape
 
 from hypothesis import given
 
+from oi_tui.app.engine.core.events import AnyEvent
 from oi_tui.app.engine.formats.export import export_session, plain_transcript
 from oi_tui.app.engine.text.safe import safe_text
 from support.exports import FEW, OPENED, PNG, blocks_of, code, out, prompt, prose, ran, sessions, settled, tour
@@ -68,15 +69,15 @@ not closed
 """
 
 
-def test_a_plain_transcript_reads_like_the_screen():
+def test_a_plain_transcript_reads_like_the_screen() -> None:
     assert plain_transcript(blocks_of(tour())) == PLAIN
 
 
-def test_no_session_is_no_text():
+def test_no_session_is_no_text() -> None:
     assert plain_transcript([]) == ""
 
 
-def test_what_a_terminal_would_obey_is_not_in_it():
+def test_what_a_terminal_would_obey_is_not_in_it() -> None:
     evil = "\x1b]0;title\x07\x1b[2J\u202e"
     events = [OPENED, *prompt("u", evil, evil), *prose("p", evil), *code("c", evil), *ran("c", evil, out(evil + "x"))]
     assert plain_transcript(blocks_of(events)) == (
@@ -86,18 +87,18 @@ def test_what_a_terminal_would_obey_is_not_in_it():
 
 @FEW
 @given(sessions())
-def test_any_transcript_is_safe_to_print(events):
+def test_any_transcript_is_safe_to_print(events: list[AnyEvent]) -> None:
     text = plain_transcript(settled(events))
     assert safe_text(text) == text
 
 
-def test_markdown_has_the_title_the_transcript_and_its_pictures():
+def test_markdown_has_the_title_the_transcript_and_its_pictures() -> None:
     text = export_session(tour(), "md", title="A *tour*").decode()
     assert text.startswith("# A \\*tour\\*\n\n> Add the numbers.\n")
     assert text.count(f"(data:image/png;base64,{PNG})") == 2
 
 
-def test_markdown_without_images_says_where_they_were():
+def test_markdown_without_images_says_where_they_were() -> None:
     text = export_session(tour(), "md", images=False).decode()
     assert "base64" not in text
     assert "[picture of 1×1 pixels left out]" in text
@@ -120,7 +121,7 @@ def str_values(value: object) -> list[str]:
             return []
 
 
-def test_U5_what_hides_in_code_is_written_out_wherever_it_is_read_and_kept_where_it_runs_again():
+def test_U5_what_hides_in_code_is_written_out_wherever_it_is_read_and_kept_where_it_runs_again() -> None:
     events = [OPENED, *prompt("u", "go"), *code("c", HIDING), *ran("c", HIDING)]
     assert "    " + SHOWN.replace("\n", "\n    ") in plain_transcript(blocks_of(events))
     assert SHOWN in export_session(events, "md").decode()

@@ -1,6 +1,7 @@
 """What was decided about folders: which decision holds where, and a file that is relied on or refused."""
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -186,7 +187,11 @@ def test_U11_a_record_that_is_wrong_stops_everything_and_stays(
 ) -> None:
     path = tmp_path / "ours" / "folders.toml"
     path.write_text(text)
-    for act in (lambda: folders.find(home), lambda: folders.decide(home / "data", trusted=True)):
+    acts: tuple[Callable[[], object], ...] = (
+        lambda: folders.find(home),
+        lambda: folders.decide(home / "data", trusted=True),
+    )
+    for act in acts:
         with pytest.raises(SettingsError, match=what) as raised:
             act()
         assert "decide anew" in raised.value.hint

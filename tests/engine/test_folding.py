@@ -22,7 +22,8 @@ def again() -> SessionOpened:
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_how_events_end_is_told_without_folding_them_at_every_place_of_a_real_run(path: Path) -> None:
     events = list(read_recording(path).events())
-    for tail in ([], [again()]):
+    tails: tuple[list[AnyEvent], ...] = ([], [again()])
+    for tail in tails:
         transcript = Transcript()
         for number, event in enumerate(events + tail, 1):
             transcript.apply(event)

@@ -152,7 +152,7 @@ async def test_a_turn_tells_of_its_requests_and_actions_in_their_order_with_thei
 async def test_a_request_that_fails_is_told_as_failed() -> None:
     ends: list[bool] = []
     hooks = Hooks(EngineHooks, [("p", plugin_of(after_request=lambda failed: ends.append(failed)))])
-    session = session_of(FakeModel([ModelError("network", "Gone.")]), FakeKernel(), hooks)
+    session = session_of(FakeModel([ModelError("unreachable", "Gone.")]), FakeKernel(), hooks)
 
     await play(session, session.run("go"))
 

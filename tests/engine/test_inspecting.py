@@ -1,12 +1,12 @@
 """What kernels hold, told to one front end: when they are asked, and what a run is said to have done."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
 
-from oi_tui.app.engine.core.events import AnyEvent, ExecutionStarted, KernelChanged
+from oi_tui.app.engine.core.events import ExecutionStarted, KernelChanged
 from oi_tui.app.engine.core.protocol import Batch, Configure, Reply, VariableSeen, VariablesFound
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.verbs import AnyVerb, Clear, Inspect, Interrupt, Open, Peek, Restart, Run, Submit
@@ -14,7 +14,7 @@ from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.kernels.inspection import Listing, VariableRow, names_in, read_detail, read_listing
 from oi_tui.app.engine.session.engine import Engine
 from oi_tui.app.engine.session.variable_inspector import run_difference
-from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels
+from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels, Happenings
 from oi_tui.app.frontend.client import LocalClient
 
 Source = dict[str, dict[str, str | None]]
@@ -22,7 +22,7 @@ Source = dict[str, dict[str, str | None]]
 
 
 def kernel_that(effects: Source, language: str = "python") -> FakeKernel:
-    def script(source: str) -> Sequence[AnyEvent]:
+    def script(source: str) -> Happenings:
         for name, value in effects.get(source, {}).items():
             if value is None:
                 del kernel.holds[name]

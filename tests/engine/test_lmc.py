@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock
 from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.core.events import (
     ActiveLineChanged,
@@ -33,6 +34,7 @@ from oi_tui.app.engine.core.events import (
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput
 from oi_tui.app.engine.formats.lmc import LmcWriter, events_from_messages, fold_chunks, static_messages
 from oi_tui.app.engine.transcript.transcript import Transcript
+from support.kinds import narrow
 
 Message = dict[str, Any]
 TEXT = {"role": "computer", "type": "console", "format": "output"}
@@ -273,8 +275,9 @@ def test_a_saved_conversation_of_open_interpreter_is_a_timeline() -> None:
     transcript = transcript_of(events_from_messages(saved))
     kinds = [type(block).__name__ for block in transcript.blocks]
     assert kinds == ["UserBlock", "ProseBlock", "CodeBlock", "ProseBlock"]
-    assert transcript.blocks[2].state == "ok"
-    assert transcript.blocks[2].outputs == (
+    code = narrow(transcript.blocks[2], CodeBlock)
+    assert code.state == "ok"
+    assert code.outputs == (
         stdout("ZeroDivisionError"),
         RichOutput(data={"image/jpeg": "/9j/4AAQ"}),
     )
@@ -313,7 +316,7 @@ def test_what_is_no_list_is_no_conversation() -> None:
 
 def test_output_without_code_is_shown_as_a_notice() -> None:
     transcript = transcript_of(events_from_messages([{**TEXT, "content": "hm"}]))
-    assert [block.details for block in transcript.blocks] == ["hm"]
+    assert [narrow(block, NoticeBlock).details for block in transcript.blocks] == ["hm"]
 
 
 WORDS = st.text(alphabet=st.sampled_from("ab\n{}é😀 "), min_size=1, max_size=12)

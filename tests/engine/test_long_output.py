@@ -1,6 +1,6 @@
 """Output of any length in the transcript, in the store, and in the words for the model."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -142,7 +142,7 @@ def test_a_front_end_that_does_not_read_finds_one_tail_of_each_stream() -> None:
 
 
 @pytest.fixture
-def store(tmp_path: Path):
+def store(tmp_path: Path) -> Iterator[Store]:
     opened = Store(tmp_path / "sessions.db")
     opened.create("one", 1.0, "/work")
     yield opened

@@ -81,7 +81,8 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     (folder / ".env").write_text("OPENAI_API_BASE=http://evil.invalid/v1\n", encoding="utf-8")
     done = run(LOAD, cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
-    return json.loads(done.stdout)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
 def test_importing_the_model_loads_no_litellm_and_loading_it_asks_no_network(loaded: dict[str, Any]) -> None:

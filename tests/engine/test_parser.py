@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from oi_tui.app.engine.core.chat_model import ToolDelta
 from oi_tui.app.engine.core.events import CodeFinished, CodeGrew, CodeStarted, ProseGrew
 from support.answers import AnswerReader, Piece, merged
+from support.kinds import narrow, of
 
 LANGUAGES = {"python": "python", "python3": "python", "py": "python", "bash": "shell", "sh": "shell", "r": "ir"}
 
@@ -329,7 +330,7 @@ def test_U27_a_native_call_that_begins_in_thinking_while_another_is_open_is_neve
 def test_prose_streams_without_delay() -> None:
     parser = AnswerReader(canonical)
     words = ["The", " answer", " is", " **42**", ",\n", "so", " `x`", " is"]
-    assert ["".join(piece.text for piece in parser.feed(word)) for word in words] == [
+    assert ["".join(piece.text for piece in of(ProseGrew, parser.feed(word))) for word in words] == [
         *["The", " answer", " is", " **42**", ","],
         *["\nso", " `x`", " is"],
     ]
@@ -354,7 +355,7 @@ def test_code_in_an_answer_that_was_broken_off_is_not_complete() -> None:
 
 
 def test_a_block_that_was_closed_before_the_break_is_complete() -> None:
-    assert parsed(["```python\nprint(1)\n```"], complete=False)[-1].complete
+    assert narrow(parsed(["```python\nprint(1)\n```"], complete=False)[-1], CodeFinished).complete
 
 
 def test_half_characters_become_whole_or_are_replaced() -> None:

@@ -2,13 +2,14 @@
 
 import ast
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from IPython.core.inputtransformer2 import TransformerManager
 
-from oi_tui.app.engine.core.values import Confinement
+from oi_tui.app.engine.core.values import ApprovalMode, Confinement
 from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, PolicyRequest, decide
 from oi_tui.app.engine.policy.magics import split_magics
 from oi_tui.app.engine.policy.python import read_python
@@ -17,7 +18,7 @@ from oi_tui.app.engine.policy.risks import labels
 from oi_tui.app.engine.policy.rules import short_form
 
 
-def decided(source: str, *deny: str, approval="auto", **more) -> PolicyDecision:
+def decided(source: str, *deny: str, approval: ApprovalMode = "auto", **more: Any) -> PolicyDecision:
     rules = tuple(short_form(text, "deny") for text in deny)
     return decide(PolicyRequest("python", source, **more), Policy(rules=rules), approval)
 
@@ -140,7 +141,7 @@ def test_magics_are_taken_out_without_moving_a_line() -> None:
 @pytest.mark.parametrize(
     "source", ["x = 'a\u202eb'", "dеl = 1  # Cyrillic", "p\u200brint(1)", "x = '\u00a0'", "\U000e0041"]
 )
-def test_U5_hidden_and_deceiving_characters_are_asked_about_in_every_mode(source: str, approval: str) -> None:
+def test_U5_hidden_and_deceiving_characters_are_asked_about_in_every_mode(source: str, approval: ApprovalMode) -> None:
     found = decided(source, approval=approval, confinement=Confinement(sandboxed=True, offline=True))
     assert (found.verdict, found.ground) == ("ask", "guard")
 

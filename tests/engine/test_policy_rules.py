@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.modes import MODES, OF_APPROVAL, requested_mode, strictest
 from oi_tui.app.engine.core.settings import PolicySection, SandboxSection, Settings
-from oi_tui.app.engine.core.values import Confinement
+from oi_tui.app.engine.core.values import ApprovalMode, Confinement, PermissionMode
 from oi_tui.app.engine.files.settings_file import load_settings
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.launch import Launch
@@ -178,18 +179,22 @@ def test_our_own_settings_are_asked_about_in_every_mode(tmp_path: Path) -> None:
     assert decide(PolicyRequest("shell", "echo x >> config.toml"), policy, "auto").verdict == "allow"
 
 
+SafeMode = Literal["off", "ask", "auto"]
+
 # -- modes --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("safe_mode", ["ask", "auto"])
-def test_L17_auto_run_together_with_a_safe_mode_is_as_strict_as_the_safe_mode(safe_mode: str) -> None:
+def test_L17_auto_run_together_with_a_safe_mode_is_as_strict_as_the_safe_mode(safe_mode: SafeMode) -> None:
     section = PolicySection(auto_run=True, safe_mode=safe_mode)
     policy = load_policy(Settings(policy=section), folder=Path("/nowhere"), cwd=Path("/work"), admin=Path("/nowhere/x"))
     assert decide(PolicyRequest("python", "eval(x)"), policy, "auto").verdict == "ask"
 
 
 @given(st.sampled_from(MODES), st.sampled_from(["off", "ask", "auto"]), st.sampled_from([None, True, False]))
-def test_L17_no_setting_makes_another_one_milder(mode, safe_mode, auto_run) -> None:
+def test_L17_no_setting_makes_another_one_milder(
+    mode: PermissionMode, safe_mode: SafeMode, auto_run: bool | None
+) -> None:
     both = requested_mode(PolicySection(mode=mode, safe_mode=safe_mode, auto_run=auto_run))
     for section in (PolicySection(mode=mode), PolicySection(safe_mode=safe_mode), PolicySection(auto_run=auto_run)):
         assert strictest(both, requested_mode(section)) == both
@@ -205,7 +210,7 @@ def test_every_mode_and_every_tool_of_a_rule_stands_in_the_readme() -> None:
 
 
 @pytest.mark.parametrize(("approval", "verdict"), [("never", "deny"), ("ask", "ask"), ("auto", "allow")])
-def test_todays_names_of_the_modes_mean_what_they_meant(approval, verdict: str) -> None:
+def test_todays_names_of_the_modes_mean_what_they_meant(approval: ApprovalMode, verdict: str) -> None:
     assert decide(PolicyRequest("python", "import os; os.remove('x')"), Policy(), approval).verdict == verdict
     assert set(OF_APPROVAL) == {"never", "ask", "auto"}
 
@@ -226,7 +231,7 @@ def test_todays_names_of_the_modes_mean_what_they_meant(approval, verdict: str) 
         ("bypassPermissions", "eval(x)", "allow"),
     ],
 )
-def test_each_mode_in_a_sandbox_without_network(mode, source: str, verdict: str) -> None:
+def test_each_mode_in_a_sandbox_without_network(mode: PermissionMode, source: str, verdict: str) -> None:
     request = PolicyRequest("python", source, confinement=Confinement(sandboxed=True, offline=True))
     assert decide(request, Policy(mode=mode)).verdict == verdict
 

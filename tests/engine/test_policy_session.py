@@ -9,14 +9,22 @@ import pytest
 
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import CodeBlock
-from oi_tui.app.engine.core.events import AnyEvent, DecisionMade, DecisionRequested, Event, ExecutionStarted, TurnEnded
+from oi_tui.app.engine.core.events import (
+    AnyEvent,
+    DecisionMade,
+    DecisionRequested,
+    ExecutionStarted,
+    TurnEnded,
+    Verdict,
+)
 from oi_tui.app.engine.core.settings import LoopSection
-from oi_tui.app.engine.core.values import Confinement
+from oi_tui.app.engine.core.values import ApprovalMode, Confinement, PermissionMode
 from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.policy.rules import Effect, short_form
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel
+from support.kinds import of
 from support.turns import play
 
 OK = [RunResult(status="ok")]
@@ -33,9 +41,9 @@ def python(source: str) -> str:
 def make(
     model: FakeModel,
     *sources: str,
-    approve="ask",
+    approve: ApprovalMode = "ask",
     can_ask: bool = True,
-    mode="bypassPermissions",
+    mode: PermissionMode = "bypassPermissions",
     **rules: tuple[str, ...],
 ) -> Session:
     verdicts: tuple[Effect, ...] = ("allow", "ask", "deny")
@@ -47,11 +55,7 @@ def make(
     return Session(kernels=kernels, settings=LoopSection(approve=approve), model=model, can_ask=can_ask, policy=policy)
 
 
-def of(kind: type[Event], events: list[AnyEvent]) -> list:
-    return [event for event in events if isinstance(event, kind)]
-
-
-def answering(session: Session, verdict, **more) -> Callable[[AnyEvent], None]:
+def answering(session: Session, verdict: Verdict, **more: str) -> Callable[[AnyEvent], None]:
     def react(event: AnyEvent) -> None:
         if isinstance(event, DecisionRequested):
             session.decide(Decide(request_id=event.request_id, verdict=verdict, **more))
@@ -64,7 +68,7 @@ def told(model: FakeModel) -> str:
 
 
 @pytest.mark.parametrize("approve", ["ask", "auto"])
-async def test_L15_what_a_rule_denies_does_not_run_and_the_model_is_told_by_which_rule(approve: str) -> None:
+async def test_L15_what_a_rule_denies_does_not_run_and_the_model_is_told_by_which_rule(approve: ApprovalMode) -> None:
     model = FakeModel(bash("ls; rm -rf x"), "I see.")
     session = make(model, approve=approve, deny=("Shell(rm *)",))
     events = await play(session, session.run("go"))
@@ -108,8 +112,12 @@ async def test_L12_the_repeat_guard_asks_about_what_a_rule_allows() -> None:
 
 async def test_always_answers_the_mode_but_not_a_rule_that_asks() -> None:
     code = "rm x"
-    for rules, deciders in (({}, ["person", "grant"]), ({"ask": ("Shell(rm *)",)}, ["person", "person"])):
-        session = make(FakeModel(bash(code), "Done.", bash(code), "Done."), code, **rules)
+    cases: list[tuple[tuple[str, ...], list[str]]] = [
+        ((), ["person", "grant"]),
+        (("Shell(rm *)",), ["person", "person"]),
+    ]
+    for rules, deciders in cases:
+        session = make(FakeModel(bash(code), "Done.", bash(code), "Done."), code, ask=rules)
         events = await play(session, session.run("go"), answering(session, "always"))
         events += await play(session, session.run("again"), answering(session, "always"))
         assert [made.decider for made in of(DecisionMade, events)] == deciders
@@ -124,7 +132,7 @@ async def test_L16_edited_code_is_held_to_the_rules_that_deny() -> None:
 
 
 @pytest.mark.parametrize("verdict", ["run", "always"])
-async def test_L16_a_rule_that_is_given_while_code_is_asked_about_holds_for_its_answer(verdict: str) -> None:
+async def test_L16_a_rule_that_is_given_while_code_is_asked_about_holds_for_its_answer(verdict: Verdict) -> None:
     model = FakeModel(bash("rm x"), "I see.")
     session = make(model, "rm x")
 
@@ -153,7 +161,9 @@ async def test_L17_the_mode_never_that_is_given_while_code_is_asked_about_holds_
 
 
 @pytest.mark.parametrize(("approve", "mode"), [("auto", "default"), ("auto", "auto"), ("ask", "bypassPermissions")])
-async def test_L17_of_the_session_and_the_policy_the_stricter_mode_wins(approve: str, mode: str) -> None:
+async def test_L17_of_the_session_and_the_policy_the_stricter_mode_wins(
+    approve: ApprovalMode, mode: PermissionMode
+) -> None:
     session = make(FakeModel(python("1"), "Done."), "1", approve=approve, mode=mode)
     events = await play(session, session.run("go"), answering(session, "run"))
     assert len(of(DecisionRequested, events)) == 1
@@ -216,7 +226,7 @@ async def test_a_denied_block_is_refused_in_the_transcript_with_its_rule() -> No
     assert (code.state, code.refusal) == ("refused", "denied by the rule Shell(rm *)")
 
 
-def elsewhere(mode: str, approve: str = "auto", *rules: str, can_ask: bool = True) -> Session:
+def elsewhere(mode: PermissionMode, approve: ApprovalMode = "auto", *rules: str, can_ask: bool = True) -> Session:
     """One session with two kernels: Python in a sandbox without network, the shell on a machine without any."""
     kernels = FakeKernels(
         python=FakeKernel(confinement=Confinement(sandboxed=True, offline=True)),

@@ -4,25 +4,29 @@ import os
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, PolicyRequest, decide
 from oi_tui.app.engine.policy.programs import WRAPPER_WORDS
 from oi_tui.app.engine.policy.reading import LONGEST_SHELL
-from oi_tui.app.engine.policy.rules import Effect, short_form
+from oi_tui.app.engine.policy.rules import Base, Effect, short_form
 from oi_tui.app.engine.policy.shell import NESTED, read_shell
 
 
-def policy(*, allow: tuple[str, ...] = (), ask: tuple[str, ...] = (), deny: tuple[str, ...] = (), **more) -> Policy:
+def policy(
+    *, allow: tuple[str, ...] = (), ask: tuple[str, ...] = (), deny: tuple[str, ...] = (), **more: Any
+) -> Policy:
     given: list[tuple[Effect, tuple[str, ...]]] = [("allow", allow), ("ask", ask), ("deny", deny)]
     rules = tuple(short_form(text, verdict) for verdict, texts in given for text in texts)
     return Policy(rules=rules, **more)
 
 
-def decided(source: str, rules: Policy, approval="ask", **more) -> PolicyDecision:
+def decided(source: str, rules: Policy, approval: ApprovalMode = "ask", **more: Any) -> PolicyDecision:
     return decide(PolicyRequest("shell", source, **more), rules, approval)
 
 
@@ -205,7 +209,7 @@ def test_U13_spelled_out_completely_such_a_command_is_allowed() -> None:
     ],
 )
 @pytest.mark.parametrize("approval", ["ask", "auto"])
-def test_U15_a_denied_command_is_found_wherever_it_hides(source: str, approval: str) -> None:
+def test_U15_a_denied_command_is_found_wherever_it_hides(source: str, approval: ApprovalMode) -> None:
     rules = policy(allow=("Shell(rm *)", "Shell(git log *)"), ask=("Shell(rm x)",), deny=("Shell(rm *)",))
     found = decided(source, rules, approval)
     assert (found.verdict, found.by) == ("deny", "the rule Shell(rm *)")
@@ -304,7 +308,7 @@ def test_rules_for_files_speak_of_redirections_and_of_what_programs_are_given() 
     assert decided("rm -rf .", rules, "auto").verdict == "ask"
 
 
-def short_base():
+def short_base() -> Base:
     return Policy().base._replace(cwd="/work", home="/home/me")
 
 
@@ -323,7 +327,9 @@ JOINED = st.sampled_from(
 
 
 @given(st.lists(COVERED, max_size=3), UNCOVERED, st.lists(COVERED, max_size=3), JOINED)
-def test_U12_no_line_with_an_uncovered_part_is_ever_allowed(before, part, after, join) -> None:
+def test_U12_no_line_with_an_uncovered_part_is_ever_allowed(
+    before: list[str], part: str, after: list[str], join: str
+) -> None:
     for sign in (join, f" {join} "):
         source = sign.join((*before, part, *after))
         if sign.strip(" \t\\\n") or "\n" in sign.replace("\\\n", "") or not before:  # a blank makes it an argument

@@ -25,6 +25,7 @@ from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.policy.rules import short_form
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, asks, stdout_output
 from oi_tui.app.engine.tools.toolbox import Toolbox
+from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, Happenings, Script, asks, stdout_output
 from support.front import Front, engine
 
 THREE = "```python\na = 1\n```\n\n```python\nprint(a)\n```\n\n```python\nb = a\n```"
@@ -86,7 +87,10 @@ async def test_other_output_is_marked_and_told_line_by_line_and_the_rest_goes_on
 
 async def test_the_first_failure_stops_it(tmp_path: Path) -> None:
     session_id = await past(tmp_path)
-    failure = [OutputAdded(block_id="", output=ErrorOutput(name="OSError", value="gone")), RunResult(status="error")]
+    failure: Happenings = [
+        OutputAdded(block_id="", output=ErrorOutput(name="OSError", value="gone")),
+        RunResult(status="error"),
+    ]
     kernel = FakeKernel({"print(a)": failure})
     async with engine(tmp_path, FakeModel(), kernels=FakeKernels(python=kernel)) as front:
         await resumed(front, session_id)
@@ -98,7 +102,10 @@ async def test_the_first_failure_stops_it(tmp_path: Path) -> None:
 
 
 async def test_a_run_that_failed_on_record_may_fail_again(tmp_path: Path) -> None:
-    failure = [OutputAdded(block_id="", output=ErrorOutput(name="ValueError", value="x")), RunResult(status="error")]
+    failure: Happenings = [
+        OutputAdded(block_id="", output=ErrorOutput(name="ValueError", value="x")),
+        RunResult(status="error"),
+    ]
     async with engine(tmp_path, FakeModel(), kernels=FakeKernels(python=FakeKernel({"bad": failure}))) as front:
         await front.client.send(Open())
         await front.client.send(Run(language="python", source="bad"))
@@ -128,7 +135,7 @@ async def test_interrupting_ends_it(tmp_path: Path) -> None:
 
 
 async def test_what_running_code_asks_is_asked_again(tmp_path: Path) -> None:
-    script = {
+    script: Script = {
         "name = input()": [
             asks("name? "),
             RunResult(status="ok"),

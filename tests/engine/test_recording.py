@@ -19,6 +19,7 @@ from oi_tui.app.engine.core.events import (
     ProseGrew,
     ProseStarted,
     TurnEnded,
+    Verdict,
 )
 from oi_tui.app.engine.core.outputs import StreamOutput, Tail
 from oi_tui.app.engine.core.protocol import Configure
@@ -39,7 +40,7 @@ from oi_tui.app.engine.log.recording.form import (
 from oi_tui.app.engine.log.recording.tape import Tape
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.session.engine import Engine
-from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels, asks, stdout_output
+from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels, Script, asks, stdout_output
 from oi_tui.app.engine.transcript.event_log import fold_events
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.client import LocalClient
@@ -54,7 +55,9 @@ def header() -> Header:
     return Header(format="oi-tui/recording", version=VERSION, created=0.0, approve="ask")
 
 
-async def recorded(path: Path, model: FakeModel, kernel: FakeKernel, *verdicts: str, answer: str = "") -> Transcript:
+async def recorded(
+    path: Path, model: FakeModel, kernel: FakeKernel, *verdicts: Verdict, answer: str = ""
+) -> Transcript:
     """One turn with these decisions, recorded; returns what the front end saw."""
     tape = Tape(path, header(), Redactor({"TOKEN": SECRET}), count().__next__)
     settings = Settings(model=ModelSection(name="fake/model", titles=False), loop=LoopSection(approve="ask"))
@@ -105,7 +108,7 @@ async def test_a_model_that_failed_fails_again(tmp_path: Path) -> None:
 
 
 async def test_secrets_and_what_was_typed_for_running_code_are_not_in_it(tmp_path: Path) -> None:
-    script = {"1+1": [stdout_output(f"{SECRET}\n"), asks("Password: ", password=True), RunResult(status="ok")]}
+    script: Script = {"1+1": [stdout_output(f"{SECRET}\n"), asks("Password: ", password=True), RunResult(status="ok")]}
     await recorded(tmp_path / "r", FakeModel(CODE, "Done."), FakeKernel(script), "run", answer="hunter2-typed")
     text = (tmp_path / "r").read_text(encoding="utf-8")
     assert SECRET not in text
@@ -124,7 +127,7 @@ async def test_a_secret_that_comes_in_pieces_is_in_no_form_in_it(size: int, tmp_
         printing += [ActiveLineChanged(block_id="", line=number + 1), stdout_output(text)]
     late = Tail(text=f"and {SECRET[:20]}"), Tail(text=f"and {SECRET} again")
     printing += [OutputTailMoved(block_id="", name="stderr", tail=tail) for tail in late]
-    script = {"1+1": [*printing, RunResult(status="ok")], f"'{SECRET}'": [RunResult(status="ok")]}
+    script: Script = {"1+1": [*printing, RunResult(status="ok")], f"'{SECRET}'": [RunResult(status="ok")]}
     said = (f"I found {SECRET} in it.\n\n```python\n1+1\n```", f"```python\n'{SECRET}'\n```", f"It is {SECRET}")
     model = FakeModel(*([TextDelta(text=text) for text in pieces(answer)] for answer in said))
     seen = await recorded(tmp_path / "r", model, FakeKernel(script), "run", "run")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.core.events import (
+    AnyEvent,
     CodeGrew,
     CodeStarted,
     ExecutionStarted,
@@ -32,7 +33,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
     opened.close()
 
 
-def keep(store: Store, name: str, *turns: list, title: str = "") -> None:
+def keep(store: Store, name: str, *turns: list[AnyEvent], title: str = "") -> None:
     store.create(name, 1.0, "/work")
     for events in turns:
         store.append(name, events)
@@ -170,7 +171,7 @@ def test_a_long_output_is_found_by_its_beginning_and_its_end(store: Store) -> No
 
 def test_code_that_runs_again_has_its_newest_output(store: Store) -> None:
     events = code("c", "f()", printed("first\n"))
-    again = [
+    again: list[AnyEvent] = [
         ExecutionStarted(block_id="c", generation=2),
         OutputAdded(block_id="c", output=printed("second\n")),
         events[-1],

@@ -5,12 +5,14 @@ import re
 import sqlite3
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from oi_tui.app.engine.core.blocks import NoticeBlock, UserBlock
+from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.chat_model import AnswerEnded, TextDelta
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.events import (
+    AnyEvent,
     CodeFinished,
     CodeStarted,
     DecisionMade,
@@ -59,6 +61,7 @@ from oi_tui.app.engine.session.engine import Engine
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels
 from oi_tui.app.engine.transcript.transcript import Transcript
 from support.front import Front, engine
+from support.kinds import narrow
 
 CODE = "```python\n1+1\n```"
 
@@ -140,21 +143,22 @@ async def test_what_was_open_when_the_engine_ended_is_settled_on_resume_and_noth
         assert not front.transcript.turn_open
         assert front.transcript.pending_input is None
         own, _, prose = front.transcript.blocks[:3]
-        assert (own.state, prose.state) == ("interrupted", "cut")
+        assert (narrow(own, CodeBlock).state, narrow(prose, ProseBlock).state) == ("interrupted", "cut")
 
 
 async def test_what_a_kill_cut_short_is_no_refusal_and_no_interrupt_of_the_user_to_the_model(tmp_path: Path) -> None:
-    source, happened = "1+1", []
+    source = "1+1"
+    happened: list[AnyEvent] = []
     for block_id in ("running", "approved", "asked"):
         happened += [
             CodeStarted(block_id=block_id, language="python"),
             CodeFinished(block_id=block_id, language="python", source=source),
         ]
-    may = {"verdict": "run", "decider": "person", "source": source}
+    may = DecisionMade(block_id="running", verdict="run", decider="person", source=source)
     happened += [
-        DecisionMade(block_id="running", **may),
+        may,
         ExecutionStarted(block_id="running", generation=1),
-        DecisionMade(block_id="approved", **may),
+        msgspec.structs.replace(may, block_id="approved"),
         DecisionRequested(request_id="r", block_id="asked", language="python", source=source, sha256=""),
     ]
     store = Store(tmp_path / "sessions.db")
@@ -248,7 +252,7 @@ async def test_closing_in_the_middle_of_a_turn_saves_what_there_is_and_ends_ever
     store = Store(tmp_path / "sessions.db")
     events = store.load(session_id)
     store.close()
-    assert ProseGrew(block_id=events[-2].block_id, text="half") == events[-2]
+    assert narrow(events[-2], ProseGrew).text == "half"
     assert events[-1] == TurnEnded(reason="interrupted", detail="The program was closed.")
 
 
@@ -321,7 +325,7 @@ async def test_the_model_last_chosen_is_remembered_for_the_next_session(tmp_path
         await front.client.send(Open())
         await front.client.send(UseModel(name="chosen"))
         await front.until(lambda _: front.transcript.model == "chosen")
-        assert front.events[0].model == ""
+        assert narrow(front.events[0], SessionOpened).model == ""
     async with engine(tmp_path, FakeModel("hi"), name="") as front:
         await front.client.send(Open())
         opened = await front.until_event(SessionOpened)
@@ -475,11 +479,11 @@ async def test_a_server_and_a_key_chosen_while_it_ran_are_kept_for_the_next_name
         await front.client.send(UseModel(name="mine", api_base=server, api_key="typed"))
         await front.client.send(UseModel(name="another"))
         await front.turn("hello")
-        assert models.opened[-1] == ("another", server, "typed")
+        assert models.opened[-1:] == [("another", server, "typed")]
         await front.client.send(UseModel(name="keyless", api_base="http://127.0.0.1:2/v1"))
         await front.client.send(UseModel(name="too"))
         await front.turn("and you?")
-        assert models.opened[-1] == ("too", "http://127.0.0.1:2/v1", None)
+        assert models.opened[-1:] == [("too", "http://127.0.0.1:2/v1", None)]
 
 
 async def test_another_name_in_a_resumed_session_stays_on_its_server(tmp_path: Path) -> None:

@@ -3,12 +3,13 @@
 import asyncio
 import hashlib
 import threading
+from collections.abc import Sequence
 
 import pytest
 
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock, ProseBlock, UserBlock
-from oi_tui.app.engine.core.chat_model import AnswerEnded, Retrying, TextDelta, ToolDelta
+from oi_tui.app.engine.core.chat_model import AnswerEnded, Delta, Retrying, TextDelta, ToolDelta
 from oi_tui.app.engine.core.errors import KernelError, ModelError
 from oi_tui.app.engine.core.events import (
     AnyEvent,
@@ -16,6 +17,7 @@ from oi_tui.app.engine.core.events import (
     CodeStarted,
     DecisionMade,
     DecisionRequested,
+    Emit,
     ExecutionFinished,
     ExecutionStarted,
     InputAnswered,
@@ -30,8 +32,9 @@ from oi_tui.app.engine.core.events import (
     TurnStarted,
     UsageReported,
 )
-from oi_tui.app.engine.core.outputs import ErrorOutput, StreamOutput
+from oi_tui.app.engine.core.outputs import ErrorOutput, StreamName, StreamOutput
 from oi_tui.app.engine.core.settings import LoopSection
+from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.kernels.base import RunResult, in_block
 from oi_tui.app.engine.secrets.redaction import Redacted, Redactor
@@ -39,18 +42,22 @@ from oi_tui.app.engine.testing import (
     FakeKernel,
     FakeKernels,
     FakeModel,
+    Happenings,
     RecordingObserver,
+    Script,
+    ScriptedAnswer,
     asks,
     stdout_output,
     text_result,
 )
 from oi_tui.app.engine.text.mime import report
 from oi_tui.app.engine.transcript.transcript import Transcript
-from support.turns import play
+from support.kinds import narrow, of
+from support.turns import end_of, play
 
 ADD = "I'll add.\n\n```python\n1+1\n```\n"
-TWO = [text_result("2"), RunResult(status="ok")]
-FAILED = [
+TWO: Happenings = [text_result("2"), RunResult(status="ok")]
+FAILED: Happenings = [
     OutputAdded(block_id="", output=ErrorOutput(name="ValueError", value="no", traceback=("ValueError: no",))),
     RunResult(status="error"),
 ]
@@ -60,7 +67,7 @@ def make(
     model: FakeModel,
     kernel: FakeKernel | None = None,
     *,
-    approve: str = "auto",
+    approve: ApprovalMode = "auto",
     can_ask: bool = True,
     max_steps: int = 20,
     shell: FakeKernel | None = None,
@@ -70,10 +77,6 @@ def make(
         kernels["shell"] = shell
     settings = LoopSection(approve=approve, max_steps=max_steps)
     return Session(kernels=FakeKernels(**kernels), settings=settings, model=model, can_ask=can_ask)
-
-
-def of(kind: type, events: list[AnyEvent]) -> list:
-    return [event for event in events if isinstance(event, kind)]
 
 
 def codes(session: Session) -> list[CodeBlock]:
@@ -205,8 +208,7 @@ async def test_U3_an_answer_counts_for_its_own_question_only() -> None:
             if len(ids) == 2:
                 assert not session.decide(Decide(request_id=ids[0], verdict="run"))  # late, for the first
                 assert kernel.ran == ["1+1"]
-            verdict = "run" if len(ids) == 1 else "skip"
-            assert session.decide(Decide(request_id=ids[-1], verdict=verdict))
+            assert session.decide(Decide(request_id=ids[-1], verdict="run" if len(ids) == 1 else "skip"))
             assert not session.decide(Decide(request_id=ids[-1], verdict="run"))  # a second answer
 
     await play(session, session.run("add"), answer)
@@ -222,7 +224,7 @@ async def test_a_refusal_without_a_reason_ends_the_turn_and_is_told_with_the_nex
             session.decide(Decide(request_id=event.request_id, verdict="skip"))
 
     events = await play(session, session.run("add"), refuse)
-    assert events[-1].reason == "refused"
+    assert end_of(events).reason == "refused"
     assert len(model.requests) == 1
     await play(session, session.run("what else?"))
     assert "the user refused it" in last_message(model)
@@ -272,7 +274,7 @@ async def test_stop_at_the_question_ends_the_turn() -> None:
             session.decide(Decide(request_id=event.request_id, verdict="stop"))
 
     events = await play(session, session.run("add"), stop)
-    assert events[-1].reason == "stopped"
+    assert end_of(events).reason == "stopped"
     assert codes(session)[0].state == "refused"
     await play(session, session.run("what else?"))
     assert "[not run: the user stopped the turn]" in last_message(model)
@@ -301,7 +303,7 @@ async def test_code_before_an_interrupt_of_the_answer_was_not_refused() -> None:
             session.interrupt(turn=True)
 
     events = await play(session, session.run("add"), interrupt)
-    assert events[-1].reason == "interrupted"
+    assert end_of(events).reason == "interrupted"
     await play(session, session.run("what else?"))
     assert "[not run: the user stopped the turn]" in last_message(model)
 
@@ -310,15 +312,15 @@ async def test_approval_never_runs_nothing_and_says_why() -> None:
     kernel = FakeKernel()
     events = await play(session := make(FakeModel(ADD), kernel, approve="never"), session.run("add"))
     assert kernel.ran == []
-    assert events[-1].reason == "refused"
+    assert end_of(events).reason == "refused"
 
 
 async def test_ask_without_anybody_to_ask_runs_nothing() -> None:
     kernel = FakeKernel()
     events = await play(session := make(FakeModel(ADD), kernel, approve="ask", can_ask=False), session.run("add"))
     assert kernel.ran == []
-    assert events[-1].reason == "refused"
-    assert "nobody" in events[-1].detail
+    assert end_of(events).reason == "refused"
+    assert "nobody" in end_of(events).detail
 
 
 async def test_two_blocks_of_one_answer_run_in_order_and_after_a_failure_the_second_does_not() -> None:
@@ -334,7 +336,7 @@ async def test_two_blocks_of_one_answer_run_in_order_and_after_a_failure_the_sec
 
 
 async def test_L9_two_parallel_native_calls_run_in_order_and_each_gets_its_result() -> None:
-    calls = [
+    calls: Sequence[Delta] = [
         ToolDelta(index=0, id="one", name="execute", arguments='{"language": "python", '),
         ToolDelta(index=1, id="two", name="execute", arguments='{"language": "python", "code": "b"}'),
         ToolDelta(index=0, arguments='"code": "a"}'),
@@ -356,19 +358,19 @@ async def test_the_step_cap_ends_the_turn_and_it_can_go_on() -> None:
     model = FakeModel(*answers, "Done.")
     session = make(model, FakeKernel(), max_steps=2)
     events = await play(session, session.run("loop"))
-    assert events[-1].reason == "step_cap"
+    assert end_of(events).reason == "step_cap"
     assert len(model.requests) == 2
     events = await play(session, session.go_on())
-    assert events[-1].reason == "step_cap"
+    assert end_of(events).reason == "step_cap"
     events = await play(session, session.go_on())
-    assert events[-1].reason == "done"
+    assert end_of(events).reason == "done"
 
 
 async def test_L12_the_same_code_three_times_is_asked_about_and_ends_the_turn_where_nobody_is() -> None:
     same = FakeModel("```python\nf()\n```")
     kernel = FakeKernel({"f()": FAILED})
     events = await play(session := make(same, kernel, can_ask=False), session.run("loop"))
-    assert events[-1].reason == "repeated"
+    assert end_of(events).reason == "repeated"
     assert len(kernel.ran) == 2
     asked: list[str] = []
     session = make(same, FakeKernel({"f()": FAILED}))
@@ -386,8 +388,8 @@ async def test_L12_the_same_traceback_twice_is_asked_about() -> None:
     answers = [f"```python\nf({n})\n```" for n in range(5)]
     kernel = FakeKernel(lambda source: FAILED)
     events = await play(session := make(FakeModel(*answers), kernel, can_ask=False), session.run("loop"))
-    assert events[-1].reason == "repeated"
-    assert "ValueError: no" in events[-1].detail
+    assert end_of(events).reason == "repeated"
+    assert "ValueError: no" in end_of(events).detail
     assert len(kernel.ran) == 2
 
 
@@ -395,13 +397,13 @@ async def test_code_that_just_succeeded_is_not_run_again_without_a_question() ->
     kernel = FakeKernel({"1+1": TWO})
     events = await play(session := make(FakeModel(ADD), kernel, can_ask=False), session.run("add"))
     assert kernel.ran == ["1+1"]
-    assert events[-1].reason == "repeated"
+    assert end_of(events).reason == "repeated"
 
 
 @pytest.mark.parametrize("partial", ["", "Half an ans"])
 async def test_L10_a_model_error_keeps_the_partial_text_and_the_session_goes_on(partial: str) -> None:
     error = ModelError("cut", "The answer broke off.", hint="Try again.")
-    broken = [TextDelta(text=partial), error] if partial else [error]
+    broken: ScriptedAnswer = [TextDelta(text=partial), error] if partial else [error]
     model = FakeModel(broken, "Fine now.")
     session = make(model)
     events = await play(session, session.run("hello"))
@@ -416,17 +418,17 @@ async def test_L10_a_model_error_keeps_the_partial_text_and_the_session_goes_on(
         again.apply(event)
     assert again == session.transcript
     events = await play(session, session.go_on())
-    assert events[-1].reason == "done"
+    assert end_of(events).reason == "done"
 
 
 async def test_code_that_was_broken_off_is_never_run() -> None:
     kernel = FakeKernel()
-    broken = [TextDelta(text="```python\nrm("), ModelError("cut", "Broke off.")]
+    broken: ScriptedAnswer = [TextDelta(text="```python\nrm("), ModelError("cut", "Broke off.")]
     session = make(FakeModel(broken), kernel)
     await play(session, session.run("x"))
     assert kernel.ran == []
     assert codes(session)[0].state == "cut"
-    length = [TextDelta(text="```python\nrm("), AnswerEnded(reason="length")]
+    length: ScriptedAnswer = [TextDelta(text="```python\nrm("), AnswerEnded(reason="length")]
     session = make(FakeModel(length), kernel)
     events = await play(session, session.run("x"))
     assert kernel.ran == []
@@ -457,7 +459,7 @@ async def test_an_interrupt_of_the_run_stops_the_cell_tells_the_model_and_the_tu
     events = await play(session, session.run("add"), interrupt)
     assert of(ExecutionFinished, events)[0].status == "interrupted"
     assert "interrupted by the user" in last_message(model)
-    assert events[-1].reason == "done"
+    assert end_of(events).reason == "done"
 
 
 async def test_L3_stopping_the_turn_stops_the_cell_and_asks_the_model_no_more() -> None:
@@ -473,7 +475,7 @@ async def test_L3_stopping_the_turn_stops_the_cell_and_asks_the_model_no_more() 
     events = await play(session, session.run("add"), stop)
     assert kernel.interrupts == 1
     assert len(model.requests) == 1
-    assert events[-1].reason == "interrupted"
+    assert end_of(events).reason == "interrupted"
 
 
 class Slow(Redactor):
@@ -498,7 +500,7 @@ async def test_L3_an_interrupt_while_a_long_session_is_looked_through_sends_noth
     events = await playing
     redactor.go.set()
     assert isinstance(events[-1], TurnEnded)
-    assert events[-1].reason == "interrupted"
+    assert end_of(events).reason == "interrupted"
     assert not model.requests
 
 
@@ -520,23 +522,23 @@ async def test_N2_a_run_that_ignores_the_interrupt_costs_the_kernel_only_when_th
     went_on, restarted = of(NoticeAdded, events)
     assert "goes on" in went_on.title
     assert "restarted" in restarted.title
-    assert events[-1].reason == "interrupted"
+    assert end_of(events).reason == "interrupted"
 
 
 async def test_R1_an_interrupt_while_the_kernel_starts_keeps_the_code_from_running() -> None:
     kernel = FakeKernel({"1+1": TWO})
-    kernel.starting = asyncio.Event()
+    starting = kernel.starting = asyncio.Event()
     session = make(FakeModel(ADD, "You stopped it."), kernel)
 
     def stop(event: AnyEvent) -> None:
         if isinstance(event, KernelChanged) and event.state == "starting":
             asyncio.get_running_loop().call_soon(session.interrupt)
-            asyncio.get_running_loop().call_soon(kernel.starting.set)
+            asyncio.get_running_loop().call_soon(starting.set)
 
     events = await play(session, session.run("add"), stop)
     assert kernel.ran == []
     assert of(ExecutionFinished, events)[0].status == "interrupted"
-    assert events[-1].reason == "done"
+    assert end_of(events).reason == "done"
 
 
 async def test_always_does_not_outlive_the_kernel_it_was_given_for() -> None:
@@ -566,8 +568,8 @@ async def test_an_interrupt_while_the_model_hangs_ends_the_turn_and_keeps_the_te
             asyncio.get_running_loop().call_soon(session.interrupt)
 
     events = await play(session, session.run("hello"), stop)
-    assert events[-1].reason == "interrupted"
-    assert session.transcript.blocks[-1].state == "cut"
+    assert end_of(events).reason == "interrupted"
+    assert narrow(session.transcript.blocks[-1], ProseBlock).state == "cut"
     assert model.closed == 1
 
 
@@ -581,11 +583,11 @@ async def test_an_interrupt_of_the_turn_while_a_question_is_up_refuses_it() -> N
 
     events = await play(session, session.run("add"), stop)
     assert kernel.ran == []
-    assert events[-1].reason == "interrupted"
+    assert end_of(events).reason == "interrupted"
 
 
 async def test_R4_a_run_that_wants_input_asks_and_the_answer_is_no_event_and_goes_to_no_model() -> None:
-    script = {"1+1": [asks("name? "), stdout_output("hi\n"), RunResult(status="ok")]}
+    script: Script = {"1+1": [asks("name? "), stdout_output("hi\n"), RunResult(status="ok")]}
     kernel = FakeKernel(script)
     model = FakeModel(ADD, "Done.")
     session = make(model, kernel)
@@ -607,7 +609,7 @@ async def test_R4_a_run_that_wants_input_asks_and_the_answer_is_no_event_and_goe
 class Overtaken(FakeKernel):
     """Its question arrives before what was printed: they take different ways."""
 
-    async def run(self, source, block_id, emit):
+    async def run(self, source: str, block_id: str, emit: Emit) -> RunResult:
         given = asyncio.Event()
         self.given = given
         for event in (asks("name? "), stdout_output("before\n")):
@@ -616,7 +618,7 @@ class Overtaken(FakeKernel):
         emit(in_block(stdout_output("after\n"), block_id))
         return RunResult(status="ok")
 
-    async def answer(self, text):
+    async def answer(self, text: str) -> None:
         await super().answer(text)
         self.given.set()
 
@@ -668,7 +670,7 @@ async def test_R3_a_kernel_that_dies_is_reported_and_the_turn_goes_on_with_the_m
     assert "exit code 1" in notice.title
     assert "/restart" in notice.hint
     assert "all variables are lost" in last_message(model)
-    assert events[-1].reason == "done"
+    assert end_of(events).reason == "done"
 
 
 async def test_two_languages_have_their_own_kernels() -> None:
@@ -715,14 +717,16 @@ async def test_L6_reset_clears_and_two_sessions_share_nothing() -> None:
     one.forget()
     assert one.transcript.blocks == []
     await play(one, one.run("again"))
-    assert len(one.model.requests[-1].messages) == 2
+    assert len(narrow(one.model, FakeModel).requests[-1].messages) == 2
 
 
 async def test_L6_a_path_that_does_not_exist_is_accepted_as_text() -> None:
     model = FakeModel("ok")
     session = make(model)
     events = await play(session, session.run("look at it", files=("/no/such/file.csv",)))
-    assert events[0] == TurnStarted(block_id=events[0].block_id, text="look at it", files=("/no/such/file.csv",))
+    assert events[0] == TurnStarted(
+        block_id=narrow(events[0], TurnStarted).block_id, text="look at it", files=("/no/such/file.csv",)
+    )
     assert "/no/such/file.csv" in last_message(model)
 
 
@@ -730,13 +734,13 @@ async def test_an_empty_answer_is_said() -> None:
     session = make(FakeModel([AnswerEnded()]))
     events = await play(session, session.run("hello"))
     assert "nothing" in of(NoticeAdded, events)[0].title
-    assert events[-1].reason == "done"
+    assert end_of(events).reason == "done"
 
 
 async def test_without_a_model_the_turn_ends_with_what_to_do() -> None:
     session = Session(kernels=FakeKernels(), settings=LoopSection())
     events = await play(session, session.run("hello"))
-    assert events[-1].reason == "model_error"
+    assert end_of(events).reason == "model_error"
     assert "/model" in of(NoticeAdded, events)[0].hint
 
 
@@ -750,18 +754,23 @@ async def test_every_proposal_is_decided_before_it_runs() -> None:
 
 def test_stream_outputs_join_only_their_own_kind() -> None:
     transcript = Transcript()
-    from_kernel = [("stdout", "a"), ("stdout", "b"), ("stderr", "c"), ("stdout", "d")]
+    from_kernel: list[tuple[StreamName, str]] = [("stdout", "a"), ("stdout", "b"), ("stderr", "c"), ("stdout", "d")]
     transcript.apply(CodeStarted(block_id="x", language="python"))
     for name, text in from_kernel:
         transcript.apply(OutputAdded(block_id="x", output=StreamOutput(name=name, text=text)))
-    block = transcript.block("x")
-    assert isinstance(block, CodeBlock)
-    assert [(o.name, o.text) for o in block.outputs] == [("stdout", "ab"), ("stderr", "c"), ("stdout", "d")]
+    block = narrow(transcript.block("x"), CodeBlock)
+    assert [(o.name, o.text) for o in of(StreamOutput, block.outputs)] == [
+        ("stdout", "ab"),
+        ("stderr", "c"),
+        ("stdout", "d"),
+    ]
 
 
 @pytest.mark.parametrize("opening", ["<think>", ""], ids=["opened", "opened_in_the_prompt"])
 @pytest.mark.parametrize("approve", ["auto", "ask"])
-async def test_U27_what_the_model_only_thought_is_never_run_and_never_asked_about(opening: str, approve: str) -> None:
+async def test_U27_what_the_model_only_thought_is_never_run_and_never_asked_about(
+    opening: str, approve: ApprovalMode
+) -> None:
     model = FakeModel(f"{opening}Perhaps\n```python\nrm\n```\nBetter not.\n</think>\n\n{ADD}", "It is 2.")
     kernel = FakeKernel({"1+1": TWO})
     session = make(model, kernel, approve=approve)

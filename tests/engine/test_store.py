@@ -5,6 +5,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -40,7 +41,7 @@ EVENTS: tuple[AnyEvent, ...] = (
 
 
 @pytest.fixture
-def store(tmp_path: Path):
+def store(tmp_path: Path) -> Iterator[Store]:
     opened = Store(tmp_path / "sessions.db")
     yield opened
     opened.close()

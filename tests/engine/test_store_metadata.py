@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from oi_tui.app.engine.core.errors import StoreError
-from oi_tui.app.engine.core.events import ConversationCleared, OutputKept, SessionOpened, SettingsChanged, UsageReported
+from oi_tui.app.engine.core.events import (
+    AnyEvent,
+    ConversationCleared,
+    OutputKept,
+    SessionOpened,
+    SettingsChanged,
+    UsageReported,
+)
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput, WholeOutput
 from oi_tui.app.engine.core.session_records import TITLE_LIMIT
 from oi_tui.app.engine.log.store import Store
@@ -26,7 +33,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
     opened.close()
 
 
-def kept(store: Store, *turns: list, name: str = "one") -> str:
+def kept(store: Store, *turns: list[AnyEvent], name: str = "one") -> str:
     store.create(name, 1.0, "/work")
     for events in turns:
         store.append(name, events)
@@ -294,7 +301,16 @@ def test_a_session_that_is_brought_back_while_old_ones_are_removed_stays(store: 
 def test_pieces_become_one_when_their_block_is_complete_and_the_fold_is_the_same(store: Store) -> None:
     aside = StreamOutput(name="stderr", text="!")
     rich = RichOutput(data={"text/plain": "1"})
-    outputs = [printed("a"), printed("b"), rich, printed("c"), aside, aside, printed("d"), printed("e")]
+    outputs: list[StreamOutput | RichOutput] = [
+        printed("a"),
+        printed("b"),
+        rich,
+        printed("c"),
+        aside,
+        aside,
+        printed("d"),
+        printed("e"),
+    ]
     events = turn("u", "go", prose("p", *"streaming words"), code("c", "print(1)", *outputs))
     store.create("one", 1.0, "/work")
     store.create("piecemeal", 1.0, "/work")

@@ -1,7 +1,6 @@
 """Files of earlier programs: listed at once, looked through when there is time, and nothing in them is lost."""
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -41,7 +40,7 @@ OLD = [
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Iterator[Path]:
+def path(tmp_path: Path) -> Path:
     path = tmp_path / "sessions.db"
     with sqlite3.connect(path) as db:
         db.executescript(SCHEMA_1)

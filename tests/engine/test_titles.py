@@ -1,11 +1,12 @@
 """The title that the model gives a session when nobody is doing anything."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.core.chat_model import AnswerUsage, TextDelta
+from oi_tui.app.engine.core.chat_model import AnswerUsage, Delta, TextDelta
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.protocol import SessionEdited
 from oi_tui.app.engine.core.verbs import Open
@@ -16,7 +17,11 @@ from support.front import engine
 
 
 async def test_after_the_first_turn_the_model_gives_a_title_and_the_list_is_told(tmp_path: Path) -> None:
-    answer = [TextDelta(text="Weather in "), TextDelta(text="Oslo"), AnswerUsage(input_tokens=30, output_tokens=3)]
+    answer: Sequence[Delta] = [
+        TextDelta(text="Weather in "),
+        TextDelta(text="Oslo"),
+        AnswerUsage(input_tokens=30, output_tokens=3),
+    ]
     model = FakeModel("It rains.", answer)
     async with engine(tmp_path, model, titles=True) as front:
         await front.client.send(Open())
@@ -50,7 +55,7 @@ async def test_u17_a_secret_leaves_with_no_title_not_even_half_of_it(before: str
 
 
 async def test_a_model_that_fails_leaves_the_title_of_the_prompt(tmp_path: Path) -> None:
-    model = FakeModel("It rains.", ModelError("server", "no"))
+    model = FakeModel("It rains.", [ModelError("server", "no")])
     async with engine(tmp_path, model, titles=True) as front:
         await front.client.send(Open())
         await front.turn("weather?")

@@ -130,8 +130,8 @@ def test_its_audit_is_shown_in_the_words_that_it_had(data: Path, store: Store) -
             shown.append(f"{when}  {in_words(entry.record)}")
     then = (WRITTEN / "shown.txt").read_text(encoding="utf-8").splitlines()
     assert len(shown) == len(then)
-    for now, line in zip(shown, then, strict=True):
-        assert line.startswith(now)  # behind it may stand the first line of the source
+    for now, before in zip(shown, then, strict=True):
+        assert before.startswith(now)  # behind it may stand the first line of the source
 
 
 def test_its_recording_is_played_as_it_was() -> None:

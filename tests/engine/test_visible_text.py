@@ -14,7 +14,7 @@ EVERYTHING = st.text(
 )
 
 
-def test_U5_every_character_without_a_shape_is_written_out():
+def test_U5_every_character_without_a_shape_is_written_out() -> None:
     hidden = [
         chr(code)
         for code in range(sys.maxunicode + 1)
@@ -34,7 +34,7 @@ def test_U5_every_character_without_a_shape_is_written_out():
         ("s = '\x1b]0;hidden\x07'", "s = '<U+001B>]0;hidden<U+0007>'"),
     ],
 )
-def test_U5_a_foreign_letter_in_a_latin_word_is_written_out(source, shown):
+def test_U5_a_foreign_letter_in_a_latin_word_is_written_out(source: str, shown: str) -> None:
     text, hidden = visible_text(source)
     assert text == shown
     assert hidden == len(SPELLED_OUT.findall(shown))
@@ -51,26 +51,26 @@ def test_U5_a_foreign_letter_in_a_latin_word_is_written_out(source, shown):
         "sıfır = 0\n",
     ],
 )
-def test_ordinary_source_is_shown_as_it_is(source):
+def test_ordinary_source_is_shown_as_it_is(source: str) -> None:
     assert visible_text(source) == (source, 0)
     assert without_hidden(source) == source
 
 
 @given(EVERYTHING)
-def test_U5_what_is_shown_hides_nothing_and_the_count_is_right(text):
+def test_U5_what_is_shown_hides_nothing_and_the_count_is_right(text: str) -> None:
     shown, hidden = visible_text(text)
     assert visible_text(shown) == (shown, 0)
     assert hidden == len(SPELLED_OUT.findall(shown)) - len(SPELLED_OUT.findall(text))
 
 
 @given(EVERYTHING)
-def test_T1_what_is_made_visible_is_safe_for_a_terminal(text):
+def test_T1_what_is_made_visible_is_safe_for_a_terminal(text: str) -> None:
     shown = visible_text(text).text
     assert safe_text(shown) == shown
 
 
 @given(EVERYTHING)
-def test_U5_what_is_pasted_into_an_editor_hides_nothing(text):
+def test_U5_what_is_pasted_into_an_editor_hides_nothing(text: str) -> None:
     pasted = without_hidden(text)
     assert [one for one in pasted if visible_text(one).hidden and one not in "\u200d\ufe0f"] == []
     assert safe_text(pasted) == pasted
@@ -82,7 +82,7 @@ JOINED = st.text(
 
 
 @given(st.one_of(EVERYTHING, JOINED))
-def test_U5_what_holds_an_emoji_together_is_all_that_may_stay(text):
+def test_U5_what_holds_an_emoji_together_is_all_that_may_stay(text: str) -> None:
     shown, hidden = visible_text(text, emoji=True)
     assert hidden == len(SPELLED_OUT.findall(shown)) - len(SPELLED_OUT.findall(text))
     assert safe_text(shown) == shown
@@ -93,7 +93,7 @@ def test_U5_what_holds_an_emoji_together_is_all_that_may_stay(text):
     ).replace("<U+FE0F>", "\ufe0f")
 
 
-def test_U5_emoji_of_several_parts_are_seen_as_they_are():
+def test_U5_emoji_of_several_parts_are_seen_as_they_are() -> None:
     source = "print('\u26a0\ufe0f \U0001f468\u200d\U0001f469 1\ufe0f\u20e3', 'e\u0301')"
     assert visible_text(source, emoji=True) == (source, 0)
     assert editable_text(source).text == source
@@ -101,7 +101,7 @@ def test_U5_emoji_of_several_parts_are_seen_as_they_are():
 
 
 @given(st.one_of(EVERYTHING, JOINED))
-def test_U1_a_source_that_was_only_looked_at_in_an_editor_is_the_same_source(source):
+def test_U1_a_source_that_was_only_looked_at_in_an_editor_is_the_same_source(source: str) -> None:
     editable = editable_text(source)
     assert editable.read(editable.text) == source
     assert editable.text.splitlines() == editable.text.removesuffix("\n").split("\n") or not editable.text
@@ -117,13 +117,13 @@ def test_U1_a_source_that_was_only_looked_at_in_an_editor_is_the_same_source(sou
         ("a = 1\r\nb = 2\n", "a = 1<U+000D>\nb = 2\n"),
     ],
 )
-def test_U1_what_a_mark_stands_for_is_certain(source, shown):
+def test_U1_what_a_mark_stands_for_is_certain(source: str, shown: str) -> None:
     editable = editable_text(source)
     assert editable.text == shown
     assert editable.read(shown) == source
 
 
-def test_U1_only_characters_that_were_there_come_back_out_of_an_editor():
+def test_U1_only_characters_that_were_there_come_back_out_of_an_editor() -> None:
     editable = editable_text("a\u202eb")
     assert editable.read("a<U+202E>b <U+200B> <U+202") == "a\u202eb <U+200B> <U+202"
     assert editable.read("ab") == "ab"

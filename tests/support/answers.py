@@ -91,8 +91,10 @@ def merged(pieces: list[Piece]) -> list[Piece]:
     for piece in pieces:
         last = result[-1] if result else None
         match last, piece:
-            case (ProseGrew(), ProseGrew()) | (CodeGrew(), CodeGrew()):
-                result[-1] = type(piece)(block_id="", text=last.text + piece.text)
+            case ProseGrew(text=before), ProseGrew(text=more):
+                result[-1] = ProseGrew(block_id="", text=before + more)
+            case CodeGrew(text=before), CodeGrew(text=more):
+                result[-1] = CodeGrew(block_id="", text=before + more)
             case _:
                 result.append(piece)
     return result

@@ -1,6 +1,7 @@
 """Sessions for the tests of export and import: a written one, and the ways in which any may go."""
 
 import base64
+from typing import Literal
 
 import msgspec
 from hypothesis import HealthCheck, settings
@@ -18,6 +19,7 @@ from oi_tui.app.engine.core.events import (
     DecisionMade,
     ExecutionFinished,
     ExecutionStarted,
+    ExecutionStatus,
     InputRequested,
     NoticeAdded,
     OutputAdded,
@@ -31,8 +33,10 @@ from oi_tui.app.engine.core.events import (
     TurnEnded,
     TurnStarted,
     UsageReported,
+    Verdict,
 )
-from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
+from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamName, StreamOutput, Tail
+from oi_tui.app.engine.core.values import Level
 from oi_tui.app.engine.transcript.transcript import Transcript
 
 PNG = base64.b64encode(
@@ -89,7 +93,9 @@ def prose(block_id: str, text: str) -> list[AnyEvent]:
     ]
 
 
-def code(block_id: str, source: str, language: str = "python", author: str = "assistant") -> list[AnyEvent]:
+def code(
+    block_id: str, source: str, language: str = "python", author: Literal["assistant", "user"] = "assistant"
+) -> list[AnyEvent]:
     """Proposed."""
     return [
         CodeStarted(block_id=block_id, language=language, author=author),
@@ -98,7 +104,9 @@ def code(block_id: str, source: str, language: str = "python", author: str = "as
     ]
 
 
-def ran(block_id: str, source: str, *outputs: Output, status: str = "ok", verdict: str = "run") -> list[AnyEvent]:
+def ran(
+    block_id: str, source: str, *outputs: Output, status: ExecutionStatus = "ok", verdict: Verdict = "run"
+) -> list[AnyEvent]:
     """Allowed and run."""
     return [
         DecisionMade(block_id=block_id, verdict=verdict, decider="person", source=source),
@@ -108,7 +116,7 @@ def ran(block_id: str, source: str, *outputs: Output, status: str = "ok", verdic
     ]
 
 
-def out(text: str, name: str = "stdout") -> StreamOutput:
+def out(text: str, name: StreamName = "stdout") -> StreamOutput:
     """Printed."""
     return StreamOutput(name=name, text=text)
 
@@ -166,7 +174,7 @@ def tour() -> list[AnyEvent]:
 TEXTS = st.text(max_size=30) | st.sampled_from(
     ["> quoted", "```\n", "%%bash\nls", "\x1b[31mred", "a\r\nb", "</script>", "<!--", "  \n", "\u202egnp", "é🙂\u2028x"]
 )
-_NAMES = st.sampled_from(("stdout", "stderr"))
+_NAMES: st.SearchStrategy[StreamName] = st.sampled_from(("stdout", "stderr"))
 _TAILS = st.builds(Tail, text=TEXTS, left_out_characters=st.integers(0, 10**12), left_out_lines=st.integers(0, 10**9))
 _STREAMS = st.builds(StreamOutput, name=_NAMES, text=TEXTS)
 _JSON = st.recursive(
@@ -234,11 +242,18 @@ def _some_prose(draw: st.DrawFn, block_id: str) -> list[AnyEvent]:
 
 
 def _some_notice(draw: st.DrawFn, block_id: str) -> list[AnyEvent]:
-    level = draw(st.sampled_from(("info", "warning", "error")))
+    levels: tuple[Level, ...] = ("info", "warning", "error")
+    level = draw(st.sampled_from(levels))
     return [NoticeAdded(block_id=block_id, level=level, title=draw(TEXTS), hint=draw(TEXTS), details=draw(TEXTS))]
 
 
-def _some_code(draw: st.DrawFn, block_id: str, author: str = "assistant") -> list[AnyEvent]:
+VERDICTS: dict[str, Verdict] = {
+    "approved": "run", "skip": "skip", "stop": "stop", "run": "run", "edit": "edit", "rule": "run"
+}  # fmt: skip
+"""What is decided where code has this fate."""
+
+
+def _some_code(draw: st.DrawFn, block_id: str, author: Literal["assistant", "user"] = "assistant") -> list[AnyEvent]:
     source, language = draw(TEXTS), draw(LANGUAGES)
     call_id = draw(st.none() | st.just("call_1")) if author == "assistant" else None
     is_call = author == "assistant" and draw(st.booleans())
@@ -261,7 +276,7 @@ def _some_code(draw: st.DrawFn, block_id: str, author: str = "assistant") -> lis
         return events
     ran_source = draw(TEXTS) if fate == "edit" else source
     reason = draw(TEXTS) if fate in ("skip", "rule") else ""
-    verdict = "run" if fate in ("rule", "approved") else fate
+    verdict = VERDICTS[fate]
     events.append(DecisionMade(block_id=block_id, verdict=verdict, decider="person", source=ran_source, reason=reason))
     if fate in ("approved", "skip", "stop"):
         return events
@@ -276,7 +291,8 @@ def _some_code(draw: st.DrawFn, block_id: str, author: str = "assistant") -> lis
         events.append(InputRequested(request_id="i", block_id=block_id, prompt=draw(TEXTS)))
     if draw(st.booleans()):
         return events
-    status = draw(st.sampled_from(("ok", "error", "interrupted", "died")))
+    statuses: tuple[ExecutionStatus, ...] = ("ok", "error", "interrupted", "died")
+    status = draw(st.sampled_from(statuses))
     duration = draw(st.floats(0, 1000))
     exit_code = draw(st.none() | st.integers(0, 255))
     events.append(ExecutionFinished(block_id=block_id, status=status, duration=duration, exit_code=exit_code))

@@ -9,6 +9,7 @@ from oi_tui.app.engine.core.events import AnyEvent, DecisionRequested, TurnEnded
 from oi_tui.app.engine.core.outcomes import Verdict
 from oi_tui.app.engine.core.protocol import Batch, Configure, Reply
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
+from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.core.verbs import Decide, Submit
 from oi_tui.app.engine.hooks import NO_PLUGINS, Hooks
 from oi_tui.app.engine.log.audit.audit_hook import AuditHook
@@ -20,6 +21,7 @@ from oi_tui.app.engine.session.outbox import Send
 from oi_tui.app.engine.testing import FakeKernels, FakeModel, FakeModels
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.client import LocalClient
+from support.kinds import Kind, narrow, of
 
 
 class Front:
@@ -46,23 +48,21 @@ class Front:
                     return reply
         raise AssertionError("the replies ended")
 
-    async def until_event(self, kind: type[AnyEvent]) -> AnyEvent:
+    async def until_event(self, kind: type[Kind]) -> Kind:
         """Take replies up to the first batch with an event of this kind."""
-        batch = await self.until(lambda r: isinstance(r, Batch) and any(isinstance(e, kind) for e in r.events))
-        assert isinstance(batch, Batch)
-        return next(event for event in batch.events if isinstance(event, kind))
+        batch = await self.until(lambda reply: isinstance(reply, Batch) and bool(of(kind, reply.events)))
+        return of(kind, narrow(batch, Batch).events)[0]
 
     async def decide(self, verdict: Verdict) -> None:
         """Wait for the question and answer it so."""
         asked = await self.until_event(DecisionRequested)
-        assert isinstance(asked, DecisionRequested)
         await self.client.send(Decide(request_id=asked.request_id, verdict=verdict))
 
-    async def turn(self, text: str) -> AnyEvent:
+    async def turn(self, text: str) -> TurnEnded:
         """Send a prompt and wait for the end of the turn: of this one, not of one that is told again."""
         await self.client.send(Submit(text=text))
         started = await self.until_event(TurnStarted)
-        while not (isinstance(started, TurnStarted) and started.text == text):
+        while started.text != text:
             started = await self.until_event(TurnStarted)
         if not self.transcript.turn_open:
             return next(event for event in reversed(self.events) if isinstance(event, TurnEnded))
@@ -78,7 +78,7 @@ async def engine(
     kernels: FakeKernels | None = None,
     name: str = "fake/model",
     api_base: str = "",
-    approve: str = "auto",
+    approve: ApprovalMode = "auto",
     policy: Policy | None = None,
     witness: AuditHook | None = None,
     titles: bool = False,

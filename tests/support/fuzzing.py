@@ -25,7 +25,7 @@ Counted = Callable[[], None]
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Count the calls of the function under `@given`: examples that were drawn, given, replayed and shrunk alike."""
-    test = getattr(item, "obj", None)
+    test: Any = getattr(item, "obj", None)
     if not is_hypothesis_test(test):
         yield
         return

@@ -135,7 +135,7 @@ def picture(width: int = 240, height: int = 120) -> str:
 
 def code(name: str, *outputs: Output, **fields: Any) -> CodeBlock:
     """A code block that ran, unless the fields say otherwise."""
-    given = {"language": "python", "source": SOURCE, "state": "ok", "duration": 0.42} | fields
+    given: dict[str, Any] = {"language": "python", "source": SOURCE, "state": "ok", "duration": 0.42} | fields
     return CodeBlock(id=name, outputs=outputs, **given)
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from oi_tui.app.engine.core.events import AnyEvent
-from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.log.writer import LogWriter
 from oi_tui.app.engine.transcript.coalesce import is_delta
@@ -31,7 +31,7 @@ def script() -> list[AnyEvent]:
     events: list[AnyEvent] = []
     for number in range(40):
         picture = RichOutput(data={"image/png": f"{number:04}" * 20_000, "text/plain": "a picture"})
-        outputs = [printed("a"), printed("b\n"), picture, printed("c")]
+        outputs: list[StreamOutput | RichOutput] = [printed("a"), printed("b\n"), picture, printed("c")]
         answer = prose(f"p{number}", *(f"word{n} " for n in range(10)))
         events += turn(f"u{number}", f"prompt {number}", answer, code(f"c{number}", "print(1)", *outputs))
     return events

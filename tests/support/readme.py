@@ -5,6 +5,7 @@ python tests/support/readme.py      writes them into README.md between their mar
 
 import ast
 import re
+from functools import partial
 from pathlib import Path
 
 from oi_tui.app.engine.core import settings as settings_module
@@ -28,7 +29,7 @@ def with_tables(text: str) -> str:
             raise KeyError(f"README.md has no marker for the table {name!r}")
         text = re.sub(
             re.escape(opening) + ".*?" + re.escape(closing),
-            lambda _, body=opening + table + closing: body,
+            partial(lambda body, _: body, opening + table + closing),
             text,
             flags=re.DOTALL,
         )

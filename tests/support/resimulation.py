@@ -182,7 +182,7 @@ async def resimulate(recording: Recording) -> list[AnyEvent]:
 
 def comparable(blocks: list[Block]) -> list[Block]:
     """Without what is another each time, and without what only an engine says around the loop."""
-    same = []
+    same: list[Block] = []
     for block in blocks:
         if isinstance(block, NoticeBlock):
             continue

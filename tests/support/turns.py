@@ -4,8 +4,14 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from oi_tui.app.engine.agent.loop import Session
-from oi_tui.app.engine.core.events import AnyEvent
+from oi_tui.app.engine.core.events import AnyEvent, TurnEnded
 from oi_tui.app.engine.testing import RecordingObserver
+from support.kinds import narrow
+
+
+def end_of(events: list[AnyEvent]) -> TurnEnded:
+    """The last event, which is the end of a turn."""
+    return narrow(events[-1], TurnEnded)
 
 
 async def play(

@@ -56,7 +56,7 @@ def why_not_nobody(writable: Path) -> str:
 
 def _read() -> Iterator[Path]:
     """What a program of ours reads."""
-    yield from dict.fromkeys(map(Path, (sys.base_prefix, sys.prefix, ROOT)))
+    yield from dict.fromkeys((Path(sys.base_prefix), Path(sys.prefix), ROOT))
 
 
 def _closed(path: Path) -> Path | None:
