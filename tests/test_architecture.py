@@ -161,7 +161,7 @@ def is_first_party(node: ast.AST) -> bool:
 
 def test_no_function_imports_our_own_modules() -> None:
     deferred = [
-        f"{name_of(path)}:{node.lineno}"
+        f"{name_of(path)}: {ast.unparse(node)}"
         for path in sources()
         if name_of(path) not in WORLDS_APART
         for function in functions(tree_of(path))

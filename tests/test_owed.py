@@ -21,11 +21,6 @@ def test_verbs_carry_a_session_id_so_that_one_engine_can_serve_several_conversat
 
 
 @owed
-def test_mypy_reads_the_tests_too() -> None:
-    assert '"tests"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8").split("[tool.mypy]")[1].split("\n[")[0]
-
-
-@owed
 def test_at_most_160_arrows_lead_from_room_to_room() -> None:
     assert len(arrows()) <= 160
 

@@ -114,7 +114,7 @@ def test_closing_ends_the_program_and_its_children(clean_env: dict[str, str], tm
     assert stubborn.process.returncode == -signal.SIGKILL
 
 
-class Note(App[None]):
+class Note(App[object]):
     """The smallest app with a picture."""
 
     def compose(self) -> ComposeResult:

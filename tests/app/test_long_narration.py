@@ -10,7 +10,7 @@ from oi_tui.app.engine.core.events import (
     ProseFinished,
     ProseGrew,
 )
-from oi_tui.app.engine.core.outputs import StreamOutput, Tail
+from oi_tui.app.engine.core.outputs import StreamName, StreamOutput, Tail
 from oi_tui.app.headless.text_log import TextLog
 
 FINISHED = ExecutionFinished(block_id="c", status="ok", duration=1.0)
@@ -43,12 +43,13 @@ def test_T2_what_comes_in_pieces_is_told_as_if_it_had_come_whole() -> None:
     for piece in ("red \x1b[3", "1mapple\x1b]0;ti", "tle\x07 and 👩", "\u200d💻 end\x1b]52;c;", "never closed"):
         narration.tell(ProseGrew(block_id="p", text=piece))
     narration.tell(ProseFinished(block_id="p"))
-    for name, piece in (
+    streams: tuple[tuple[StreamName, str], ...] = (
         ("stdout", "out\x1b[1"),
         ("stderr", "!\x1b]0;"),
         ("stdout", "m more"),
         ("stderr", "gone\nseen ❤"),
-    ):
+    )
+    for name, piece in streams:
         narration.tell(OutputAdded(block_id="c", output=StreamOutput(name=name, text=piece)))
     narration.tell(OutputAdded(block_id="c", output=StreamOutput(name="stdout", text="\n50%\r100%\x1b")))
     narration.tell(FINISHED)

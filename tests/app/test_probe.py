@@ -3,11 +3,12 @@
 import os
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from oi_tui.app.terminal.probe import Answers, TerminalFacts, Window, cell_size, graphics, questions
+from oi_tui.app.terminal.probe import Answers, GraphicsChoice, TerminalFacts, Window, cell_size, graphics, questions
 from oi_tui.widgets.timeline.graphics import Graphics
 from support.terminal import Terminal, clean_env
 
@@ -58,7 +59,7 @@ class Scripted(Terminal):
 
 
 @pytest.fixture
-def terminal(tmp_path: Path):
+def terminal(tmp_path: Path) -> Iterator[Scripted]:
     argv = [sys.executable, "-c", PROGRAM]
     env = clean_env(tmp_path, **({"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}))
     with Scripted(argv, env=env, cwd=tmp_path, columns=60, rows=8) as terminal:
@@ -86,7 +87,7 @@ def test_what_the_terminal_told_of_itself_is_used() -> None:
 @pytest.mark.parametrize(
     ("setting", "protocol"), [("kitty", "kitty"), ("sixel", "sixel"), ("half", "half"), ("off", "none")]
 )
-def test_a_setting_is_obeyed(setting, protocol: str) -> None:
+def test_a_setting_is_obeyed(setting: GraphicsChoice, protocol: str) -> None:
     assert graphics(setting, TerminalFacts(), Window(), MODERN).protocol == protocol
 
 

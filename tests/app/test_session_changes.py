@@ -28,9 +28,9 @@ def test_a_change_is_said_when_the_engine_has_made_it_and_can_be_undone(
     changes: SessionChanges, sent: list[EditSession]
 ) -> None:
     changes.ask(titled("b"), titled("a"), "Renamed")
-    assert changes.waiting
+    before = changes.waiting
     assert changes.settle(RECORD) == "Renamed · u undo"
-    assert not changes.waiting
+    assert (before, changes.waiting) == (True, False)
     assert changes.undo_last()
     assert sent == [titled("b"), titled("a")]
     assert changes.settle(RECORD) == "Undone: Renamed"

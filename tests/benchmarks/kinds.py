@@ -33,7 +33,11 @@ class Kind(Protocol):
     name: str
     most: int
     """Blocks it is measured with: as many as it bears."""
-    widget: Widget
+
+    @property
+    def widget(self) -> Widget:
+        """What shows it."""
+        ...
 
     async def fill(self, start: int, end: int) -> None:
         """Show the blocks of these numbers under those that are there."""

@@ -148,14 +148,14 @@ def main() -> None:
     head = ("", "first paint, ms", "ready, ms", "CPU, s", "key idle, p50 / p99 ms", "while it answers, ms")
     done = [peer for peer in peers if runs[peer.name, SHORT]]
     print(table(head, (started(names[peer.name], runs[peer.name, SHORT]) for peer in done)))
-    head = ("", "tokens", "first words, s", "first to last word, s", "CPU, s", "MB written", "RSS, MB")
+    heads = ("", "tokens", "first words, s", "first to last word, s", "CPU, s", "MB written", "RSS, MB")
     rows = [
         replied(peer.name, tokens, runs[peer.name, tokens])
         for tokens in (SHORT, LONG)
         for peer in done
         if runs[peer.name, tokens]
     ]
-    print(table(head, rows))
+    print(table(heads, rows))
     print(f"At this pace {SHORT:,} tokens take {SHORT / PACE:.1f} s, and {LONG:,} take {LONG / PACE:.1f} s.\n")
     for name, why in missing:
         print(f"{name} is missing: {why}\n")

@@ -46,7 +46,10 @@ PROSE = (
 class Way(Protocol):
     """One way to show it."""
 
-    widget: Widget
+    @property
+    def widget(self) -> Widget:
+        """What shows it."""
+        ...
 
     async def write(self, text: str) -> None:
         """More of the answer."""

@@ -6,7 +6,7 @@ import signal
 import socket
 import sqlite3
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from oi_tui.app.engine.core.protocol import (
     Failed,
     Hello,
     Reply,
+    Request,
     decode_reply,
     encode_message,
 )
@@ -38,6 +39,7 @@ from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.client import EngineLost, ProcessClient
 from support.enclosure import UNENCLOSED
+from support.kinds import Kind, of
 from support.openai_server import OpenAIServer, Turn
 from support.script import Script
 
@@ -54,15 +56,14 @@ class Front:
         self.transcript = Transcript()
         self.replies = client.replies()
 
-    async def until(self, kind: type[AnyEvent]) -> AnyEvent:
+    async def until(self, kind: type[Kind]) -> Kind:
         """Fold batches up to the first event of this kind."""
         async with asyncio.timeout(60):
             async for reply in self.replies:
                 if isinstance(reply, Batch):
                     for event in reply.events:
                         self.transcript.apply(event)
-                    found = [event for event in reply.events if isinstance(event, kind)]
-                    if found:
+                    if found := of(kind, reply.events):
                         return found[0]
         raise AssertionError(f"the replies ended before {kind.__name__}")
 
@@ -267,7 +268,7 @@ async def test_lines_that_are_no_protocol_are_refused_or_skipped(setup: Configur
     assert [reply.fatal for reply in failed] == [False, False]
 
 
-async def _talk(lines: list[object], until: type[AnyEvent] | None = None) -> list[Reply]:
+async def _talk(lines: Sequence[Request | bytes], until: type[SessionOpened] | None = None) -> list[Reply]:
     """Write raw lines to an engine process; its replies up to the end, or to an event."""
     ours, theirs = socket.socketpair()
     with theirs:

@@ -12,11 +12,13 @@ import pytest_asyncio
 from oi_tui.app.build import local_client
 from oi_tui.app.engine.core.blocks import CodeBlock, ProseBlock
 from oi_tui.app.engine.core.events import AnyEvent, DecisionRequested, ExecutionFinished, OutputAdded, TurnEnded
+from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.core.protocol import Batch, Configure
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.verbs import Decide, Interrupt, Open, SetBudget, Submit, UseModel
 from oi_tui.app.engine.transcript.transcript import Transcript
 from support.enclosure import UNENCLOSED
+from support.kinds import narrow
 from support.openai_server import Call, OpenAIServer, Turn
 
 pytestmark = pytest.mark.kernel
@@ -235,7 +237,7 @@ async def test_u17_a_key_of_our_environment_reaches_no_model_whatever_code_print
         assert "T=[secret withheld: SOME_TOKEN]" in session.told[-1]["content"]
         assert secret not in json.dumps(openai_server.requests)
         assert session.code().withheld == ("SOME_TOKEN",)
-        assert session.code().outputs[0].text == f"T={secret}\n", "the person sees what there is"
+        assert narrow(session.code().outputs[0], StreamOutput).text == f"T={secret}\n", "the person sees what there is"
     finally:
         await session.client.close()
 

@@ -3,6 +3,7 @@
 import base64
 import re
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -50,7 +51,7 @@ def test_V6_code_console_and_answer_are_copied_as_logical_text_by_key(start: Sta
     for keys, text in (("c", "Done."), ("\x1b[Ac", LONG), ("o", printed), ("\x1b[Ac", PROSE)):
         before = len(copied(shown))
         shown.send(keys)
-        shown.wait_until(lambda before=before: len(copied(shown)) > before, f"{text!r} in the clipboard")
+        shown.wait_until(partial(lambda before: len(copied(shown)) > before, before), f"{text!r} in the clipboard")
         assert copied(shown)[-1] == text
 
 

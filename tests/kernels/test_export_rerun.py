@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
@@ -50,7 +51,7 @@ async def ran(
     yield events
 
 
-def _executed(notebook: bytes, folder: Path) -> dict:
+def _executed(notebook: bytes, folder: Path) -> dict[str, Any]:
     """The notebook after `jupyter execute`, which stops at the first error that is not expected."""
     pytest.importorskip("nbclient", reason="`jupyter execute` comes with nbclient, which the dev extra installs")
     there, done = folder / "session.ipynb", folder / "done.ipynb"
@@ -60,10 +61,11 @@ def _executed(notebook: bytes, folder: Path) -> dict:
     command = [str(programs / "jupyter"), "execute", str(there), f"--output={done}", "--timeout=60"]
     ended = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=150, check=False)
     assert ended.returncode == 0, ended.stderr
-    return json.loads(done.read_text(encoding="utf-8"))
+    executed: dict[str, Any] = json.loads(done.read_text(encoding="utf-8"))
+    return executed
 
 
-def _told(notebook: dict) -> list[tuple[str, str]]:
+def _told(notebook: dict[str, Any]) -> list[tuple[str, str]]:
     """What the cells gave, without what differs from run to run: pixels, paths in tracebacks, how text is cut."""
     told: list[tuple[str, str]] = []
     for cell in notebook["cells"]:

@@ -58,8 +58,7 @@ def made_of(messages: list[tuple[str, dict[str, Any]]]) -> list[AnyEvent]:
         for kind, content in messages:
             run.on_iopub(kind, content)
         run.finish(RunResult(status="ok"))
-        *events, _ = await events_of(run)
-        return events
+        return [event for event in await events_of(run) if not isinstance(event, RunResult)]
 
     return asyncio.run(feed())
 

@@ -13,6 +13,7 @@ from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamOutput
 from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.kernels.jupyter_run import GRACE, JupyterRun
 from oi_tui.app.engine.kernels.output_stream import LATE_INTERVAL
+from support.kinds import narrow
 from support.runs import events_of, make_run
 
 IDLE = {"execution_state": "idle"}
@@ -152,7 +153,11 @@ async def test_an_update_is_not_shown_before_the_display_that_it_belongs_to() ->
         run.update(RichOutput(data={"text/plain": f"{name} changed"}, display_id="d"))
         run.clear(wait=False) if name == "old" else None
     run.finish(RunResult(status="ok"))
-    shown = [event.output.data["text/plain"] for event in await events_of(run) if hasattr(event, "output")]
+    shown = [
+        narrow(event.output, RichOutput).data["text/plain"]
+        for event in await events_of(run)
+        if isinstance(event, OutputAdded | OutputUpdated)
+    ]
     assert shown == ["old", "old changed", "new", "new changed"]
 
 
@@ -165,7 +170,7 @@ async def test_k11_pictures_that_replace_each_other_are_charged_once() -> None:
     run.finish(RunResult(status="ok"))
     events = await events_of(run)
     last = [event for event in events if isinstance(event, OutputUpdated)][-1]
-    assert last.output.data["text/html"] == "49"
+    assert narrow(last.output, RichOutput).data["text/html"] == "49"
     assert not any(isinstance(event, OutputDropped) for event in events)
 
 
@@ -179,7 +184,7 @@ async def test_k11_endless_updates_are_thinned_and_the_last_one_is_shown() -> No
     run.finish(RunResult(status="ok"))
     updates = [event for event in await events_of(run) if isinstance(event, OutputUpdated)]
     assert len(updates) < 10
-    assert updates[-1].output.data["text/html"] == "49"
+    assert narrow(updates[-1].output, RichOutput).data["text/html"] == "49"
 
 
 async def test_k13_a_huge_picture_is_left_out_and_its_text_kept() -> None:

@@ -210,7 +210,7 @@ async def test_a_process_that_is_ready_when_nobody_waits_for_it_any_more_is_ende
         starting.cancel()
         return Ready()
 
-    kernel = WorkerKernel("python", Launch(cwd=tmp_path), open_worker)
+    kernel = WorkerKernel("python", Launch(cwd=tmp_path), open_worker)  # type: ignore[arg-type]  # it only ends
     starting = asyncio.create_task(kernel.start())
     with pytest.raises(asyncio.CancelledError):
         await starting

@@ -63,14 +63,14 @@ def children() -> list[psutil.Process]:
 async def test_a_server_gives_its_url_and_ends_when_stopped(log: Path) -> None:
     async with asyncio.timeout(60):
         server = LocalServer(log=log, threads=3, command=COMMAND)
-        assert server.url is None
+        urls = [server.url]
         assert await server.start(MODEL, Path("/weights.gguf")) == "http://127.0.0.1:1/v1"
-        assert server.url == "http://127.0.0.1:1/v1"
+        urls.append(server.url)
         (child,) = children()
         await server.stop()
         await server.stop()
         assert not child.is_running()
-        assert server.url is None
+        assert [*urls, server.url] == [None, "http://127.0.0.1:1/v1", None]
     assert "serves /weights.gguf 3 ['127.0.0.1'] 0" in log.read_text()
     assert "native noise on stdout" in log.read_text()
     assert log.stat().st_mode & 0o777 == 0o600

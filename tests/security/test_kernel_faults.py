@@ -77,8 +77,8 @@ async def make(tmp_path: Path, usual: Profile, kernel_environ: dict[str, str]) -
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def shared(tmp_path_factory: pytest.TempPathFactory, kernel_environ: dict[str, str]) -> AsyncIterator[Kernel]:
     """A bare kernel for all that does not end one."""
-    folders = {"cwd": tmp_path_factory.mktemp("cwd"), "spill_dir": tmp_path_factory.mktemp("spill")}
-    kernel = JupyterKernel(Launch(settings=QUICK, environ=kernel_environ, **folders))
+    cwd, spill = (tmp_path_factory.mktemp(name) for name in ("cwd", "spill"))
+    kernel = JupyterKernel(Launch(cwd=cwd, settings=QUICK, environ=kernel_environ, spill_dir=spill))
     await kernel.start()
     yield kernel
     await kernel.close()

@@ -17,12 +17,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
+from typing import Literal
 
 import psutil
 import pytest
 
 from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, UserBlock
-from oi_tui.app.engine.core.events import DecisionRequested, ExecutionStarted, SessionOpened, TurnEnded
+from oi_tui.app.engine.core.events import DecisionRequested, ExecutionStarted, SessionOpened, TurnEnded, Verdict
 from oi_tui.app.engine.core.protocol import Batch, Configure, Reply
 from oi_tui.app.engine.core.settings import KernelSection, LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.verbs import Decide, Interrupt, Open, Submit
@@ -67,7 +68,8 @@ def script(kind: str, number: int, chance: random.Random) -> list[Turn | str]:
         text = f"I will look.\n\n```python\nprint({number})\n```\n\nAnd then more, word after word after word."
         match kind:
             case "stream_cut":
-                how = chance.choice(["reset", "close", "end"])
+                hows: list[Literal["reset", "close", "end"]] = ["reset", "close", "end"]
+                how = chance.choice(hows)
                 return [Turn(text=text, cut_after=chance.randrange(1, 12), cut=how), "So be it."]
             case "garbage":
                 return [Turn(text=text, garbage_after=chance.randrange(1, 12)), "So be it."]
@@ -125,7 +127,7 @@ class Front:
                 for event in self.take(reply):
                     match event:
                         case DecisionRequested():
-                            verdict = "skip" if kind == "refused" else "run"
+                            verdict: Verdict = "skip" if kind == "refused" else "run"
                             decided = Decide(request_id=event.request_id, verdict=verdict, reason="not today")
                             await client.send(decided)
                         case ExecutionStarted() if kind == "interrupted":

@@ -107,8 +107,8 @@ def past(clean_env: dict[str, str], folder: Path) -> Path:
     said = {"title": hostile("notice"), "hint": hostile("hint"), "details": hostile("details")}
     with closing(Store(path)) as store:
         store.create("past", 1.0, str(folder))
-        inside = (prose("p1", hostile("prose")), code("c0", RUN, printed(f"needle {hostile('then')}")))
-        inside += (code("c1", f"1 # {hostile_line('source')}"),)
+        ran = code("c0", RUN, printed(f"needle {hostile('then')}"))
+        inside = (prose("p1", hostile("prose")), ran, code("c1", f"1 # {hostile_line('source')}"))
         store.append("past", turn("u1", hostile_line("asked"), *inside))
         store.remember(f"draft:{folder}", hostile_line("draft"))
         told = export_session([NoticeAdded(block_id="n1", level="warning", **said)], "ipynb")
@@ -219,9 +219,8 @@ def toml(text: str) -> str:
 def test_T1_T3_a_recording_that_somebody_else_made(
     start: Callable[..., Terminal], clean_env: dict[str, str], tmp_path: Path
 ) -> None:
-    ran = {"block_id": "c1", "language": hostile_line("la")}
+    language = hostile_line("la")
     source = f"1 # {hostile_line('source')}"
-    why = {"why": hostile("why"), "labels": (hostile_line("label"),), "sha256": hostile_line("sha")}
     file = recording(
         tmp_path / f"{hostile_name('file')}.jsonl",
         SessionOpened(session_id="s", created=1.0, cwd=hostile_line("cwd"), model=hostile_line("m"), approval="ask"),
@@ -230,8 +229,8 @@ def test_T1_T3_a_recording_that_somebody_else_made(
         StepStarted(number=1),
         *prose("p1", hostile("prose")),
         SecretsWithheld(block_id="p1", names=(hostile_line("secret"),)),
-        CodeStarted(**ran),
-        CodeFinished(**ran, source=source),
+        CodeStarted(block_id="c1", language=language),
+        CodeFinished(block_id="c1", language=language, source=source),
         DecisionMade(block_id="c1", verdict="run", decider="rule", source=source, reason=hostile("rule")),
         ExecutionStarted(block_id="c1", generation=1),
         OutputAdded(block_id="c1", output=printed(hostile("printed"))),
@@ -246,9 +245,17 @@ def test_T1_T3_a_recording_that_somebody_else_made(
         TurnStarted(block_id="u2", text=hostile("next")),
         StepStarted(number=1),
         RetryScheduled(delay=1.0, why=hostile("retry")),
-        CodeStarted(**ran | {"block_id": "c2"}),
-        CodeFinished(**ran | {"block_id": "c2"}, source=source),
-        DecisionRequested(request_id="d1", **ran | {"block_id": "c2"}, source=source, **why),
+        CodeStarted(block_id="c2", language=language),
+        CodeFinished(block_id="c2", language=language, source=source),
+        DecisionRequested(
+            request_id="d1",
+            block_id="c2",
+            language=language,
+            source=source,
+            sha256=hostile_line("sha"),
+            why=hostile("why"),
+            labels=(hostile_line("label"),),
+        ),
         program=HOSTILE,
         cwd=hostile_line("cwd"),
     )

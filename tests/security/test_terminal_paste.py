@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from textual import events
 from textual._xterm_parser import XTermParser
+from textual.message import Message
 
 from oi_tui.app.terminal.guarded_driver import Pastes
 
@@ -17,7 +18,7 @@ PASTED = st.lists(PIECES, max_size=12).map("".join).filter(lambda text: "\x1b[20
 CUTS = st.lists(st.integers(0, 60), max_size=6).map(sorted)
 
 
-def events_of(sent: str, cuts: list[int]) -> list[events.Event]:
+def events_of(sent: str, cuts: list[int]) -> list[Message]:
     """What Textual makes of it, read in these pieces."""
     pastes, parser = Pastes(), XTermParser()
     ends = [0, *cuts, len(sent)]

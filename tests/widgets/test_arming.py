@@ -32,10 +32,11 @@ def scene() -> Scene:
 
 
 def test_U2_it_is_armed_a_moment_after_it_was_shown_and_stays_so(scene: Scene) -> None:
-    scene.wait(0.4)
-    assert not scene.arming.is_armed
-    scene.wait(0.2)
-    assert scene.arming.is_armed
+    armed = []
+    for seconds in (0.4, 0.2):
+        scene.wait(seconds)
+        armed.append(scene.arming.is_armed)
+    assert armed == [False, True]
     scene.arming.touch()
     assert scene.arming.is_armed
 

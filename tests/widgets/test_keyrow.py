@@ -3,6 +3,7 @@
 import importlib
 import pkgutil
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import ClassVar
 
 import pytest
@@ -95,9 +96,7 @@ def test_many_screens_tell_of_their_keys() -> None:
     assert len(list(hinting())) > 12
 
 
-@pytest.mark.parametrize(
-    "kind", sorted(set(hinting()), key=lambda kind: kind.__qualname__), ids=lambda kind: kind.__name__
-)
+@pytest.mark.parametrize("kind", sorted(set(hinting()), key=attrgetter("__qualname__")), ids=attrgetter("__name__"))
 def test_what_a_row_tells_of_can_be_done(kind: type) -> None:
     for item in vars(kind)["BINDINGS"]:
         if isinstance(item, Hint):

@@ -1,29 +1,29 @@
 """How a session reads in a narrow row, whatever its title holds."""
 
 from datetime import datetime
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from oi_tui.app.engine.core.session_records import SearchHit, SessionRecord, SnippetPart
-from oi_tui.widgets.sessions.listing import Heading, HitEntry, SessionEntry
+from oi_tui.widgets.sessions.listing import Heading, HitEntry, ListEntry, SessionEntry
 from oi_tui.widgets.sessions.row_view import RowRenderer, age_text, cut_left, explain_no_rows, folder_text, snippet_line
 
 NOW = datetime(2026, 6, 17, 12, 0).timestamp()  # noqa: DTZ001 # the list is in local time
 
 
-def record(title: str = "Monthly mean of score", **more) -> SessionRecord:
-    return SessionRecord(
-        **{"id": "s1", "created": NOW, "active": NOW - 130, "cwd": "/home/me/data", "title": title} | more
-    )
+def record(title: str = "Monthly mean of score", **more: Any) -> SessionRecord:
+    given: dict[str, Any] = {"id": "s1", "created": NOW, "active": NOW - 130, "cwd": "/home/me/data", "title": title}
+    return SessionRecord(**given | more)
 
 
 def pen(width: int = 33, *, current: str = "", words: tuple[str, ...] = ()) -> RowRenderer:
     return RowRenderer(width, now=NOW, home="/home/me", here="/home/me/data", current=current, words=words)
 
 
-def read(entry, **look) -> list[str]:
+def read(entry: ListEntry, **look: Any) -> list[str]:
     return [str(line) for line in pen(**look).lines(entry, "none")]
 
 
@@ -70,7 +70,7 @@ def test_a_row_is_exactly_as_wide_as_there_is_room(width: int, title: str) -> No
     hit = SearchHit(
         session=record(title), kind="output", snippet=(SnippetPart(text=title), SnippetPart(text=title, matched=True))
     )
-    entries = [
+    entries: list[ListEntry] = [
         SessionEntry(record(title, tags=(title,), model=title), "│ └ ", "│   "),
         HitEntry(hit, True),
         Heading("Wednesday", f"/home/me/{title}"),

@@ -2,6 +2,7 @@
 
 import time
 from datetime import datetime, timedelta
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from oi_tui.app.engine.core.session_records import SearchHit, SessionRecord, Sni
 from oi_tui.widgets.sessions.listing import (
     Heading,
     HitEntry,
+    ListEntry,
     SessionEntry,
     day_name,
     day_of,
@@ -19,14 +21,19 @@ from oi_tui.widgets.sessions.listing import (
     record_of,
     words_of,
 )
+from support.kinds import narrow
 
 NOON = datetime(2026, 6, 17, 12, 0)  # a Wednesday  # noqa: DTZ001 # the list is in local time
 NOW = NOON.timestamp()
 
 
-def record(id_: str, *, ago: timedelta = timedelta(), cwd: str = "/a", **more) -> SessionRecord:
+def record(id_: str, *, ago: timedelta = timedelta(), cwd: str = "/a", **more: Any) -> SessionRecord:
     active = (NOON - ago).timestamp()
     return SessionRecord(id=id_, created=active, active=active, cwd=cwd, **more)
+
+
+def session_of(entry: ListEntry) -> SessionRecord:
+    return narrow(record_of(entry), SessionRecord)
 
 
 def lines(*sessions: SessionRecord, here: str = "/a") -> list[str]:
@@ -115,9 +122,8 @@ def test_a_search_lists_titles_and_then_places_session_by_session() -> None:
         SearchHit(session=record("3"), kind="title", snippet=snippet),
     ]
     found = list_hits([first], hits)
-    assert [record_of(entry).id if record_of(entry) else entry.label for entry in found] == [
-        "1", "3", "In the text", "2", "2", "1",
-    ]  # fmt: skip
+    told = [entry.label if isinstance(entry, Heading) else session_of(entry).id for entry in found]
+    assert told == ["1", "3", "In the text", "2", "2", "1"]
     assert [entry.first for entry in found if isinstance(entry, HitEntry)] == [True, False, True]
 
 

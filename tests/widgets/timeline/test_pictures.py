@@ -37,6 +37,13 @@ CELL = (9, 19)
 GROUND = "#102030"
 
 
+def pixel(image: Image.Image, place: tuple[int, int]) -> tuple[int, ...]:
+    """Its colour there, of an image with several channels."""
+    colour = image.getpixel(place)
+    assert isinstance(colour, tuple)
+    return colour
+
+
 def file_of(image: Image.Image, kind: str = "PNG", **options: object) -> bytes:
     file = BytesIO()
     image.save(file, kind, **options)
@@ -142,8 +149,8 @@ def test_what_kitty_gets_is_drawn_anew_in_the_size_of_its_cells() -> None:
     sent = Image.open(BytesIO(base64.b64decode("".join(payload for _, payload in commands(drawn.sending)))))
 
     assert (sent.format, sent.size, sent.mode) == ("PNG", (8 * 9, 3 * 19), "RGBA")
-    assert sent.getpixel((63, 47))[3] == 255
-    assert sent.getpixel((64, 47))[3] == sent.getpixel((63, 48))[3] == 0  # no stretching: the rest stays empty
+    assert pixel(sent, (63, 47))[3] == 255
+    assert pixel(sent, (64, 47))[3] == pixel(sent, (63, 48))[3] == 0  # no stretching: the rest stays empty
     assert len(drawn.lines) == 3
 
 
@@ -303,7 +310,7 @@ def test_every_kind_of_pixel_becomes_plain_colours(name: str) -> None:
 
 def test_the_colours_of_print_are_turned_into_those_of_a_screen() -> None:
     pixels = PictureSource(file_of(Image.new("CMYK", (16, 16), (0, 255, 255, 0)), "JPEG")).pixels((2, 2))
-    red, green, blue = pixels.getpixel((1, 1))
+    red, green, blue = pixel(pixels, (1, 1))
     assert pixels.mode == "RGB"
     assert red > 200 > 60 > max(green, blue)
 
@@ -323,5 +330,5 @@ def test_a_turned_photograph_stands_upright() -> None:
 
     assert source.size == (20, 40)
     upright = source.pixels((2, 4))
-    assert upright.getpixel((0, 0))[0] > 200
-    assert upright.getpixel((0, 3))[2] > 200
+    assert pixel(upright, (0, 0))[0] > 200
+    assert pixel(upright, (0, 3))[2] > 200

@@ -18,11 +18,13 @@ from oi_tui.app.engine.core.blocks import CodeBlock, ProseBlock
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.screens.picture_screen import PictureScreen
 from oi_tui.themes.loader import load_palette, textual_theme
+from oi_tui.widgets.timeline.drawing import Order
 from oi_tui.widgets.timeline.gallery import MOST_PICTURES
 from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.graphics_kitty import DIACRITICS, PLACEHOLDER
 from oi_tui.widgets.timeline.picture_view import PictureView
 from oi_tui.widgets.timeline.view import Timeline
+from support.kinds import narrow
 
 CELL = (9, 19)
 
@@ -197,18 +199,17 @@ async def test_a_picture_is_looked_at_closely_moved_and_saved(tmp_path: Path) ->
         await until(pilot, lambda: bool(screen.query(PictureView)))
         view = screen.query_one(PictureView)
         await until(pilot, lambda: view._drawn is not None)
-        assert view._order is not None
-        assert view._order.box is None
+        assert narrow(view._order, Order).box is None
 
         await pilot.press("plus", "plus", "plus", "right", "right", "right", "right", "down")
-        box = view._order.box
+        box = narrow(view._order, Order).box
         assert box is not None
         assert box[2] == pytest.approx(400), "it ends where the picture ends"
         assert 0 < box[0] < box[2]
         assert 0 < box[1] < box[3] < 300
         await until(pilot, lambda: view._drawn is not None and view._drawn[0] == view._order)
         await pilot.press("0")
-        assert view._order.box is None
+        assert narrow(view._order, Order).box is None
 
         await pilot.press("s")
         await pilot.pause()

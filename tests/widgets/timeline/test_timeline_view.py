@@ -4,6 +4,7 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from io import StringIO
 from queue import Queue
 from types import SimpleNamespace
@@ -68,7 +69,7 @@ class Screen:
         timeline = self.timeline
         return [strip.text[:-1].rstrip() for strip in timeline.render_lines(timeline.size.region)]
 
-    async def until(self, holds: Callable[[], bool]) -> None:
+    async def until(self, holds: Callable[[], object]) -> None:
         """Wait for frames until something holds."""
         async with asyncio.timeout(5):
             while not holds():
@@ -126,7 +127,7 @@ async def test_V3_scrolled_up_the_view_does_not_move_and_the_new_is_counted() ->
         assert not screen.timeline.follow
 
         await screen.press("end")
-        assert screen.timeline.follow
+        await screen.until(lambda: screen.timeline.follow)
         assert screen.timeline.unseen == 0
         assert any("more" in row for row in screen.rows())
 
@@ -487,7 +488,7 @@ async def test_a_match_deep_in_a_long_output_is_opened_and_shown() -> None:
         for needle in ("line 3333", "line 777"):
             screen.timeline.search(needle)
             await screen.press("N")
-            await screen.until(lambda needle=needle: any(needle in row for row in screen.rows()))
+            await screen.until(partial(lambda needle: any(needle in row for row in screen.rows()), needle))
 
 
 async def test_a_match_over_a_soft_break_is_marked_in_both_rows() -> None:
@@ -594,10 +595,10 @@ async def test_nothing_is_drawn_when_the_terminal_window_loses_and_gets_the_focu
         assert all(one is row.strip for one, row in zip(before, screen.timeline._shown.rows, strict=True))
 
 
-async def test_no_frame_is_drawn_while_the_terminal_still_takes_the_last_one() -> None:
+async def test_no_frame_is_drawn_while_the_terminal_still_takes_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown(paragraphs(3)) as screen:
         writing: Queue[str] = Queue()
-        screen.page._driver._writer_thread = SimpleNamespace(_queue=writing)
+        monkeypatch.setattr(screen.page._driver, "_writer_thread", SimpleNamespace(_queue=writing), raising=False)
         writing.put("a frame")
         screen.timeline.put(3, UserBlock(id="u", text="later"))
         for _ in range(10):

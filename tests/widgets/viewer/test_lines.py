@@ -29,7 +29,7 @@ def found(lines: LineIndex, needle: str, start: int = 0, step: int = 1) -> list[
     return [at.line for at in lines.find(Search(needle), start, step) if at.line is not None]
 
 
-def test_lines_are_those_between_newlines_and_an_empty_end_is_none():
+def test_lines_are_those_between_newlines_and_an_empty_end_is_none() -> None:
     for text, expected in (("", []), ("a", ["a"]), ("a\n", ["a"]), ("\n", [""]), ("a\n\nb", ["a", "", "b"])):
         lines = counted(text)
         assert [lines.raw_line(number) for number in range(lines.count)] == expected
@@ -39,7 +39,7 @@ def test_lines_are_those_between_newlines_and_an_empty_end_is_none():
 @given(TEXTS)
 @example("日本" * READ_CHUNK)
 @example("x" * READ_CHUNK + "\n" + "x" * READ_CHUNK)
-def test_no_character_is_lost_or_cut_at_any_length_of_line(text):
+def test_no_character_is_lost_or_cut_at_any_length_of_line(text: str) -> None:
     lines = counted(text)
     parts = [
         ("\n" if number and lines.number(number) is not None else "") + lines.raw_line(number)
@@ -50,7 +50,7 @@ def test_no_character_is_lost_or_cut_at_any_length_of_line(text):
 
 @settings(max_examples=60, deadline=None)
 @given(TEXTS)
-def test_numbers_count_the_lines_that_a_person_sees(text):
+def test_numbers_count_the_lines_that_a_person_sees(text: str) -> None:
     lines = counted(text)
     numbers = [number for line in range(lines.count) if (number := lines.number(line)) is not None]
     assert numbers == list(range(1, len(text.removesuffix("\n").split("\n")) + 1 if text else 1))
@@ -58,7 +58,7 @@ def test_numbers_count_the_lines_that_a_person_sees(text):
 
 @settings(max_examples=60, deadline=None)
 @given(TEXTS, st.integers(0, 10 * READ_CHUNK))
-def test_a_byte_lies_in_the_line_that_starts_before_it(text, offset):
+def test_a_byte_lies_in_the_line_that_starts_before_it(text: str, offset: int) -> None:
     lines = counted(text)
     if not lines.count:
         return
@@ -67,7 +67,7 @@ def test_a_byte_lies_in_the_line_that_starts_before_it(text, offset):
     assert line == lines.count - 1 or lines.start(line + 1) > offset
 
 
-def test_a_long_text_is_counted_a_little_at_a_time():
+def test_a_long_text_is_counted_a_little_at_a_time() -> None:
     lines = LineIndex.of("x\n" * (READ_CHUNK * LINES_AT_ONCE))
     assert not lines.complete
     assert not lines.advance()
@@ -78,7 +78,7 @@ def test_a_long_text_is_counted_a_little_at_a_time():
     assert lines.complete
 
 
-def test_only_what_is_looked_at_is_read(tmp_path):
+def test_only_what_is_looked_at_is_read(tmp_path: Path) -> None:
     reads: list[int] = []
     data = b"0123456789\n" * (20 * READ_CHUNK)
 
@@ -92,20 +92,20 @@ def test_only_what_is_looked_at_is_read(tmp_path):
     assert sum(reads) <= LINES_AT_ONCE * READ_CHUNK + READ_CHUNK + 50 * 20
 
 
-def test_a_line_is_shown_as_a_terminal_shows_it():
+def test_a_line_is_shown_as_a_terminal_shows_it() -> None:
     lines = counted("10 %\r\x1b[31m99 %\x1b[0m\nplain\u202e\x07\n")
     (piece,) = lines.styled_line(0)
     assert (piece[0], piece[1].foreground) == ("99 %", 1)
     assert [text for text, _ in lines.styled_line(1)] == ["plain"]
 
 
-def test_bytes_that_are_no_text_are_replaced():
+def test_bytes_that_are_no_text_are_replaced() -> None:
     lines = LineIndex(lambda offset, count: b"a\xff\xfeb\n"[offset : offset + count], 5)
     lines.reach(0)
     assert lines.raw_line(0) == "a\ufffd\ufffdb"
 
 
-def test_a_search_finds_the_lines_from_a_place_on_and_around():
+def test_a_search_finds_the_lines_from_a_place_on_and_around() -> None:
     lines = LineIndex.of("x\n-\nX x\n-\nx")
     assert found(lines, "x", 1) == [2, 4, 0]
     assert found(lines, "x", 1, -1) == [0, 4, 2]
@@ -115,7 +115,7 @@ def test_a_search_finds_the_lines_from_a_place_on_and_around():
     assert found(LineIndex.of(""), "x") == []
 
 
-def test_a_search_sees_what_is_shown_and_not_what_was_written():
+def test_a_search_sees_what_is_shown_and_not_what_was_written() -> None:
     lines = LineIndex.of("nee\x1b[1mdle\nneedle\rovers!\nnee\u200bdle\n")
     assert found(lines, "needle") == [0, 2]
 
@@ -127,7 +127,7 @@ def test_a_search_sees_what_is_shown_and_not_what_was_written():
     ),
     st.data(),
 )
-def test_every_line_with_a_match_is_found_once_wherever_it_starts(words, data):
+def test_every_line_with_a_match_is_found_once_wherever_it_starts(words: list[str], data: st.DataObject) -> None:
     lines = counted("\n".join(words))
     start = data.draw(st.integers(0, max(0, lines.count - 1)))
     step = data.draw(st.sampled_from([1, -1]))
@@ -137,7 +137,7 @@ def test_every_line_with_a_match_is_found_once_wherever_it_starts(words, data):
     assert found(lines, "needle", start, step) == [*ahead[::step], *behind[::step]]
 
 
-def test_a_search_through_much_text_goes_in_small_steps_and_tells_how_far_it_is():
+def test_a_search_through_much_text_goes_in_small_steps_and_tells_how_far_it_is() -> None:
     lines = LineIndex.of("some hay\n" * (20 * SEARCHED * READ_CHUNK // 9))
     steps = list(lines.find(Search("needle"), 0, 1))
     assert len(steps) >= 20
@@ -146,7 +146,7 @@ def test_a_search_through_much_text_goes_in_small_steps_and_tells_how_far_it_is(
     assert shares[-1] == 1.0
 
 
-def test_what_is_not_a_file_is_told_in_words(tmp_path):
+def test_what_is_not_a_file_is_told_in_words(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for name, words in (("none.txt", "No such file"), (".", "not a regular file"), ("pipe", "not a regular file")):
         with pytest.raises(CannotRead, match=words):
@@ -155,7 +155,7 @@ def test_what_is_not_a_file_is_told_in_words(tmp_path):
         LineIndex.open(Path("a\0b"))
 
 
-def test_a_file_that_is_cut_short_or_closed_shows_nothing_more(tmp_path):
+def test_a_file_that_is_cut_short_or_closed_shows_nothing_more(tmp_path: Path) -> None:
     path = tmp_path / "log.txt"
     path.write_text("line of text\n" * (3 * READ_CHUNK))
     lines = LineIndex.open(path)
