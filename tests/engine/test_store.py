@@ -1,7 +1,6 @@
 """The log of events on disk: what is written is there, whatever happens."""
 
 import json
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -26,7 +25,7 @@ from oi_tui.app.engine.core.events import (
 )
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.files.paths import private_dir
-from oi_tui.app.engine.log.store import MIGRATIONS, Store
+from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.log.writer import LogWriter
 from oi_tui.app.engine.transcript.coalesce import coalesce
 from oi_tui.app.engine.transcript.event_log import fold_events
@@ -66,15 +65,6 @@ def test_sessions_are_listed_by_last_use_with_the_title_first_given(store: Store
         store.find("x")
 
 
-def test_two_processes_on_one_file_both_write(tmp_path: Path, store: Store) -> None:
-    store.create("one", 1.0, "/work")
-    other = Store(tmp_path / "sessions.db")
-    other.append("one", EVENTS[:2])
-    store.append("one", EVENTS[2:])
-    other.close()
-    assert store.load("one") == EVENTS
-
-
 VISIT = """
 import sys; from pathlib import Path; from oi_tui.app.engine.log.store import Store
 Store(Path(sys.argv[1])).close()
@@ -99,18 +89,6 @@ def test_L19_a_program_that_comes_and_goes_takes_nothing_from_one_that_has_the_f
             assert int(apart(COUNT, path)) == len(EVENTS)  # committed is there for everybody, and after a kill
 
 
-def test_a_file_of_a_newer_program_is_left_alone(tmp_path: Path, store: Store) -> None:
-    store.close()
-    path = tmp_path / "sessions.db"
-    with sqlite3.connect(path) as db:
-        db.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
-    db.close()
-    before = path.read_bytes()
-    with pytest.raises(StoreError, match="newer"):
-        Store(path)
-    assert path.read_bytes() == before
-
-
 def test_a_file_that_is_no_database_is_a_clear_error(tmp_path: Path) -> None:
     path = tmp_path / "sessions.db"
     path.write_bytes(b"not a database at all" * 100)
@@ -124,24 +102,6 @@ def test_L21_a_folder_that_cannot_be_written_is_a_clear_error() -> None:
         private_dir(folder)
     with pytest.raises(StoreError, match=r"sessions\.db"):
         Store(folder / "sessions.db")
-
-
-def test_what_was_appended_survives_kill_minus_nine(tmp_path: Path) -> None:
-    program = (
-        "import os, signal, sys\n"
-        "from pathlib import Path\n"
-        "from oi_tui.app.engine.log.store import Store\n"
-        "from oi_tui.app.engine.core.events import TurnStarted\n"
-        "store = Store(Path(sys.argv[1])); store.create('one', 1.0, '/work')\n"
-        "for n in range(5): store.append('one', [TurnStarted(block_id=str(n), text='x')])\n"
-        "os.kill(os.getpid(), signal.SIGKILL)\n"
-    )
-    path = tmp_path / "sessions.db"
-    done = subprocess.run([sys.executable, "-c", program, str(path)], timeout=60, check=False)
-    assert done.returncode == -signal.SIGKILL
-    store = Store(path)
-    assert len(store.load("one")) == 5
-    store.close()
 
 
 def test_facts_are_remembered(store: Store) -> None:

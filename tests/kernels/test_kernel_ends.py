@@ -13,7 +13,6 @@ import pytest
 
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.settings import KernelSection
-from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
@@ -21,7 +20,7 @@ from oi_tui.app.engine.kernels.processes import cause_of_end
 from oi_tui.app.engine.kernels.spec import KernelSpec
 from oi_tui.app.engine.kernels.worker import WorkerKernel
 from support.enclosure import processes_with
-from support.runs import abandon, collect, interrupted, prints, started
+from support.runs import abandon, collect, started
 
 pytestmark = [pytest.mark.kernel, pytest.mark.asyncio(loop_scope="module")]
 
@@ -38,31 +37,6 @@ while True:
 DEAF = f"import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n{STUBBORN}"
 
 
-@pytest.mark.parametrize(
-    ("source", "how"),
-    [
-        ("import os\nos._exit(1)", "ended with exit code 1"),
-        ("exit()", "ended with exit code 0"),
-        ("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", "was killed (signal 9)"),
-        ("import ctypes\nctypes.string_at(0)", "crashed with an invalid memory access (signal 11)"),
-    ],
-)
-async def test_R3_the_end_of_the_kernel_is_reported_within_two_seconds(
-    make_python: MakePython, source: str, how: str
-) -> None:
-    kernel = make_python()
-    await kernel.start()
-    async with asyncio.timeout(2):
-        run = await collect(kernel, source)
-    assert run.finished.status == "died"
-    assert how in run.finished.detail
-    assert kernel.state == "dead"
-    again = await collect(kernel, "6 * 7")
-    assert again.result == "42"
-    assert again.finished == RunResult(status="ok")  # it was told once already
-    assert kernel.generation == 2
-
-
 async def test_R3_an_end_between_runs_is_told_with_the_next_run(make_python: MakePython) -> None:
     kernel = make_python()
     pid = int((await collect(kernel, "import os\nos.getpid()")).result)
@@ -73,18 +47,6 @@ async def test_R3_an_end_between_runs_is_told_with_the_next_run(make_python: Mak
     run = await collect(kernel, "1")
     assert run.finished.status == "ok"
     assert "was killed (signal 9)" in run.finished.detail
-
-
-async def test_k20_a_cell_that_ignores_interrupts_is_ended_by_a_restart(make_python: MakePython) -> None:
-    kernel = make_python()
-    await collect(kernel, "lost = 1")
-    run, means = await interrupted(kernel, DEAF, prints("ready"))
-    assert means == "restart"
-    assert run.finished.status == "interrupted"
-    assert "state is lost" in run.finished.detail
-    assert kernel.generation == 2
-    assert kernel.state == "idle"
-    assert (await collect(kernel, "lost")).error.name == "NameError"
 
 
 async def test_k20_without_leave_to_restart_a_stubborn_cell_goes_on_and_keeps_its_state(
@@ -272,17 +234,6 @@ async def test_keys_are_not_in_the_kernels_environment(make_python: MakePython, 
     kernel = make_python(environ={**kernel_environ, "OPENAI_API_KEY": "k", "PLAIN": "p"})
     run = await collect(kernel, "import os\nsorted({'OPENAI_API_KEY', 'PLAIN'} & set(os.environ))")
     assert run.result == "['PLAIN']"
-
-
-async def test_k37_startup_files_and_history_of_the_person_are_left_alone(
-    make_python: MakePython, kernel_environ: dict[str, str], tmp_path: Path
-) -> None:
-    startup = tmp_path / ".ipython" / "profile_default" / "startup"
-    startup.mkdir(parents=True)
-    (startup / "00.py").write_text("leaked = 1")
-    kernel = make_python(environ={**kernel_environ, "HOME": str(tmp_path), "IPYTHONDIR": str(tmp_path / ".ipython")})
-    assert (await collect(kernel, "leaked")).error.name == "NameError"
-    assert [path.name for path in (tmp_path / ".ipython").rglob("*.sqlite")] == []
 
 
 async def test_preloading_imports_the_usual_names_and_nothing_else(make_python: MakePython) -> None:

@@ -88,6 +88,7 @@ async def shared(tmp_path_factory: pytest.TempPathFactory, kernel_environ: dict[
 
 ENDS = {
     "import os\nos._exit(1)": "ended with exit code 1",
+    "exit()": "ended with exit code 0",
     "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)": "was killed (signal 9)",
     "import ctypes\nctypes.string_at(0)": "invalid memory access (signal 11)",
     "import os\nos.abort()": "aborted (signal 6)",
@@ -96,7 +97,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-async def test_k01_k02_every_end_is_told_with_its_cause_within_two_seconds_and_the_next_run_is_fresh(
+async def test_R3_k01_k02_every_end_is_told_with_its_cause_within_two_seconds_and_the_next_run_is_fresh(
     make: Make, place: str
 ) -> None:
     kernel = make(place)
@@ -107,7 +108,8 @@ async def test_k01_k02_every_end_is_told_with_its_cause_within_two_seconds_and_t
         assert run.text() == "before\n"
         assert (run.finished.status, kernel.state, kernel.generation) == ("died", "dead", number)
         assert how in run.finished.detail
-    assert (await collect(kernel, "1 + 1")).result == "2"
+    again = await collect(kernel, "1 + 1")
+    assert (again.result, again.finished) == ("2", RunResult(status="ok"))  # it was told once already
 
 
 async def test_k02_a_kernel_without_its_sockets_does_not_hang_for_ever(make: Make) -> None:
@@ -259,8 +261,10 @@ async def test_k15_the_error_of_a_deep_recursion_is_short_and_soon_there(shared:
 # -- questions and interrupts --------------------------------------------------------------------------------
 
 
-async def test_k17_an_answer_that_comes_too_late_is_for_no_later_question(shared: Kernel) -> None:
-    run, _ = await interrupted(shared, "input('? ')", lambda event: isinstance(event, InputRequested))
+async def test_R4_k17_an_answer_that_comes_too_late_is_for_no_later_question(shared: Kernel) -> None:
+    run, means = await interrupted(shared, "input('? ')", lambda event: isinstance(event, InputRequested))
+    # A signal that meets ipykernel between its question and its waiting may take a second one, and the run ends "ok".
+    assert means in ("signal", "second_signal")
     assert not any(isinstance(output, RichOutput) for output in run.outputs)
     await shared.answer("stale")
     assert (await collect(shared, "input('again? ')", "fresh")).result == "'fresh'"
@@ -319,6 +323,7 @@ async def test_k20_the_last_rung_of_the_ladder_ends_all_that_the_kernel_started(
     kernel = make(place, settings=KernelSection(interrupt_step=0.2))
     run, means = await interrupted(kernel, DEAF.format(mark=mark), prints("on"))
     assert (means, run.finished.status, kernel.generation) == ("restart", "interrupted", 2)
+    assert ("state is lost" in run.finished.detail, kernel.state) == (True, "idle")
     if place == "bare":  # what left the session of a bare kernel cannot be found any more
         for pid in processes_with(mark):
             os.kill(pid, signal.SIGKILL)
