@@ -12,8 +12,8 @@ import psutil
 import pytest
 
 from oi_tui.app.engine.models.scripted import ScriptedAnswer
-from oi_tui.themes.loader import load_palette
 from support.openai_server import OpenAIServer, Turn
+from support.question import wait_armed
 from support.script import Script
 from support.terminal import ScreenTimeout, Terminal
 
@@ -35,19 +35,6 @@ def last_prompt(request: dict[str, Any]) -> str:
     """What the person is quoted with in a request to the model."""
     content = request["messages"][-1]["content"]
     return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
-
-
-def wait_armed(shown: Terminal, key: str = "y run") -> None:
-    """The keys of a question are dim until they count; then they have the accent."""
-    accent = load_palette().inks.accent.removeprefix("#")
-
-    def armed() -> bool:
-        try:
-            return shown.colour(key) == accent
-        except ScreenTimeout:  # the screen is being painted anew
-            return False
-
-    shown.wait_until(armed, "the question to be armed")
 
 
 def family(shown: Terminal) -> list[psutil.Process]:

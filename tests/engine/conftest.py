@@ -1,7 +1,8 @@
-"""Fixtures of the engine's tests that talk to a model over HTTP."""
+"""Fixtures of the engine's tests: an empty store, and a model that is talked to over HTTP."""
 
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -9,6 +10,7 @@ import pytest
 
 from oi_tui.app.engine.core.chat_model import ChatMessage, ChatRequest, Delta
 from oi_tui.app.engine.core.settings import ModelSection
+from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.models.model import LiteLLMModel, close_connections
 from oi_tui.app.engine.tools.execute import execute_spec
 from support.openai_server import OpenAIServer
@@ -20,6 +22,14 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in tuple(os.environ):
         if name.endswith(("_API_KEY", "_API_BASE", "_BASE_URL")):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """An empty one, in `sessions.db` of the test's folder."""
+    opened = Store(tmp_path / "sessions.db")
+    yield opened
+    opened.close()
 
 
 @pytest.fixture

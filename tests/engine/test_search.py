@@ -26,13 +26,6 @@ from oi_tui.app.engine.log.store.words import plain_letters, read_query, snippet
 from support.sessions import code, printed, prose, turn
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store(tmp_path / "sessions.db")
-    yield opened
-    opened.close()
-
-
 def keep(store: Store, name: str, *turns: list[AnyEvent], title: str = "") -> None:
     store.create(name, 1.0, "/work")
     for events in turns:

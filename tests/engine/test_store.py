@@ -4,7 +4,6 @@ import json
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -37,13 +36,6 @@ EVENTS: tuple[AnyEvent, ...] = (
     ProseGrew(block_id="p", text="one "),
     ProseGrew(block_id="p", text="two"),
 )
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store(tmp_path / "sessions.db")
-    yield opened
-    opened.close()
 
 
 def test_events_come_back_in_order_and_equal(store: Store) -> None:

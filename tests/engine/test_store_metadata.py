@@ -2,7 +2,6 @@
 
 import sqlite3
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,13 +23,6 @@ from support.sessions import code, printed, prose, turn
 
 FIRST = turn("u1", "read the data", prose("p1", "I will ", "read ", "it."), code("c1", "open('a')", printed("ok\n")))
 SECOND = turn("u2", "now plot it", prose("p2", "Here."))
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store(tmp_path / "sessions.db")
-    yield opened
-    opened.close()
 
 
 def kept(store: Store, *turns: list[AnyEvent], name: str = "one") -> str:
