@@ -13,9 +13,9 @@ from oi_tui.app.engine.core.events import (
     ExecutionStarted,
     SessionOpened,
     StepStarted,
-    StopReason,
     TurnEnded,
 )
+from oi_tui.app.engine.core.outcomes import StopReason
 from oi_tui.app.engine.core.session_records import ExportFormat
 from oi_tui.app.engine.formats.export import export_session, import_session
 from oi_tui.app.engine.text.markdown import run_end

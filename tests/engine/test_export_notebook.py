@@ -8,14 +8,8 @@ from hypothesis import given
 
 from oi_tui.app.engine.core.blocks import CodeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.endings import Ending
-from oi_tui.app.engine.core.events import (
-    AnyEvent,
-    ExecutionStarted,
-    ExecutionStatus,
-    InputAnswered,
-    InputRequested,
-    StepStarted,
-)
+from oi_tui.app.engine.core.events import AnyEvent, ExecutionStarted, InputAnswered, InputRequested, StepStarted
+from oi_tui.app.engine.core.outcomes import ExecutionStatus
 from oi_tui.app.engine.formats.export import export_session, import_session
 from oi_tui.app.engine.transcript.outline import attribute_to_file
 from support.exports import (

@@ -9,14 +9,8 @@ import pytest
 
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import CodeBlock
-from oi_tui.app.engine.core.events import (
-    AnyEvent,
-    DecisionMade,
-    DecisionRequested,
-    ExecutionStarted,
-    TurnEnded,
-    Verdict,
-)
+from oi_tui.app.engine.core.events import AnyEvent, DecisionMade, DecisionRequested, ExecutionStarted, TurnEnded
+from oi_tui.app.engine.core.outcomes import Verdict
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.values import ApprovalMode, Confinement, PermissionMode
 from oi_tui.app.engine.core.verbs import Decide

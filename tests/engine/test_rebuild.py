@@ -23,9 +23,8 @@ from oi_tui.app.engine.core.verbs import Answer, Interrupt, Open, Rebuild, Run, 
 from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.policy.rules import short_form
-from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, asks, stdout_output
-from oi_tui.app.engine.tools.toolbox import Toolbox
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, Happenings, Script, asks, stdout_output
+from oi_tui.app.engine.tools.toolbox import Toolbox
 from support.front import Front, engine
 
 THREE = "```python\na = 1\n```\n\n```python\nprint(a)\n```\n\n```python\nb = a\n```"

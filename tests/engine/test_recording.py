@@ -19,8 +19,8 @@ from oi_tui.app.engine.core.events import (
     ProseGrew,
     ProseStarted,
     TurnEnded,
-    Verdict,
 )
+from oi_tui.app.engine.core.outcomes import Verdict
 from oi_tui.app.engine.core.outputs import StreamOutput, Tail
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings

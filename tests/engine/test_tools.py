@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from oi_tui.app.engine.agent.loop import Session
-from oi_tui.app.engine.core.blocks import CallBlock, CodeBlock, NoticeBlock
+from oi_tui.app.engine.core.blocks import CallBlock, CodeBlock, NoticeBlock, ProseBlock
 from oi_tui.app.engine.core.chat_model import AnswerEnded, TextDelta, ToolDelta
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.events import (
@@ -37,6 +37,7 @@ from oi_tui.app.engine.tools.toolbox import Toolbox
 from oi_tui.app.engine.transcript.event_log import fold_events
 from oi_tui.app.engine.transcript.from_blocks import events_of_blocks
 from oi_tui.app.engine.transcript.transcript import Transcript
+from support.kinds import narrow
 from support.turns import play
 
 HARMLESS = Capabilities(writes=False, network=False)
@@ -44,7 +45,7 @@ TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required"
 
 
 async def shout(arguments: Arguments, output: ToolOutput) -> str:
-    return arguments["text"].upper()
+    return str(arguments["text"]).upper()
 
 
 def tool(run: RunCall = shout, name: str = "shout", **about: Any) -> Tool:
@@ -145,7 +146,7 @@ async def test_what_a_tool_raises_is_its_error_output_and_the_turn_goes_on() -> 
         "error",
         (ErrorOutput(name="ZeroDivisionError", value="by zero", traceback=("ZeroDivisionError: by zero",)),),
     )
-    assert session.transcript.blocks[-1].text == "Well."
+    assert narrow(session.transcript.blocks[-1], ProseBlock).text == "Well."
 
 
 async def test_progress_is_told_while_it_runs_and_gone_when_it_is_over() -> None:

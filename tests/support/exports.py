@@ -19,7 +19,6 @@ from oi_tui.app.engine.core.events import (
     DecisionMade,
     ExecutionFinished,
     ExecutionStarted,
-    ExecutionStatus,
     InputRequested,
     NoticeAdded,
     OutputAdded,
@@ -33,8 +32,8 @@ from oi_tui.app.engine.core.events import (
     TurnEnded,
     TurnStarted,
     UsageReported,
-    Verdict,
 )
+from oi_tui.app.engine.core.outcomes import ExecutionStatus, Verdict
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamName, StreamOutput, Tail
 from oi_tui.app.engine.core.values import Level
 from oi_tui.app.engine.transcript.transcript import Transcript

@@ -4,14 +4,8 @@ import pytest
 from textual.events import Key
 from textual.widgets import Input
 
-from oi_tui.app.engine.core.events import (
-    ConversationCleared,
-    DecisionMade,
-    OutputAdded,
-    TurnEnded,
-    TurnStarted,
-    Verdict,
-)
+from oi_tui.app.engine.core.events import ConversationCleared, DecisionMade, OutputAdded, TurnEnded, TurnStarted
+from oi_tui.app.engine.core.outcomes import Verdict
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.core.verbs import Decide, Interrupt
 from oi_tui.widgets.approval import ApprovalPanel

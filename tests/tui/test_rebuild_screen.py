@@ -11,14 +11,13 @@ from oi_tui.app.engine.core.events import (
     CodeStarted,
     ExecutionFinished,
     ExecutionStarted,
-    ExecutionStatus,
     OutputAdded,
     RerunFinished,
-    RerunOutcome,
     RerunStarted,
     TurnEnded,
     TurnStarted,
 )
+from oi_tui.app.engine.core.outcomes import ExecutionStatus, RerunOutcome
 from oi_tui.app.engine.core.outputs import ErrorOutput, StreamOutput
 from oi_tui.app.engine.core.verbs import Rebuild
 from oi_tui.app.screens.rebuild import RebuildScreen
