@@ -19,7 +19,7 @@ from oi_tui.app.engine.kernels.liveness import (
     LivenessWatch,
 )
 from oi_tui.app.engine.kernels.output_stream import OutputStream
-from support.runs import collect, events_of, interrupted, make_run, without_ids
+from support.runs import collect, events_of, make_run, without_ids
 
 SHORT = LivenessTimeouts(pause=0.05, heart=0.1, start=0.05, reply=0.1, last=0.1)
 """For what is not a real kernel."""
@@ -165,23 +165,6 @@ async def test_k23_a_run_that_is_soon_over_is_not_looked_at() -> None:
 
 
 # -- real kernels ------------------------------------------------------------------------------------------
-
-STOP = "import os, signal\nkept = 41\nos.kill(os.getpid(), signal.SIGSTOP)\nwhile True: pass"
-
-
-def stopped(event: AnyEvent) -> bool:
-    """Whether it tells of the stopped process."""
-    return event == NoticeAdded(block_id="", level="warning", title=STOPPED)
-
-
-@pytest.mark.kernel
-@pytest.mark.asyncio(loop_scope="module")
-async def test_k23_a_stopped_kernel_is_told_and_an_interrupt_wakes_it_with_its_state(make_python: MakePython) -> None:
-    kernel = make_python(patience=QUICK)
-    run, means = await interrupted(kernel, STOP, stopped)
-    assert run.finished.status == "interrupted"
-    assert means in ("signal", "second_signal")
-    assert (await collect(kernel, "kept + 1")).result == "42"
 
 
 @pytest.mark.kernel

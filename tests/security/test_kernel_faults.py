@@ -333,9 +333,9 @@ async def test_k20_the_last_rung_of_the_ladder_ends_all_that_the_kernel_started(
     assert (await collect(kernel, "1 + 1")).result == "2"
 
 
-@pytest.mark.bubblewrap
-async def test_k23_an_enclosed_kernel_that_was_stopped_is_told_and_woken_by_an_interrupt(make: Make) -> None:
-    kernel = make("enclosed", patience=LivenessTimeouts(pause=0.2, heart=0.6, start=0.4))
+@pytest.mark.parametrize("place", PLACES)
+async def test_k23_a_kernel_that_was_stopped_is_told_and_woken_by_an_interrupt(make: Make, place: str) -> None:
+    kernel = make(place, patience=LivenessTimeouts(pause=0.2, heart=0.6, start=0.4))
     source = "import os, signal\nkept = 41\nos.kill(os.getpid(), signal.SIGSTOP)\nwhile True: pass"
     run, means = await interrupted(
         kernel, source, lambda event: event == NoticeAdded(block_id="", level="warning", title=STOPPED)
@@ -408,31 +408,20 @@ async def test_k30_what_utf8_cannot_express_is_replaced_in_every_output(shared: 
 # -- starts ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("place", PLACES)
 async def test_k31_a_workspace_that_was_deleted_is_named_and_the_kernel_starts_when_it_is_back(
-    make: Make, tmp_path: Path
+    make: Make, tmp_path: Path, home: Path, place: str
 ) -> None:
-    folder = tmp_path / "work"
+    folder = (tmp_path if place == "bare" else home) / "deleted"
     folder.mkdir()
-    kernel = make(cwd=folder)
+    options = {"sandbox": profile(folder, home)} if place == "enclosed" else {}
+    kernel = make(place, cwd=folder, **options)
     await kernel.start()
     shutil.rmtree(folder)
-    with pytest.raises(KernelError, match="work") as caught:
+    with pytest.raises(KernelError, match="deleted") as caught:
         await kernel.restart()
-    assert "folder" in caught.value.hint
+    assert "folder" in f"{caught.value.title} {caught.value.hint}"
     assert kernel.state == "dead"
-    folder.mkdir()
-    assert (await collect(kernel, "1 + 1")).result == "2"
-
-
-@pytest.mark.bubblewrap
-async def test_k31_the_workspace_of_an_enclosed_kernel_too(make: Make, usual: Profile, home: Path) -> None:
-    folder = home / "other"
-    folder.mkdir()
-    kernel = make("enclosed", cwd=folder, sandbox=profile(folder, home))
-    await kernel.start()
-    shutil.rmtree(folder)
-    with pytest.raises(KernelError):
-        await kernel.restart()
     folder.mkdir()
     assert (await collect(kernel, "1 + 1")).result == "2"
 

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager
+from html import unescape
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,6 +27,7 @@ from oi_tui.app.frontend.client import EngineClient, EngineLost
 from oi_tui.app.tui import OiTui
 from oi_tui.widgets.approval import ApprovalPanel
 from oi_tui.widgets.arming import LOOK_INTERVAL
+from oi_tui.widgets.composer import PromptArea
 from support.kinds import narrow
 
 BOUND = 10.0
@@ -124,6 +126,20 @@ class Stage:
         async with asyncio.timeout(BOUND):
             while not holds():
                 await self.pilot.pause(0.02)
+
+    @property
+    def seen(self) -> str:
+        """What is on the screen, as text."""
+        return unescape(self.app.export_screenshot(simplify=True)).replace("\u00a0", " ")
+
+    @property
+    def prompt(self) -> PromptArea:
+        """Where the person writes."""
+        return self.app.chat.query_one(PromptArea)
+
+    def told(self, words: str) -> bool:
+        """Whether a toast has these words."""
+        return any(words in note.message for note in self.app._notifications)
 
     async def screen(self, kind: type[AnyScreen]) -> AnyScreen:
         """The screen on top, once it is of this kind."""

@@ -1,7 +1,5 @@
 """What the code does, and why one is asked: labels in the question, in plain words and with their lines."""
 
-import asyncio
-
 import pytest
 from textual.widgets import Static, TextArea
 
@@ -31,13 +29,6 @@ LABELS = ("deletes files, line 3", "network, line 5", "writes files, line 6")
 
 def note(stage: Stage) -> str:
     return str(stage.app.chat.query_one("#approval-note", Static).visual)
-
-
-async def shown(stage: Stage, text: str) -> None:
-    """Until the screen has this; the timeline draws when its own timer says so."""
-    async with asyncio.timeout(10):
-        while text not in stage.app.export_screenshot().replace("&#160;", " "):
-            await stage.pilot.pause()
 
 
 async def test_the_question_tells_what_the_code_does_in_its_note(play: Play) -> None:
@@ -97,7 +88,7 @@ async def test_why_explains_with_the_rule(play: Play) -> None:
 async def test_a_question_with_labels_looks_like_its_picture(play: Play, snap: Snap, size: tuple[int, int]) -> None:
     async with play(size) as stage:
         await stage.propose(SOURCE, labels=LABELS)
-        await shown(stage, "waits for your decision")
+        await stage.until(lambda: "waits for your decision" in stage.seen)
         await stage.arm()
         stage.app.chat.query_one(ApprovalPanel).show_arming()
         await stage.settle()
@@ -111,7 +102,7 @@ async def test_a_question_of_a_rule_explained_looks_like_its_picture(
     async with play(size) as stage:
         rule = "asked because of the rule Shell(git push *) (permissions.toml, line 4)"
         await stage.propose("git push origin main", "shell", why=rule, labels=("network, line 1",))
-        await shown(stage, "waits for your decision")
+        await stage.until(lambda: "waits for your decision" in stage.seen)
         await stage.arm()
         await stage.pilot.press("question_mark")
         stage.app.chat.query_one(ApprovalPanel).show_arming()
@@ -148,7 +139,7 @@ async def test_what_rules_allowed_and_denied_looks_like_its_picture(
             ),
             TurnEnded(reason="done"),
         )
-        await shown(stage, "denied")
+        await stage.until(lambda: "denied" in stage.seen)
         for area in stage.app.screen.query(TextArea):
             area.cursor_blink = False
         await stage.settle()

@@ -10,7 +10,7 @@ from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.core.verbs import Decide, Interrupt
 from oi_tui.widgets.approval import ApprovalPanel
 from oi_tui.widgets.approval_view import changed_lines
-from oi_tui.widgets.composer import Composer, PromptArea
+from oi_tui.widgets.composer import Composer
 from oi_tui.widgets.editor import SourceEditor
 from oi_tui.widgets.keyrow import KeyRow
 from oi_tui.widgets.source_view import SourceView
@@ -75,7 +75,7 @@ async def test_V2_keys_typed_before_and_as_the_question_appears_never_approve(pl
         await stage.pilot.press("y", "enter", "a", "y")
         await stage.settle()
         assert stage.engine.asked == []
-        assert stage.app.chat.query_one(PromptArea).text == "yes"
+        assert stage.prompt.text == "yes"
 
 
 async def test_V2_a_letter_that_means_nothing_here_puts_off_the_arming(play: Play) -> None:
@@ -409,7 +409,7 @@ async def test_a_question_that_was_settled_elsewhere_goes_away(play: Play) -> No
         )
         await stage.settle()
         assert not panel(stage).display
-        assert stage.app.focused is stage.app.chat.query_one(PromptArea)
+        assert stage.app.focused is stage.prompt
 
 
 async def test_escape_twice_at_the_question_stops_the_turn(play: Play) -> None:

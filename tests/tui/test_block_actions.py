@@ -34,7 +34,6 @@ from oi_tui.app.screens.save_as import SaveAsScreen
 from oi_tui.app.screens.timeline_pane import TimelinePane
 from oi_tui.app.screens.viewer import ViewerScreen
 from oi_tui.app.terminal.clipboard import native_command
-from oi_tui.widgets.composer import PromptArea
 from oi_tui.widgets.editor import SourceEditor
 from oi_tui.widgets.search_bar import SearchBar
 from oi_tui.widgets.timeline.view import Timeline
@@ -67,11 +66,6 @@ async def with_a_run(stage: Stage, *, source: str = SOURCE, refused: bool = Fals
     timeline = stage.app.chat.query_one(Timeline)
     timeline.focus()
     await stage.until(lambda: timeline.cursor == 1)
-
-
-def told(stage: Stage, words: str) -> bool:
-    """Whether a toast has these words."""
-    return any(words in note.message for note in stage.app._notifications)
 
 
 async def test_V6_code_output_and_markdown_are_copied_as_logical_text(
@@ -138,20 +132,20 @@ async def test_a_clipboard_program_that_fails_is_told(
     async with play() as stage:
         await with_a_run(stage)
         await stage.pilot.press("c")
-        await stage.until(lambda: told(stage, "exit code 3"))
+        await stage.until(lambda: stage.told("exit code 3"))
 
 
 async def test_code_runs_again_only_after_it_was_shown(play: Play) -> None:
     async with play() as stage:
         await with_a_run(stage)
         await stage.pilot.press(*"run")
-        await stage.until(lambda: isinstance(stage.app.screen, RunAgainScreen))
+        await stage.screen(RunAgainScreen)
         await stage.pilot.press("escape")
         await stage.until(lambda: stage.app.screen is stage.app.chat)
         assert stage.engine.asked == []
 
         await stage.pilot.press("r")
-        await stage.until(lambda: isinstance(stage.app.screen, RunAgainScreen))
+        await stage.screen(RunAgainScreen)
         await stage.pilot.press("ctrl+s")
         assert await stage.engine.heard(1) == [Run(language="python", source=SOURCE)]
 
@@ -163,7 +157,7 @@ async def test_U1_code_that_runs_again_unchanged_is_the_same_byte_for_byte(play:
     async with play() as stage:
         await with_a_run(stage, source=HIDING, refused=True)
         await stage.pilot.press("r")
-        await stage.until(lambda: isinstance(stage.app.screen, RunAgainScreen))
+        await stage.screen(RunAgainScreen)
         assert "admin<U+202E>'" in stage.app.screen.query_one(SourceEditor).text
         assert "1 hidden character is written as" in str(stage.app.screen.query_one("#again-hidden").render())
         await stage.pilot.press("ctrl+s")
@@ -174,8 +168,7 @@ async def test_U5_a_hidden_character_goes_out_of_code_that_runs_again_by_the_per
     async with play() as stage:
         await with_a_run(stage, source=HIDING, refused=True)
         await stage.pilot.press("r")
-        await stage.until(lambda: isinstance(stage.app.screen, RunAgainScreen))
-        editor = stage.app.screen.query_one(SourceEditor)
+        editor = (await stage.screen(RunAgainScreen)).query_one(SourceEditor)
         await stage.pilot.press("#")
         at = editor.text.index("<U+202E>")
         editor.delete((0, at), (0, at + len("<U+202E>")))
@@ -187,7 +180,7 @@ async def test_U5_without_hidden_characters_nothing_is_said_of_them(play: Play) 
     async with play() as stage:
         await with_a_run(stage)
         await stage.pilot.press("r")
-        await stage.until(lambda: isinstance(stage.app.screen, RunAgainScreen))
+        await stage.screen(RunAgainScreen)
         assert not stage.app.screen.query_one("#again-hidden").display
 
 
@@ -197,15 +190,15 @@ async def test_U5_hidden_characters_of_code_are_copied_written_out_and_told(play
         await with_a_run(stage, source=HIDING)
         await stage.pilot.press(key)
         await stage.until(lambda: HIDING.replace("\u202e", "<U+202E>") in stage.app.clipboard)
-        assert told(stage, "1 hidden character is written out as <U+…>")
+        assert stage.told("1 hidden character is written out as <U+…>")
 
 
 async def test_U5_hidden_characters_of_code_that_becomes_a_prompt_are_written_out_and_told(play: Play) -> None:
     async with play() as stage:
         await with_a_run(stage, source=HIDING)
         await stage.pilot.press("u")
-        await stage.until(lambda: "admin<U+202E>" in stage.app.chat.query_one(PromptArea).text)
-        assert told(stage, "1 hidden character is written out as <U+…>")
+        await stage.until(lambda: "admin<U+202E>" in stage.prompt.text)
+        assert stage.told("1 hidden character is written out as <U+…>")
 
 
 @pytest.mark.parametrize("viewed", [True, False])
@@ -216,11 +209,11 @@ async def test_U5_a_saved_source_is_what_ran_and_a_viewed_one_shows_what_hides(
         await with_a_run(stage, source=HIDING, refused=True)
         if viewed:
             await stage.pilot.press("v")
-            await stage.until(lambda: isinstance(stage.app.screen, ViewerScreen))
+            await stage.screen(ViewerScreen)
             await stage.settle()
-            assert "admin&lt;U+202E&gt;" in stage.app.export_screenshot(simplify=True)
+            assert "admin<U+202E>" in stage.seen
         await stage.pilot.press("s")
-        await stage.until(lambda: isinstance(stage.app.screen, SaveAsScreen))
+        await stage.screen(SaveAsScreen)
         stage.app.screen.query_one(Input).value = str(tmp_path / "s.py")
         await stage.pilot.press("enter")
         await stage.until((tmp_path / "s.py").exists)
@@ -231,7 +224,7 @@ async def test_code_is_edited_and_run_again(play: Play) -> None:
     async with play() as stage:
         await with_a_run(stage)
         await stage.pilot.press("e")
-        await stage.until(lambda: isinstance(stage.app.screen, RunAgainScreen))
+        await stage.screen(RunAgainScreen)
         stage.app.screen.query_one(SourceEditor).load_text("print(3)")
         await stage.pilot.press("ctrl+s")
 
@@ -244,7 +237,7 @@ async def test_a_block_becomes_a_prompt_and_no_command(play: Play) -> None:
         await stage.pilot.press("u")
         await stage.settle()
 
-        area = stage.app.chat.query_one(PromptArea)
+        area = stage.prompt
         assert area.has_focus
         assert area.text == " !rm x"
         assert stage.engine.asked == []
@@ -252,11 +245,11 @@ async def test_a_block_becomes_a_prompt_and_no_command(play: Play) -> None:
 
 async def test_a_block_joins_what_is_being_written_in_the_prompt(play: Play) -> None:
     async with play() as stage:
-        stage.app.chat.query_one(PromptArea).fill("look at this:")
+        stage.prompt.fill("look at this:")
         await with_a_run(stage)
         await stage.pilot.press("u")
         await stage.settle()
-        assert stage.app.chat.query_one(PromptArea).text == f"look at this:\n{SOURCE}"
+        assert stage.prompt.text == f"look at this:\n{SOURCE}"
 
 
 async def test_a_question_about_code_keeps_the_keys_when_a_block_becomes_a_prompt(play: Play) -> None:
@@ -267,7 +260,7 @@ async def test_a_question_about_code_keeps_the_keys_when_a_block_becomes_a_promp
         await stage.pilot.press("u")
         await stage.settle()
         assert stage.app.chat.query_one("ApprovalPanel").has_focus_within
-        assert stage.app.chat.query_one(PromptArea).text == SOURCE
+        assert stage.prompt.text == SOURCE
 
 
 async def test_a_key_pressed_twice_brings_up_one_screen(play: Play) -> None:
@@ -275,7 +268,7 @@ async def test_a_key_pressed_twice_brings_up_one_screen(play: Play) -> None:
         await with_a_run(stage)
         for _ in range(3):
             stage.app.chat.query_one(Timeline).action_ask("view")
-        await stage.until(lambda: isinstance(stage.app.screen, ViewerScreen))
+        await stage.screen(ViewerScreen)
         await stage.settle()
         assert len(stage.app.screen_stack) == 2
 
@@ -289,7 +282,7 @@ async def test_the_keys_go_to_the_prompt_when_the_timeline_is_cleared(play: Play
         stage.engine.say(ConversationCleared())
         await stage.settle()
         await stage.pilot.press(*"hello")
-        assert stage.app.chat.query_one(PromptArea).text == "hello"
+        assert stage.prompt.text == "hello"
         assert not stage.app.chat.query_one(SearchBar).display
 
 
@@ -297,9 +290,9 @@ async def test_what_has_no_code_or_output_says_so(play: Play) -> None:
     async with play() as stage:
         await with_a_run(stage)
         await stage.pilot.press("up", "r")
-        await stage.until(lambda: told(stage, "no code"))
+        await stage.until(lambda: stage.told("no code"))
         await stage.pilot.press("o")
-        await stage.until(lambda: told(stage, "nothing to copy"))
+        await stage.until(lambda: stage.told("nothing to copy"))
 
 
 def run_with(stage: Stage, *outputs: Output) -> None:
@@ -339,9 +332,9 @@ async def test_long_output_is_viewed_on_the_whole_screen_and_escape_leads_back(p
         run_with(stage, TEXT)
         await focused(stage)
         await stage.pilot.press("v")
-        await stage.until(lambda: isinstance(stage.app.screen, ViewerScreen))
+        await stage.screen(ViewerScreen)
         await stage.pilot.press("end")
-        await stage.until(lambda: "line 499" in stage.app.export_screenshot().replace("&#160;", " "))
+        await stage.until(lambda: "line 499" in stage.seen)
         await stage.pilot.press("escape")
         await stage.until(lambda: stage.app.screen is stage.app.chat)
 
@@ -354,9 +347,9 @@ async def test_the_whole_of_a_capped_output_is_viewed_from_its_file(play: Play, 
         stage.engine.say(OutputKept(block_id="c1", whole=WholeOutput(path=str(whole))))
         await focused(stage)
         await stage.pilot.press("v")
-        await stage.until(lambda: isinstance(stage.app.screen, ViewerScreen))
+        await stage.screen(ViewerScreen)
         await stage.pilot.press("end")
-        await stage.until(lambda: "line 99999" in stage.app.export_screenshot().replace("&#160;", " "))
+        await stage.until(lambda: "line 99999" in stage.seen)
 
 
 async def test_where_there_are_several_forms_one_is_chosen_and_saved(play: Play, tmp_path: Path) -> None:
@@ -364,11 +357,11 @@ async def test_where_there_are_several_forms_one_is_chosen_and_saved(play: Play,
         run_with(stage, TEXT, TABLE)
         await focused(stage)
         await stage.pilot.press("s")
-        await stage.until(lambda: isinstance(stage.app.screen, ChooseScreen))
+        await stage.screen(ChooseScreen)
         await stage.pilot.press("1")
-        await stage.until(lambda: isinstance(stage.app.screen, SaveAsScreen))
+        await stage.screen(SaveAsScreen)
         await stage.pilot.press("enter")
-        await stage.until(lambda: told(stage, "Saved table-2.csv"))
+        await stage.until(lambda: stage.told("Saved table-2.csv"))
 
         assert (tmp_path / "table-2.csv").read_text() == "shop,score\nOslo,91.5\nBergen,78.0\n"
 
@@ -378,7 +371,7 @@ async def test_a_list_of_forms_can_be_left_without_choosing(play: Play) -> None:
         run_with(stage, TEXT, TABLE)
         await focused(stage)
         await stage.pilot.press("v")
-        await stage.until(lambda: isinstance(stage.app.screen, ChooseScreen))
+        await stage.screen(ChooseScreen)
         await stage.pilot.press("9", "escape")
         await stage.until(lambda: stage.app.screen is stage.app.chat)
 
@@ -399,9 +392,9 @@ async def test_T4_a_link_is_opened_only_after_its_target_was_read(
     a_browser(monkeypatch, tmp_path)
     async with play() as stage:
         stage.app.chat.query_one(TimelinePane).timeline.post_message(Timeline.LinkClicked("https://example.org/a"))
-        await stage.until(lambda: isinstance(stage.app.screen, BrowserAskScreen))
+        await stage.screen(BrowserAskScreen)
         await stage.settle()
-        assert "https://example.org/a" in stage.app.export_screenshot().replace("&#160;", " ")
+        assert "https://example.org/a" in stage.seen
         assert not (tmp_path / "opened").exists()
         await stage.pilot.press("enter", "y")
         await stage.until(lambda: (tmp_path / "opened").exists() and (tmp_path / "opened").read_text())
@@ -417,7 +410,7 @@ async def test_R9_html_is_opened_in_the_browser_only_when_asked_and_confirmed(
         await focused(stage)
         assert not (tmp_path / "opened").exists()
         await stage.pilot.press("b")
-        await stage.until(lambda: isinstance(stage.app.screen, ConfirmScreen))
+        await stage.screen(ConfirmScreen)
         await stage.pilot.press("y")
         await stage.until(lambda: (tmp_path / "opened").exists() and (tmp_path / "opened").read_text())
         page = Path(unquote(urlsplit((tmp_path / "opened").read_text().strip()).path))
@@ -431,14 +424,14 @@ async def test_z_brings_the_picture_on_the_whole_screen_and_s_keeps_the_bytes_th
         run_with(stage, RichOutput(data={"image/png": picture()}))
         await focused(stage)
         await stage.pilot.press("z")
-        await stage.until(lambda: isinstance(stage.app.screen, PictureScreen))
+        await stage.screen(PictureScreen)
         await stage.pilot.press("escape")
         await stage.until(lambda: stage.app.screen is stage.app.chat)
 
         await stage.pilot.press("s")
-        await stage.until(lambda: isinstance(stage.app.screen, SaveAsScreen))
+        await stage.screen(SaveAsScreen)
         await stage.pilot.press("enter")
-        await stage.until(lambda: told(stage, "Saved figure-1.png"))
+        await stage.until(lambda: stage.told("Saved figure-1.png"))
         assert (tmp_path / "figure-1.png").read_bytes() == base64.b64decode(picture())
 
 
@@ -448,9 +441,9 @@ async def test_a_drawing_is_zoomed_and_saved_as_it_was_written(play: Play, tmp_p
         run_with(stage, RichOutput(data={"image/svg+xml": svg}))
         await focused(stage)
         await stage.pilot.press("z")
-        await stage.until(lambda: isinstance(stage.app.screen, PictureScreen))
+        await stage.screen(PictureScreen)
         await stage.pilot.press("s")
-        await stage.until(lambda: isinstance(stage.app.screen, SaveAsScreen))
+        await stage.screen(SaveAsScreen)
         await stage.pilot.press("enter")
         await stage.until(lambda: (tmp_path / "figure.svg").exists())
         assert (tmp_path / "figure.svg").read_text() == svg
@@ -479,7 +472,7 @@ async def test_a_search_is_typed_walked_and_ended_by_key(play: Play) -> None:
         timeline = stage.app.chat.query_one(Timeline)
         await stage.pilot.press("slash", *"total")
         await stage.until(lambda: timeline.matches == "2 matches")
-        assert "2 matches" in stage.app.export_screenshot().replace("&#160;", " ")
+        assert "2 matches" in stage.seen
 
         await stage.pilot.press("enter", "n")
         await stage.until(lambda: timeline.has_focus)

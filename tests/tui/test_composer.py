@@ -24,16 +24,12 @@ from oi_tui.app.engine.core.verbs import (
     Submit,
     UseModel,
 )
-from oi_tui.widgets.composer import Composer, PromptArea, as_prompt
+from oi_tui.widgets.composer import Composer, as_prompt
 from support.stage import Play, Stage
 
 
-def area(stage: Stage) -> PromptArea:
-    return stage.app.chat.query_one(PromptArea)
-
-
 async def paste(stage: Stage, text: str) -> None:
-    area(stage).post_message(events.Paste(text))
+    stage.prompt.post_message(events.Paste(text))
     await stage.settle()
 
 
@@ -41,15 +37,15 @@ async def test_enter_sends_and_other_keys_make_lines(play: Play) -> None:
     async with play() as stage:
         await stage.pilot.press("a", "shift+enter", "b", "ctrl+j", "c", "enter")
         assert await stage.engine.heard(1) == [Submit(text="a\nb\nc")]
-        assert area(stage).text == ""
+        assert stage.prompt.text == ""
 
 
 async def test_ctrl_underscore_undoes_since_ctrl_z_suspends(play: Play) -> None:
     async with play() as stage:
         await stage.pilot.press("a", "b", "ctrl+z")
-        assert area(stage).text == "ab"
+        assert stage.prompt.text == "ab"
         await stage.pilot.press("ctrl+underscore")
-        assert area(stage).text == ""
+        assert stage.prompt.text == ""
 
 
 async def test_nothing_is_sent_for_blank_text(play: Play) -> None:
@@ -71,7 +67,7 @@ async def test_V1_a_paste_of_a_megabyte_is_a_token_that_is_sent_in_full(play: Pl
     async with play() as stage:
         await stage.pilot.press("s", "space")
         await paste(stage, text)
-        assert area(stage).text == "s [paste #1: 65,537 lines]"
+        assert stage.prompt.text == "s [paste #1: 65,537 lines]"
         await stage.pilot.press("enter")
         assert await stage.engine.heard(1) == [Submit(text="s " + text)]
 
@@ -81,15 +77,15 @@ async def test_V1_a_token_opens_into_its_text(play: Play) -> None:
     async with play() as stage:
         await paste(stage, text)
         await paste(stage, "x" * 3000)
-        assert area(stage).text == "[paste #1: 31 lines][paste #2: 1 line]"
+        assert stage.prompt.text == "[paste #1: 31 lines][paste #2: 1 line]"
         await stage.pilot.press("home", "ctrl+o")
-        assert area(stage).text == text + "[paste #2: 1 line]"
+        assert stage.prompt.text == text + "[paste #2: 1 line]"
 
 
 async def test_a_pasted_escape_sequence_does_not_reach_the_screen(play: Play) -> None:
     async with play() as stage:
         await paste(stage, "a\x1b]52;c;aGk=\x07b\u202e")
-        assert area(stage).text == "ab"
+        assert stage.prompt.text == "ab"
 
 
 HIDDEN = "\x1b[6n\x1b]52;c;aGk=\x07\u202e!rm -rf ~\x9b2J"
@@ -134,7 +130,7 @@ async def test_T1_what_was_not_typed_commands_no_terminal_and_is_no_code_whereve
     async with play(session_id="s1") as stage:
         await bring(stage)
         await stage.settle()
-        assert area(stage).text == " !rm -rf ~"
+        assert stage.prompt.text == " !rm -rf ~"
         await stage.pilot.press("enter")
         assert [type(verb) for verb in stage.engine.asked if not isinstance(verb, FindPrompts)] == [Submit]
 
@@ -148,7 +144,7 @@ async def test_T1_a_large_paste_that_was_kept_as_a_draft_is_clean_when_it_comes_
     async with play() as stage:
         stage.engine.reply(DraftKept(text=kept))
         await stage.settle()
-        assert area(stage).text == " " + "!rm\n" * 30
+        assert stage.prompt.text == " " + "!rm\n" * 30
 
 
 async def test_a_pasted_text_that_looks_like_code_to_run_is_a_prompt(play: Play) -> None:
@@ -191,11 +187,11 @@ async def test_a_paste_after_a_typed_sign_is_run(play: Play) -> None:
 async def test_history_is_walked_at_the_edges_and_the_draft_comes_back(play: Play) -> None:
     async with play() as stage:
         await stage.pilot.press("a", "enter", "b", "enter", "d", "up")
-        assert area(stage).text == "b"
+        assert stage.prompt.text == "b"
         await stage.pilot.press("up", "up")
-        assert area(stage).text == "a"
+        assert stage.prompt.text == "a"
         await stage.pilot.press("down", "down")
-        assert area(stage).text == "d"
+        assert stage.prompt.text == "d"
 
 
 async def test_history_holds_the_prompts_of_a_resumed_session(play: Play) -> None:
@@ -205,7 +201,7 @@ async def test_history_holds_the_prompts_of_a_resumed_session(play: Play) -> Non
         )
         await stage.settle()
         await stage.pilot.press("up")
-        assert area(stage).text == "earlier"
+        assert stage.prompt.text == "earlier"
 
 
 async def test_a_prompt_during_a_turn_is_sent_and_shown_as_queued(play: Play) -> None:
@@ -244,7 +240,7 @@ LINES = [
 async def test_the_first_character_says_what_a_line_is(play: Play) -> None:
     async with play() as stage:
         for count, (typed, verb) in enumerate(LINES, 1):
-            area(stage).fill(typed)
+            stage.prompt.fill(typed)
             await stage.pilot.press("enter")
             assert (await stage.engine.heard(count))[count - 1 :] == [verb], typed
 
@@ -253,7 +249,7 @@ async def test_a_command_that_cannot_be_followed_is_explained_and_not_sent(play:
     wrong = ["/nonsense", "/approve maybe", "/budget much", "/budget 0", "/theme nowhere", "/r"]
     async with play() as stage:
         for count, typed in enumerate(wrong, 1):
-            area(stage).fill(typed)
+            stage.prompt.fill(typed)
             await stage.pilot.press("enter")
             await stage.settle()
             assert stage.engine.asked == [], typed
@@ -262,7 +258,7 @@ async def test_a_command_that_cannot_be_followed_is_explained_and_not_sent(play:
 
 async def test_another_theme_is_worn_at_once(play: Play) -> None:
     async with play() as stage:
-        area(stage).fill("/theme harbour-light")
+        stage.prompt.fill("/theme harbour-light")
         await stage.pilot.press("enter")
         await stage.settle()
         assert stage.app.theme == "harbour-light"
@@ -272,7 +268,7 @@ async def test_existing_files_named_with_at_are_given_along(play: Play) -> None:
     async with play() as stage:
         (stage.cwd / "data.csv").write_text("a\n")
         (stage.cwd / "two words.txt").write_text("a\n")
-        area(stage).fill(
+        stage.prompt.fill(
             '@~nosuchperson/x see @data.csv and @nothing.csv and @data.csv and @"two words.txt" or mail me@data.csv'
         )
         await stage.pilot.press("enter")
@@ -292,7 +288,7 @@ async def test_L21_the_editor_may_have_arguments(play: Play, tmp_path: Path) -> 
     async with play(settings=settings) as stage:
         await stage.pilot.press("h", "i", "ctrl+g")
         await stage.settle()
-        assert area(stage).text == "edited: hi"
+        assert stage.prompt.text == "edited: hi"
 
 
 @pytest.mark.parametrize("editor", ["/nowhere/editor", "false", "'unclosed", " ", "rm"])
@@ -300,7 +296,7 @@ async def test_L21_an_editor_that_fails_leaves_the_text_and_says_so(play: Play, 
     async with play(settings=Settings(screen=ScreenSection(editor=editor))) as stage:
         await stage.pilot.press("h", "i", "ctrl+g")
         await stage.settle()
-        assert area(stage).text == "hi"
+        assert stage.prompt.text == "hi"
         assert len(stage.app._notifications) == 1
 
 
@@ -311,4 +307,4 @@ async def test_a_key_is_echoed_while_events_pour_in(play: Play) -> None:
             stage.engine.say(ProseFinished(block_id="p1"))
         async with asyncio.timeout(10):
             await stage.pilot.press("k")
-        assert area(stage).text == "k"
+        assert stage.prompt.text == "k"

@@ -72,10 +72,6 @@ def bring(folder: Path, rules: str = RULES, config: str = "") -> None:
         (folder / ".oi" / name).chmod(0o644)
 
 
-def seen(stage: Stage) -> str:
-    return stage.app.export_screenshot().replace("&#160;", " ")
-
-
 async def shown(
     stage: Stage, place: Workplace, writing: Availability = WORKS, reading: Availability = WORKS, **options: Any
 ) -> FolderScreen:
@@ -143,8 +139,8 @@ async def test_U9_a_trusted_folder_is_asked_about_again_when_its_rules_changed(
         screen = await asked(stage)
         await stage.settle()
         assert stage.engines == []
-        assert "The rules of this folder changed since you trusted it." in seen(stage)
-        assert "Shell(curl *)" in seen(stage)
+        assert "The rules of this folder changed since you trusted it." in stage.seen
+        assert "Shell(curl *)" in stage.seen
         await arm(stage, screen)
         await stage.pilot.press("w", "enter")  # which trusts it as well
         await stage.until(lambda: bool(stage.engines))
@@ -156,7 +152,7 @@ async def test_U9_a_trusted_folder_is_asked_about_again_when_its_rules_changed(
 async def test_who_leaves_has_decided_nothing_and_the_program_ends(play: Play, place: Place) -> None:
     undecided = place()
     async with play(workplace=undecided) as stage:
-        await stage.until(lambda: isinstance(stage.app.screen, FolderScreen))
+        await stage.screen(FolderScreen)
         await stage.pilot.press("escape")
         await stage.until(lambda: not stage.app.is_running or stage.app._exit)
         assert stage.engines == []
@@ -189,11 +185,11 @@ async def test_U4_what_would_count_is_read_to_its_end_before_the_folder_can_be_t
         await stage.pilot.press("t", "enter")
         await stage.settle()
         assert stage.chosen == []
-        assert "Read to the end first" in seen(stage)
+        assert "Read to the end first" in stage.seen
         for _ in range(12):
             await stage.pilot.press("pagedown")
             await stage.settle()
-        assert "tool39" in seen(stage)
+        assert "tool39" in stage.seen
         await arm(stage, screen)
         await stage.pilot.press("t", "enter")
         await stage.settle()
@@ -234,7 +230,7 @@ async def test_S20_where_there_is_no_sandbox_enter_is_never_on_doing_without(
     async with play() as stage:
         now = place()
         screen = await shown(stage, now, why, why)
-        assert why.fix.split()[0] in seen(stage)
+        assert why.fix.split()[0] in stage.seen
         assert marked(screen).startswith("▸ Only talk")
         await stage.pilot.press("t")
         assert marked(screen).startswith("▸ Only talk")  # it cannot be trusted without a sandbox
@@ -257,7 +253,7 @@ async def test_U11_what_cannot_be_relied_on_cannot_be_trusted(play: Play, place:
     bring(data, "deny = ['Shel(rm)']")
     async with play((120, 30)) as stage:
         screen = await shown(stage, place())
-        assert "'Shel' is no tool" in seen(stage).replace("&#x27;", "'")
+        assert "'Shel' is no tool" in stage.seen
         for key in ("t", "w"):
             await stage.pilot.press(key)
             assert marked(screen).startswith("▸ Only look")
@@ -268,8 +264,8 @@ async def test_U9_every_rule_that_allows_is_shown_as_it_is(play: Play, place: Pl
     (data / "AGENTS.md").write_text("")
     async with play((120, 30)) as stage:
         await shown(stage, place())
-        text = seen(stage)
-        assert "Shell(git [bold]x[/b] &lt;U+202E&gt;log *)" in text
+        text = stage.seen
+        assert "Shell(git [bold]x[/b] <U+202E>log *)" in text
         assert "loop.max_steps = 3" in text
         assert "not read by this program: AGENTS.md" in text
 
@@ -282,20 +278,20 @@ async def test_what_is_longer_than_its_room_can_be_read_and_the_choices_stay(
         screen = await shown(stage, place())
         screen.show_arming()
         await stage.settle()
-        assert "Shell(make 59)" not in seen(stage)
+        assert "Shell(make 59)" not in stage.seen
         assert "pgdn" in [label.key for label in screen.query_one(KeyRow).labels]
         for _ in range(30):
             await stage.pilot.press("pagedown")
-        assert "Shell(make 59)" in seen(stage)
-        assert "Without a sandbox" in seen(stage)
+        assert "Shell(make 59)" in stage.seen
+        assert "Without a sandbox" in stage.seen
 
 
 async def test_with_a_sandbox_said_elsewhere_only_trust_is_asked_about(play: Play, place: Place, data: Path) -> None:
     bring(data)
     async with play((100, 30)) as stage:
         screen = await shown(stage, place("danger-full-access"), MISSING, MISSING)
-        assert "Your settings say so" in seen(stage)
-        assert "Without a sandbox" not in seen(stage)
+        assert "Your settings say so" in stage.seen
+        assert "Without a sandbox" not in stage.seen
         assert marked(screen).startswith("▸ Only talk")
         await stage.pilot.press("t")
         assert marked(screen).startswith("▸ Trust this folder")
@@ -304,14 +300,14 @@ async def test_with_a_sandbox_said_elsewhere_only_trust_is_asked_about(play: Pla
 async def test_S3_working_in_the_home_folder_is_warned_about(play: Play, place: Place, data: Path) -> None:
     async with play((100, 30)) as stage:
         await shown(stage, place(folder=data.parent))
-        assert "This is your home folder" in seen(stage)
+        assert "This is your home folder" in stage.seen
 
 
 async def test_what_holds_all_folders_is_not_remembered_and_says_so(play: Play, place: Place, data: Path) -> None:
     async with play((100, 30)) as stage:
         await shown(stage, place(folder=data.parent.parent))
-        assert "holds your home folder" in seen(stage)
-        assert "holds this time only" in seen(stage)
+        assert "holds your home folder" in stage.seen
+        assert "holds this time only" in stage.seen
 
 
 async def test_a_decision_that_cannot_be_written_down_is_none(play: Play, place: Place, tmp_path: Path) -> None:
@@ -322,7 +318,7 @@ async def test_a_decision_that_cannot_be_written_down_is_none(play: Play, place:
         await arm(stage, screen)
         await stage.pilot.press("enter")
         assert stage.chosen == []
-        assert "record of folders" in seen(stage)
+        assert "record of folders" in stage.seen
         assert now.is_undecided
 
 
@@ -358,7 +354,7 @@ async def test_keys_are_not_kept_waiting_while_it_is_looked(play: Play, place: P
         chosen: list[object] = []
         await stage.app.push_screen(FolderScreen(place(), look=slow, clock=stage.clock), chosen.append)
         await stage.settle()
-        assert "the sandbox is being tried" in seen(stage)
+        assert "the sandbox is being tried" in stage.seen
         stage.clock.now += 5
         await stage.pilot.press("enter")
         assert chosen == []
@@ -413,8 +409,8 @@ async def test_slash_sandbox_tells_what_holds_and_another_choice_begins_a_new_en
     async with play((100, 30), workplace=now, settings=now.settings) as stage:
         await stage.pilot.press(*"/sandbox", "enter")
         screen = await asked(stage)
-        assert "You trust this folder." in seen(stage)
-        assert "no sandbox: it can do all that you can" in " ".join(seen(stage).split())
+        assert "You trust this folder." in stage.seen
+        assert "no sandbox: it can do all that you can" in " ".join(stage.seen.split())
         await arm(stage, screen)
         await stage.pilot.press("o", "enter")
         await stage.until(lambda: len(stage.engines) == 2)

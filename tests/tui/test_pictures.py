@@ -1,7 +1,5 @@
 """Pictures of the main states, narrow and wide: what a change does to the screen is seen before it is released."""
 
-import asyncio
-
 import pytest
 from textual.widgets import Input, TextArea
 
@@ -58,13 +56,6 @@ async def still(stage: Stage) -> None:
     await stage.settle()
 
 
-async def shown(stage: Stage, text: str) -> None:
-    """Until the timeline has this; it draws when its own timer says so."""
-    async with asyncio.timeout(10):
-        while text not in stage.app.export_screenshot().replace("&#160;", " "):
-            await stage.pilot.pause()
-
-
 async def converse(stage: Stage) -> None:
     """A question, code that ran, what it printed, a summary and a notice."""
     stage.engine.say(
@@ -85,7 +76,7 @@ async def converse(stage: Stage) -> None:
         KernelChanged(language="python", state="idle"),
         NoticeAdded(block_id="n1", level="warning", title="The server was busy.", hint="It was asked again after 2 s."),
     )
-    await shown(stage, "after 2 s.")
+    await stage.until(lambda: "after 2 s." in stage.seen)
     await still(stage)
 
 
@@ -108,7 +99,7 @@ async def test_a_conversation_looks_like_its_picture(play: Play, snap: Snap, siz
 async def test_the_question_about_code_looks_like_its_picture(play: Play, snap: Snap, size: tuple[int, int]) -> None:
     async with play(size) as stage:
         await stage.propose(SOURCE)
-        await shown(stage, "waits for your decision")
+        await stage.until(lambda: "waits for your decision" in stage.seen)
         await still(stage)
         await stage.arm()
         stage.app.chat.query_one(ApprovalPanel).show_arming()
@@ -126,7 +117,7 @@ async def test_the_question_of_running_code_looks_like_its_picture(
         await stage.arm(2.0)
         stage.app.chat.query_one(QuestionPanel).show_arming()
         await stage.pilot.press(*"Ada")
-        await shown(stage, "2.0 s")
+        await stage.until(lambda: "2.0 s" in stage.seen)
         await snap(stage.pilot)
 
 

@@ -7,7 +7,6 @@ from oi_tui.app.engine.core.protocol import DraftKept, PromptsFound
 from oi_tui.app.engine.core.session_records import PastPrompt
 from oi_tui.app.engine.core.verbs import FindPrompts, KeepDraft
 from oi_tui.app.screens.history import HistoryScreen
-from oi_tui.widgets.composer import PromptArea
 from support.snapshot import Snap
 from support.stage import Play, Stage
 
@@ -15,10 +14,6 @@ PAST = (
     PastPrompt(text="Plot the monthly mean of score", at=1_000.0, session_id="s2", cwd="/home/me/data", place=9),
     PastPrompt(text="!ls -la\nsecond line", at=900.0, session_id="s1", cwd="/home/me/src", place=4),
 )
-
-
-def area(stage: Stage) -> PromptArea:
-    return stage.app.chat.query_one(PromptArea)
 
 
 async def found(stage: Stage, query: str = "", prompts: tuple[PastPrompt, ...] = PAST) -> None:
@@ -32,8 +27,8 @@ async def test_ctrl_r_looks_for_what_is_typed_so_far_and_enter_puts_the_prompt_i
         await stage.until(lambda: FindPrompts(query="plot") in stage.engine.verbs)
         await found(stage, "plot", PAST[:1])
         await stage.pilot.press("enter")
-        await stage.until(lambda: area(stage).text == "Plot the monthly mean of score")
-        assert area(stage).has_focus
+        await stage.until(lambda: stage.prompt.text == "Plot the monthly mean of score")
+        assert stage.prompt.has_focus
         assert [verb for verb in stage.engine.asked if not isinstance(verb, FindPrompts)] == []
 
 
@@ -54,8 +49,8 @@ async def test_arrows_choose_and_code_of_another_day_is_only_a_text_until_its_si
         await stage.until(lambda: stage.engine.asked == [FindPrompts(query="")])
         await found(stage)
         await stage.pilot.press("ctrl+r", "enter")
-        await stage.until(lambda: "ls -la" in area(stage).text)
-        assert area(stage).text == " !ls -la\nsecond line"
+        await stage.until(lambda: "ls -la" in stage.prompt.text)
+        assert stage.prompt.text == " !ls -la\nsecond line"
 
 
 async def test_escape_leaves_the_prompt_as_it_was(play: Play) -> None:
@@ -64,7 +59,7 @@ async def test_escape_leaves_the_prompt_as_it_was(play: Play) -> None:
         await found(stage, "half a", ())
         await stage.pilot.press("escape")
         await stage.settle()
-        assert area(stage).text == "half a"
+        assert stage.prompt.text == "half a"
 
 
 async def test_a_draft_is_written_down_when_the_typing_pauses_and_once(play: Play) -> None:
@@ -78,12 +73,12 @@ async def test_a_draft_of_the_last_time_is_there_again_unless_something_is_typed
     async with play(size=(100, 30)) as stage:
         stage.engine.reply(DraftKept(text="of yesterday"))
         await stage.settle()
-        assert area(stage).text == "of yesterday"
+        assert stage.prompt.text == "of yesterday"
     async with play(size=(100, 30)) as stage:
         await stage.pilot.press(*"new")
         stage.engine.reply(DraftKept(text="of yesterday"))
         await stage.settle()
-        assert area(stage).text == "new"
+        assert stage.prompt.text == "new"
 
 
 async def test_leaving_writes_the_draft_down(play: Play) -> None:
@@ -97,14 +92,14 @@ async def test_hostile_text_in_a_prompt_is_shown_as_text(play: Play) -> None:
     async with play(size=(100, 30)) as stage:
         await stage.pilot.press("ctrl+r")
         await found(stage, "", (hostile,))
-        shown = stage.app.export_screenshot(simplify=True).replace("&#160;", " ")
+        shown = stage.seen
         assert "[@click=app.quit]y[/]" in shown
         assert "\x1b" not in shown
 
 
 async def test_the_list_of_earlier_prompts_at_80_columns(play: Play, snap: Snap) -> None:
     async with play(size=(80, 24)) as stage:
-        stage.app.chat.query_one(PromptArea).fill("mean")
+        stage.prompt.fill("mean")
         await stage.pilot.press("ctrl+r")
         just_now = tuple(replace(prompt, at=4e12) for prompt in PAST)
         await found(stage, "mean", just_now)

@@ -52,7 +52,7 @@ from oi_tui.app.frontend.client import EngineClient
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.help import HelpScreen
 from oi_tui.app.screens.setup import SetupScreen
-from oi_tui.widgets.composer import Composer, PromptArea
+from oi_tui.widgets.composer import Composer
 from oi_tui.widgets.question import QuestionPanel
 from oi_tui.widgets.status import Status, StatusBar, fit_parts, status_parts
 from oi_tui.widgets.timeline.view import Timeline
@@ -182,17 +182,17 @@ async def test_an_example_prompt_is_put_into_the_composer_and_not_sent(play: Pla
     async with play() as stage:
         await stage.pilot.press("tab", "down", "enter")
         await stage.settle()
-        assert stage.app.chat.query_one(PromptArea).text
-        assert stage.app.chat.query_one(PromptArea).has_focus
+        assert stage.prompt.text
+        assert stage.prompt.has_focus
         assert stage.engine.asked == []
 
 
 async def test_escape_goes_back_to_the_composer_when_nothing_runs(play: Play) -> None:
     async with play() as stage:
         await stage.pilot.press("tab")
-        assert not stage.app.chat.query_one(PromptArea).has_focus
+        await stage.until(lambda: not stage.prompt.has_focus)
         await stage.pilot.press("escape")
-        assert stage.app.chat.query_one(PromptArea).has_focus
+        assert stage.prompt.has_focus
         assert stage.engine.asked == []
 
 
@@ -380,7 +380,7 @@ async def test_quitting_asks_when_something_runs_and_enter_does_not_answer(play:
         stage.engine.say(TurnStarted(block_id="u1", text="x"))
         await stage.settle()
         if way == "/quit":
-            stage.app.chat.query_one(PromptArea).fill(way)
+            stage.prompt.fill(way)
         await stage.pilot.press("enter" if way == "/quit" else way)
         await stage.settle()
         assert isinstance(stage.app.screen, ConfirmScreen)
@@ -548,7 +548,7 @@ async def test_pages_of_the_timeline_are_turned_from_the_prompt(play: Play) -> N
         assert timeline.follow
         await stage.pilot.press("pageup")
         await stage.until(lambda: not timeline.follow)
-        assert stage.app.chat.query_one(PromptArea).has_focus
+        assert stage.prompt.has_focus
         await stage.pilot.press("pagedown", "pagedown")
         await stage.settle()
         assert timeline.follow

@@ -37,7 +37,6 @@ from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.line_ask import LineAskScreen
 from oi_tui.app.screens.save_as import SaveAsScreen
 from oi_tui.app.screens.sessions_pane import SessionsPanel, file_name
-from oi_tui.widgets.composer import PromptArea
 from oi_tui.widgets.keyrow import KeyRow
 from oi_tui.widgets.sessions.panel import Panel
 from oi_tui.widgets.sessions.preview import Preview
@@ -80,10 +79,6 @@ def words(stage: Stage, part: str) -> str:
 
 def asked(stage: Stage, kind: type[Kind]) -> list[Kind]:
     return [verb for verb in stage.engine.verbs if isinstance(verb, kind)]
-
-
-def told(stage: Stage, text: str) -> bool:
-    return any(text in note.message for note in stage.app._notifications)
 
 
 async def open_panel(stage: Stage, found: SessionsFound = ALL) -> None:
@@ -132,7 +127,7 @@ async def test_one_key_opens_the_panel_ready_to_be_typed_into_and_puts_it_away_a
         assert "Monthly mean" in rows(stage)[1]
         await stage.pilot.press("ctrl+b")
         assert not place(stage).display
-        await stage.until(lambda: stage.app.chat.query_one(PromptArea).has_focus)
+        await stage.until(lambda: stage.prompt.has_focus)
 
 
 async def test_escape_leads_back_one_step_at_a_time(play: Play) -> None:
@@ -277,9 +272,9 @@ async def test_enter_opens_a_session_and_the_prompt_waits_for_the_next_words(pla
         await stage.pilot.press("enter")
         await stage.until(lambda: Open(session_id="s2") in stage.engine.verbs)
         opens(stage, "s2", "by shop please")
-        await stage.until(lambda: stage.app.chat.query_one(PromptArea).has_focus)
+        await stage.until(lambda: stage.prompt.has_focus)
         assert not place(stage).display
-        assert "by shop please" in stage.app.export_screenshot(simplify=True).replace("&#160;", " ")
+        assert "by shop please" in stage.seen
 
 
 async def test_on_a_wide_screen_the_panel_stays_and_marks_the_session_that_is_open_now(play: Play) -> None:
@@ -292,7 +287,7 @@ async def test_on_a_wide_screen_the_panel_stays_and_marks_the_session_that_is_op
         opens(stage, "s2", "by shop please")
         await stage.until(lambda: any("● By shop" in row for row in rows(stage)))
         assert panel(stage).record == SHOPS
-        assert stage.app.chat.query_one(PromptArea).has_focus
+        assert stage.prompt.has_focus
 
 
 async def test_what_runs_is_broken_off_only_after_a_yes(play: Play) -> None:
@@ -301,12 +296,12 @@ async def test_what_runs_is_broken_off_only_after_a_yes(play: Play) -> None:
         await open_panel(stage)
         await into_list(stage, "By shop")
         await stage.pilot.press("enter")
-        await stage.until(lambda: isinstance(stage.app.screen, ConfirmScreen))
+        await stage.screen(ConfirmScreen)
         await stage.pilot.press("n")
         await stage.settle()
         assert Open(session_id="s2") not in stage.engine.verbs
         await stage.pilot.press("enter")
-        await stage.until(lambda: isinstance(stage.app.screen, ConfirmScreen))
+        await stage.screen(ConfirmScreen)
         await stage.pilot.press("y")
         await stage.until(lambda: Open(session_id="s2") in stage.engine.verbs)
 
@@ -325,7 +320,7 @@ async def test_a_new_session_begins_with_one_key(play: Play) -> None:
         await stage.pilot.press("tab", "n")
         await stage.until(lambda: asked(stage, Open) == [Open(session_id=None)] * 2)
         opens(stage, "s9")
-        await stage.until(lambda: stage.app.chat.query_one(PromptArea).has_focus)
+        await stage.until(lambda: stage.prompt.has_focus)
 
 
 async def test_a_double_click_opens_and_a_click_on_a_key_is_that_key(play: Play) -> None:
@@ -352,7 +347,7 @@ async def test_space_looks_at_a_session_without_opening_it_and_the_look_follows_
         blocks = (UserBlock(id="u", text="by shop please"), ProseBlock(id="p", text="Here it is.", state="complete"))
         stage.engine.reply(SessionSeen(session=SHOPS, blocks=blocks, count=9))
         preview = stage.app.chat.query_one(Preview)
-        await stage.until(lambda: "Here it is." in stage.app.export_screenshot(simplify=True).replace("&#160;", " "))
+        await stage.until(lambda: "Here it is." in stage.seen)
         assert "7 more blocks" in str(preview.query_one("#preview-more").render())
         assert not stage.app.chat.query_one("#pane").display
 
@@ -362,7 +357,7 @@ async def test_space_looks_at_a_session_without_opening_it_and_the_look_follows_
             SessionSeen(session=SHOPS, blocks=blocks, count=9)
         )  # late: of what is not looked at any more
         await stage.settle()
-        assert "Here it is." not in stage.app.export_screenshot(simplify=True).replace("&#160;", " ")
+        assert "Here it is." not in stage.seen
         await stage.pilot.press("escape")
         assert not preview.display
         assert stage.app.chat.query_one("#pane").display
@@ -382,7 +377,7 @@ async def test_a_long_look_is_scrolled_from_the_list(play: Play) -> None:
         )
 
         def seen(words: str) -> bool:
-            return words in stage.app.export_screenshot(simplify=True).replace("&#160;", " ")
+            return words in stage.seen
 
         await stage.until(lambda: seen("paragraph 0"))
         await stage.pilot.press("ctrl+d", "ctrl+d")
@@ -399,7 +394,7 @@ async def test_a_session_gets_a_name_and_its_old_one_back(play: Play) -> None:
         await open_panel(stage)
         await into_list(stage, "By shop")
         await stage.pilot.press("r")
-        await stage.until(lambda: isinstance(stage.app.screen, LineAskScreen))
+        await stage.screen(LineAskScreen)
         await stage.pilot.press(*" Oslo", "enter")
         await stage.until(lambda: EditSession(session_id="s2", title="By shop Oslo") in stage.engine.verbs)
         stage.engine.reply(SessionEdited(session=record("s2", "By shop Oslo", days=1)))
@@ -414,7 +409,7 @@ async def test_tags_are_words_and_the_filter_finds_them(play: Play) -> None:
         await open_panel(stage)
         await into_list(stage, "By shop")
         await stage.pilot.press("number_sign")
-        await stage.until(lambda: isinstance(stage.app.screen, LineAskScreen))
+        await stage.screen(LineAskScreen)
         await stage.pilot.press(*" #oslo work", "enter")
         await stage.until(lambda: EditSession(session_id="s2", tags=("oslo", "work")) in stage.engine.verbs)
         stage.engine.reply(SessionEdited(session=record("s2", "By shop", days=1, tags=("oslo", "work"))))
@@ -482,7 +477,7 @@ async def test_two_changes_in_a_row_are_undone_one_after_the_other(play: Play) -
         await into_list(stage, "By shop")
         for number in (1, 2):
             await stage.pilot.press("r")
-            await stage.until(lambda: isinstance(stage.app.screen, LineAskScreen))
+            await stage.screen(LineAskScreen)
             await stage.pilot.press(str(number), "enter")
             await stage.until(partial(lambda count: len(asked(stage, EditSession)) == count, number))
         await stage.pilot.press("a")
@@ -551,16 +546,16 @@ async def test_a_session_is_exported_to_a_file_that_does_not_exist_yet(play: Pla
         await open_panel(stage)
         await into_list(stage, "By shop")
         await stage.pilot.press("e")
-        await stage.until(lambda: isinstance(stage.app.screen, ChooseScreen))
+        await stage.screen(ChooseScreen)
         await stage.pilot.press("1")
-        await stage.until(lambda: isinstance(stage.app.screen, SaveAsScreen))
+        await stage.screen(SaveAsScreen)
         await stage.pilot.press("enter")
         await stage.until(lambda: "of this name already" in str(stage.app.screen.query_one("#save-text").render()))
         await stage.pilot.press(*"-2", "enter")
         wanted = ExportSession(session_id="s2", format="ipynb", path=str(stage.cwd / "by-shop-2.ipynb"))
         await stage.until(lambda: wanted in stage.engine.verbs)
         stage.engine.reply(SessionExported(session_id="s2", path=wanted.path))
-        await stage.until(lambda: told(stage, "by-shop-2.ipynb"))
+        await stage.until(lambda: stage.told("by-shop-2.ipynb"))
         assert (stage.cwd / "by-shop.ipynb").read_text() == "mine"
 
 
@@ -598,7 +593,7 @@ async def test_the_open_session_is_forked_after_its_last_block(play: Play) -> No
         await stage.pilot.press("tab", "f")
         await stage.until(lambda: Fork(block_id="p2") in stage.engine.verbs)
         opens(stage, "s9", "load the data", "plot it")
-        await stage.until(lambda: stage.app.chat.query_one(PromptArea).has_focus)
+        await stage.until(lambda: stage.prompt.has_focus)
 
 
 async def test_another_session_is_opened_and_then_forked(play: Play) -> None:
@@ -633,9 +628,9 @@ async def test_what_follows_an_opening_waits_for_it_and_not_for_older_ones_in_it
         await stage.until(lambda: asked(stage, Fork))
         stage.engine.reply(Batch(events=(stage.opened(session_id="older"),), replay=True))
         await stage.settle()
-        assert stage.app.chat.query_one(PromptArea).text == ""
+        assert stage.prompt.text == ""
         opens(stage, "s9")
-        await stage.until(lambda: stage.app.chat.query_one(PromptArea).text == "load the data")
+        await stage.until(lambda: stage.prompt.text == "load the data")
 
 
 async def on_block(stage: Stage, index: int) -> None:
@@ -653,7 +648,7 @@ async def test_fork_here_begins_a_branch_after_the_focused_block(play: Play) -> 
         await stage.pilot.press("F")
         await stage.until(lambda: Fork(block_id="p1") in stage.engine.verbs)
         opens(stage, "s9", "load the data")
-        await stage.until(lambda: stage.app.chat.query_one(PromptArea).has_focus)
+        await stage.until(lambda: stage.prompt.has_focus)
 
 
 async def test_an_earlier_prompt_is_written_anew_on_a_branch_before_it(play: Play) -> None:
@@ -662,7 +657,7 @@ async def test_an_earlier_prompt_is_written_anew_on_a_branch_before_it(play: Pla
         await on_block(stage, 3)  # the answer to the second prompt
         await stage.pilot.press("E")
         await stage.until(lambda: Fork(block_id="u2", place="before") in stage.engine.verbs)
-        area = stage.app.chat.query_one(PromptArea)
+        area = stage.prompt
         assert area.text == ""  # not before the branch is open
         opens(stage, "s9", "load the data")
         await stage.until(lambda: area.text == "plot it")
@@ -674,7 +669,7 @@ async def test_an_answer_is_asked_for_again_with_the_same_words_and_files(play: 
         await converse(stage)
         await on_block(stage, 1)
         await stage.pilot.press("R")
-        await stage.until(lambda: isinstance(stage.app.screen, ChooseScreen))
+        await stage.screen(ChooseScreen)
         await stage.pilot.press("1")
         await stage.until(lambda: Fork(block_id="u1", place="before") in stage.engine.verbs)
         opens(stage, "s9")
@@ -686,12 +681,12 @@ async def test_another_model_is_chosen_before_the_prompt_is_sent_again(play: Pla
         await converse(stage)
         await on_block(stage, 2)
         await stage.pilot.press("R")
-        await stage.until(lambda: isinstance(stage.app.screen, ChooseScreen))
+        await stage.screen(ChooseScreen)
         await stage.pilot.press("2")
         await stage.until(lambda: Fork(block_id="u2", place="before") in stage.engine.verbs)
         opens(stage, "s9", "load the data")
         await stage.until(lambda: asked(stage, FindModels) == [FindModels()])
-        assert stage.app.chat.query_one(PromptArea).text == "plot it"
+        assert stage.prompt.text == "plot it"
         assert asked(stage, Submit) == []
 
 
@@ -700,13 +695,13 @@ async def test_a_branch_is_not_begun_by_a_no(play: Play) -> None:
         await converse(stage)
         await on_block(stage, 1)
         await stage.pilot.press("R")
-        await stage.until(lambda: isinstance(stage.app.screen, ChooseScreen))
+        await stage.screen(ChooseScreen)
         await stage.pilot.press("escape")
         await stage.settle()
         stage.engine.say(TurnStarted(block_id="u3", text="go"))
         await stage.settle()
         await stage.pilot.press("F")
-        await stage.until(lambda: isinstance(stage.app.screen, ConfirmScreen))
+        await stage.screen(ConfirmScreen)
         await stage.pilot.press("n")
         await stage.settle()
         assert asked(stage, Fork) == []
@@ -718,9 +713,9 @@ async def test_a_notice_of_the_screen_is_no_place_for_the_engine(play: Play) -> 
         await stage.until(lambda: len(stage.app.chat.bridge.transcript.blocks) == 1)
         await on_block(stage, 0)
         await stage.pilot.press("F")
-        await stage.until(lambda: told(stage, "nothing to fork"))
+        await stage.until(lambda: stage.told("nothing to fork"))
         await stage.pilot.press("E")
-        await stage.until(lambda: told(stage, "no prompt before"))
+        await stage.until(lambda: stage.told("no prompt before"))
         stage.engine.say(NoticeAdded(block_id="n1", level="info", title="ours"))
         await stage.settle()
         assert asked(stage, Fork) == []
@@ -816,7 +811,7 @@ async def test_a_conversation_is_asked_again_on_a_branch_and_its_old_answer_is_f
 
             await on_block(stage, 1)
             await stage.pilot.press("R")
-            await stage.until(lambda: isinstance(stage.app.screen, ChooseScreen))
+            await stage.screen(ChooseScreen)
             await stage.pilot.press("1")
             await stage.until(lambda: answered("The lighthouse turns."))
             assert stage.app.chat.bridge.transcript.session_id != first

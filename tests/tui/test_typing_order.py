@@ -15,7 +15,6 @@ from oi_tui.app.frontend.client import EngineClient
 from oi_tui.app.screens.help import HelpScreen
 from oi_tui.app.screens.sessions_pane import SessionsPanel
 from oi_tui.app.tui import OiTui
-from oi_tui.widgets.composer import PromptArea
 from oi_tui.widgets.timeline.view import Timeline
 from support.stage import Play, ScriptedEngine, Stage
 
@@ -25,10 +24,6 @@ FOUND = SessionsFound(sessions=(SessionRecord(id="s1", created=1.0, active=1.0, 
 def type_at_once(stage: Stage, *keys: str) -> None:
     for key in keys:
         stage.app.post_message(Key(key, key if len(key) == 1 else None))
-
-
-def prompt(stage: Stage) -> PromptArea:
-    return stage.app.chat.query_one(PromptArea)
 
 
 async def in_timeline(stage: Stage) -> None:
@@ -58,8 +53,8 @@ async def test_in_the_prompt(play: Play) -> None:
     async with play() as stage:
         for keys, text in TYPED:
             type_at_once(stage, *keys)
-            await stage.until(partial(lambda text: prompt(stage).text == text, text))
-            prompt(stage).fill("")
+            await stage.until(partial(lambda text: stage.prompt.text == text, text))
+            stage.prompt.fill("")
 
 
 async def test_a_search_in_the_timeline_is_begun_typed_and_corrected(play: Play) -> None:
@@ -67,7 +62,7 @@ async def test_a_search_in_the_timeline_is_begun_typed_and_corrected(play: Play)
         await in_timeline(stage)
         type_at_once(stage, "slash", *"answex", "backspace", "r")
         await stage.until(lambda: any(field.value == "answer" for field in stage.app.screen.query(Input)))
-        assert not prompt(stage).text
+        assert not stage.prompt.text
 
 
 async def test_a_session_is_renamed(play: Play) -> None:
@@ -91,7 +86,7 @@ async def test_a_paste_waits_for_the_key_before_it(play: Play) -> None:
 async def test_keys_behind_one_that_opens_a_screen_are_for_that_screen(play: Play) -> None:
     async with play() as stage:
         type_at_once(stage, "f1", "escape", *"after")
-        await stage.until(lambda: prompt(stage).text == "after")
+        await stage.until(lambda: stage.prompt.text == "after")
         assert not isinstance(stage.app.screen, HelpScreen)
 
 
@@ -117,7 +112,7 @@ async def test_what_is_taken_away_while_it_has_a_key_does_not_keep_the_next_ones
         gone.remove()
         await stage.pilot.pause()
         await stage.until(lambda: not stage.app._waiting)
-        prompt(stage).focus()
+        stage.prompt.focus()
         await stage.settle()
         type_at_once(stage, *"yz")
-        await stage.until(lambda: prompt(stage).text.endswith("yz"))
+        await stage.until(lambda: stage.prompt.text.endswith("yz"))

@@ -6,10 +6,9 @@ from oi_tui.app.engine.core.protocol import VariableSeen, VariablesFound
 from oi_tui.app.engine.core.variable import Variable
 from oi_tui.app.engine.core.verbs import Inspect, Peek
 from oi_tui.app.screens.variables_panel import VariablesPanel
-from oi_tui.widgets.composer import PromptArea
 from oi_tui.widgets.timeline.view import Timeline
 from support.kinds import narrow
-from support.stage import Play, Stage
+from support.stage import Play
 
 FOUND = VariablesFound(
     language="python",
@@ -18,19 +17,15 @@ FOUND = VariablesFound(
 )
 
 
-def on_screen(stage: Stage) -> str:
-    return stage.app.export_screenshot(simplify=True).replace("&#160;", " ")
-
-
 async def test_the_key_opens_enters_and_closes_the_panel_and_the_engine_is_told(play: Play) -> None:
     async with play(size=(120, 30)) as stage:
         panel = stage.app.chat.query_one(VariablesPanel)
         await stage.pilot.press("f2")
         assert await stage.engine.heard(1) == [Inspect(on=True)]
-        assert stage.app.chat.query_one(PromptArea).has_focus
+        assert stage.prompt.has_focus
 
         stage.engine.reply(FOUND)
-        await stage.until(lambda: "DataFrame" in on_screen(stage))
+        await stage.until(lambda: "DataFrame" in stage.seen)
         await stage.pilot.press("f2")
         await stage.until(lambda: panel.has_focus_within)
         await stage.pilot.press("f2")
@@ -42,15 +37,15 @@ async def test_a_longer_look_is_asked_for_and_shown_and_escape_leads_back(play: 
     async with play(size=(120, 30)) as stage:
         await stage.pilot.press("f2", "f2")
         stage.engine.reply(FOUND)
-        await stage.until(lambda: "DataFrame" in on_screen(stage))
+        await stage.until(lambda: "DataFrame" in stage.seen)
         await stage.pilot.press("enter")
         assert (await stage.engine.heard(2))[-1] == Peek(name="df")
         stage.engine.reply(VariableSeen(language="python", name="df", text="the first rows"))
-        await stage.until(lambda: "the first rows" in on_screen(stage))
+        await stage.until(lambda: "the first rows" in stage.seen)
 
         await stage.pilot.press("escape", "escape")
         assert (await stage.engine.heard(3))[-1] == Inspect(on=False)
-        await stage.until(lambda: stage.app.chat.query_one(PromptArea).has_focus)
+        await stage.until(lambda: stage.prompt.has_focus)
 
 
 async def test_beside_the_timeline_where_there_is_room_and_over_it_where_there_is_not(play: Play) -> None:
@@ -91,14 +86,14 @@ async def test_tab_leads_into_the_longer_look_and_closing_leads_back_to_the_prom
     async with play(size=(120, 30)) as stage:
         await stage.pilot.press("f2", "f2")
         stage.engine.reply(FOUND)
-        await stage.until(lambda: "DataFrame" in on_screen(stage))
+        await stage.until(lambda: "DataFrame" in stage.seen)
         await stage.pilot.press("enter")
         stage.engine.reply(VariableSeen(language="python", name="df", text="the first rows"))
-        await stage.until(lambda: "the first rows" in on_screen(stage))
+        await stage.until(lambda: "the first rows" in stage.seen)
 
         await stage.pilot.press("tab")
         assert narrow(stage.app.focused, Widget).id == "inspector-peek"
         await stage.pilot.press("tab")
         assert narrow(stage.app.focused, Widget).id == "inspector-filter"
         await stage.pilot.press("f2")
-        await stage.until(lambda: stage.app.chat.query_one(PromptArea).has_focus)
+        await stage.until(lambda: stage.prompt.has_focus)
