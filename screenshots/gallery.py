@@ -10,7 +10,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 
 from oi_tui.themes.loader import load_palette, textual_theme, theme_names
-from oi_tui.widgets.timeline.row_pieces import Graphics
+from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.view import Timeline
 from support.gallery import PAGES
 
@@ -36,7 +36,7 @@ class Gallery(App[None]):
         timeline = self.query_one(Timeline)
         timeline.reset([block for page in PAGES.values() for block in page()])
         timeline.focus()
-        timeline.call_after_refresh(timeline.action_start)
+        timeline.call_after_refresh(timeline.action_go, "start")
 
     def on_timeline_wanted(self, event: Timeline.Wanted) -> None:
         """Nothing is done here; the key is heard."""
