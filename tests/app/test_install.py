@@ -55,7 +55,7 @@ class Machine:
         self._called.write_text("")
         environ = {"PATH": os.environ["PATH"], "SET_UP": set_up, "CALLED": str(self._called), "CACHE": str(self.cache)}
         codes = {"UV": uv, "UV_CODE": str(uv_code), "PIP_CODE": str(pip_code)}
-        command = [self.folder / "venv" / "bin" / "python", INSTALL, "-e", WHAT]
+        command: list[str | Path] = [self.folder / "venv" / "bin" / "python", INSTALL, "-e", WHAT]
         return subprocess.run(command, env=environ | codes, cwd=self.folder, timeout=30, check=False).returncode
 
     @property

@@ -15,6 +15,7 @@ import pytest
 from oi_tui.app.engine.core.chat_model import ChatMessage, ChatRequest, Delta
 from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.models.model import LiteLLMModel, close_connections
+from oi_tui.app.engine.tools.execute import execute_spec
 
 HERE = Path(__file__).parent
 SERVERS = Path(os.environ.get("OI_TUI_SERVERS", ""), "bin")
@@ -83,7 +84,7 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
                 pytest.skip(f"NOT TESTED: {name} is not installed; make check-servers does that")
             port = free_port()
             log = tmp_path_factory.mktemp(name) / "log"
-            command = [SERVERS / name, *(argument.format(port=port) for argument in arguments)]
+            command: list[str | Path] = [SERVERS / name, *(argument.format(port=port) for argument in arguments)]
             server = running.enter_context(process(command, log, **environ))
             wait_answers(f"http://127.0.0.1:{port}{health}", server, log)
             return f"http://127.0.0.1:{port}"
@@ -96,8 +97,9 @@ async def ask() -> AsyncIterator[Callable[..., Awaitable[list[Delta]]]]:
     """Asks a server one thing, as the program does: `await ask(api_key="...", api_base=..., name=...)`."""
 
     async def gather(*, api_key: str | None = None, **settings: Any) -> list[Delta]:
+        question = ChatMessage(role="user", text="What is 40 + 2?")
         model = LiteLLMModel(ModelSection(retries=0, **settings), api_key=api_key, environ={})
-        request = ChatRequest(messages=(ChatMessage(role="user", text="What is 40 + 2?"),), languages=("python",))
+        request = ChatRequest(messages=(question,), tools=(execute_spec(("python",)),))
         return [delta async for delta in model.stream(request)]
 
     yield gather
