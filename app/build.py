@@ -12,7 +12,7 @@ from oi_tui.app.engine.files import paths
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.local.weights import Weights
-from oi_tui.app.engine.log.audit.audit_hook import make_audit_hook
+from oi_tui.app.engine.log.audit.audit_hook import make_audit_trail
 from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.recording.form import VERSION, Header
 from oi_tui.app.engine.log.recording.tape import Tape
@@ -23,6 +23,7 @@ from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
 from oi_tui.app.engine.secrets.redaction import Redactor, secrets_in
 from oi_tui.app.engine.session.engine import Engine
 from oi_tui.app.engine.session.outbox import Send
+from oi_tui.app.engine.session.services import KernelTies, Services
 from oi_tui.app.engine.trust.folder_decisions import FOLDERS_FILE as FOLDERS
 from oi_tui.app.engine.trust.rule_files import load_policy
 from oi_tui.app.frontend.client import LocalClient
@@ -58,7 +59,7 @@ def make_engine(
     models = Models(settings.model, environ=environ, weights=Weights())
     profile = chosen_profile(settings.sandbox, Path(setup.cwd), hidden=paths.own_dirs())
     redactor = redactor_of(setup, environ)
-    witness = make_audit_hook(
+    trail = make_audit_trail(
         profile,
         policy,
         cwd=setup.cwd,
@@ -67,31 +68,35 @@ def make_engine(
         redactor=redactor,
         program=version("oi-tui"),
     )
-    kernels = Kernels(
-        Launch(
+    spill_dir = paths.private_dir(paths.data_dir() / "outputs")
+
+    def make_kernels(ties: KernelTies) -> Kernels:
+        launch = Launch(
             cwd=Path(setup.cwd),
             settings=settings.kernel,
             sandbox=profile,
-            on_refusal=witness.note_refusal,
-            spill_dir=paths.private_dir(paths.data_dir() / "outputs"),
-            preload=lambda: preloads(settings.kernel, models),
+            on_refusal=lambda refusal: ties.on_refusal(refusal),
+            spill_dir=spill_dir,
+            preload=lambda: preloads(settings.kernel, small_model=ties.has_embedded_model()),
+        )
+        return Kernels(launch)
+
+    return Engine(
+        Services(
+            setup=setup,
+            models=models,
+            make_kernels=make_kernels,
+            send=send,
+            log=Log(store=store, trail=trail, tape=tape),
+            policy=policy,
+            redactor=redactor,
+            hooks=engine_hooks(),
+            trial=(lambda: look(profile)) if try_sandbox and profile.encloses else None,
         )
     )
-    return Engine(
-        setup,
-        models=models,
-        kernels=kernels,
-        store=store,
-        send=send,
-        policy=policy,
-        redactor=redactor,
-        log=Log(store=store, witness=witness, tape=tape),
-        hooks=engine_hooks(),
-        trial=(lambda: look(profile)) if try_sandbox and profile.encloses else None,
-    )
 
 
-def preloads(settings: KernelSection, models: Models) -> bool:
+def preloads(settings: KernelSection, *, small_model: bool) -> bool:
     """Whether Python kernels import numpy, pandas and pyplot beforehand: small models forget to."""
     match settings.preload:
         case "on":
@@ -99,7 +104,7 @@ def preloads(settings: KernelSection, models: Models) -> bool:
         case "off":
             return False
         case "auto":
-            return models.is_embedded
+            return small_model
 
 
 def local_client(setup: Configure, record: Path | None = None) -> LocalClient:

@@ -7,7 +7,7 @@ They stand in for the real ones in tests of anything above them, here and in plu
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
 from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, ChatRequest, Delta, Model, TextDelta
@@ -267,12 +267,6 @@ class FakeKernels:
         """Those that have been started."""
         return tuple(kernel for kernel in self.by_language.values() if kernel.generation)
 
-    async def renew(self) -> None:
-        """The same fakes, as if never started."""
-        for kernel in self.by_language.values():
-            await kernel.close()
-            kernel.state, kernel.generation, kernel.holds = "cold", 0, {}
-
     async def close(self) -> None:
         for kernel in self.by_language.values():
             await kernel.close()
@@ -301,13 +295,22 @@ class FakeModels:
         self.fails = fails
         self.opened: list[tuple[str, str | None, str | None]] = []
         self.closed = False
-        self.is_embedded = False
         self.opening: asyncio.Event | None = None
         """Give it an event to hold up every opening until it is set."""
         self.fetching = asyncio.Event()
         """Set it to let a download end."""
 
-    async def open(self, name: str, api_base: str | None = None, api_key: str | None = None) -> Model:
+    def is_embedded(self, name: str) -> bool:
+        return name.startswith("local/")
+
+    async def open(
+        self,
+        name: str,
+        api_base: str | None = None,
+        api_key: str | None = None,
+        *,
+        elsewhere: Callable[[], Collection[str]] = tuple,
+    ) -> Model:
         """Recorded; the fake takes the name."""
         self.opened.append((name, api_base, api_key))
         if self.opening is not None:

@@ -42,6 +42,7 @@ from oi_tui.app.engine.core.protocol import (
     SandboxFailed,
     SessionEdited,
     SessionExported,
+    SessionReply,
     SessionSeen,
     SessionsFound,
     VariableSeen,
@@ -49,7 +50,7 @@ from oi_tui.app.engine.core.protocol import (
 )
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.values import Level
-from oi_tui.app.engine.core.verbs import AnyVerb, FindModels, Fork, Inspect, KeepDraft, Open, Submit
+from oi_tui.app.engine.core.verbs import AnyVerb, FindModels, Fork, Inspect, KeepDraft, Open, Submit, address_verb
 from oi_tui.app.engine.transcript.event_log import extend
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.client import Connect, EngineClient, EngineLost
@@ -92,7 +93,7 @@ class View(Protocol):
 
 
 class Bridge:
-    """Owns the connection and the transcript of one screen."""
+    """Owns the connection and the transcript of one screen, which shows one session."""
 
     def __init__(
         self,
@@ -112,6 +113,9 @@ class Bridge:
         self._connect = connect
         self._view = view
         self._session_id = session_id
+        """The one to open, also in the next engine."""
+        self._shown = ""
+        """The one that is shown, "" before this engine has told of one: then all is about the one it opens."""
         self._recorded = recorded
         self._settings = settings
         self._client: EngineClient | None = None
@@ -140,14 +144,15 @@ class Bridge:
         return not self.stopped and (self.transcript.turn_open or bool(self._running))
 
     def send(self, verb: AnyVerb) -> None:
-        """Ask the engine for something; verbs arrive in the order in which they were sent."""
+        """Ask the engine for something; verbs arrive in the order in which they were sent, and are about the session
+        that is shown now, even if another one is being opened."""
         if self.stopped:
             self._notice("warning", "The engine is not running.", "Press f5 to start it again.")
             return
         if isinstance(verb, Submit):
             self._queued = self._queued + 1 if self.transcript.turn_open else 0
             self._show_status()
-        self._verbs.put_nowait(verb)
+        self._verbs.put_nowait(address_verb(verb, self._shown))
 
     def switch(self, verb: Open | Fork, then: Callable[[], None] | None = None) -> None:
         """Leave this session for another one, which breaks off what runs; `then` is called when that is open."""
@@ -159,7 +164,7 @@ class Bridge:
         """Have the variables told from now on, or no more; the next engine is told as well."""
         self._inspecting = on
         if not self.stopped:
-            self._verbs.put_nowait(Inspect(on=on))
+            self._verbs.put_nowait(Inspect(session_id=self._shown, on=on))
 
     def submit_first(self, prompt: Submit) -> None:
         """Send this prompt as soon as there is a session with a model."""
@@ -218,7 +223,7 @@ class Bridge:
     # -- one connection --------------------------------------------------------------------------------------
 
     async def _converse(self, complete: asyncio.Event) -> None:
-        self.stopped, self._activity, self._sandbox_fails = False, STARTING, False
+        self.stopped, self._activity, self._sandbox_fails, self._shown = False, STARTING, False, ""
         self._show_status()
         client = await self._connect()
         self._client = client
@@ -269,7 +274,17 @@ class Bridge:
 
     # -- replies ---------------------------------------------------------------------------------------------
 
+    def _is_of_another(self, reply: Reply) -> bool:
+        """Whether it belongs to a session that is neither shown nor being opened."""
+        if not (self._shown and isinstance(reply, SessionReply)) or reply.session_id in ("", self._shown):
+            return False
+        events = reply.events if isinstance(reply, Batch) else ()
+        opens = isinstance(reply, Batch) and reply.replay
+        return not opens and not any(isinstance(event, SessionOpened) for event in events)
+
     def _route(self, reply: Reply) -> None:
+        if self._is_of_another(reply):
+            return
         match reply:
             case Batch(replay=True):
                 self._replay(reply)
@@ -300,6 +315,7 @@ class Bridge:
         extend(self._past, batch.events)
         if not batch.more:
             self.transcript, self._queued = self._past, 0
+            self._shown = batch.session_id
             self._rest()
             self._view.reset(self.transcript.blocks)
             self._apply([])
@@ -330,7 +346,7 @@ class Bridge:
         self._activity = activity(event, self._activity, turn_open=self.transcript.turn_open)
         match event:
             case SessionOpened():
-                self._session_id = event.session_id
+                self._session_id = self._shown = event.session_id
                 self._rest()
             case TurnStarted():
                 self._queued = max(0, self._queued - 1)

@@ -31,8 +31,20 @@ from oi_tui.app.engine.core.protocol import (
     ModelOffer,
     ModelsFound,
     Reply,
+    SessionReply,
 )
-from oi_tui.app.engine.core.verbs import Answer, Decide, FetchModel, FindModels, Interrupt, Open, Submit, UseModel
+from oi_tui.app.engine.core.verbs import (
+    Answer,
+    AnyVerb,
+    Decide,
+    FetchModel,
+    FindModels,
+    Interrupt,
+    Open,
+    Submit,
+    UseModel,
+    address_verb,
+)
 from oi_tui.app.engine.formats.lmc import LmcWriter
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.transcript.transcript import Transcript
@@ -89,6 +101,7 @@ class Headless:
         self._accept_download = accept_download
         self._transcript = Transcript()
         self._task = ""
+        self._session_id = ""
         self._interrupts = 0
         self._ended_by: signal.Signals | None = None
         self._model = ""
@@ -135,16 +148,24 @@ class Headless:
             self._end_by(signal.SIGINT, own)
             return
         self._say("\n⊘ stopping… (Ctrl+C again ends at once)\n")
-        self._interrupting = asyncio.create_task(self._client.send(Interrupt(turn=True)))
+        self._interrupting = asyncio.create_task(self._send(Interrupt(turn=True)))
 
     def _end_by(self, number: signal.Signals, own: asyncio.Task[int]) -> None:
         self._ended_by = self._ended_by or number
         own.cancel()
 
+    async def _send(self, verb: AnyVerb) -> None:
+        """Ask for something, in the session of the task."""
+        await self._client.send(address_verb(verb, self._session_id))
+
     # -- replies -------------------------------------------------------------------------------------
 
     async def _reply(self, reply: Reply) -> bool:
         """Take one reply; True when the task is over."""
+        if isinstance(reply, SessionReply):
+            if reply.session_id and self._session_id not in ("", reply.session_id):
+                return False
+            self._session_id = reply.session_id or self._session_id
         match reply:
             case Batch():
                 for event in reply.events:
@@ -157,7 +178,7 @@ class Headless:
                 self._narration.progress(reply)
             case FetchEnded(ready=True):
                 self._say("\n")
-                await self._client.send(Submit(text=self._task))
+                await self._send(Submit(text=self._task))
             case FetchEnded():
                 self._say(f"\n✗ {reply.error or 'The download was cancelled.'} {reply.hint}\n")
                 self._code = 6
@@ -178,10 +199,10 @@ class Headless:
         self._narration.tell(event)
         match event:
             case SessionOpened(model=""):
-                await self._client.send(FindModels())
+                await self._send(FindModels())
             case SessionOpened():
                 self._model = event.model
-                await self._client.send(Submit(text=self._task))
+                await self._send(Submit(text=self._task))
             case SettingsChanged():
                 self._model_open = event.context_window is not None  # every embedded model that is open has one
             case DecisionRequested():
@@ -233,13 +254,13 @@ class Headless:
         if ready is not None:
             self._say(f"Model: {ready.title} ({ready.id})\n")
             self._model = ready.id
-            await self._client.send(UseModel(name=ready.id, api_base=ready.api_base))
-            await self._client.send(Submit(text=self._task))
+            await self._send(UseModel(name=ready.id, api_base=ready.api_base))
+            await self._send(Submit(text=self._task))
             return False
         best = next((offer for offer in found.offers if offer.recommended), None)
         if best is not None and self._accept_download:
             self._say(f"{found.why}\n{best.title} · {best.detail}\n")
-            await self._client.send(FetchModel(model_id=best.id))
+            await self._send(FetchModel(model_id=best.id))
             return False
         self._say(_no_model(best, found.why))
         self._code = 6
@@ -263,18 +284,18 @@ class Headless:
         while (line := await self._asker.line(question)) is not None:
             verb = parse_decision(request.request_id, line)
             if verb is not None:
-                await self._client.send(verb)
+                await self._send(verb)
                 return
             question = prompt
-        await self._client.send(Decide(request_id=request.request_id, verdict="stop"))
+        await self._send(Decide(request_id=request.request_id, verdict="stop"))
 
     async def _ask_input(self, request: InputRequested) -> None:
         assert self._asker is not None, "an engine that cannot ask does not"
         line = await self._asker.line(f"[running code asks] {safe_text(request.prompt)}", password=request.password)
         if line is None:
-            await self._client.send(Interrupt())
+            await self._send(Interrupt())
         else:
-            await self._client.send(Answer(request_id=request.request_id, text=line))
+            await self._send(Answer(request_id=request.request_id, text=line))
 
 
 def parse_decision(request_id: str, line: str) -> Decide | None:

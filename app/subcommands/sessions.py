@@ -222,7 +222,7 @@ def _claim(store: "Store", records: "Sequence[SessionRecord]") -> "Iterator[None
             claims.take(record.id, CLAIM_PATIENCE)
         yield
     finally:
-        claims.keep_only(None)
+        claims.keep_only()
 
 
 def _find_session(store: "Store", text: str, *, by_id: bool = False) -> str:

@@ -21,8 +21,7 @@ BUDGET = 0.005
 def audited(folder: Path) -> dict[str, list[float]]:
     """Seconds that the records of runs take: what a run waits for before it begins, and all of them."""
     where = Surroundings(cwd="/work", sandbox="workspace-write", network="none")
-    auditor = Auditor(folder / "audit", where)
-    auditor.begin("session")
+    auditor = Auditor(folder / "audit", where, "session")
     seconds: dict[str, list[float]] = {"before the run, on disk": [], "decision, run and end": []}
     block = CodeBlock(id="b", language="python", source="x = 1\n" * 40, state="proposed")
     for number in range(RUNS + 5):

@@ -39,7 +39,7 @@ from oi_tui.app.engine.core.verbs import (
     UseModel,
 )
 from oi_tui.app.engine.kernels.base import RunResult
-from oi_tui.app.engine.log.audit.audit_hook import AuditHook
+from oi_tui.app.engine.log.audit.audit_hook import AuditTrail
 from oi_tui.app.engine.log.audit.auditor import Auditor
 from oi_tui.app.engine.log.audit.log import HEADS
 from oi_tui.app.engine.log.audit.records import (
@@ -81,10 +81,24 @@ def digest(source: str) -> str:
     return hashlib.sha256(source.encode()).hexdigest()
 
 
-def witness(folder: Path, redactor: Redactor | None = None) -> AuditHook:
+def trail(folder: Path, redactor: Redactor | None = None) -> AuditTrail:
     ticks = itertools.count(1000)
-    auditor = Auditor(folder / "audit", WHERE, redactor=redactor, clock=lambda: float(next(ticks)))
-    return AuditHook(auditor, FolderScanner([folder / "workspace"]), sandboxed=True)
+    return AuditTrail(
+        folder=folder / "audit",
+        surroundings=WHERE,
+        make_watch=lambda: FolderScanner([folder / "workspace"]),
+        sandboxed=True,
+        redactor=redactor,
+        clock=lambda: float(next(ticks)),
+    )
+
+
+def nobody_told(*said: str) -> None:
+    raise AssertionError(said)
+
+
+def auditor(folder: Path, session_id: str = "session") -> Auditor:
+    return trail(folder).begin(session_id, nobody_told).auditor
 
 
 @pytest.fixture
@@ -107,7 +121,7 @@ def records(folder: Path, *kinds: type[Record]) -> list[AnyRecord]:
 
 
 async def test_a_turn_is_written_down_from_the_question_to_the_end(here: Path) -> None:
-    async with engine(here, FakeModel(CODE, "2"), approve="ask", witness=witness(here)) as front:
+    async with engine(here, FakeModel(CODE, "2"), approve="ask", trail=trail(here)) as front:
         await front.client.send(Open())
         await front.client.send(Submit(text="add"))
         asked = await front.until_event(DecisionRequested)
@@ -153,7 +167,7 @@ async def test_a_turn_is_written_down_from_the_question_to_the_end(here: Path) -
 
 
 async def test_a_switch_of_the_model_is_written_down_before_code_of_the_new_one_runs(here: Path) -> None:
-    async with engine(here, FakeModel(CODE, "2", CODE, "2"), witness=witness(here)) as front:
+    async with engine(here, FakeModel(CODE, "2", CODE, "2"), trail=trail(here)) as front:
         await front.client.send(Open())
         await front.turn("add")
         await front.client.send(SetBudget(max_tokens=1_000_000))  # of no concern to the log
@@ -165,7 +179,7 @@ async def test_a_switch_of_the_model_is_written_down_before_code_of_the_new_one_
 
 
 async def test_the_persons_own_code_and_what_is_refused_are_written_down_too(here: Path) -> None:
-    async with engine(here, FakeModel(CODE), approve="never", witness=witness(here)) as front:
+    async with engine(here, FakeModel(CODE), approve="never", trail=trail(here)) as front:
         await front.client.send(Open())
         await front.turn("add")
         await front.client.send(Run(language="python", source="mine"))
@@ -185,7 +199,7 @@ async def test_errors_questions_interrupts_and_restarts_are_written_down_without
     ]
     asking: Happenings = [asks(f"{SECRET}? ", password=True), RunResult(status="ok")]
     kernel = FakeKernel({"fail": failing, "ask": asking})
-    async with engine(here, FakeModel(), kernels=FakeKernels(python=kernel), witness=witness(here)) as front:
+    async with engine(here, FakeModel(), kernels=FakeKernels(python=kernel), trail=trail(here)) as front:
         await front.client.send(Open())
         await front.client.send(Run(language="python", source="fail"))
         await front.client.send(Run(language="python", source="ask"))
@@ -216,7 +230,7 @@ async def test_errors_questions_interrupts_and_restarts_are_written_down_without
 
 
 async def test_runs_that_are_repeated_are_written_down_before_they_run(here: Path) -> None:
-    async with engine(here, FakeModel(CODE, "2"), witness=witness(here)) as front:
+    async with engine(here, FakeModel(CODE, "2"), trail=trail(here)) as front:
         await front.client.send(Open())
         await front.turn("add")
         await front.client.send(Rebuild(block_ids=(front.transcript.blocks[1].id,)))
@@ -236,7 +250,7 @@ async def test_nothing_runs_that_cannot_be_written_down_and_the_session_stays_of
     kernel = FakeKernel()
     kernels = FakeKernels(python=kernel)
     model = FakeModel(CODE, "Hello.", CODE, "2")
-    async with engine(here, model, kernels=kernels, witness=witness(here)) as front:
+    async with engine(here, model, kernels=kernels, trail=trail(here)) as front:
         await front.client.send(Open())
         ended = await front.turn("add")
         assert isinstance(ended, TurnEnded)
@@ -260,18 +274,18 @@ async def test_nothing_runs_that_cannot_be_written_down_and_the_session_stays_of
 
 
 async def test_who_only_looks_around_or_talks_leaves_no_log(here: Path) -> None:
-    async with engine(here, FakeModel("Hello."), witness=witness(here)) as front:
+    async with engine(here, FakeModel("Hello."), trail=trail(here)) as front:
         await front.client.send(Open())
         await front.turn("hello")
     assert list((here / "audit").iterdir()) == []
 
 
 async def test_a_session_that_is_opened_again_goes_on_in_its_own_log(here: Path) -> None:
-    async with engine(here, FakeModel(CODE, "2"), witness=witness(here)) as front:
+    async with engine(here, FakeModel(CODE, "2"), trail=trail(here)) as front:
         await front.client.send(Open())
         await front.turn("add")
         session_id = front.transcript.session_id
-    async with engine(here, FakeModel(CODE, "2"), witness=witness(here)) as front:
+    async with engine(here, FakeModel(CODE, "2"), trail=trail(here)) as front:
         await front.client.send(Open(session_id=session_id))
         await front.turn("again")
     began = [record for record in records(here, SessionBegan) if isinstance(record, SessionBegan)]
@@ -283,7 +297,7 @@ async def test_a_session_that_is_opened_again_goes_on_in_its_own_log(here: Path)
 async def test_a_run_that_the_end_of_the_session_broke_off_is_closed_in_the_log(here: Path) -> None:
     kernel = FakeKernel()
     kernel.blocked = True
-    async with engine(here, FakeModel(), kernels=FakeKernels(python=kernel), witness=witness(here)) as front:
+    async with engine(here, FakeModel(), kernels=FakeKernels(python=kernel), trail=trail(here)) as front:
         await front.client.send(Open())
         await front.client.send(Run(language="python", source="long"))
         await front.until_event(OutputAdded)
@@ -294,7 +308,7 @@ async def test_a_run_that_the_end_of_the_session_broke_off_is_closed_in_the_log(
 
 async def test_secrets_are_withheld_from_the_log_and_counted(here: Path) -> None:
     redactor = Redactor({"TOKEN": SECRET})
-    async with engine(here, FakeModel(CODE, "Well."), approve="ask", witness=witness(here, redactor)) as front:
+    async with engine(here, FakeModel(CODE, "Well."), approve="ask", trail=trail(here, redactor)) as front:
         await front.client.send(Open())
         await front.client.send(Submit(text="add"))
         asked = await front.until_event(DecisionRequested)
@@ -309,17 +323,15 @@ async def test_secrets_are_withheld_from_the_log_and_counted(here: Path) -> None
 
 
 def test_what_the_model_is_not_told_is_counted_by_name(here: Path) -> None:
-    seen = witness(here)
-    seen.auditor.begin("session")
-    seen.auditor.take(SecretsWithheld(block_id="b", names=("TOKEN", "a key", "TOKEN")))
-    seen.auditor.end()
+    seen = auditor(here)
+    seen.take(SecretsWithheld(block_id="b", names=("TOKEN", "a key", "TOKEN")))
+    seen.end()
     assert records(here)[0] == SecretsWereWithheld(block_id="b", count=3, names=("TOKEN", "a key"))
 
 
 async def test_what_the_sandbox_refused_is_written_down_at_once_and_counted_when_the_run_is_over(here: Path) -> None:
     said: asyncio.Queue[tuple[str, ...]] = asyncio.Queue()
-    seen = witness(here, Redactor({"TOKEN": SECRET}))
-    seen.begin("session", lambda *told: said.put_nowait(told))
+    seen = trail(here, Redactor({"TOKEN": SECRET})).begin("session", lambda *told: said.put_nowait(told))
     seen.take(SessionOpened(session_id="session", created=1.0, cwd="/work", model="m", approval="auto"))
     block = CodeBlock(id="b", language="python", source="fetch()", state="proposed")
     started = ExecutionStarted(block_id="b", generation=1)
@@ -347,8 +359,7 @@ async def test_what_the_sandbox_refused_is_written_down_at_once_and_counted_when
 
 async def test_what_a_run_left_behind_and_is_refused_is_told_when_the_next_run_begins(here: Path) -> None:
     said: asyncio.Queue[tuple[str, ...]] = asyncio.Queue()
-    seen = witness(here)
-    seen.begin("session", lambda *told: said.put_nowait(told))
+    seen = trail(here).begin("session", lambda *told: said.put_nowait(told))
     seen.take(SessionOpened(session_id="session", created=1.0, cwd="/work", model="m", approval="auto"))
     for block_id in "ab":
         block = CodeBlock(id=block_id, language="python", source="1", state="proposed")
@@ -368,59 +379,57 @@ async def test_what_a_run_left_behind_and_is_refused_is_told_when_the_next_run_b
 
 
 def test_what_is_about_to_run_is_on_disk_before_admit_returns(here: Path) -> None:
-    seen = witness(here)
-    seen.auditor.begin("session")
-    seen.auditor.take(SessionOpened(session_id="session", created=1.0, cwd="/work", model="m", approval="auto"))
+    seen = auditor(here)
+    seen.take(SessionOpened(session_id="session", created=1.0, cwd="/work", model="m", approval="auto"))
     block = CodeBlock(id="b", language="python", source="print()", state="proposed")
-    seen.auditor.admit(ExecutionStarted(block_id="b", generation=3), block)
+    seen.admit(ExecutionStarted(block_id="b", generation=3), block)
     (run,) = records(here, RunBegan)
     assert isinstance(run, RunBegan)
     assert (run.sha256, run.generation) == (digest("print()"), 3)
     heads = (here / "audit" / HEADS).read_text()
     assert '"log_seq":2' in heads
-    seen.auditor.end()
+    seen.end()
 
 
 def test_text_that_utf8_has_no_place_for_is_written_out_and_long_text_is_cut(here: Path) -> None:
-    seen = witness(here)
-    seen.auditor.begin("session")
+    seen = auditor(here)
     block = CodeBlock(id="b", language="py\ud800", source="x" * 10_000 + "\udcff", state="proposed")
-    seen.auditor.take(NoticeAdded(block_id="n", level="error", title="y" * 10_000))
-    seen.auditor.admit(ExecutionStarted(block_id="b", generation=1), block)
-    seen.auditor.end()
+    seen.take(NoticeAdded(block_id="n", level="error", title="y" * 10_000))
+    seen.admit(ExecutionStarted(block_id="b", generation=1), block)
+    seen.end()
     notice, run, *_ = records(here)
     assert isinstance(notice, NoticeWasGiven)
     assert isinstance(run, RunBegan)
     assert (len(notice.title), run.language) == (501, "py\\ud800")
 
 
-def test_no_session_no_run(tmp_path: Path) -> None:
+def test_no_run_without_a_session_that_is_open(tmp_path: Path) -> None:
     block = CodeBlock(id="b", language="python", source="print()", state="proposed")
+    left = auditor(tmp_path)
+    left.end()
     with pytest.raises(AuditError):
-        witness(tmp_path).auditor.admit(ExecutionStarted(block_id="b", generation=1), block)
+        left.admit(ExecutionStarted(block_id="b", generation=1), block)
 
 
 def test_an_id_that_is_no_name_of_a_file_leads_nowhere(tmp_path: Path) -> None:
-    seen = witness(tmp_path)
-    seen.auditor.begin(f"..{os.sep}outside")
+    seen = auditor(tmp_path, f"..{os.sep}outside")
     block = CodeBlock(id="b", language="python", source="print()", state="proposed")
     with pytest.raises(AuditError, match="no name of a file"):
-        seen.auditor.admit(ExecutionStarted(block_id="b", generation=1), block)
+        seen.admit(ExecutionStarted(block_id="b", generation=1), block)
     assert [path.name for path in tmp_path.iterdir()] == ["audit"]
     assert list((tmp_path / "audit").iterdir()) == []
 
 
 def test_records_that_cannot_be_written_for_long_are_counted_and_not_kept_for_ever(tmp_path: Path) -> None:
     (tmp_path / "audit").write_text("in the way")
-    seen = witness(tmp_path)
-    seen.auditor.begin("session")
+    seen = auditor(tmp_path)
     for number in range(1500):
-        seen.auditor.take(NoticeAdded(block_id=str(number), level="error", title="again"))
+        seen.take(NoticeAdded(block_id=str(number), level="error", title="again"))
     (tmp_path / "audit").unlink()
     block = CodeBlock(id="b", language="python", source="x", state="proposed")
-    seen.auditor.admit(ExecutionStarted(block_id="b", generation=1), block)
+    seen.admit(ExecutionStarted(block_id="b", generation=1), block)
     notices = records(tmp_path, NoticeWasGiven)
     assert len(notices) == 1001
     assert isinstance(notices[-1], NoticeWasGiven)
     assert notices[-1].title.startswith("500 records")
-    seen.auditor.end()
+    seen.end()

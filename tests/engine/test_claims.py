@@ -167,9 +167,9 @@ def test_a_claim_ends_with_its_program_however_that_ends(tmp_path: Path) -> None
         other.wait(timeout=30)
     assert lock_files(tmp_path) == {"abc.lock", "another.lock"}
     claims.take("abc")
-    claims.keep_only("another")
+    claims.keep_only({"another"})
     assert lock_files(tmp_path) == {"another.lock"}
-    claims.keep_only(None)
+    claims.keep_only()
     assert lock_files(tmp_path) == set()
 
 
@@ -191,7 +191,7 @@ def test_of_many_that_want_it_one_has_it(tmp_path: Path) -> None:
             inside.append(number)
             assert inside == [number]
             inside.remove(number)
-            claims.keep_only(None)
+            claims.keep_only()
 
     with ThreadPoolExecutor(4) as threads:
         for done in [threads.submit(again_and_again, number) for number in range(4)]:

@@ -12,6 +12,7 @@ from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.policy.rule_text import parse_short
 from oi_tui.app.engine.policy.rules import Base
+from oi_tui.app.engine.session.services import KernelTies
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel
 from support.front import Front, engine
 
@@ -217,8 +218,11 @@ async def test_a_block_that_is_not_there_leaves_the_session_as_it_was(tmp_path: 
 
 async def test_a_rule_for_the_session_counts_at_once_and_in_no_other_session(tmp_path: Path) -> None:
     answers = ("```bash\ngit log -1\n```", "Done.", "```bash\ngit log -1\n```", "Done.")
-    kernels = FakeKernels(shell=FakeKernel(language="shell"))
-    async with engine(tmp_path, FakeModel(*answers), kernels=kernels, approve="ask") as front:
+
+    def make_kernels(ties: KernelTies) -> FakeKernels:
+        return FakeKernels(shell=FakeKernel(language="shell"))
+
+    async with engine(tmp_path, FakeModel(*answers), kernels=make_kernels, approve="ask") as front:
         await front.client.send(Open())
         await front.client.send(AddRule(verdict="allow", rule="Shell(git log *)"))
         await front.turn("log")

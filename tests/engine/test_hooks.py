@@ -17,13 +17,12 @@ from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import LoopSection, Settings
 from oi_tui.app.engine.core.verbs import Open, Rebuild
 from oi_tui.app.engine.hooks import NO_PLUGINS, EngineHooks, Hooks, ScreenHooks, hookimpl
-from oi_tui.app.engine.log.audit.audit_hook import AuditHook
-from oi_tui.app.engine.log.audit.auditor import Auditor
+from oi_tui.app.engine.log.audit.audit_hook import AuditTrail
 from oi_tui.app.engine.log.audit.log import find_log
 from oi_tui.app.engine.log.audit.records import RunBegan, Surroundings, decode
-from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.session.open_session import OpenSession
+from oi_tui.app.engine.session.services import Services
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels
 from oi_tui.app.engine.trust.change_scan import FolderScanner
 from support.front import engine
@@ -190,9 +189,11 @@ async def test_the_audit_log_has_a_run_on_disk_before_a_plugin_is_told_of_it(tmp
         on_disk.append([record.block_id for record in records if isinstance(record, RunBegan)] == [block.id])
 
     where = Surroundings(cwd="/work", sandbox="danger-full-access")
-    witness = AuditHook(Auditor(audit, where), FolderScanner([tmp_path / "none"]), sandboxed=False)
+    trail = AuditTrail(
+        folder=audit, surroundings=where, make_watch=lambda: FolderScanner([tmp_path / "none"]), sandboxed=False
+    )
     hooks = Hooks(EngineHooks, [("p", plugin_of(before_action=look))])
-    async with engine(tmp_path, FakeModel(CODE, "It is 2."), witness=witness, hooks=hooks) as front:
+    async with engine(tmp_path, FakeModel(CODE, "It is 2."), trail=trail, hooks=hooks) as front:
         await front.client.send(Open())
         await front.turn("add")
 
@@ -255,17 +256,14 @@ async def test_an_observer_is_added_and_told_last_only_where_a_plugin_listens_to
         pass
 
     def observers(hooks: Hooks) -> list[Observer]:
-        session = OpenSession(
-            Configure(settings=Settings(), cwd="/work"),
-            None,
-            kernels=FakeKernels(),
+        services = Services(
+            setup=Configure(settings=Settings(), cwd="/work"),
             models=FakeModels(FakeModel("x")),
-            store=None,
-            log=Log().session(),
+            make_kernels=lambda ties: FakeKernels(),
             send=send,
-            broke=lambda error: None,
             hooks=hooks,
         )
+        session = OpenSession(services, "one", None, broke=lambda session, error: None)
         told, follow = [*session.session.emitter.observers], session.session.plugins.follow
         assert follow not in told[:-1]
         return told

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
+from msgspec.structs import replace
 
 from oi_tui.app.engine.core.events import ExecutionStarted, KernelChanged
 from oi_tui.app.engine.core.protocol import Batch, Configure, Reply, VariableSeen, VariablesFound
@@ -13,6 +14,7 @@ from oi_tui.app.engine.core.verbs import AnyVerb, Clear, Inspect, Interrupt, Ope
 from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.kernels.inspection import Listing, VariableRow, names_in, read_detail, read_listing
 from oi_tui.app.engine.session.engine import Engine
+from oi_tui.app.engine.session.services import Services
 from oi_tui.app.engine.session.variable_inspector import run_difference
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels, Happenings
 from oi_tui.app.frontend.client import LocalClient
@@ -47,6 +49,8 @@ class Front:
         async with asyncio.timeout(10):
             async for reply in self.client.replies():
                 if isinstance(reply, VariablesFound | VariableSeen):
+                    assert reply.session_id
+                    reply = replace(reply, session_id="")
                     self.told.append(reply)
                 if wanted(reply):
                     return reply
@@ -81,7 +85,9 @@ async def front_of(model: FakeModel | None = None, **kernels: FakeKernel) -> Asy
     setup = Configure(settings=settings, cwd="/work")
     models = FakeModels(model or FakeModel("x"))
     client = LocalClient(
-        lambda send: Engine(setup, models=models, kernels=FakeKernels(**kernels), store=None, send=send)
+        lambda send: Engine(
+            Services(setup=setup, models=models, make_kernels=lambda ties: FakeKernels(**kernels), send=send)
+        )
     )
     try:
         await client.send(Open())

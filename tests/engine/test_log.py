@@ -22,8 +22,7 @@ from oi_tui.app.engine.core.events import (
 from oi_tui.app.engine.core.protocol import Batch, Configure
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.verbs import Open
-from oi_tui.app.engine.log.audit.audit_hook import AuditHook
-from oi_tui.app.engine.log.audit.auditor import Auditor
+from oi_tui.app.engine.log.audit.audit_hook import AuditTrail
 from oi_tui.app.engine.log.audit.log import find_log
 from oi_tui.app.engine.log.audit.records import DecisionWasMade, RunBegan, Surroundings, decode
 from oi_tui.app.engine.log.audit.verify import verify_folder
@@ -34,14 +33,24 @@ from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.session.engine import Engine
 from oi_tui.app.engine.session.outbox import Send
+from oi_tui.app.engine.session.services import Services
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels, stdout_output
 from oi_tui.app.engine.transcript.event_log import fold_events
 from oi_tui.app.engine.trust.change_scan import FolderScanner
 from oi_tui.app.frontend.client import LocalClient
-from support.front import Front
+from support.front import Front, kernels_of_first
 from support.sessions import no_giving_up, turn
 
 CODE = "I will add.\n\n```python\n1+1\n```"
+
+
+def trail_in(folder: Path) -> AuditTrail:
+    return AuditTrail(
+        folder=folder / "audit",
+        surroundings=Surroundings(cwd="/work", sandbox="danger-full-access"),
+        make_watch=lambda: FolderScanner([folder / "none"]),
+        sandboxed=False,
+    )
 
 
 @asynccontextmanager
@@ -51,20 +60,18 @@ async def kept(
     """A front end of an engine that keeps everything; the recording has this name."""
     header = Header(format="oi-tui/recording", version=VERSION, created=0.0)
     tape = Tape(folder / name, header, Redactor(), count().__next__)
-    where = Surroundings(cwd="/work", sandbox="danger-full-access")
     settings = Settings(model=ModelSection(name="fake/model", titles=False), loop=LoopSection(approve="auto"))
 
     def made(send: Send) -> Engine:
         store = Store(folder / "sessions.db")
-        witness = AuditHook(Auditor(folder / "audit", where), FolderScanner([folder / "none"]), sandboxed=False)
-        return Engine(
-            Configure(settings=settings, cwd="/work"),
+        services = Services(
+            setup=Configure(settings=settings, cwd="/work"),
             models=FakeModels(model),
-            kernels=kernels or FakeKernels(),
-            store=store,
+            make_kernels=kernels_of_first(kernels),
             send=send,
-            log=Log(store=store, witness=witness, tape=tape),
+            log=Log(store=store, trail=trail_in(folder), tape=tape),
         )
+        return Engine(services)
 
     client = LocalClient(made)
     try:
@@ -228,8 +235,7 @@ async def test_a_recording_that_cannot_go_on_is_told_of_once(tmp_path: Path) -> 
 
 
 def test_without_a_session_nothing_may_run(tmp_path: Path) -> None:
-    where = Surroundings(cwd="/work", sandbox="danger-full-access")
-    log = Log(witness=AuditHook(Auditor(tmp_path / "audit", where), FolderScanner([]), sandboxed=False))
+    log = Log(trail=trail_in(tmp_path))
     block = CodeBlock(id="b", language="python", source="1", state="proposed")
     with pytest.raises(AuditError):
         log.session().seal(ExecutionStarted(block_id="b", generation=1), block)

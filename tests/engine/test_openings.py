@@ -31,18 +31,10 @@ class LockingKernel(FakeKernel):
 
 
 class FailingKernels(FakeKernels):
-    """Has a defect from the moment when a session is left."""
-
-    defect = False
-
-    async def renew(self) -> None:
-        await super().renew()
-        self.defect = True
+    """Has a defect."""
 
     def started_kernels(self) -> tuple[Kernel, ...]:
-        if self.defect:
-            raise RuntimeError("a defect")
-        return super().started_kernels()
+        raise RuntimeError("a defect")
 
 
 async def last_failure(front: Front) -> Failed:
@@ -90,7 +82,8 @@ async def test_a_fork_is_refused_before_anything_is_left_where_nothing_can_be_wr
 
 
 async def test_a_defect_while_another_session_is_opened_is_the_end_and_said_in_plain_words(tmp_path: Path) -> None:
-    async with engine(tmp_path, FakeModel("One."), kernels=FailingKernels()) as front:
+    kernels = iter((FakeKernels(), FailingKernels()))
+    async with engine(tmp_path, FakeModel("One."), kernels=lambda ties: next(kernels)) as front:
         await front.client.send(Open())
         await front.turn("first")
         await front.client.send(Open())

@@ -40,6 +40,7 @@ from oi_tui.app.engine.log.recording.form import (
 from oi_tui.app.engine.log.recording.tape import Tape
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.session.engine import Engine
+from oi_tui.app.engine.session.services import Services
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels, Script, asks, stdout_output
 from oi_tui.app.engine.transcript.event_log import fold_events
 from oi_tui.app.engine.transcript.transcript import Transcript
@@ -63,12 +64,13 @@ async def recorded(
     settings = Settings(model=ModelSection(name="fake/model", titles=False), loop=LoopSection(approve="ask"))
     client = LocalClient(
         lambda send: Engine(
-            Configure(settings=settings, cwd="/work", api_key=SECRET),
-            models=FakeModels(model),
-            kernels=FakeKernels(python=kernel),
-            store=None,
-            send=send,
-            log=Log(tape=tape),
+            Services(
+                setup=Configure(settings=settings, cwd="/work", api_key=SECRET),
+                models=FakeModels(model),
+                make_kernels=lambda ties: FakeKernels(python=kernel),
+                send=send,
+                log=Log(tape=tape),
+            )
         )
     )
     front = Front(client)

@@ -141,7 +141,7 @@ async def test_only_the_name_chooses_a_script_which_shows_and_is_not_remembered(
     models = Models(ModelSection(), environ={}, weights=Weights())
     model = await models.open(script.name)
     assert model.name == script.name
-    assert not models.is_embedded
+    assert not models.is_embedded(script.name)
     assert not models.can_open(script.name)
     with pytest.raises(ModelError, match="no script"):
         await models.open("fake/nothing")

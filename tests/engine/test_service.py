@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.chat_model import AnswerEnded, TextDelta
@@ -55,9 +56,11 @@ from oi_tui.app.engine.core.verbs import (
     Submit,
     UseModel,
 )
+from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.sandbox.availability import Availability
 from oi_tui.app.engine.session.engine import Engine
+from oi_tui.app.engine.session.services import Services
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels
 from oi_tui.app.engine.transcript.transcript import Transcript
 from support.front import Front, engine
@@ -226,7 +229,9 @@ async def test_what_happens_is_written_down_although_nobody_reads_it(tmp_path: P
 
     setup = Configure(settings=Settings(model=ModelSection(name="fake/model")), cwd="/work")
     store = Store(tmp_path / "sessions.db")
-    served = Engine(setup, models=FakeModels(FakeModel("The answer.")), kernels=FakeKernels(), store=store, send=send)
+    models = FakeModels(FakeModel("The answer."))
+    log = Log(store=store)
+    served = Engine(Services(setup=setup, models=models, make_kernels=lambda ties: FakeKernels(), send=send, log=log))
     await served.handle(Open())
     await served.handle(Submit(text="go"))
     other = Store(tmp_path / "sessions.db")
@@ -338,15 +343,17 @@ async def test_offers_and_a_download_that_is_cancelled_and_then_done(tmp_path: P
         await front.client.send(Open())
         await front.client.send(FindModels())
         found = await front.until(lambda r: isinstance(r, ModelsFound))
-        assert found == await models.find_models()
+        assert found == replace(await models.find_models(), session_id=(session_id := front.transcript.session_id))
         await front.client.send(FetchModel(model_id="tiny"))
         progress = await front.until(lambda r: isinstance(r, FetchProgressed))
-        assert progress == FetchProgressed(model_id="tiny", done_bytes=50, total_bytes=100)
+        assert progress == FetchProgressed(session_id=session_id, model_id="tiny", done_bytes=50, total_bytes=100)
         await front.client.send(CancelFetch())
-        assert await front.until(lambda r: isinstance(r, FetchEnded)) == FetchEnded(model_id="tiny", ready=False)
+        ended = await front.until(lambda r: isinstance(r, FetchEnded))
+        assert ended == FetchEnded(session_id=session_id, model_id="tiny", ready=False)
         models.fetching.set()
         await front.client.send(FetchModel(model_id="tiny"))
-        assert await front.until(lambda r: isinstance(r, FetchEnded)) == FetchEnded(model_id="tiny", ready=True)
+        ended = await front.until(lambda r: isinstance(r, FetchEnded))
+        assert ended == FetchEnded(session_id=session_id, model_id="tiny", ready=True)
         assert front.transcript.model == "local/tiny"
 
 

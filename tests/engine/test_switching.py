@@ -7,7 +7,7 @@ from oi_tui.app.engine.core.events import ConversationCleared, ExecutionStarted,
 from oi_tui.app.engine.core.protocol import Batch, Failed
 from oi_tui.app.engine.core.verbs import Clear, Open, Run, Submit, UseModel
 from oi_tui.app.engine.log.store import Store
-from oi_tui.app.engine.session.engine import FRESH
+from oi_tui.app.engine.session.sessions import FRESH
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels
 from oi_tui.app.engine.transcript.transcript import Transcript
 from support.front import Front, engine
@@ -48,7 +48,7 @@ async def test_going_back_gives_the_first_session_again_and_says_that_its_kernel
         await front.turn("add")
         first, blocks = front.transcript.session_id, front.transcript.blocks
         await open_other(front)
-        assert kernels.started_kernels() == ()
+        assert kernels.get("python").state == "dead"
         await front.client.send(Open(session_id=first))
         await front.until(lambda reply: bool(front.transcript.blocks) and front.transcript.blocks[:-1] == blocks)
         notice = front.transcript.blocks[-1]
@@ -87,8 +87,8 @@ async def test_a_session_that_cannot_be_read_leaves_the_open_one_as_it_is(tmp_pa
 
 
 async def test_code_after_the_switch_runs_in_a_kernel_of_its_own(tmp_path: Path) -> None:
-    kernels = FakeKernels()
-    async with engine(tmp_path, FakeModel(), kernels=kernels) as front:
+    kernel = FakeKernel()
+    async with engine(tmp_path, FakeModel(), kernels=FakeKernels(python=kernel)) as front:
         await front.client.send(Open())
         await front.client.send(Run(language="python", source="x = 1"))
         started = await front.until_event(ExecutionStarted)
@@ -98,6 +98,7 @@ async def test_code_after_the_switch_runs_in_a_kernel_of_its_own(tmp_path: Path)
         started = await front.until_event(ExecutionStarted)
         assert isinstance(started, ExecutionStarted)
         assert started.generation == 1
+        assert kernel.ran == ["x = 1"]
 
 
 async def test_a_session_in_which_nothing_happened_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -108,8 +108,7 @@ def test_each_line_that_is_changed_is_found(data: Path, path: str) -> None:
 
 
 def test_a_log_is_gone_on_with(data: Path) -> None:
-    auditor = Auditor(data / "audit", Surroundings(cwd="/work", sandbox="danger-full-access"))
-    auditor.begin(TWICE)
+    auditor = Auditor(data / "audit", Surroundings(cwd="/work", sandbox="danger-full-access"), TWICE)
     auditor.take(ConversationCleared())
     auditor.end()
     assert all(verdict.intact for verdict in verify_folder(data / "audit"))

@@ -12,16 +12,25 @@ from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.core.verbs import Decide, Submit
 from oi_tui.app.engine.hooks import NO_PLUGINS, Hooks
-from oi_tui.app.engine.log.audit.audit_hook import AuditHook
+from oi_tui.app.engine.log.audit.audit_hook import AuditTrail
 from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.policy.decide import Policy
-from oi_tui.app.engine.session.engine import Engine, Trial
+from oi_tui.app.engine.session.engine import Engine
 from oi_tui.app.engine.session.outbox import Send
+from oi_tui.app.engine.session.services import MakeKernels, Services, Trial
 from oi_tui.app.engine.testing import FakeKernels, FakeModel, FakeModels
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.client import LocalClient
 from support.kinds import Kind, narrow, of
+
+NO_RULES = Policy()
+
+
+def kernels_of_first(given: FakeKernels | None) -> MakeKernels:
+    """Makes fakes; the first session has those that are given."""
+    waiting = [] if given is None else [given]
+    return lambda ties: waiting.pop() if waiting else FakeKernels()
 
 
 class Front:
@@ -75,16 +84,17 @@ async def engine(
     model: FakeModel,
     *,
     models: FakeModels | None = None,
-    kernels: FakeKernels | None = None,
+    kernels: FakeKernels | MakeKernels | None = None,
     name: str = "fake/model",
     api_base: str = "",
     approve: ApprovalMode = "auto",
-    policy: Policy | None = None,
-    witness: AuditHook | None = None,
+    policy: Policy = NO_RULES,
+    trail: AuditTrail | None = None,
     titles: bool = False,
     trial: Trial | None = None,
     hooks: Hooks = NO_PLUGINS,
 ) -> AsyncIterator[Front]:
+    """`kernels` are those of the first session; later ones have fresh fakes. What makes kernels makes them for all."""
     settings = Settings(
         model=ModelSection(name=name, api_base=api_base, titles=titles), loop=LoopSection(approve=approve)
     )
@@ -92,17 +102,17 @@ async def engine(
 
     def made(send: Send) -> Engine:
         store = Store(tmp_path / "sessions.db")
-        return Engine(
-            setup,
+        services = Services(
+            setup=setup,
             models=models or FakeModels(model),
-            kernels=kernels or FakeKernels(),
-            store=store,
+            make_kernels=kernels if callable(kernels) else kernels_of_first(kernels),
             send=send,
+            log=Log(store=store, trail=trail),
             policy=policy,
-            log=Log(store=store, witness=witness),
-            trial=trial,
             hooks=hooks,
+            trial=trial,
         )
+        return Engine(services)
 
     client = LocalClient(made)
     try:

@@ -2,8 +2,8 @@
 
 First line each way is `Hello`; a different `version` ends the conversation with a clear error. The front
 end's second line is `Configure`. What the engine sends is a `Reply`: session events (stored, folded) and the few
-answers that are not part of a session (models, downloads, variables, the list of sessions, `Failed`). See README.md
-beside this file.
+answers that are not part of a session (models, downloads, variables, the list of sessions, `Failed`). Several sessions
+may be open in one engine: verbs and replies about one say which. See README.md of the engine.
 """
 
 from functools import cache
@@ -22,7 +22,8 @@ from oi_tui.app.engine.core.variable import Telling, Variable
 from oi_tui.app.engine.core.verbs import AnyVerb
 
 PROTOCOL_VERSION = 1
-"""Counts up whenever a line of an older version would be misread."""
+"""Counts up whenever a line of an older version would be misread. One without a `session_id`, from before there were
+several sessions, is about the only one there is, as it was meant."""
 
 FRAME = 1 / 60
 """Seconds between two batches while text streams; what is not streaming text is sent at once."""
@@ -55,7 +56,14 @@ class Configure(Value, frozen=True, kw_only=True, tag=True):
     """Whether there is somebody who can decide; if not, what would have to be asked is refused."""
 
 
-class Batch(Value, frozen=True, kw_only=True, tag=True):
+class SessionReply(Value, frozen=True, kw_only=True):
+    """Base of those that belong to one session; whoever shows another one passes them over."""
+
+    session_id: str = ""
+    """"" if it is about none that is open."""
+
+
+class Batch(SessionReply, frozen=True, kw_only=True, tag=True):
     """Session events in order; with `replay`, those of a stored session that is being opened."""
 
     events: tuple[AnyEvent, ...]
@@ -82,14 +90,14 @@ class ModelOffer(Value, frozen=True, kw_only=True):
     recommended: bool = False
 
 
-class ModelsFound(Value, frozen=True, kw_only=True, tag=True):
+class ModelsFound(SessionReply, frozen=True, kw_only=True, tag=True):
     """Answer to `FindModels`; `why` explains the recommended embedded model in one line."""
 
     offers: tuple[ModelOffer, ...]
     why: str = ""
 
 
-class FetchProgressed(Value, frozen=True, kw_only=True, tag=True):
+class FetchProgressed(SessionReply, frozen=True, kw_only=True, tag=True):
     """How far a download is."""
 
     model_id: str
@@ -98,7 +106,7 @@ class FetchProgressed(Value, frozen=True, kw_only=True, tag=True):
     stage: Literal["downloading", "joining", "verifying", "starting"] = "downloading"
 
 
-class FetchEnded(Value, frozen=True, kw_only=True, tag=True):
+class FetchEnded(SessionReply, frozen=True, kw_only=True, tag=True):
     """The embedded model is in use now, or why not (`error` empty and not `ready`: cancelled)."""
 
     model_id: str
@@ -107,7 +115,7 @@ class FetchEnded(Value, frozen=True, kw_only=True, tag=True):
     hint: str = ""
 
 
-class VariablesFound(Value, frozen=True, kw_only=True, tag=True):
+class VariablesFound(SessionReply, frozen=True, kw_only=True, tag=True):
     """What a kernel holds now, and what its last run did to that; only while somebody looks (`Inspect`)."""
 
     language: Language
@@ -123,7 +131,7 @@ class VariablesFound(Value, frozen=True, kw_only=True, tag=True):
     """There are more than could be told."""
 
 
-class VariableSeen(Value, frozen=True, kw_only=True, tag=True):
+class VariableSeen(SessionReply, frozen=True, kw_only=True, tag=True):
     """A longer look at one variable: the answer to `Peek`."""
 
     language: Language
@@ -184,12 +192,12 @@ class DraftKept(Value, frozen=True, kw_only=True, tag=True):
     text: str
 
 
-class SandboxFailed(Value, frozen=True, kw_only=True, tag=True):
+class SandboxFailed(SessionReply, frozen=True, kw_only=True, tag=True):
     """There has to be a sandbox and can be none: no code runs until that is mended. Comes unasked, soon after the
     start; a notice of the session says why, and what can be done."""
 
 
-class Failed(Value, frozen=True, kw_only=True, tag=True):
+class Failed(SessionReply, frozen=True, kw_only=True, tag=True):
     """The engine cannot go on, or a verb could not be followed; `fatal_reply` when it ends now."""
 
     title: str

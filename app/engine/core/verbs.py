@@ -1,6 +1,8 @@
-"""What a front end can ask of a session: the only way back from the screen to the engine."""
+"""What a front end can ask of the engine and its sessions: the only way back from the screen."""
 
 from typing import Literal
+
+import msgspec
 
 from oi_tui.app.engine.core.outcomes import Verdict
 from oi_tui.app.engine.core.session_records import ExportFormat
@@ -11,21 +13,34 @@ class Verb(Value, frozen=True, kw_only=True):
     """Base of all verbs."""
 
 
+class SessionVerb(Verb, frozen=True, kw_only=True):
+    """Base of those about one session that is open. If it is not (any more), they are answered with `Failed`."""
+
+    session_id: str = ""
+    """"" is the session that was opened last."""
+
+
 class Open(Verb, frozen=True, kw_only=True, tag=True):
     """First verb: a new session, or (with an id) a stored one, whose events come first, marked as `replay`.
 
-    Later it leaves the session that is open: what runs is broken off, and its kernels end.
+    Later it leaves the session that was opened last: what runs there is broken off, and its kernels end.
     """
 
     session_id: str | None = None
     anew: bool = False
     """Begin a new one if it is not there: nothing had happened in it, and such a session is not kept."""
+    beside: bool = False
+    """Leave none: this one goes on beside those that are open."""
+
+
+class Leave(SessionVerb, frozen=True, kw_only=True, tag=True):
+    """End one session: what runs is broken off, everything is written down, its kernels end. The others go on."""
 
 
 Place = Literal["before", "after"]
 
 
-class Fork(Verb, frozen=True, kw_only=True, tag=True):
+class Fork(SessionVerb, frozen=True, kw_only=True, tag=True):
     """A new session that shares what stands before or after this block, and is opened as with `Open`.
 
     The kernels go on: their state is what later code left, which a notice says.
@@ -35,27 +50,27 @@ class Fork(Verb, frozen=True, kw_only=True, tag=True):
     place: Place = "after"
 
 
-class Rebuild(Verb, frozen=True, kw_only=True, tag=True):
+class Rebuild(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Run these code blocks again in this order, in fresh kernels, up to the first error; outputs are compared."""
 
     block_ids: tuple[str, ...]
 
 
-class Submit(Verb, frozen=True, kw_only=True, tag=True):
+class Submit(SessionVerb, frozen=True, kw_only=True, tag=True):
     """A prompt: begins a turn. While a turn runs it is kept and sent when the turn has ended."""
 
     text: str
     files: tuple[str, ...] = ()
 
 
-class Run(Verb, frozen=True, kw_only=True, tag=True):
+class Run(SessionVerb, frozen=True, kw_only=True, tag=True):
     """The person's own code (`!ls`, `%python`): runs without a question; the model sees it with the next prompt."""
 
     language: Language
     source: str
 
 
-class Decide(Verb, frozen=True, kw_only=True, tag=True):
+class Decide(SessionVerb, frozen=True, kw_only=True, tag=True):
     """The answer to `DecisionRequested`. An unknown or decided id changes nothing."""
 
     request_id: str
@@ -66,34 +81,34 @@ class Decide(Verb, frozen=True, kw_only=True, tag=True):
     """With `skip`: told to the model."""
 
 
-class Answer(Verb, frozen=True, kw_only=True, tag=True):
+class Answer(SessionVerb, frozen=True, kw_only=True, tag=True):
     """The answer to `InputRequested`."""
 
     request_id: str
     text: str
 
 
-class Interrupt(Verb, frozen=True, kw_only=True, tag=True):
+class Interrupt(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Stop the run that is under way (the turn goes on), or with `turn` the whole turn."""
 
     turn: bool = False
 
 
-class Restart(Verb, frozen=True, kw_only=True, tag=True):
+class Restart(SessionVerb, frozen=True, kw_only=True, tag=True):
     """A fresh kernel for this language (None: all that were started)."""
 
     language: Language | None = None
 
 
-class Retry(Verb, frozen=True, kw_only=True, tag=True):
+class Retry(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Go on where the last turn ended (after an error, a cap or an interrupt) without a new prompt."""
 
 
-class Clear(Verb, frozen=True, kw_only=True, tag=True):
+class Clear(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Forget the conversation and the state of the kernels."""
 
 
-class UseModel(Verb, frozen=True, kw_only=True, tag=True):
+class UseModel(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Another model from the next step on."""
 
     name: str
@@ -103,20 +118,20 @@ class UseModel(Verb, frozen=True, kw_only=True, tag=True):
     """Kept in memory only; never in an event."""
 
 
-class SetApproval(Verb, frozen=True, kw_only=True, tag=True):
+class SetApproval(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Another approval mode from the next decision on."""
 
     mode: ApprovalMode
 
 
-class AddRule(Verb, frozen=True, kw_only=True, tag=True):
+class AddRule(SessionVerb, frozen=True, kw_only=True, tag=True):
     """One more rule such as `Shell(git log *)`, until the session is left; what denies and asks still counts first."""
 
     verdict: Literal["allow", "ask", "deny"]
     rule: str
 
 
-class SetBudget(Verb, frozen=True, kw_only=True, tag=True):
+class SetBudget(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Other limits for this session, from the next request on; without any, they and what is spent are told."""
 
     max_cost: float | None = None
@@ -124,27 +139,27 @@ class SetBudget(Verb, frozen=True, kw_only=True, tag=True):
     max_tokens: int | None = None
 
 
-class FindModels(Verb, frozen=True, kw_only=True, tag=True):
+class FindModels(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Look for keys, local servers and embedded models; answered with `ModelsFound`."""
 
 
-class FetchModel(Verb, frozen=True, kw_only=True, tag=True):
+class FetchModel(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Download the embedded model of this id (the person said yes), start it, and use it."""
 
     model_id: str
 
 
-class CancelFetch(Verb, frozen=True, kw_only=True, tag=True):
+class CancelFetch(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Stop the download; what has arrived is kept for the next time."""
 
 
-class Inspect(Verb, frozen=True, kw_only=True, tag=True):
+class Inspect(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Tell the variables now and after every run (`on`), or no longer; answered with `VariablesFound`."""
 
     on: bool
 
 
-class Peek(Verb, frozen=True, kw_only=True, tag=True):
+class Peek(SessionVerb, frozen=True, kw_only=True, tag=True):
     """A longer look at one variable of the kernel whose variables were told last; answered with `VariableSeen`."""
 
     name: str
@@ -197,19 +212,17 @@ class KeepDraft(Verb, frozen=True, kw_only=True, tag=True):
 
 
 class Close(Verb, frozen=True, kw_only=True, tag=True):
-    """Save, end kernels and model server, and end."""
+    """Save all sessions, end kernels and model server, and end."""
 
 
-AnyVerb = (
-    Open
-    | Submit
-    | Run
+Job = Submit | Run | Retry | Clear | Restart | Rebuild
+"""What a session does one after the other."""
+
+WorkVerb = (
+    Job
     | Decide
     | Answer
     | Interrupt
-    | Restart
-    | Retry
-    | Clear
     | UseModel
     | SetApproval
     | SetBudget
@@ -219,8 +232,14 @@ AnyVerb = (
     | CancelFetch
     | Inspect
     | Peek
+)
+"""What is done within one session."""
+
+AnyVerb = (
+    WorkVerb
+    | Open
+    | Leave
     | Fork
-    | Rebuild
     | FindSessions
     | PreviewSession
     | EditSession
@@ -229,3 +248,10 @@ AnyVerb = (
     | KeepDraft
     | Close
 )
+
+
+def address_verb(verb: AnyVerb, session_id: str) -> AnyVerb:
+    """The verb as one about this session, if it is about one and does not say which."""
+    if isinstance(verb, SessionVerb) and not verb.session_id:
+        return msgspec.structs.replace(verb, session_id=session_id)
+    return verb

@@ -61,11 +61,6 @@ class Kernels:
             if language in (None, kernel.language):
                 await kernel.restart()
 
-    async def renew(self) -> None:
-        """End all of them; from the first moment on, others are made for whoever asks."""
-        ended, self._kernels = self._kernels, {}
-        await asyncio.gather(*(kernel.close() for kernel in ended.values()))
-
     async def close(self) -> None:
         """End all of them; idempotent."""
         await asyncio.gather(*(kernel.close() for kernel in self._kernels.values()))

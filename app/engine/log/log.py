@@ -1,37 +1,49 @@
-"""The one door: what happens in a session goes through here, once, in order."""
+"""The one door: what happens in a session goes through here, once, in order. Each session has a door of its own."""
 
 import asyncio
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from oi_tui.app.engine.core.blocks import ActionBlock
 from oi_tui.app.engine.core.chat_model import Model
-from oi_tui.app.engine.core.errors import StoreError
+from oi_tui.app.engine.core.errors import AuditError, SettingsError, StoreError
 from oi_tui.app.engine.core.events import AnyEvent, ExecutionStarted
-from oi_tui.app.engine.core.verbs import Answer, AnyVerb, KeepDraft, UseModel
-from oi_tui.app.engine.log.audit.audit_hook import AuditHook, Note
+from oi_tui.app.engine.core.verbs import Answer, AnyVerb, KeepDraft, SessionVerb, UseModel
+from oi_tui.app.engine.log.audit.audit_hook import AuditHook, AuditTrail, Note
 from oi_tui.app.engine.log.recording.form import Asked
 from oi_tui.app.engine.log.recording.tape import Tape
 from oi_tui.app.engine.log.recording.tapped_model import TappedModel
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.log.writer import LogWriter
+from oi_tui.app.engine.sandbox.hosts import Refusal
 
 
 class Log:
     """Where one engine keeps what happens: the text, the evidence, a recording; None where that is not kept."""
 
     def __init__(
-        self, *, store: Store | None = None, witness: AuditHook | None = None, tape: Tape | None = None
+        self, *, store: Store | None = None, trail: AuditTrail | None = None, tape: Tape | None = None
     ) -> None:
         self.store = store
-        self.witness = witness
+        self.trail = trail
         self.tape = tape
 
-    def session(self) -> "SessionLog":
-        """The log of a session that is going to be opened."""
-        return SessionLog(self)
+    def session(self, forked_from: "SessionLog | None" = None) -> "SessionLog":
+        """The log of a session that is going to be opened; a fork goes on in the kernels of the one that it leaves."""
+        return SessionLog(self, forked_from)
+
+    def require_one_session(self) -> None:
+        """SettingsError where a second one, beside the first, cannot be kept: a recording is of one at a time."""
+        if self.tape is not None:
+            hint = "Open it in another oi-tui, or leave the session that is being recorded first."
+            raise SettingsError("This engine makes a recording, which is of one session at a time.", hint=hint)
 
     def ask(self, verb: AnyVerb) -> None:
-        """The person wants this. No key is recorded, no draft, and no line that is given to running code."""
+        """The person wants this. No key is recorded, no draft, and no line that is given to running code; nor of which
+        session it is wanted, for a recording is of one."""
+        if isinstance(verb, SessionVerb):
+            verb = msgspec.structs.replace(verb, session_id="")
         match verb:
             case _ if self.tape is None:
                 pass
@@ -51,8 +63,10 @@ class Log:
 class SessionLog:
     """One session's, from `begin` to `end`: what comes before or after that is kept nowhere. Only `seal` raises."""
 
-    def __init__(self, log: Log) -> None:
-        self._store, self._witness, self._tape = log.store, log.witness, log.tape
+    def __init__(self, log: Log, forked_from: "SessionLog | None" = None) -> None:
+        self._store, self._trail, self._tape = log.store, log.trail, log.tape
+        self._audit: AuditHook | None = None
+        self._audit_before = None if forked_from is None else forked_from._audit
         self._writer: LogWriter | None = None
         self._open = False
         self._note: Note | None = None
@@ -63,8 +77,8 @@ class SessionLog:
         """The session is opened; `past` was before. `note` is for what the person has to know of a run; `gave_up` is
         told once if nothing more can be written down."""
         self._open = True
-        if self._witness is not None:
-            self._witness.begin(session_id, note)
+        if self._trail is not None:
+            self._audit, self._audit_before = self._trail.begin(session_id, note, self._audit_before), None
         if self._store is not None:
             self._writer = LogWriter(self._store, session_id, gave_up)
         if self._tape is not None:
@@ -74,8 +88,8 @@ class SessionLog:
     def append(self, event: AnyEvent) -> None:
         if not self._open:
             return
-        if self._witness is not None:
-            self._witness.take(event)
+        if self._audit is not None:
+            self._audit.take(event)
         if self._writer is not None:
             self._writer.append(event)
         if self._tape is not None:
@@ -95,8 +109,16 @@ class SessionLog:
 
     def seal(self, started: ExecutionStarted, block: ActionBlock) -> None:
         """Returns when this run, and what led to it, is on disk; AuditError if it must not begin, because it is not."""
-        if self._witness is not None:
-            self._witness.seal(started, block)
+        if self._trail is None:
+            return
+        if self._audit is None:
+            raise AuditError("Nothing is run before the audit log has a session.")
+        self._audit.seal(started, block)
+
+    def note_refusal(self, refusal: Refusal) -> None:
+        """The sandbox did not let code of this session reach a host."""
+        if self._audit is not None:
+            self._audit.note_refusal(refusal)
 
     async def keep(self) -> None:
         """Write down, until cancelled."""
@@ -110,8 +132,8 @@ class SessionLog:
 
     async def end(self) -> StoreError | None:
         """The session is left: everything is written down, or what to tell if that cannot be."""
-        if self._witness is not None:
-            await self._witness.end()
+        if self._audit is not None:
+            await self._audit.end()
         error = None if self._writer is None else await self._writer.finish()
         self._open = False
         return error

@@ -1,10 +1,10 @@
 """Models by name: hosted ones, ones on a server, scripts, and the embedded one.
 
-The server of the embedded one is started when it is needed.
+The server of an embedded one is started when it is needed, one for all sessions.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import msgspec
 
@@ -12,7 +12,9 @@ from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import LocalModelError
 from oi_tui.app.engine.core.protocol import FetchProgressed, ModelsFound
 from oi_tui.app.engine.core.settings import ModelSection
+from oi_tui.app.engine.files import paths
 from oi_tui.app.engine.local import catalogue, inventory, model_choice
+from oi_tui.app.engine.local.catalogue import LocalModel
 from oi_tui.app.engine.local.fetch import fetch
 from oi_tui.app.engine.local.model_server import ALIAS, CONTEXT, LocalServer, is_available, obstacle, try_runtime
 from oi_tui.app.engine.local.weights import Weights
@@ -26,22 +28,33 @@ EMBEDDED = "local/"
 
 
 class Models:
-    """Opens models; owns the server of the embedded one."""
+    """Opens models; owns the servers of the embedded ones, which run as long as a session may use them."""
 
     def __init__(self, section: ModelSection, *, environ: Mapping[str, str], weights: Weights) -> None:
         self._section = section
         self._environ = environ
         self._weights = weights
         self._machine = model_choice.measure_machine()
-        self._server = LocalServer(threads=self._machine.cores)
-        self.is_embedded = False
-        """Whether the model last opened runs here, and is therefore small."""
+        self._servers: dict[str, LocalServer] = {}
+        """By id of the model."""
+        self._serving = asyncio.Lock()
 
-    async def open(self, name: str, api_base: str | None = None, api_key: str | None = None) -> Model:
-        """The model of this name; an embedded one whose weights are not here is an error that says how to get them."""
-        self.is_embedded = name.startswith(EMBEDDED)
-        if self.is_embedded:
-            return await self._open_embedded(name)
+    def is_embedded(self, name: str) -> bool:
+        """Whether a model of this name runs here, and is therefore small."""
+        return name.startswith(EMBEDDED)
+
+    async def open(
+        self,
+        name: str,
+        api_base: str | None = None,
+        api_key: str | None = None,
+        *,
+        elsewhere: Callable[[], Collection[str]] = tuple,
+    ) -> Model:
+        """The model of this name; an embedded one whose weights are not here is an error that says how to get them. One
+        that is not in use `elsewhere` is stopped for it."""
+        if self.is_embedded(name):
+            return await self._open_embedded(name, elsewhere)
         if name.startswith(FAKE):
             return await asyncio.to_thread(ScriptedModel, name)
         section = msgspec.structs.replace(self._section, name=name, api_base=api_base or "")
@@ -49,14 +62,14 @@ class Models:
         await model.preload()
         return model
 
-    async def _open_embedded(self, name: str) -> Model:
+    async def _open_embedded(self, name: str, elsewhere: Callable[[], Collection[str]]) -> Model:
         local = catalogue.find(name)
         if not self._weights.is_installed(local):
             raise LocalModelError(
                 f"{local.title} is not on this machine yet ({coarse_size(local.size)}).",
                 hint="Choose it on the first screen, or run `oi-tui models fetch`.",
             )
-        url = await self._server.start(local, self._weights.path(local))
+        url = await self._serve(local, elsewhere)
         section = msgspec.structs.replace(
             self._section,
             name=f"openai/{ALIAS}",
@@ -68,6 +81,18 @@ class Models:
         model = LiteLLMModel(section, api_key=None, environ=self._environ, title=name, free=True)
         await model.preload()
         return model
+
+    async def _serve(self, local: LocalModel, elsewhere: Callable[[], Collection[str]]) -> str:
+        """The address of a server with this model. Others hold their memory no longer than somebody uses them."""
+        async with self._serving:
+            used = {name.removeprefix(EMBEDDED) for name in elsewhere()}
+            for other in [other for other in self._servers if other not in {local.id, *used}]:
+                await self._servers[other].stop()
+                del self._servers[other]
+            if local.id not in self._servers:
+                log = paths.log_dir() / f"local-model-{local.id}.log" if self._servers else None
+                self._servers[local.id] = LocalServer(threads=self._machine.cores, log=log)
+            return await self._servers[local.id].start(local, self._weights.path(local))
 
     def can_open(self, name: str) -> bool:
         """False for an embedded model whose weights are gone, and for a script: that is used only when it is named."""
@@ -100,6 +125,6 @@ class Models:
         return local.name
 
     async def close(self) -> None:
-        """Stop the server and let go of connections."""
-        await self._server.stop()
+        """Stop the servers and let go of connections."""
+        await asyncio.gather(*(server.stop() for server in self._servers.values()))
         await close_connections()

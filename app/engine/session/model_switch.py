@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Protocol
 
 from oi_tui.app.engine.agent.loop import Session
@@ -18,19 +18,24 @@ from oi_tui.app.engine.transcript.transcript import Transcript
 PROGRESS_INTERVAL = 0.1
 """Seconds between two words on how far a download is."""
 
+ModelNames = Callable[[], Collection[str]]
+"""Asked at the moment when it matters."""
+
 _log = logging.getLogger(__name__)
 
 
 class ModelSource(Protocol):
     """Where models come from: names to models, what there is to choose from, downloads."""
 
-    @property
-    def is_embedded(self) -> bool:
-        """Whether the model last opened runs on this machine, as a part of oi-tui."""
+    def is_embedded(self, name: str) -> bool:
+        """Whether a model of this name runs on this machine, as a part of oi-tui."""
         ...
 
-    async def open(self, name: str, api_base: str | None = None, api_key: str | None = None) -> Model:
-        """The model of this name, ready to be asked; ModelError or LocalModelError if there is none."""
+    async def open(
+        self, name: str, api_base: str | None = None, api_key: str | None = None, *, elsewhere: ModelNames = tuple
+    ) -> Model:
+        """The model of this name, ready to be asked; ModelError or LocalModelError if there is none. Those that are in
+        use `elsewhere` go on as they are."""
         ...
 
     def can_open(self, name: str) -> bool:
@@ -97,16 +102,23 @@ class ModelSwitch:
         store: Store | None,
         tell: Callable[[Reply], None],
         listen: Callable[[Model], Model],
+        elsewhere: ModelNames,
     ) -> None:
-        """Models are used as `listen` gives them back."""
+        """Models are used as `listen` gives them back; other sessions use those `elsewhere`."""
         self._session = session
         self._models = models
         self._store = store
         self._tell = tell
         self._listen = listen
+        self._elsewhere = elsewhere
         self._opening: asyncio.Task[str] | None = None
         self._fetching: asyncio.Task[None] | None = None
         self._finding: asyncio.Task[None] | None = None
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether the model that is in use, or being opened, runs on this machine, as a part of oi-tui."""
+        return self._models.is_embedded(self._session.transcript.model)
 
     def tasks(self) -> list[asyncio.Task[Any]]:
         """What is under way, for whoever closes the session."""
@@ -144,7 +156,7 @@ class ModelSwitch:
     async def _open(self, verb: UseModel, *, remember: bool) -> str:
         """Why it could not be opened, "" if it is in use now."""
         try:
-            model = await self._models.open(verb.name, verb.api_base, verb.api_key)
+            model = await self._models.open(verb.name, verb.api_base, verb.api_key, elsewhere=self._elsewhere)
             if remember and self._store is not None:
                 self._store.remember("model", verb.name)
                 self._store.remember("api_base", verb.api_base or "")

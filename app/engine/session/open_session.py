@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, assert_never
 
 from oi_tui.app.engine.agent.emitter import Observer
 from oi_tui.app.engine.agent.halt import INTERRUPTED
@@ -21,18 +21,36 @@ from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError, StoreError
 from oi_tui.app.engine.core.events import AnyEvent, KernelChanged, SessionOpened, TurnEnded
 from oi_tui.app.engine.core.outcomes import KernelState
-from oi_tui.app.engine.core.protocol import Configure, SandboxFailed, failure_reply
+from oi_tui.app.engine.core.protocol import SandboxFailed, failure_reply
 from oi_tui.app.engine.core.values import Language
-from oi_tui.app.engine.core.verbs import Clear, Interrupt, Rebuild, Restart, Retry, Run, Submit, UseModel
-from oi_tui.app.engine.hooks import NO_PLUGINS, Hooks, registered_tools
-from oi_tui.app.engine.kernels.base import Kernel, KernelSource
-from oi_tui.app.engine.log.log import SessionLog
-from oi_tui.app.engine.log.store import Store
-from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.core.verbs import (
+    AddRule,
+    Answer,
+    CancelFetch,
+    Clear,
+    Decide,
+    FetchModel,
+    FindModels,
+    Inspect,
+    Interrupt,
+    Job,
+    Peek,
+    Rebuild,
+    Restart,
+    Retry,
+    Run,
+    SetApproval,
+    SetBudget,
+    Submit,
+    UseModel,
+    WorkVerb,
+)
+from oi_tui.app.engine.hooks import registered_tools
+from oi_tui.app.engine.kernels.base import Kernel
 from oi_tui.app.engine.sandbox.availability import Availability
-from oi_tui.app.engine.secrets.redaction import Redactor
-from oi_tui.app.engine.session.model_switch import ModelSource, ModelSwitch
-from oi_tui.app.engine.session.outbox import Outbox, Send
+from oi_tui.app.engine.session.model_switch import ModelNames, ModelSwitch
+from oi_tui.app.engine.session.outbox import Outbox, address_replies
+from oi_tui.app.engine.session.services import KernelTies, Services
 from oi_tui.app.engine.session.titles import Titles
 from oi_tui.app.engine.session.variable_inspector import VariableInspector
 from oi_tui.app.engine.text.excerpts import excerpts, named_files
@@ -40,9 +58,6 @@ from oi_tui.app.engine.tools.toolbox import Toolbox
 from oi_tui.app.engine.transcript.transcript import Transcript
 
 _log = logging.getLogger(__name__)
-
-Job = Submit | Run | Retry | Clear | Restart | Rebuild
-
 
 NO_FALLBACK = "Until then no code runs. To do without: /sandbox on the screen, or --sandbox danger-full-access."
 
@@ -53,66 +68,57 @@ GONE = "(The kernels are fresh: variables and imports of the code above are gone
 """Told to the model with the first prompt after a session was resumed."""
 
 
-class ClosableKernels(KernelSource, Protocol):
-    """Kernels whose life ends with the session's."""
-
-    async def renew(self) -> None:
-        """End all of them; those that are asked for from now on are others."""
-        ...
-
-    async def close(self) -> None:
-        """End all of them for good."""
-        ...
-
-
 class OpenSession:
     """One session, from opening it to leaving it."""
 
     def __init__(
         self,
-        setup: Configure,
+        services: Services,
+        session_id: str,
         past: Transcript | None,
         *,
-        kernels: ClosableKernels,
-        models: ModelSource,
-        store: Store | None,
-        log: SessionLog,
-        send: Send,
-        broke: Callable[[BaseException | None], None],
-        policy: Policy | None = None,
-        redactor: Redactor | None = None,
-        hooks: Hooks = NO_PLUGINS,
-        forked_from: Session | None = None,
+        broke: Callable[["OpenSession", BaseException | None], None],
+        models_elsewhere: ModelNames = tuple,
+        forked_from: "OpenSession | None" = None,
     ) -> None:
         """`past` is the fold of what was before, None in a new session; it goes on from here. `broke` is told when a
-        task ends that must not end."""
-        self._setup = setup
+        task ends that must not end. A fork goes on in the kernels of the session that was left for it."""
+        self.id = session_id
+        self.send = address_replies(services.send, session_id)
+        """Past everything that waits."""
+        self._services = services
         self._resumed = past is not None
-        self._kernels = kernels
-        self._models = models
-        self._store = store
-        self._send = send
+        self._store = services.store
         self._broke = broke
-        self._log = log
-        self.session = Session(
-            kernels=kernels,
-            settings=setup.settings.loop,
+        if forked_from is None:
+            self._ties = KernelTies()
+            self.kernels = services.make_kernels(self._ties)
+            self._log = services.log.session()
+        else:
+            self._ties, self.kernels = forked_from._ties, forked_from.kernels
+            self._log = services.log.session(forked_from._log)
+        self.session: Session = Session(
+            kernels=self.kernels,
+            settings=services.setup.settings.loop,
             transcript=past if past is not None else Transcript(),
-            can_ask=setup.can_ask,
-            policy=policy,
-            redactor=redactor,
+            can_ask=services.setup.can_ask,
+            policy=services.policy,
+            redactor=services.redactor,
             ready=self._ready,
             seal=self._log.seal,
-            hooks=hooks,
-            tools=Toolbox(registered_tools(hooks)),
-            forked_from=forked_from,
+            hooks=services.hooks,
+            tools=Toolbox(registered_tools(services.hooks)),
+            forked_from=None if forked_from is None else forked_from.session,
         )
-        self._outbox = Outbox(send)
-        self.chooser = ModelSwitch(self.session, models, store, self._outbox.put, self._log.listen)
-        self.inspector = VariableInspector(kernels, self._outbox.put)
+        self._outbox = Outbox(self.send)
+        tell = self._outbox.put
+        self.chooser = ModelSwitch(self.session, services.models, self._store, tell, self._log.listen, models_elsewhere)
+        self._ties.on_refusal = self._log.note_refusal
+        self._ties.has_embedded_model = lambda: self.chooser.is_embedded
+        self.inspector = VariableInspector(self.kernels, tell)
         self._titles: Titles | None = None
-        if store is not None and setup.settings.model.titles:
-            self._titles = Titles(self.session, store, redactor or Redactor(), self._rests, self._outbox.put)
+        if self._store is not None and services.setup.settings.model.titles:
+            self._titles = Titles(self.session, self._store, services.redactor, self._rests, tell)
         self.session.emitter.observers = tuple(self._observers())
         self._used = False
         """Whether anything was ever asked of it."""
@@ -134,17 +140,16 @@ class OpenSession:
 
     def begin(
         self,
-        session_id: str,
         model: Model | UseModel | None,
         notes: tuple[str, ...] = (),
         past: Sequence[AnyEvent] = (),
     ) -> None:
         """Say that it is open, and be ready for jobs. `notes` are said behind what was (`past`), for the person."""
-        self._log.begin(session_id, past, note=self.session.notice, gave_up=self._report_unrecorded)
+        self._log.begin(self.id, past, note=self.session.notice, gave_up=self._report_unrecorded)
         opened = SessionOpened(
-            session_id=session_id,
+            session_id=self.id,
             created=time.time(),
-            cwd=self._setup.cwd,
+            cwd=self._services.setup.cwd,
             model=model.name if model is not None else "",
             approval=self.session.decisions.mode,
             resumed=self._resumed,
@@ -152,7 +157,7 @@ class OpenSession:
         self.session.emit(opened)
         for note in notes:
             self.session.notice("info", note)
-        for kernel in self._kernels.started_kernels():
+        for kernel in self.kernels.started_kernels():
             self._tell_kernel(kernel, kernel.state)
         self._tasks = [
             self._watch_task(self._outbox.pump()),
@@ -180,17 +185,16 @@ class OpenSession:
         if (error := await self._log.end()) is not None:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(TELLING):
-                    await self._send(failure_reply(error))
+                    await self.send(failure_reply(error))
         self._drop_if_empty()
 
     def _drop_if_empty(self) -> None:
         """Nobody looks for a session in which nothing was said or run; a fork of another one is kept."""
-        session_id = self.session.transcript.session_id
-        if self._store is None or self._resumed or self._used or not session_id:
+        if self._store is None or self._resumed or self._used:
             return
         try:
-            if self._store.record(session_id).parent_id is None:
-                self._store.remove(session_id)
+            if self._store.record(self.id).parent_id is None:
+                self._store.remove(self.id)
         except StoreError as error:
             _log.info("an empty session stays: %s", error)
 
@@ -208,7 +212,44 @@ class OpenSession:
 
     def _on_task_end(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled():
-            self._broke(task.exception())
+            self._broke(self, task.exception())
+
+    # -- verbs -----------------------------------------------------------------------------------------
+
+    async def follow(self, verb: WorkVerb) -> None:
+        """Do what the person wants of this session; OiTuiError if that cannot be."""
+        session = self.session
+        match verb:
+            case Submit() | Run() | Retry() | Clear() | Restart() | Rebuild():
+                self.add(verb)
+            case Decide():
+                session.decide(verb)
+            case Answer():
+                await session.answer(verb.request_id, verb.text)
+            case Interrupt():
+                self.interrupt(verb)
+            case UseModel():
+                self._services.redactor.learn("API key", verb.api_key or "")
+                self.chooser.use(await self._services.servers.place(verb, session.transcript))
+            case SetApproval():
+                session.set_approval(verb.mode)
+            case AddRule():
+                session.decisions.add_rule(verb.verdict, verb.rule)
+                session.notice("info", f"For as long as this session is open: {verb.verdict} {verb.rule}")
+            case SetBudget():
+                session.set_budget(verb)
+            case FindModels():
+                self.chooser.find()
+            case FetchModel():
+                await self.chooser.fetch(verb.model_id)
+            case CancelFetch():
+                await self.chooser.cancel_fetch()
+            case Inspect():
+                self.inspector.watch(verb.on)
+            case Peek():
+                self.inspector.peek(verb.name)
+            case _:
+                assert_never(verb)
 
     # -- jobs ------------------------------------------------------------------------------------------
 
@@ -239,7 +280,7 @@ class OpenSession:
 
     def _rests(self) -> bool:
         """Whether the model has nothing to do, and no person waits for this machine."""
-        return not self._jobs and not self._models.is_embedded
+        return not self._jobs and not self.chooser.is_embedded
 
     async def _do(self, job: Job) -> None:
         session = self.session
@@ -289,17 +330,17 @@ class OpenSession:
 
         A file that is only named, not given with `@`, is looked into for a model on this machine alone.
         """
-        folder = Path(self._setup.cwd)
+        folder = Path(self._services.setup.cwd)
         files = job.files
-        if self._models.is_embedded:
+        if self.chooser.is_embedded:
             files = tuple(dict.fromkeys(files + await asyncio.to_thread(named_files, job.text, folder)))
         context = await asyncio.to_thread(excerpts, files, folder)
-        if not self._kernels.started_kernels() and self.has_run_code:
+        if not self.kernels.started_kernels() and self.has_run_code:
             context = "\n\n".join(part for part in (context, GONE) if part)
         return files, context
 
     def _language(self, label: str) -> Language:
-        language = self._kernels.canonical(label)
+        language = self.kernels.canonical(label)
         if language is None:
             raise SettingsError(f"There is no kernel for {label!r}.")
         return language
@@ -307,7 +348,7 @@ class OpenSession:
     async def _restart(self, language: Language | None) -> list[Language]:
         """The languages whose kernels were restarted."""
         restarted = []
-        for kernel in self._kernels.started_kernels():
+        for kernel in self.kernels.started_kernels():
             if language is None or kernel.language == language:
                 self._tell_kernel(kernel, "restarting")
                 await kernel.restart()
@@ -323,7 +364,7 @@ class OpenSession:
             return
         first = next((line.strip() for line in text.splitlines() if line.strip()), "")
         try:
-            self._store.entitle(self.session.transcript.session_id, first[:80])
+            self._store.entitle(self.id, first[:80])
         except OiTuiError as error:
             self.session.report(error, "warning")
 

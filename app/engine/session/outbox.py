@@ -8,9 +8,11 @@ import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from itertools import groupby
 
+import msgspec
+
 from oi_tui.app.engine.core.events import AnyEvent, Event, OutputAdded, OutputUpdated
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
-from oi_tui.app.engine.core.protocol import FRAME, REPLAYED, Batch, Reply
+from oi_tui.app.engine.core.protocol import FRAME, REPLAYED, Batch, Reply, SessionReply
 from oi_tui.app.engine.transcript.coalesce import coalesce, is_delta
 
 CROWD = 2000
@@ -20,6 +22,17 @@ BATCH_WEIGHT = 16_000_000
 """Characters of output in one batch, about; a line on the wire stays far below what front ends read."""
 
 Send = Callable[[Reply], Awaitable[None]]
+
+
+def address_replies(send: Send, session_id: str) -> Send:
+    """The same; replies that belong to a session say that it is this one."""
+
+    async def send_addressed(reply: Reply) -> None:
+        if isinstance(reply, SessionReply):
+            reply = msgspec.structs.replace(reply, session_id=session_id)
+        await send(reply)
+
+    return send_addressed
 
 
 class Outbox:

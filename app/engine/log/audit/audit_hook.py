@@ -3,7 +3,9 @@ what the sandbox refused it."""
 
 import asyncio
 import hashlib
+import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from oi_tui.app.engine.core.blocks import ActionBlock
@@ -26,25 +28,20 @@ Note = Callable[[Level, str, str, str], None]
 
 
 class AuditHook:
-    """Of one engine; `begin` and `end` stand around each session."""
+    """Of one session, which is open until `end`."""
 
-    def __init__(self, auditor: Auditor, watch: FolderScanner, *, sandboxed: bool) -> None:
+    def __init__(self, auditor: Auditor, watch: FolderScanner, note: Note, *, sandboxed: bool) -> None:
         self.auditor = auditor
-        self._watch = watch
+        self.watch = watch
+        """What it knows of the folders stays true as long as the kernels of the session live."""
+        self._note: Note | None = note
         self._sandboxed = sandboxed
-        self._aftermath: ChangeScan | None = None
-        self._note: Note | None = None
+        self._aftermath: ChangeScan | None = ChangeScan(watch, self._note_changes)
         self._told_cut = False
         self._ran = ""
         """The block that runs, or ran last."""
         self._running = False
         self._refusals = Refusals()
-
-    def begin(self, session_id: str, note: Note) -> None:
-        """A session is opened."""
-        self.auditor.begin(session_id)
-        self._note = note
-        self._aftermath = ChangeScan(self._watch, self._note_changes)
 
     def seal(self, started: ExecutionStarted, block: ActionBlock) -> None:
         """A run is about to begin; AuditError if it must not, because it could not be written down."""
@@ -70,7 +67,7 @@ class AuditHook:
             self.auditor.note_refusal(self._ran, refusal)
 
     async def end(self) -> None:
-        """The session is left, when the last look has come to its end."""
+        """The session is left, when the last look has come to its end. Idempotent."""
         if self._aftermath is not None:
             await self._aftermath.rest()
         self._tell_refusals()
@@ -104,7 +101,26 @@ class AuditHook:
             self._note("info", title, f"{left.cut.capitalize()}.", "")
 
 
-def make_audit_hook(
+@dataclass(frozen=True, kw_only=True)
+class AuditTrail:
+    """The audit of all sessions of an engine: each has a log of its own in one folder."""
+
+    folder: Path
+    surroundings: Surroundings
+    make_watch: Callable[[], FolderScanner]
+    """One for all kernels of a session, and for those that it leaves to a fork."""
+    sandboxed: bool
+    redactor: Redactor | None = None
+    clock: Callable[[], float] = time.time
+
+    def begin(self, session_id: str, note: Note, after: AuditHook | None = None) -> AuditHook:
+        """A session is opened; it goes on in the kernels of the one `after` which it comes."""
+        auditor = Auditor(self.folder, self.surroundings, session_id, redactor=self.redactor, clock=self.clock)
+        watch = self.make_watch() if after is None else after.watch
+        return AuditHook(auditor, watch, note, sandboxed=self.sandboxed)
+
+
+def make_audit_trail(
     profile: Profile,
     policy: Policy,
     *,
@@ -113,9 +129,9 @@ def make_audit_hook(
     own: Iterable[Path] = (),
     redactor: Redactor | None = None,
     program: str = "",
-) -> AuditHook:
-    """One whose log is in `folder`; what is in the folders of our `own` is no run's doing."""
-    roots = profile.writes if profile.encloses else (profile.workspace,)
+) -> AuditTrail:
+    """One whose logs are in `folder`; what is in the folders of our `own` is no run's doing."""
+    roots, home = (profile.writes, None) if profile.encloses else ((profile.workspace,), profile.home)
     surroundings = Surroundings(
         cwd=cwd,
         sandbox=profile.mode,
@@ -125,5 +141,11 @@ def make_audit_hook(
         policy=policy.mode,
         program=program,
     )
-    watch = FolderScanner(roots, None if profile.encloses else profile.home, own=own)
-    return AuditHook(Auditor(folder, surroundings, redactor=redactor), watch, sandboxed=profile.encloses)
+    passed_over = tuple(own)
+    return AuditTrail(
+        folder=folder,
+        surroundings=surroundings,
+        make_watch=lambda: FolderScanner(roots, home, own=passed_over),
+        sandboxed=profile.encloses,
+        redactor=redactor,
+    )

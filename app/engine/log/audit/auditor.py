@@ -1,4 +1,4 @@
-"""Writes the audit log of the session that is open, and lets nothing run that it could not write down before.
+"""Writes the audit log of one session, and lets nothing run that it could not write down before.
 
 What cannot be written while nothing is about to run waits in memory: a full disk must not end a conversation. A log is
 begun with the first thing worth one; whoever only looks around leaves none.
@@ -43,12 +43,13 @@ WAITING = 1000
 
 
 class Auditor:
-    """Of one engine; `begin` and `end` stand around each session."""
+    """Of one session, which is open until `end`."""
 
     def __init__(
         self,
         folder: Path,
         surroundings: Surroundings,
+        session_id: str,
         *,
         redactor: Redactor | None = None,
         clock: Callable[[], float] = time.time,
@@ -58,29 +59,26 @@ class Auditor:
         self._clock = clock
         self._withheld = 0
         self._where = msgspec.structs.replace(surroundings, cwd=self._say(surroundings.cwd))
-        self._session = ""
+        self._session = session_id
+        self._over = False
         self._fold = AuditFold(self._where, self._say)
         self._log: AuditLog | None = None
         self._waiting: list[LogBody] = []
         self._uncounted = 0
         """Records that did not even find room to wait."""
+        # Before any kernel starts, because a sandbox can hide only what is there. If it fails, that is told by `admit`.
+        with contextlib.suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     @property
     def path(self) -> Path | None:
         """Of the log, None as long as there was nothing to write."""
         return self._log.path if self._log is not None else None
 
-    def begin(self, session_id: str) -> None:
-        """A session is opened."""
-        self.end()
-        # Before any kernel starts, because a sandbox can hide only what is there. If it fails, that is told by `admit`.
-        with contextlib.suppress(OSError):
-            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._session = session_id
-        self._fold = AuditFold(self._where, self._say)
-
     def end(self) -> None:
-        """The session is left: what can be written is."""
+        """The session is left: what can be written is. Idempotent."""
+        if self._over:
+            return
         if (left := self._fold.leave(self._clock())) is not None:
             self._put(left)
         if self._log is not None:
@@ -88,12 +86,12 @@ class Auditor:
             self._try(seal=True)
         if self._log is not None:
             self._log.close()
-        self._session, self._log, self._waiting, self._uncounted = "", None, [], 0
+        self._over, self._log, self._waiting, self._uncounted = True, None, [], 0
 
     def take(self, event: AnyEvent) -> None:
         """Something happened. A run is not taken here but by `admit`, before it happens."""
         record = self._fold.take(event, self._clock())
-        if record is None or not self._session:
+        if record is None or self._over:
             return
         self._put(record)
         if self._log is not None or not isinstance(record, SessionBegan | SettingsWere | NoticeWasGiven):
@@ -102,8 +100,8 @@ class Auditor:
     def admit(self, event: ExecutionStarted, block: ActionBlock) -> None:
         """Returns when the record of this run, and all before it, are on disk; AuditError if that cannot be: it must
         not begin then."""
-        if not self._session:
-            raise AuditError("Nothing is run before the audit log has a session.")
+        if self._over:
+            raise AuditError("Nothing is run whose session was left.")
         try:
             self._put(self._fold.begin(event, block, self._clock()))
             self._write(seal=True)
@@ -133,6 +131,8 @@ class Auditor:
 
     def _put(self, record: AnyRecord) -> None:
         withheld, self._withheld = self._withheld, 0
+        if self._over:
+            return
         if len(self._waiting) >= WAITING and not isinstance(record, RunBegan):
             self._uncounted += 1
             return

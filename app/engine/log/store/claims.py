@@ -8,6 +8,7 @@ import fcntl
 import logging
 import os
 import time
+from collections.abc import Collection
 from pathlib import Path
 from urllib.parse import quote
 
@@ -51,9 +52,9 @@ class Claims:
         if session_id not in self._held:
             self._held[session_id] = self._descriptor(session_id, patience)
 
-    def keep_only(self, session_id: str | None) -> None:
-        """Let go of all but this one; others may go on with them."""
-        for left in [held for held in self._held if held != session_id]:
+    def keep_only(self, session_ids: Collection[str] = ()) -> None:
+        """Let go of all but these; others may go on with them."""
+        for left in [held for held in self._held if held not in session_ids]:
             descriptor = self._held.pop(left)
             if descriptor is not None:
                 _give_up(self._path(left), descriptor)

@@ -1,0 +1,84 @@
+"""What all sessions of an engine share, as one value; and what each is given of its own: its kernels."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+from oi_tui.app.engine.core.protocol import Configure
+from oi_tui.app.engine.hooks import NO_PLUGINS, Hooks
+from oi_tui.app.engine.kernels.base import KernelSource
+from oi_tui.app.engine.log.log import Log
+from oi_tui.app.engine.log.store import Claims, Store
+from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.sandbox.availability import Availability
+from oi_tui.app.engine.sandbox.hosts import OnRefusal
+from oi_tui.app.engine.secrets.redaction import Redactor
+from oi_tui.app.engine.session.library import Library
+from oi_tui.app.engine.session.model_switch import ModelSource, Servers
+from oi_tui.app.engine.session.outbox import Send
+
+Trial = Callable[[], Awaitable[Availability]]
+
+
+class ClosableKernels(KernelSource, Protocol):
+    """The kernels of one session, and of the forks that go on in them."""
+
+    async def close(self) -> None:
+        """End all of them for good."""
+        ...
+
+
+@dataclass
+class KernelTies:
+    """What kernels have to do with the session that they belong to: after a fork, the one that goes on in them."""
+
+    on_refusal: OnRefusal = lambda refusal: None
+    """Told of what the sandbox did not let code reach."""
+    has_embedded_model: Callable[[], bool] = lambda: False
+    """Whether the model of the session runs on this machine, as a part of oi-tui, and is therefore small."""
+
+
+MakeKernels = Callable[[KernelTies], ClosableKernels]
+"""Gives fresh kernels for one session. The ties may change while they live: what is needed of them is asked then."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Services:
+    """Made once for an engine, by whoever composes it."""
+
+    setup: Configure
+    models: ModelSource
+    make_kernels: MakeKernels
+    send: Send
+    """Awaited for every reply, so a slow front end slows nothing but itself."""
+    log: Log = field(default_factory=Log)
+    """Where events go."""
+    policy: Policy = field(default_factory=Policy)
+    """What each session begins with."""
+    redactor: Redactor = field(default_factory=Redactor)
+    hooks: Hooks = NO_PLUGINS
+    trial: Trial | None = None
+    """Finds out whether a sandbox can be had; None where there need be none."""
+
+    @property
+    def store(self) -> Store | None:
+        """Where sessions are kept, None if nowhere."""
+        return self.log.store
+
+    @cached_property
+    def claims(self) -> Claims:
+        """The sessions that this engine has open."""
+        return Claims.beside(Path() if self.store is None else self.store.path)
+
+    @cached_property
+    def library(self) -> Library | None:
+        """Answers questions about sessions that need not be open."""
+        store = self.store
+        return None if store is None else Library(lambda: Store(store.path), self.send, self.claims)
+
+    @cached_property
+    def servers(self) -> Servers:
+        """Where models are, and the keys that were given for each place."""
+        return Servers(self.models, self.setup.settings.model, self.setup.api_key)
