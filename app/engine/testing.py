@@ -147,6 +147,8 @@ class FakeKernel:
         """What was asked about variables: "*" for all of them, "* again" if nothing ran since, else a name."""
         self.late: list[Emit] = []
         """For each run, what emits an event of it: call it for what comes after its end."""
+        self.closed = asyncio.Event()
+        """Set when it was ended for good."""
         self._released = asyncio.Event()
         self._interrupted = False
 
@@ -237,6 +239,7 @@ class FakeKernel:
 
     async def close(self) -> None:
         self.state = "dead"
+        self.closed.set()
 
 
 class FakeKernels:

@@ -133,6 +133,8 @@ class Bridge:
         self._asked_for_model = False
         self._inspecting = False
         self._then: Callable[[], None] | None = None
+        self._left = ""
+        """What was shown when another session was asked for."""
         self._switched = 0.0
         """When another session was asked for (Unix time): what is told of it may hold older openings."""
 
@@ -156,7 +158,7 @@ class Bridge:
 
     def switch(self, verb: Open | Fork, then: Callable[[], None] | None = None) -> None:
         """Leave this session for another one, which breaks off what runs; `then` is called when that is open."""
-        self._switched = time.time()
+        self._switched, self._left = time.time(), self._shown
         self.send(verb)
         self._then = None if self.stopped else then
 
@@ -291,7 +293,7 @@ class Bridge:
             case Batch():
                 self._apply(reply.events)
             case Failed():
-                self._then = None
+                self._then = None if self._shown == self._left else self._then
                 self._notice("error", reply.title, reply.hint, reply.details)
                 self._view.show_sessions(reply)
             case ModelsFound() | FetchProgressed() | FetchEnded() | VariablesFound() | VariableSeen():

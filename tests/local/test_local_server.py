@@ -6,6 +6,7 @@ import importlib.util
 import os
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -172,6 +173,32 @@ async def test_a_runtime_that_breaks_python_while_it_loads_is_told(broken_runtim
     async with asyncio.timeout(60):
         with pytest.raises(LocalModelError, match="Python ended with status -6"):
             await try_runtime()
+
+
+async def test_a_session_takes_no_server_from_another_that_uses_it_and_leaves_none_that_nobody_uses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    weights = Weights(tmp_path / "models")
+    weights.folder.mkdir()
+    for model in (MODEL, OTHER):
+        weights.path(model).touch()
+        os.truncate(weights.path(model), model.size)
+    models = Models(ModelSection(), environ={}, weights=weights, make_server=partial(LocalServer, command=COMMAND))
+    first, second = f"local/{MODEL.id}", f"local/{OTHER.id}"
+    async with asyncio.timeout(60):
+        await models.open(first)
+        (one,) = children()
+        await models.open(first, elsewhere=lambda: {first})  # another session: the same server
+        assert children() == [one]
+        await models.open(second, elsewhere=lambda: {first, "openai/gpt"})
+        assert one.is_running()
+        (other,) = (child for child in children() if child != one)
+        await models.open(first, elsewhere=lambda: {"", "openai/gpt"})  # nobody uses the second any more
+        assert children() == [one]
+        assert not other.is_running()
+        await models.close()
+    assert children() == []
 
 
 async def test_ctrl_c_in_the_terminal_does_not_reach_the_server(log: Path) -> None:

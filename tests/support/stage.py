@@ -8,6 +8,7 @@ from html import unescape
 from pathlib import Path
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
 from textual.pilot import Pilot
 from textual.screen import Screen
 
@@ -22,7 +23,7 @@ from oi_tui.app.engine.core.events import (
     TurnStarted,
 )
 from oi_tui.app.engine.core.protocol import Batch, Reply
-from oi_tui.app.engine.core.verbs import AnyVerb, KeepDraft, Open
+from oi_tui.app.engine.core.verbs import AnyVerb, KeepDraft, Open, SessionVerb
 from oi_tui.app.frontend.client import EngineClient, EngineLost
 from oi_tui.app.tui import OiTui
 from oi_tui.widgets.approval import ApprovalPanel
@@ -40,12 +41,18 @@ class ScriptedEngine:
 
     def __init__(self) -> None:
         self.verbs: list[AnyVerb] = []
+        """Without the session that they are about."""
+        self.meant: list[tuple[type[AnyVerb], str]] = []
+        """Which verb was about which session."""
         self.closed = False
         self._replies: asyncio.Queue[Reply | EngineLost | None] = asyncio.Queue()
         self._heard = asyncio.Condition()
 
     async def send(self, verb: AnyVerb) -> None:
         async with self._heard:
+            if isinstance(verb, SessionVerb):
+                self.meant.append((type(verb), verb.session_id))
+                verb = replace(verb, session_id="")
             self.verbs.append(verb)
             self._heard.notify_all()
 

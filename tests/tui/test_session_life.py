@@ -1,9 +1,11 @@
 """Opening, interrupting, losing and leaving a session; running code that asks; the choice of a model."""
 
 import asyncio
+import time
 from collections.abc import Sequence
 
 import pytest
+from msgspec.structs import replace
 from textual.events import Paste
 from textual.widgets import Input, OptionList, ProgressBar
 
@@ -79,6 +81,50 @@ async def test_a_session_is_opened_first_and_a_prompt_from_the_command_line_sent
     async with play(prompt="hello") as stage:
         await stage.engine.heard(1)
         assert stage.engine.verbs == [Open(), Submit(text="hello")]
+
+
+async def test_what_is_sent_is_about_the_session_that_is_shown_and_what_belongs_to_another_is_passed_over(play):
+    async with play() as stage:
+        bridge = stage.app.chat.bridge
+        bridge.switch(Open())
+        bridge.send(Submit(text="to what is shown"))
+        await stage.engine.heard(1)
+        assert stage.engine.meant == [(Submit, "s1")]
+        stage.engine.reply(Batch(session_id="s2", events=(), replay=True))
+        stage.engine.reply(Batch(session_id="s2", events=(stage.opened(session_id="s2"),)))
+        late = NoticeAdded(block_id="n", level="info", title="late")
+        stage.engine.reply(Batch(session_id="s1", events=(late,)))
+        stage.engine.reply(Failed(session_id="s1", title="late, too"))
+        await stage.settle()
+        assert notices(stage) == []
+        bridge.send(Submit(text="to the new one"))
+        await stage.engine.heard(2)
+        assert stage.engine.meant[1:] == [(Submit, "s2")]
+        stage.engine.reply(Failed(title="of no session"))
+        await stage.until(lambda: [notice.title for notice in notices(stage)] == ["of no session"])
+
+
+async def test_before_an_engine_has_told_of_a_session_all_is_about_the_one_that_it_opens(play):
+    async with play() as stage:
+        stage.engine.say(NoticeAdded(block_id="n", level="info", title="nothing else happened"))
+        await stage.settle()
+        await stage.app.chat.bridge.renew()
+        await stage.until(lambda: len(stage.engines) == 2)
+        stage.app.chat.bridge.send(Submit(text="to whatever is opened"))
+        await stage.engine.heard(1)
+        assert stage.engine.meant == [(Submit, "")]
+
+
+async def test_what_a_switch_is_for_is_done_though_a_verb_that_crossed_it_failed(play):
+    done = asyncio.Event()
+    async with play() as stage:
+        stage.app.chat.bridge.switch(Open(), done.set)
+        stage.engine.reply(Batch(session_id="s2", events=(), replay=True))
+        stage.engine.reply(Failed(title="Not done."))
+        opened = replace(stage.opened(session_id="s2"), created=time.time() + 1)
+        stage.engine.reply(Batch(session_id="s2", events=(opened,)))
+        async with asyncio.timeout(10):
+            await done.wait()
 
 
 class NobodyLooks:

@@ -30,7 +30,15 @@ EMBEDDED = "local/"
 class Models:
     """Opens models; owns the servers of the embedded ones, which run as long as a session may use them."""
 
-    def __init__(self, section: ModelSection, *, environ: Mapping[str, str], weights: Weights) -> None:
+    def __init__(
+        self,
+        section: ModelSection,
+        *,
+        environ: Mapping[str, str],
+        weights: Weights,
+        make_server: Callable[..., LocalServer] = LocalServer,
+    ) -> None:
+        self._make_server = make_server
         self._section = section
         self._environ = environ
         self._weights = weights
@@ -91,7 +99,7 @@ class Models:
                 del self._servers[other]
             if local.id not in self._servers:
                 log = paths.log_dir() / f"local-model-{local.id}.log" if self._servers else None
-                self._servers[local.id] = LocalServer(threads=self._machine.cores, log=log)
+                self._servers[local.id] = self._make_server(threads=self._machine.cores, log=log)
             return await self._servers[local.id].start(local, self._weights.path(local))
 
     def can_open(self, name: str) -> bool:
