@@ -34,12 +34,14 @@ from oi_tui.app.engine.core.protocol import (
     encode_message,
 )
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
-from oi_tui.app.engine.core.verbs import Decide, Interrupt, Open, Submit
+from oi_tui.app.engine.core.verbs import Decide, Interrupt, Leave, Open, Submit
+from oi_tui.app.engine.log.audit.verify import verify_folder
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.client import EngineLost, ProcessClient
 from support.enclosure import UNENCLOSED
 from support.kinds import Kind, of
+from support.many import many
 from support.openai_server import OpenAIServer, Turn
 from support.script import Script
 
@@ -130,6 +132,37 @@ async def test_a_turn_runs_through_the_engine_process_and_it_ends_cleanly(
     assert await gone(children) == []
     assert not psutil.pid_exists(pid)
     assert "s3cret-key" not in (tmp_path / "engine.log").read_text()
+
+
+async def test_two_sessions_work_at_once_in_one_engine_process_and_one_is_left(
+    setup: Configure, script: Script, tmp_path: Path
+) -> None:
+    script.write(SLEEP)
+    client = await ProcessClient.start(setup, log=tmp_path / "engine.log")
+    try:
+        async with many(client) as front:
+            one, other = await front.open(), await front.open()
+            for session_id in (one, other):
+                await front.send(Submit(session_id=session_id, text="sleep"))
+            for session_id in (one, other):
+                await front.until_event(session_id, OutputAdded)
+            kernels = descendants(client.pid)
+            await front.send(Leave(session_id=one))
+            await front.send(Interrupt(session_id=one, turn=True))
+            await front.until(lambda: front.failures)
+            assert not front.failures[0].fatal
+            assert front.of(other, TurnEnded) == []
+            await front.send(Interrupt(session_id=other, turn=True))
+            ended = await front.until_event(other, TurnEnded)
+            assert isinstance(ended, TurnEnded)
+            assert ended.reason == "interrupted"
+    finally:
+        await client.close()
+    assert await gone(kernels) == []
+    folder = Path(os.environ["XDG_STATE_HOME"]) / "oi-tui" / "audit"
+    reports = {report.name: report.intact for report in verify_folder(folder)}
+    assert reports[one]
+    assert reports[other]
 
 
 async def test_an_engine_that_is_killed_is_said_and_another_goes_on_with_the_session(

@@ -146,6 +146,19 @@ def test_several_processes_that_write_at_the_same_time_make_one_chain(tmp_path: 
     assert is_a_chain(data)
 
 
+def test_two_writers_in_one_process_take_turns_and_make_one_chain(tmp_path: Path) -> None:
+    one, other = (ChainFile(tmp_path / "log", FIRST) for _ in range(2))
+    for number in range(20):
+        add(one, f"one {number}")
+        add(other, f"other {number}", "and another")
+    one.close()  # which lets go of nothing that the other has
+    add(other, "the last")
+    other.close()
+    data = (tmp_path / "log").read_bytes()
+    assert data.count(b"\n") == 61
+    assert is_a_chain(data)
+
+
 @pytest.mark.parametrize("cut", [1, 2, 30])
 def test_a_line_without_an_end_is_told_of_left_as_it_is_and_named_by_the_next(tmp_path: Path, cut: int) -> None:
     file = ChainFile(tmp_path / "log", FIRST)

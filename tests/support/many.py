@@ -10,13 +10,13 @@ from oi_tui.app.engine.core.protocol import Batch, Failed, Reply, SessionReply
 from oi_tui.app.engine.core.verbs import Open
 from oi_tui.app.engine.testing import FakeModel, FakeModels
 from oi_tui.app.engine.transcript.transcript import Transcript
-from oi_tui.app.frontend.client import LocalClient
+from oi_tui.app.frontend.client import EngineClient
 
 
 class ManyFront:
     """What belongs to each session is kept for itself, by its id."""
 
-    def __init__(self, client: LocalClient) -> None:
+    def __init__(self, client: EngineClient) -> None:
         self.client = client
         self.send = client.send
         self.transcripts: dict[str, Transcript] = {}
@@ -78,7 +78,7 @@ class ManyFront:
 
 
 @asynccontextmanager
-async def many(client: LocalClient) -> AsyncIterator[ManyFront]:
+async def many(client: EngineClient) -> AsyncIterator[ManyFront]:
     """Reads what the engine says in the background."""
     front = ManyFront(client)
     try:

@@ -42,7 +42,7 @@ class Engine:
         self._sessions = Sessions(services, self._report_broken)
         self._opened = False
         """Whether a session was ever open."""
-        self._last_words: asyncio.Task[None] | None = None
+        self._last_words: set[asyncio.Task[None]] = set()
         self._trying: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -151,7 +151,9 @@ class Engine:
         if self._closed:
             return
         _log.error("the engine broke", exc_info=error)
-        self._last_words = asyncio.create_task(self._say_broken(broken))
+        saying = asyncio.create_task(self._say_broken(broken))
+        self._last_words.add(saying)
+        saying.add_done_callback(self._last_words.discard)
 
     async def _say_broken(self, broken: OpenSession) -> None:
         """Past the outbox, which may be what broke."""
