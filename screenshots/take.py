@@ -16,9 +16,11 @@ from oi_tui.app.engine.core.protocol import Configure, ModelOffer, ModelsFound
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, ScreenSection, Settings
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
+from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
 from oi_tui.app.engine.session.engine import Engine
+from oi_tui.app.engine.session.services import Services
 from oi_tui.app.engine.testing import FakeModel, FakeModels
 from oi_tui.app.frontend.client import EngineClient, LocalClient
 from oi_tui.app.tui import OiTui
@@ -103,14 +105,18 @@ async def take(
         )
         setup = Configure(settings=settings, cwd=str(work))
 
+        launch = Launch(cwd=work, sandbox=chosen_profile(settings.sandbox, work))
+
         async def connect() -> EngineClient:
             return LocalClient(
                 lambda send: Engine(
-                    setup,
-                    models=Choosing(FakeModel(*answers, chunk=40)),
-                    kernels=Kernels(Launch(cwd=work, sandbox=chosen_profile(settings.sandbox, work))),
-                    store=Store(Path(folder) / "sessions.db"),
-                    send=send,
+                    Services(
+                        setup=setup,
+                        models=Choosing(FakeModel(*answers, chunk=40)),
+                        make_kernels=lambda ties: Kernels(launch),
+                        log=Log(store=Store(Path(folder) / "sessions.db")),
+                        send=send,
+                    )
                 )
             )
 

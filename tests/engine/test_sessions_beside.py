@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, closing
 from itertools import count
 from pathlib import Path
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from oi_tui.app.engine.core.blocks import CodeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.chat_model import ChatRequest, Delta
 from oi_tui.app.engine.core.events import (
     DecisionMade,
     DecisionRequested,
@@ -24,6 +25,7 @@ from oi_tui.app.engine.core.events import (
 )
 from oi_tui.app.engine.core.protocol import Configure, decode_request
 from oi_tui.app.engine.core.settings import ModelSection, Settings
+from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.core.verbs import (
     AddRule,
     Answer,
@@ -56,6 +58,7 @@ from oi_tui.app.engine.transcript.event_log import fold_events
 from oi_tui.app.engine.trust.change_scan import FolderScanner
 from oi_tui.app.frontend.client import LocalClient
 from support.front import engine
+from support.kinds import Kind, of
 from support.many import ManyFront, OwnModels, many
 
 EIGHT = range(8)
@@ -81,10 +84,10 @@ def trail_in(folder: Path) -> AuditTrail:
     )
 
 
-def records(folder: Path, session_id: str, kind: type) -> list[object]:
+def records(folder: Path, session_id: str, kind: type[Kind]) -> list[Kind]:
     log = find_log(folder / "audit", session_id)
     lines = [] if log is None else log.read_bytes().splitlines()
-    return [entry.record for line in lines if (entry := decode(line)) and isinstance(entry.record, kind)]
+    return of(kind, [entry.record for line in lines if (entry := decode(line))])
 
 
 def claimed(folder: Path) -> set[str]:
@@ -98,7 +101,7 @@ async def ended_for_good(kernel: FakeKernel) -> None:
 
 @asynccontextmanager
 async def sessions(
-    folder: Path, *models: FakeModel, kernels: list[FakeKernel] | None = None, approve: str = "auto"
+    folder: Path, *models: FakeModel, kernels: list[FakeKernel] | None = None, approve: ApprovalMode = "auto"
 ) -> AsyncIterator[tuple[ManyFront, list[str], list[KernelTies]]]:
     """As many sessions as models, their ids, and the ties of their kernels; each has the kernel of its number."""
     ties: list[KernelTies] = []
@@ -328,7 +331,7 @@ async def test_a_session_that_can_do_no_more_work_is_left_and_the_others_go_on(t
     class BrokenModel(FakeModel):
         """Raises what no job expects."""
 
-        def stream(self, request: object) -> AsyncIterator[object]:
+        def stream(self, request: ChatRequest) -> AsyncGenerator[Delta, None]:
             raise Defect
 
     async with sessions(tmp_path, FakeModel("One."), BrokenModel("x")) as (front, (one, other), _):

@@ -11,6 +11,7 @@ from oi_tui.app.engine.core.verbs import Open
 from oi_tui.app.engine.testing import FakeModel, FakeModels
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.client import EngineClient
+from support.kinds import Kind, of
 
 
 class ManyFront:
@@ -67,14 +68,14 @@ class ManyFront:
         await self.until(lambda: self.events.keys() - (before - {session_id}))
         return next(reversed(self.events))
 
-    async def until_event(self, session_id: str, kind: type[AnyEvent], count: int = 1) -> AnyEvent:
+    async def until_event(self, session_id: str, kind: type[Kind], count: int = 1) -> Kind:
         """Until there were so many events of this kind in the session; the last of them."""
         await self.until(lambda: len(self.of(session_id, kind)) >= count)
         return self.of(session_id, kind)[count - 1]
 
-    def of(self, session_id: str, kind: type[AnyEvent]) -> list[AnyEvent]:
+    def of(self, session_id: str, kind: type[Kind]) -> list[Kind]:
         """Its events of this kind."""
-        return [event for event in self.events[session_id] if isinstance(event, kind)]
+        return of(kind, self.events[session_id])
 
 
 @asynccontextmanager

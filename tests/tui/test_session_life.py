@@ -83,7 +83,9 @@ async def test_a_session_is_opened_first_and_a_prompt_from_the_command_line_sent
         assert stage.engine.verbs == [Open(), Submit(text="hello")]
 
 
-async def test_what_is_sent_is_about_the_session_that_is_shown_and_what_belongs_to_another_is_passed_over(play):
+async def test_what_is_sent_is_about_the_session_that_is_shown_and_what_belongs_to_another_is_passed_over(
+    play: Play,
+) -> None:
     async with play() as stage:
         bridge = stage.app.chat.bridge
         bridge.switch(Open())
@@ -104,7 +106,7 @@ async def test_what_is_sent_is_about_the_session_that_is_shown_and_what_belongs_
         await stage.until(lambda: [notice.title for notice in notices(stage)] == ["of no session"])
 
 
-async def test_before_an_engine_has_told_of_a_session_all_is_about_the_one_that_it_opens(play):
+async def test_before_an_engine_has_told_of_a_session_all_is_about_the_one_that_it_opens(play: Play) -> None:
     async with play() as stage:
         stage.engine.say(NoticeAdded(block_id="n", level="info", title="nothing else happened"))
         await stage.settle()
@@ -115,7 +117,7 @@ async def test_before_an_engine_has_told_of_a_session_all_is_about_the_one_that_
         assert stage.engine.meant == [(Submit, "")]
 
 
-async def test_what_a_switch_is_for_is_done_though_a_verb_that_crossed_it_failed(play):
+async def test_what_a_switch_is_for_is_done_though_a_verb_that_crossed_it_failed(play: Play) -> None:
     done = asyncio.Event()
     async with play() as stage:
         stage.app.chat.bridge.switch(Open(), done.set)

@@ -45,7 +45,6 @@ from oi_tui.app.engine.core.verbs import (
     UseModel,
     WorkVerb,
 )
-from oi_tui.app.engine.hooks import registered_tools
 from oi_tui.app.engine.kernels.base import Kernel
 from oi_tui.app.engine.sandbox.availability import Availability
 from oi_tui.app.engine.session.model_switch import ModelNames, ModelSwitch
@@ -107,7 +106,7 @@ class OpenSession:
             ready=self._ready,
             seal=self._log.seal,
             hooks=services.hooks,
-            tools=Toolbox(registered_tools(services.hooks)),
+            tools=Toolbox(services.tools),
             forked_from=None if forked_from is None else forked_from.session,
         )
         self._outbox = Outbox(self.send)

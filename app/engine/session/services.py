@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from oi_tui.app.engine.core.protocol import Configure
-from oi_tui.app.engine.hooks import NO_PLUGINS, Hooks
+from oi_tui.app.engine.hooks import NO_PLUGINS, Hooks, registered_tools
 from oi_tui.app.engine.kernels.base import KernelSource
 from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.store import Claims, Store
@@ -18,6 +18,7 @@ from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.session.library import Library
 from oi_tui.app.engine.session.model_switch import ModelSource, Servers
 from oi_tui.app.engine.session.outbox import Send
+from oi_tui.app.engine.tools.tool import Tool
 
 Trial = Callable[[], Awaitable[Availability]]
 
@@ -66,6 +67,11 @@ class Services:
     def store(self) -> Store | None:
         """Where sessions are kept, None if nowhere."""
         return self.log.store
+
+    @cached_property
+    def tools(self) -> tuple[Tool, ...]:
+        """What plugins let models call."""
+        return registered_tools(self.hooks)
 
     @cached_property
     def claims(self) -> Claims:
