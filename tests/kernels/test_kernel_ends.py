@@ -16,7 +16,7 @@ from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
-from oi_tui.app.engine.kernels.processes import cause_of_end
+from oi_tui.app.engine.kernels.processes import ProcessSession, cause_of_end
 from oi_tui.app.engine.kernels.spec import KernelSpec
 from oi_tui.app.engine.kernels.worker import WorkerKernel
 from support.enclosure import processes_with
@@ -86,6 +86,25 @@ async def test_closing_ends_everything_that_the_kernel_started(make_python: Make
     assert [process for process in alive if process.status() != "zombie"] == []
     await kernel.close()
     assert kernel.state == "cold"
+
+
+async def test_what_left_the_session_before_its_leader_ended_is_ended_with_it() -> None:
+    sleeper = "s.Popen(['sleep', '600'], start_new_session=True, stdout=s.DEVNULL)"
+    script = f"import subprocess as s; print({sleeper}.pid, flush=True); input()"
+    pipe = asyncio.subprocess.PIPE
+    leader = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", script, stdin=pipe, stdout=pipe, start_new_session=True
+    )
+    async with asyncio.timeout(20):
+        assert leader.stdout is not None
+        child = psutil.Process(int(await leader.stdout.readline()))
+        session = ProcessSession(leader.pid)
+        session.note()
+        await leader.communicate(b"\n")
+    assert child.is_running()
+    session.end()
+    alive = (await asyncio.to_thread(psutil.wait_procs, [child], timeout=5))[1]
+    assert [process for process in alive if process.status() != psutil.STATUS_ZOMBIE] == []
 
 
 async def test_k34_closing_over_a_stubborn_cell_kills_it_and_starts_nothing(make_python: MakePython) -> None:

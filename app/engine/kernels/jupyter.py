@@ -279,6 +279,7 @@ class JupyterWorker:
         self._channels.ask("kernel_info_request", {}, "control").add_done_callback(note_reply)
 
     async def _ask_to_end(self) -> None:
+        self._process.note_session()
         self._channels.send("control", "shutdown_request", {"restart": False})
         with suppress(TimeoutError):
             async with asyncio.timeout(POLITE_END):

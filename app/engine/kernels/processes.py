@@ -5,7 +5,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
@@ -61,12 +61,19 @@ class ProcessSession:
     def __init__(self, leader: int) -> None:
         self._leader = leader
         self._ended = False
+        self._noted: set[psutil.Process] = set()
+
+    def note(self) -> None:
+        """Remember what there is now: a child in a session of its own cannot be found once its parent is gone."""
+        for pid in _members(self._leader):
+            with suppress(psutil.NoSuchProcess):
+                self._noted.add(psutil.Process(pid))
 
     def end(self) -> None:
         """Kill what is still there."""
         if not self._ended:
             self._ended = True
-            end_session(self._leader)
+            end_session(self._leader, self._noted)
 
 
 class LoggedProcess:
@@ -159,6 +166,10 @@ class LoggedProcess:
             elif self._process.returncode is None:
                 os.kill(self._leader, signal.SIGINT)
 
+    def note_session(self) -> None:
+        """It may end by itself from now on: what it started goes with it all the same."""
+        self._session.note()
+
     def kill(self) -> None:
         """End it by force; `wait` tells when it is gone."""
         with suppress(ProcessLookupError):
@@ -198,12 +209,14 @@ async def cancel_tasks(*tasks: asyncio.Task[Any]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def end_session(leader: int) -> None:
-    """Kill the session leader, its descendants and whatever else belongs to its session; they are gone afterwards."""
+def end_session(leader: int, noted: Iterable[psutil.Process] = ()) -> None:
+    """Kill the session leader, its descendants and whatever else belongs to its session, and those that were `noted`
+    of it before, with their descendants; they are gone afterwards."""
     for sweep in range(SWEEPS):
         if sweep:
             time.sleep(SWEEP_PAUSE)
-        members = _members(leader)
+        # A number may be another process's by now, which psutil knows by when it began.
+        members = _members(leader).union(*(_family(process.pid) for process in noted if process.is_running()))
         if not members:
             return
         for pid in members:
@@ -212,12 +225,16 @@ def end_session(leader: int) -> None:
 
 
 def _members(leader: int) -> set[int]:
-    members = {pid for pid in psutil.pids() if _session_of(pid) == leader}
-    for pid in tuple(members):
-        # A child that called setsid() is in another session, but still a descendant.
-        with suppress(psutil.Error):
-            members.update(child.pid for child in psutil.Process(pid).children(recursive=True))
-    return {pid for pid in members if _runs(pid)} - {os.getpid()}
+    # A child that called setsid() is in another session, but still a descendant.
+    return set[int]().union(*(_family(pid) for pid in psutil.pids() if _session_of(pid) == leader))
+
+
+def _family(pid: int) -> set[int]:
+    """A process and its descendants, as far as they run."""
+    found = {pid}
+    with suppress(psutil.Error):
+        found.update(child.pid for child in psutil.Process(pid).children(recursive=True))
+    return {pid for pid in found if _runs(pid)} - {os.getpid()}
 
 
 def _session_of(pid: int) -> int:
