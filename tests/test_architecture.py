@@ -37,7 +37,6 @@ MODULE_LINES, CLASS_METHODS, FUNCTION_LINES = 400, 30, 70
 TOO_LONG: dict[str, str] = {
     "app/engine/core/events.py": "the vocabulary: one flat list of values, each of which is read by itself",
     "app/engine/transcript/transcript.py::_fold": "the fold: one flat match over the closed union of events",
-    "app/engine/kernels/jupyter_run.py::JupyterRun": "24 are OutputStream's, which every kind of kernel has",
 }
 """Path, `path::Class` or `path::function` that may be over its budget -> the reason."""
 

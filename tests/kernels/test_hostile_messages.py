@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -14,8 +13,7 @@ from oi_tui.app.engine.core.events import ActiveLineChanged, AnyEvent, OutputTai
 from oi_tui.app.engine.core.protocol import Batch, decode_reply, encode_message
 from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
-from oi_tui.app.engine.kernels.jupyter_run import JupyterRun
-from support.runs import collect, events_of, make_run
+from support.runs import collect, events_of, make_jupyter_run
 
 TEXT = st.text(st.characters(exclude_categories=()), max_size=8)  # lone surrogates among them
 BODY = st.recursive(
@@ -53,12 +51,11 @@ def made_of(messages: list[tuple[str, dict[str, Any]]]) -> list[AnyEvent]:
     """What a run makes of them."""
 
     async def feed() -> list[AnyEvent]:
-        run = make_run("1\n2", make=partial(JupyterRun, "request"))
-        assert isinstance(run, JupyterRun)
+        run = make_jupyter_run("1\n2")
         for kind, content in messages:
             run.on_iopub(kind, content)
-        run.finish(RunResult(status="ok"))
-        return [event for event in await events_of(run) if not isinstance(event, RunResult)]
+        run.output.finish(RunResult(status="ok"))
+        return [event for event in await events_of(run.output) if not isinstance(event, RunResult)]
 
     return asyncio.run(feed())
 

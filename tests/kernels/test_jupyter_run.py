@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from functools import partial
 from typing import Any
 
 from hypothesis import given
@@ -11,10 +10,10 @@ from hypothesis import strategies as st
 from oi_tui.app.engine.core.events import OutputAdded, OutputDropped, OutputUpdated
 from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamOutput
 from oi_tui.app.engine.kernels.base import RunResult
-from oi_tui.app.engine.kernels.jupyter_run import GRACE, JupyterRun
+from oi_tui.app.engine.kernels.jupyter_run import GRACE
 from oi_tui.app.engine.kernels.output_stream import LATE_INTERVAL
 from support.kinds import narrow
-from support.runs import events_of, make_run
+from support.runs import events_of, make_jupyter_run
 
 IDLE = {"execution_state": "idle"}
 OK = {"status": "ok", "payload": []}
@@ -51,68 +50,62 @@ FIELDS = (
 )
 
 
-def new_run(cap: int = 100_000, source: str = "1") -> JupyterRun:
-    run = make_run(source, cap, make=partial(JupyterRun, "request"))
-    assert isinstance(run, JupyterRun)
-    return run
-
-
 async def test_a_run_is_over_with_reply_and_idle_in_either_order() -> None:
     for idle_first in (True, False):
-        run = new_run()
+        run = make_jupyter_run()
         run.on_iopub("status", IDLE) if idle_first else run.on_reply(OK)
-        assert not run.over.is_set()
+        assert not run.output.over.is_set()
         run.on_reply(OK) if idle_first else run.on_iopub("status", IDLE)
-        assert await events_of(run) == [RunResult(status="ok")]
+        assert await events_of(run.output) == [RunResult(status="ok")]
 
 
 async def test_k12_a_lost_idle_or_a_lost_reply_does_not_hang_the_run() -> None:
-    without_idle, without_reply = new_run(), new_run()
+    without_idle, without_reply = make_jupyter_run(), make_jupyter_run()
     without_idle.on_reply({"status": "error"})
     without_reply.on_iopub("status", IDLE)
-    assert await events_of(without_idle) == [RunResult(status="error")]
-    assert await events_of(without_reply) == [RunResult(status="ok")]
+    assert await events_of(without_idle.output) == [RunResult(status="error")]
+    assert await events_of(without_reply.output) == [RunResult(status="ok")]
 
 
 async def test_k12_what_came_while_this_process_stood_still_was_not_silence() -> None:
-    run = new_run()
+    run = make_jupyter_run()
     run.on_reply(OK)
     time.sleep(GRACE + 0.1)  # noqa: ASYNC251 # a busy machine; the messages wait in their socket
     for _ in range(3):
         await asyncio.sleep(0)
     run.on_iopub("stream", {"name": "stdout", "text": "after"})
     run.on_iopub("status", IDLE)
-    assert await events_of(run) == [
+    assert await events_of(run.output) == [
         OutputAdded(block_id="", output=StreamOutput(name="stdout", text="after")),
         RunResult(status="ok"),
     ]
 
 
 async def test_k26_an_aborted_reply_ends_the_run() -> None:
-    run = new_run()
-    run.interrupting = True
+    run = make_jupyter_run()
+    run.output.interrupting = True
     run.on_reply({"status": "aborted"})
     run.on_iopub("status", IDLE)
-    assert await events_of(run) == [RunResult(status="interrupted")]
+    assert await events_of(run.output) == [RunResult(status="interrupted")]
 
 
 async def test_what_comes_after_the_end_does_not_end_it_again_and_is_ignored_where_nobody_listens() -> None:
-    run = new_run()
-    run.finish(RunResult(status="died"))
-    run.detach()
+    run = make_jupyter_run()
+    run.output.finish(RunResult(status="died"))
+    run.output.detach()
     run.on_iopub("stream", {"name": "stdout", "text": "late"})
     run.on_reply(OK)
-    run.finish(RunResult(status="ok"))
+    run.output.finish(RunResult(status="ok"))
     await asyncio.sleep(2 * LATE_INTERVAL)
-    assert await events_of(run) == [RunResult(status="died")]
+    assert await events_of(run.output) == [RunResult(status="died")]
 
 
 async def test_text_that_nobody_has_read_yet_is_joined() -> None:
-    run = new_run()
+    run = make_jupyter_run()
     for name in ("stdout", "stdout", "stderr", "stdout"):
         run.on_iopub("stream", {"name": name, "text": "x"})
-    run.finish(RunResult(status="ok"))
-    texts = [event.output for event in await events_of(run) if isinstance(event, OutputAdded)]
+    run.output.finish(RunResult(status="ok"))
+    texts = [event.output for event in await events_of(run.output) if isinstance(event, OutputAdded)]
     assert texts == [
         StreamOutput(name="stdout", text="xx"),
         StreamOutput(name="stderr", text="x"),
@@ -121,25 +114,25 @@ async def test_text_that_nobody_has_read_yet_is_joined() -> None:
 
 
 async def test_k11_a_flood_of_displays_is_bounded() -> None:
-    run = new_run(cap=100_000)
+    run = make_jupyter_run(cap=100_000)
     for _ in range(5_000):
-        run.display(RichOutput(data={"text/html": "<b>"}))
-        run.update(RichOutput(data={"text/html": "<b>"}, display_id="d"))
-    run.finish(RunResult(status="ok"))
-    events = await events_of(run)
+        run.output.display(RichOutput(data={"text/html": "<b>"}))
+        run.output.update(RichOutput(data={"text/html": "<b>"}, display_id="d"))
+    run.output.finish(RunResult(status="ok"))
+    events = await events_of(run.output)
     assert len(events) <= 1_002
     assert any(isinstance(event, OutputDropped) for event in events)
 
 
 async def test_k11_updates_replace_and_so_do_not_use_up_the_cap() -> None:
-    run = new_run(cap=100_000)
-    run.display(RichOutput(data={"text/plain": "0"}, display_id="d"))
+    run = make_jupyter_run(cap=100_000)
+    run.output.display(RichOutput(data={"text/plain": "0"}, display_id="d"))
     for number in range(12_000):
-        run.update(RichOutput(data={"text/plain": f"step {number}"}, display_id="d"))
-        run.stream("stdout", ".")
-    run.stream("stdout", "printed")
-    run.finish(RunResult(status="ok"))
-    events = await events_of(run)
+        run.output.update(RichOutput(data={"text/plain": f"step {number}"}, display_id="d"))
+        run.output.stream("stdout", ".")
+    run.output.stream("stdout", "printed")
+    run.output.finish(RunResult(status="ok"))
+    events = await events_of(run.output)
     updates = [event.output for event in events if isinstance(event, OutputUpdated)]
     assert updates[-1] == RichOutput(data={"text/plain": "step 11999"}, display_id="d")
     assert sum(str(event).count("printed") for event in events) == 1
@@ -147,60 +140,60 @@ async def test_k11_updates_replace_and_so_do_not_use_up_the_cap() -> None:
 
 
 async def test_an_update_is_not_shown_before_the_display_that_it_belongs_to() -> None:
-    run = new_run()
+    run = make_jupyter_run()
     for name in ("old", "new"):
-        run.display(RichOutput(data={"text/plain": name}, display_id="d"))
-        run.update(RichOutput(data={"text/plain": f"{name} changed"}, display_id="d"))
-        run.clear(wait=False) if name == "old" else None
-    run.finish(RunResult(status="ok"))
+        run.output.display(RichOutput(data={"text/plain": name}, display_id="d"))
+        run.output.update(RichOutput(data={"text/plain": f"{name} changed"}, display_id="d"))
+        run.output.clear(wait=False) if name == "old" else None
+    run.output.finish(RunResult(status="ok"))
     shown = [
         narrow(event.output, RichOutput).data["text/plain"]
-        for event in await events_of(run)
+        for event in await events_of(run.output)
         if isinstance(event, OutputAdded | OutputUpdated)
     ]
     assert shown == ["old", "old changed", "new", "new changed"]
 
 
 async def test_k11_pictures_that_replace_each_other_are_charged_once() -> None:
-    run = new_run()
-    run.display(RichOutput(data={"image/png": "A" * 1_000_000}, display_id="d"))
+    run = make_jupyter_run()
+    run.output.display(RichOutput(data={"image/png": "A" * 1_000_000}, display_id="d"))
     for number in range(50):
-        run.update(RichOutput(data={"image/png": "A" * 1_000_000, "text/html": str(number)}, display_id="d"))
-        run.stream("stdout", ".")
-    run.finish(RunResult(status="ok"))
-    events = await events_of(run)
+        run.output.update(RichOutput(data={"image/png": "A" * 1_000_000, "text/html": str(number)}, display_id="d"))
+        run.output.stream("stdout", ".")
+    run.output.finish(RunResult(status="ok"))
+    events = await events_of(run.output)
     last = [event for event in events if isinstance(event, OutputUpdated)][-1]
     assert narrow(last.output, RichOutput).data["text/html"] == "49"
     assert not any(isinstance(event, OutputDropped) for event in events)
 
 
 async def test_k11_endless_updates_are_thinned_and_the_last_one_is_shown() -> None:
-    run = new_run()
-    run.display(RichOutput(data={"image/png": "A" * 10_000_000}, display_id="d"))
+    run = make_jupyter_run()
+    run.output.display(RichOutput(data={"image/png": "A" * 10_000_000}, display_id="d"))
     for number in range(50):
-        run.update(RichOutput(data={"image/png": "A" * 10_000_000, "text/html": str(number)}, display_id="d"))
-        run.stream("stdout", ".")
-        run.clear(wait=False) if number == 10 else None
-    run.finish(RunResult(status="ok"))
-    updates = [event for event in await events_of(run) if isinstance(event, OutputUpdated)]
+        run.output.update(RichOutput(data={"image/png": "A" * 10_000_000, "text/html": str(number)}, display_id="d"))
+        run.output.stream("stdout", ".")
+        run.output.clear(wait=False) if number == 10 else None
+    run.output.finish(RunResult(status="ok"))
+    updates = [event for event in await events_of(run.output) if isinstance(event, OutputUpdated)]
     assert len(updates) < 10
     assert narrow(updates[-1].output, RichOutput).data["text/html"] == "49"
 
 
 async def test_k13_a_huge_picture_is_left_out_and_its_text_kept() -> None:
-    run = new_run()
+    run = make_jupyter_run()
     run.on_iopub("display_data", {"data": {"image/png": "A" * 33_000_000, "text/plain": "<Figure>"}, "metadata": {}})
-    run.finish(RunResult(status="ok"))
-    first, capped, _ = await events_of(run)
+    run.output.finish(RunResult(status="ok"))
+    first, capped, _ = await events_of(run.output)
     assert first == OutputAdded(block_id="", output=RichOutput(data={"text/plain": "<Figure>"}))
     assert capped == OutputDropped(block_id="", characters=33_000_000)
 
 
 async def test_k15_a_huge_traceback_keeps_its_beginning_and_its_end() -> None:
-    run = new_run()
-    run.error(ErrorOutput(name="E", value="v" * 100_000, traceback=("first", "x" * 1_000_000, "last")))
-    run.finish(RunResult(status="error"))
-    event = (await events_of(run))[0]
+    run = make_jupyter_run()
+    run.output.error(ErrorOutput(name="E", value="v" * 100_000, traceback=("first", "x" * 1_000_000, "last")))
+    run.output.finish(RunResult(status="error"))
+    event = (await events_of(run.output))[0]
     assert isinstance(event, OutputAdded)
     assert isinstance(event.output, ErrorOutput)
     text = "\n".join(event.output.traceback)
@@ -212,13 +205,13 @@ async def test_k15_a_huge_traceback_keeps_its_beginning_and_its_end() -> None:
 @given(st.lists(st.tuples(st.sampled_from(KINDS), st.dictionaries(st.sampled_from(FIELDS), JSON)), max_size=8))
 def test_k28_no_message_breaks_a_run(messages: list[tuple[str, dict[str, Any]]]) -> None:
     async def feed() -> None:
-        run = new_run()
+        run = make_jupyter_run()
         for kind, content in messages:
             run.on_iopub(kind, content)
         run.on_stdin("input_request", messages[0][1] if messages else {})
         run.on_reply(messages[0][1] if messages else {})
-        run.finish(RunResult(status="ok"))
-        events = await events_of(run)
+        run.output.finish(RunResult(status="ok"))
+        events = await events_of(run.output)
         assert isinstance(events[-1], RunResult)
         assert all(event.display_id for event in events if isinstance(event, OutputUpdated))
 

@@ -18,6 +18,7 @@ from oi_tui.app.engine.core.events import (
 )
 from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamOutput, Tail, WholeOutput
 from oi_tui.app.engine.kernels.base import InterruptMeans, Kernel, RunRequest, RunResult, in_block
+from oi_tui.app.engine.kernels.jupyter_run import JupyterRun
 from oi_tui.app.engine.kernels.output_stream import OutputStream
 from oi_tui.app.engine.testing import RecordingObserver
 
@@ -164,6 +165,18 @@ def make_run(
     run = make(RunRequest(source, "c", collected.take, cap, spill_dir))
     _told[run] = collected
     return run
+
+
+def make_jupyter_run(source: str = "1", cap: int = 100_000) -> JupyterRun:
+    """The same, for messages of Jupyter; its output is what `told` and `events_of` know."""
+    runs: list[JupyterRun] = []
+
+    def make(request: RunRequest) -> OutputStream:
+        runs.append(JupyterRun(request))
+        return runs[0].output
+
+    make_run(source, cap, make=make)
+    return runs[0]
 
 
 def told(run: OutputStream) -> list[AnyEvent | RunResult]:

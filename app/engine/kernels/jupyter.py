@@ -22,6 +22,7 @@ from oi_tui.app.engine.kernels.jupyter_run import JupyterRun
 from oi_tui.app.engine.kernels.kernel_environment import kernel_environment
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.liveness import LivenessWatch
+from oi_tui.app.engine.kernels.output_stream import OutputStream
 from oi_tui.app.engine.kernels.preparation import PRELOAD, at_start, for_inspection
 from oi_tui.app.engine.kernels.processes import LoggedProcess, cancel_tasks
 from oi_tui.app.engine.kernels.spec import KernelSpec, own_python
@@ -138,7 +139,7 @@ class JupyterWorker:
         self._spec = spec
         self._process, self._channels, self._ends = opened
         self._on_end = on_end
-        self._run: JupyterRun | None = None
+        self._run: OutputStream | None = None
         self._runs: dict[str, JupyterRun] = {}
         """By the id of the request: the one that goes on, and earlier ones that may still put something out."""
         self._run_watch: asyncio.Task[None] | None = None
@@ -180,7 +181,7 @@ class JupyterWorker:
         """SIGINT would end a kernel that wants to be asked."""
         return ("signal", "second_signal", "request") if self._spec.signals else ("request",)
 
-    def begin(self, request: RunRequest) -> JupyterRun:
+    def begin(self, request: RunRequest) -> OutputStream:
         """Send the source as it is."""
         self.source = request.source
         request_id, send = self._channels.prepare(
@@ -195,14 +196,15 @@ class JupyterWorker:
                 "stop_on_error": False,
             },
         )
-        self._run = self._runs[request_id] = run = JupyterRun(request_id, request, doom=self._kill)
+        self._runs[request_id] = run = JupyterRun(request, doom=self._kill)
+        self._run = output = run.output
         if len(self._runs) > KEPT_RUNS:
             del self._runs[next(iter(self._runs))]
         send()
         if self._run_watch is not None:
             self._run_watch.cancel()
-        self._run_watch = asyncio.create_task(LivenessWatch(run, self, self._launch.patience, self._kill).watch())
-        return run
+        self._run_watch = asyncio.create_task(LivenessWatch(output, self, self._launch.patience, self._kill).watch())
+        return output
 
     def inspect(self, kind: str, content: dict[str, Any]) -> ReplyFuture | None:
         """Ask about the variables, now; None if it cannot be asked."""
@@ -246,7 +248,7 @@ class JupyterWorker:
             await self._ask_to_end()
         await self._ends.aclose()
         for run in self._runs.values():
-            run.mute()
+            run.output.mute()
 
     # -- starting and ending ---------------------------------------------------------------------------
 

@@ -26,15 +26,12 @@ EXIT_GRACE = 1.5
 OVERSTAYED = "was told to exit by this run, did not, and was ended"
 
 
-class JupyterRun(OutputStream):
-    """Knows the messages of the run whose request had the id `request_id`."""
+class JupyterRun:
+    """Knows the messages of one run, and what they mean for its output."""
 
-    def __init__(
-        self, request_id: str, request: RunRequest, *, doom: Callable[[str], None] = lambda _how: None
-    ) -> None:
+    def __init__(self, request: RunRequest, *, doom: Callable[[str], None] = lambda _how: None) -> None:
         """`doom` ends a kernel that is beyond help; it is given the words for that."""
-        super().__init__(request)
-        self.request_id = request_id
+        self.output = OutputStream(request)
         self._kill = doom
         self._status = ""
         """Of the reply; empty until it came."""
@@ -45,30 +42,30 @@ class JupyterRun(OutputStream):
 
     def on_iopub(self, kind: str, content: Mapping[str, Any]) -> None:
         """Output, or a change of the kernel's state."""
-        self.taken = True
+        self.output.taken = True
         match kind, content:
             case "stream", {"name": "stdout" | "stderr" as name, "text": str(text)}:
-                self.stream(name, text)
+                self.output.stream(name, text)
             case (("display_data" | "execute_result"), {"data": dict()}):
-                self.display(_rich(content, is_result=kind == "execute_result"))
+                self.output.display(_rich(content, is_result=kind == "execute_result"))
             case "update_display_data", {"data": dict()}:
-                self.update(_rich(content, is_result=False))
+                self.output.update(_rich(content, is_result=False))
             case "error", {"ename": str(name), "evalue": str(value)}:
-                self.error(ErrorOutput(name=name, value=value, traceback=_lines(content.get("traceback"))))
+                self.output.error(ErrorOutput(name=name, value=value, traceback=_lines(content.get("traceback"))))
             case "clear_output", _:
-                self.clear(wait=content.get("wait") is True)
+                self.output.clear(wait=content.get("wait") is True)
             case "status", {"execution_state": "idle"}:
                 self._idle = True
             case "oi_tui_line", {"line": int(number)} if not isinstance(number, bool):
-                self.line(number)
+                self.output.line(number)
             case "oi_tui_skipped", {"name": "stdout" | "stderr" as name, "characters": characters, "lines": lines}:
                 if type(characters) is int and type(lines) is int and 0 <= lines <= characters and characters:
-                    self.skip(name, characters, lines)
+                    self.output.skip(name, characters, lines)
         self._settle()
 
     def on_reply(self, content: Mapping[str, Any]) -> None:
         """The reply to our request."""
-        self.taken = True
+        self.output.taken = True
         status = content.get("status")
         self._status = status if isinstance(status, str) and status else "error"
         payload = content.get("payload")
@@ -80,37 +77,34 @@ class JupyterRun(OutputStream):
 
     def on_too_large(self, size: int, *, is_reply: bool) -> None:
         """A message of so many bytes was dropped. A reply is never large but for the error in it."""
-        self.drop(size)
+        self.output.drop(size)
         if is_reply:
             text = f"The message of the error has more than {size / 1e6:,.0f} MB and was left out."
-            self.error(ErrorOutput(name="Error", value=text))
+            self.output.error(ErrorOutput(name="Error", value=text))
             self.on_reply({"status": "error"})
 
     def on_stdin(self, kind: str, content: Mapping[str, Any]) -> None:
         match kind, content:
             case "input_request", {"prompt": str(prompt)}:
-                self.ask(prompt, password=content.get("password") is True)
-
-    def finish(self, result: RunResult) -> None:
-        """The end, whoever found out about it."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        super().finish(result)
+                self.output.ask(prompt, password=content.get("password") is True)
 
     def _settle(self) -> None:
-        if self.over.is_set() or not (self._status or self._idle):
-            return
         if self._timer is not None:
             self._timer.cancel()
+        if self.output.over.is_set() or not (self._status or self._idle):
+            return
         if self._status and self._idle and not self._leaving:
             self._end()
             return
         loop = asyncio.get_running_loop()
         if self._leaving:
-            self._timer = loop.call_later(EXIT_GRACE, self._kill, OVERSTAYED)
+            self._timer = loop.call_later(EXIT_GRACE, self._overstay)
         else:
             self._timer = loop.call_later(GRACE / LOOKS, self._wait_on, LOOKS - 1)
+
+    def _overstay(self) -> None:
+        if not self.output.over.is_set():
+            self._kill(OVERSTAYED)
 
     def _wait_on(self, looks: int) -> None:
         if not looks:
@@ -121,11 +115,11 @@ class JupyterRun(OutputStream):
     def _end(self) -> None:
         match self._status:
             case "ok" | "":
-                self.finish(RunResult(status="ok"))
-            case _ if self.interrupting:
-                self.finish(RunResult(status="interrupted"))
+                self.output.finish(RunResult(status="ok"))
+            case _ if self.output.interrupting:
+                self.output.finish(RunResult(status="interrupted"))
             case _:
-                self.finish(RunResult(status="error"))
+                self.output.finish(RunResult(status="error"))
 
 
 def _rich(content: Mapping[str, Any], *, is_result: bool) -> RichOutput:

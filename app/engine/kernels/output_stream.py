@@ -26,7 +26,7 @@ from oi_tui.app.engine.core.events import (
     OutputUpdated,
 )
 from oi_tui.app.engine.core.ids import new_id
-from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamName, StreamOutput, WholeOutput
+from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamName, StreamOutput, WholeOutput
 from oi_tui.app.engine.kernels.base import RunRequest, RunResult
 from oi_tui.app.engine.kernels.json_cleaner import clean_json
 from oi_tui.app.engine.kernels.output_cap import OutputCap
@@ -166,7 +166,7 @@ class OutputStream:
             # What was still to come for an earlier display of this name comes before this one.
             self._unseen.pop(fitting.display_id, None)
             self._kept.pop(fitting.display_id, None)
-        self._put_output(fitting)
+        self._put(OutputAdded(block_id=self._block_id, output=fitting))
 
     def update(self, output: RichOutput) -> None:
         """A display changed; of updates that nobody has seen yet the last one counts."""
@@ -202,13 +202,12 @@ class OutputStream:
         if self._errors > ERRORS_LIMIT:
             self._cap.count(len(error.value))
             return
-        self._put_output(
-            ErrorOutput(
-                name=expressible(error.name[:ERROR_LIMIT]),
-                value=expressible(error.value[:ERROR_LIMIT]),
-                traceback=shorten_traceback(tuple(map(expressible, error.traceback))),
-            )
+        shown = ErrorOutput(
+            name=expressible(error.name[:ERROR_LIMIT]),
+            value=expressible(error.value[:ERROR_LIMIT]),
+            traceback=shorten_traceback(tuple(map(expressible, error.traceback))),
         )
+        self._put(OutputAdded(block_id=self._block_id, output=shown))
 
     def clear(self, *, wait: bool) -> None:
         """The outputs so far are to go, at once or when the next one arrives."""
@@ -329,24 +328,18 @@ class OutputStream:
             if (event := self._event_of(self._queue.popleft())) is not None and self._emit is not None:
                 try:
                     self._emit(event)
-                except Exception as error:
-                    self._fail(error)  # no fault of the process that sent it, nor of what else it sends
+                except Exception as error:  # no fault of the process that sent it, nor of what else it sends
+                    if self._settled.is_set():
+                        _log.error("what came of a run after its end was not taken", exc_info=error)
+                    else:
+                        self._failure = error
+                        self._settled.set()
         self._cancel_flush()
-
-    def _fail(self, error: Exception) -> None:
-        if self._settled.is_set():
-            _log.error("what came of a run after its end was not taken", exc_info=error)
-            return
-        self._failure = error
-        self._settled.set()
 
     def _cancel_flush(self) -> None:
         if self._flushing is not None:
             self._flushing.cancel()
             self._flushing = None
-
-    def _put_output(self, output: Output) -> None:
-        self._put(OutputAdded(block_id=self._block_id, output=output))
 
     def _clear_if_due(self) -> None:
         if not self._clear_before_next:
