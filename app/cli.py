@@ -200,13 +200,15 @@ def _last(store: "Store", cwd: str) -> str:
 
 
 def _find_session(store: "Store", text: str) -> str:
+    from oi_tui.app.engine.log.store import find_session
+
     try:
-        return store.find(text)
+        return find_session(store, text)
     except StoreError:
         if not store.behind():
             raise
         store.tidy(RESUME_PATIENCE)
-        return store.find(text)
+        return find_session(store, text)
 
 
 @program.command()

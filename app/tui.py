@@ -14,15 +14,17 @@ from importlib import import_module
 from typing import ClassVar
 
 from rich.text import Text
-from textual.app import App, SystemCommand
+from textual import on
+from textual.app import SystemCommand
 from textual.binding import BindingType
 from textual.drivers.linux_driver import LinuxDriver
+from textual.events import Resize
 from textual.geometry import Offset
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
-from oi_tui.app.commands.registry import COMMANDS, Command, SlashLine, bindings
+from oi_tui.app.commands.registry import COMMANDS, SlashLine, bindings
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.verbs import Submit
@@ -92,7 +94,8 @@ class OiTui(TypingOrder):
         self._loop_soon = asyncio.get_running_loop().call_soon_threadsafe
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self._on_signal)
-        self.app_resume_signal.subscribe(self, self._repaint)
+        # After `fg` the terminal holds whatever the shell left there.
+        self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
         if self._complaint:
             self.notify(self._complaint, severity="warning")
 
@@ -127,16 +130,12 @@ class OiTui(TypingOrder):
         if await self._ask_about_folder(place, again=True) is not None and place.setup != before:
             await self.chat.bridge.renew()
 
-    def on_terminal_known(self, message: TerminalKnown) -> None:
-        """The terminal told what it can show."""
-        self._known = message.known
-        self._use_graphics()
-
-    def on_resize(self) -> None:
-        """Another font may have come with the size."""
-        self._use_graphics()
-
-    def _use_graphics(self) -> None:
+    @on(TerminalKnown)
+    @on(Resize)
+    def _use_graphics(self, event: TerminalKnown | Resize) -> None:
+        """The terminal told what it can show, or another font may have come with another size."""
+        if isinstance(event, TerminalKnown):
+            self._known = event.known
         if not self.is_headless:
             window = window_size(sys.__stdin__.fileno()) if sys.__stdin__ is not None else Window()
             self.chat.set_graphics(graphics(self._images, self._known, window, os.environ))
@@ -180,8 +179,9 @@ class OiTui(TypingOrder):
         """The palette: every command that needs no argument."""
         for command in COMMANDS:
             if command.slash and not command.argument.isupper():
+                line = SlashLine(name=command.slash)
                 yield SystemCommand(
-                    command.title, command.help, lambda command=command: self._run_slash_command(command)
+                    command.title, command.help, lambda line=line: self.call_later(self.chat.run_command, line)
                 )
 
     async def action_quit(self) -> None:
@@ -191,13 +191,18 @@ class OiTui(TypingOrder):
             return
         if isinstance(self.screen, ConfirmScreen):
             return
+
+        async def finish(yes: bool | None) -> None:
+            if yes:
+                await self._leave()
+
         question = ConfirmScreen(
             "Something is still running.",
             "Leaving interrupts it. The conversation is saved and can be resumed.",
             yes="leave",
             no="stay",
         )
-        self.push_screen(question, self._finish_leaving)
+        self.push_screen(question, finish)
 
     def action_help(self) -> None:
         from oi_tui.app.screens.help import HelpScreen  # it knows every widget that has keys
@@ -246,10 +251,6 @@ class OiTui(TypingOrder):
         """Ctrl+C with nothing selected."""
         self.notify("Press ctrl+q to quit. Escape interrupts what runs.", timeout=3)
 
-    def _repaint(self, _: App[None]) -> None:
-        """After `fg` the terminal holds whatever the shell left there."""
-        self.refresh(layout=True)
-
     def _fatal_error(self) -> None:
         """A defect of ours: the stack trace goes to the log, where Textual would print it with all locals, keys too."""
         log = private_dir(log_dir()) / "screen.log"
@@ -260,13 +261,6 @@ class OiTui(TypingOrder):
         kept = session and not self._recorded
         again = f"\n  To go on with the session: oi-tui --resume {session}" if kept else ""
         self.panic(Text(safe_text(f"✗ Something went wrong inside oi-tui; what, is in {log}.{again}")))
-
-    def _run_slash_command(self, command: Command) -> None:
-        self.call_later(self.chat.run_command, SlashLine(name=command.slash))
-
-    async def _finish_leaving(self, yes: bool | None) -> None:
-        if yes:
-            await self._leave()
 
     async def _leave(self, code: int = 0) -> None:
         with suppress(TimeoutError):

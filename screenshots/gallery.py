@@ -50,7 +50,7 @@ class Gallery(App[None]):
         """The next one."""
         names = sorted(theme_names())
         self.theme = names[(names.index(self.theme) + 1) % len(names)]
-        self.query_one(Timeline).set_palette(load_palette(self.theme))
+        self.query_one(Timeline).set_look(palette=load_palette(self.theme))
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ that is sent back with the decision.
 
 from typing import ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -39,7 +40,7 @@ class ApprovalPanel(Widget, can_focus=True):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Hint("y", "decide('run')", "Run it once", id="approval.run", label="run"),
-        Hint("e", "edit", "Edit it before it runs", id="approval.edit", label="edit"),
+        Hint("e", "enter('editing')", "Edit it before it runs", id="approval.edit", label="edit"),
         Hint(
             "a",
             "decide('always')",
@@ -51,7 +52,7 @@ class ApprovalPanel(Widget, can_focus=True):
         Hint("n", "decide('skip')", "Refuse", id="approval.refuse", label="no"),
         Hint(
             "r",
-            "give_reason",
+            "enter('reason')",
             "Refuse with a reason; the model is told and goes on",
             id="approval.reason",
             label="no, because…",
@@ -129,7 +130,13 @@ class ApprovalPanel(Widget, can_focus=True):
     def on_mount(self) -> None:
         """While it is shown, look now and then whether the question is armed."""
         self._looking = self.set_interval(LOOK_INTERVAL, self.show_arming, pause=True)
-        self.watch(self.app, "app_focus", self._note_app_focus, init=False)
+
+        def note_app_focus(focused: bool) -> None:
+            if focused:  # the click that brings the window back is not an answer
+                self.arming.show()
+                self.show_arming()
+
+        self.watch(self.app, "app_focus", note_app_focus, init=False)
 
     # -- what the screen calls ---------------------------------------------------------------------------
 
@@ -173,18 +180,10 @@ class ApprovalPanel(Widget, can_focus=True):
             verdict = "edit"
         self._answer(verdict)
 
-    def action_edit(self) -> None:
-        """Change the source first."""
-        if not self._may_answer():
-            return
-        self._enter("editing")
-        assert self.request is not None
-        self.query_one(SourceEditor).begin(self.source, self.request.written_in)
-
-    def action_give_reason(self) -> None:
-        """Refuse, and say why."""
+    def action_enter(self, stage: ApprovalStage) -> None:
+        """Change the source first, or refuse and say why."""
         if self._may_answer():
-            self._enter("reason")
+            self._enter(stage)
 
     def action_toggle_full(self) -> None:
         """The whole screen for long sources."""
@@ -222,15 +221,6 @@ class ApprovalPanel(Widget, can_focus=True):
     def on_hide(self) -> None:
         """An idle program does not wake up ten times a second."""
         self._looking.pause()
-
-    def on_resize(self, event: Resize) -> None:
-        """Another width may need more rows."""
-        self._refresh()
-
-    def on_source_view_viewed(self, event: SourceView.Viewed) -> None:
-        """Another part of the source is visible."""
-        event.stop()
-        self._refresh()
 
     def on_source_editor_finished(self, event: SourceEditor.Finished) -> None:
         """Back to the question, about the source as it is now."""
@@ -270,12 +260,6 @@ class ApprovalPanel(Widget, can_focus=True):
         if request is not None:
             self.post_message(self.Decided(request.request_id, verdict, self.source, reason))
 
-    def _note_app_focus(self, focused: bool) -> None:
-        """The click that brings the window back is not an answer."""
-        if focused:
-            self.arming.show()
-            self.show_arming()
-
     def show_arming(self) -> None:
         """Bring the keys up to date."""
         self.arming.look()
@@ -298,7 +282,8 @@ class ApprovalPanel(Widget, can_focus=True):
                 self.armed = False
                 self.focus()
             case "editing":
-                pass  # the editor takes the focus when it has its text
+                assert self.request is not None
+                self.query_one(SourceEditor).begin(self.source, self.request.written_in)
         self._refresh()
 
     def _show_source(self) -> None:
@@ -308,7 +293,10 @@ class ApprovalPanel(Widget, can_focus=True):
             visible.text, self.request.written_in, changed_lines(self.request.source, self.source)
         )
 
+    @on(Resize)
+    @on(SourceView.Viewed)
     def _refresh(self) -> None:
+        """Say everything anew: another width may need more rows, another part of the source is visible."""
         if self.request is None:
             return
         view = self.query_one(SourceView)
@@ -330,19 +318,16 @@ class ApprovalPanel(Widget, can_focus=True):
         more = self.query_one("#approval-more", Words)
         more.display = self.stage == "question" and face.below > 0
         more.update(face.more())
-        self.query_one(KeyRow).labels = self._labels(face)
-        self._resize(note)
-
-    def _labels(self, face: ApprovalView) -> tuple[KeyLabel, ...]:
-        """The keys that work at this stage, dim while they do not count."""
         match self.stage:
             case "editing":
-                return key_labels(self.query_one(SourceEditor))
+                labels = key_labels(self.query_one(SourceEditor))
             case "reason":  # Enter is pressed, not clicked
                 refuse = KeyLabel("enter", "refuse with this reason", "refuse")
-                return refuse, KeyLabel("esc", "back", "back", owner=self, action="screen.step_back")
+                labels = refuse, KeyLabel("esc", "back", "back", owner=self, action="screen.step_back")
             case "question":
-                return key_labels(self, words={"v": ("smaller", "small")} if self.full else None, off=face.off())
+                labels = key_labels(self, words={"v": ("smaller", "small")} if self.full else None, off=face.off())
+        self.query_one(KeyRow).labels = labels
+        self._resize(note)
 
     def _resize(self, note: Content) -> None:
         """Keys and title first; the note and the source share what is left."""

@@ -6,6 +6,7 @@ The filter has the focus and arrows go through the rows all the same; Tab goes i
 
 from typing import ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import ScrollableContainer, Vertical
@@ -182,11 +183,6 @@ class Inspector(Vertical):
             return False
         return True
 
-    def on_input_changed(self, event: Input.Changed) -> None:
-        """Fewer rows, or more."""
-        event.stop()
-        self._refresh()
-
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter looks closer at the row under the cursor."""
         event.stop()
@@ -205,10 +201,6 @@ class Inspector(Vertical):
         if index < rows.option_count and rows.get_option_at_index(index) is event.option:  # else it is gone by now
             self._highlight(index)
             self._look_closer()
-
-    def on_resize(self, event: Resize) -> None:
-        """Rows are cut to the width."""
-        self._refresh()
 
     # -- inside --------------------------------------------------------------------------------------------
 
@@ -232,29 +224,26 @@ class Inspector(Vertical):
         self._highlighted = entry.variable.name
         for changed in (before, entry):
             if changed is not None:
-                self._draw(self._rows.index(changed))
+                line = row_line(changed, self._width, self._names, highlighted=changed is entry)
+                self.query_one(Options).replace_option_prompt_at_index(self._rows.index(changed), line)
         if self._peeked and self._peeked != self._highlighted:
             self._close_peek()
         self.query_one("#inspector-summary", Words).update(summary(entry))
-
-    def _draw(self, index: int) -> None:
-        entry = self._rows[index]
-        line = row_line(entry, self._width, self._names, highlighted=entry.variable.name == self._highlighted)
-        self.query_one(Options).replace_option_prompt_at_index(index, line)
 
     @property
     def _width(self) -> int:
         """Cells of a row, beside the scroll bar."""
         return max(10, self.content_size.width - 1)
 
+    @on(Input.Changed)
+    @on(Resize)
     def _refresh(self) -> None:
-        """Everything but the longer look, from what was told and what is typed."""
+        """Everything but the longer look, from what was told and what is typed, cut to the width."""
         wanted = self.query_one(Input).value.strip()
         found = self._found
         everything = variable_entries(found) if found is not None else []
         self._rows = [row for row in everything if entry_matches(row, wanted)]
-        self._show_title()
-        self._show_empty(wanted, bool(everything))
+        self._show_words(wanted, bool(everything))
         width = self._width
         self._names = names = name_width(self._rows, width)
         listed = self.query_one(Options)
@@ -274,7 +263,8 @@ class Inspector(Vertical):
             line.update(summary(self._rows[place]))
         self._show_peek()
 
-    def _show_title(self) -> None:
+    def _show_words(self, wanted: str, any_rows: bool) -> None:
+        """The title, what is to be known of the listing, and in place of rows why there are none."""
         last, found = self._last, self._found
         current = last is None or last.telling == "told"
         self.query_one("#inspector-title", Words).update(inspector_title(found, current=current))
@@ -284,15 +274,12 @@ class Inspector(Vertical):
             words = explain_no_variables(last.telling, last.language)
         note.display = bool(words)
         note.update(words)
-
-    def _show_empty(self, wanted: str, any_rows: bool) -> None:
-        last = self._last
+        empty = self.query_one("#inspector-empty", Words)
+        empty.display = not self._rows
         if any_rows:
             words = f"No name or type contains “{safe_text(wanted)}”."
         else:
             words = explain_no_variables(last.telling, last.language) if last is not None else "Nothing is known yet."
-        empty = self.query_one("#inspector-empty", Words)
-        empty.display = not self._rows
         empty.update(words)
 
     def _close_peek(self) -> None:

@@ -130,7 +130,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "engine", "Start the engine again", "After it was lost, on the same session", key="f5",
-        action="screen.restart_engine",
+        action="screen.part('engine')",
     ),
     Command(
         "variables", "Variables", "What the kernel holds, beside the timeline; again: into it; again: away", key="f2",

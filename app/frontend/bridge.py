@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol, assert_never
+from typing import Protocol
 
 from oi_tui.app.engine.core.blocks import Block, NoticeBlock
 from oi_tui.app.engine.core.errors import OiTuiError
@@ -59,9 +59,10 @@ from oi_tui.widgets.status import STARTING, Status
 
 _DEFAULTS = Settings()
 
-ViewReply = ModelsFound | FetchProgressed | FetchEnded | VariablesFound | VariableSeen | PromptsFound | DraftKept
 AboutSessions = SessionsFound | SessionSeen | SessionEdited | SessionExported | Failed
 """`Failed` may be about something else: it does not say what was asked."""
+AboutModels = ModelsFound | FetchProgressed | FetchEnded
+ViewReply = AboutModels | AboutSessions | VariablesFound | VariableSeen | PromptsFound | DraftKept
 
 
 class View(Protocol):
@@ -84,11 +85,7 @@ class View(Protocol):
         ...
 
     def show(self, reply: ViewReply) -> None:
-        """An answer that is not part of the session: about models, downloads, variables."""
-        ...
-
-    def show_sessions(self, reply: AboutSessions) -> None:
-        """Something about the list of sessions."""
+        """An answer that is not part of the session: about models, downloads, variables, other sessions."""
         ...
 
 
@@ -295,20 +292,14 @@ class Bridge:
             case Failed():
                 self._then = None if self._shown == self._left else self._then
                 self._notice("error", reply.title, reply.hint, reply.details)
-                self._view.show_sessions(reply)
-            case ModelsFound() | FetchProgressed() | FetchEnded() | VariablesFound() | VariableSeen():
                 self._view.show(reply)
-            case PromptsFound() | DraftKept():
-                self._view.show(reply)
-            case SessionsFound() | SessionSeen() | SessionEdited() | SessionExported():
-                self._view.show_sessions(reply)
             case SandboxFailed():
                 self._sandbox_fails = True
                 self._show_status()
             case Hello():
                 pass
             case _:
-                assert_never(reply)
+                self._view.show(reply)
 
     def _replay(self, batch: Batch) -> None:
         """What was: shown when all of it is there. What follows it says how things stand now."""

@@ -11,20 +11,32 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
-from textual.events import Resize
+from textual.events import DescendantFocus, Resize
 from textual.screen import Screen
 
 from oi_tui.app.commands.registry import SlashLine, WrongArgument, bindings, interpret, slash_command
 from oi_tui.app.engine.core.blocks import Block, UserBlock
 from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
-from oi_tui.app.engine.core.protocol import DraftKept, ModelsFound, PromptsFound, VariableSeen, VariablesFound
+from oi_tui.app.engine.core.protocol import (
+    DraftKept,
+    Failed,
+    ModelsFound,
+    PromptsFound,
+    SessionEdited,
+    SessionExported,
+    SessionSeen,
+    SessionsFound,
+    VariableSeen,
+    VariablesFound,
+)
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.verbs import Interrupt
 from oi_tui.app.engine.text.safe import safe_text
-from oi_tui.app.frontend.bridge import AboutSessions, Bridge, ViewReply
+from oi_tui.app.frontend.bridge import Bridge, ViewReply
 from oi_tui.app.frontend.client import Connect
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.external_editor import EditorFailed, edit_text
@@ -163,11 +175,9 @@ class ChatScreen(Screen[None]):
         self._queued = queued
         self._show_hint()
 
-    def on_descendant_focus(self) -> None:
-        """The hint tells of the keys that work now."""
-        self._show_hint()
-
+    @on(DescendantFocus)
     def _show_hint(self) -> None:
+        """The hint tells of the keys that work now."""
         hint = "enter send · F1 help"
         if self._parts is not None and self._parts.timeline.has_focus:
             hint = "c copy · v view · r run again · / search · tab back"
@@ -186,10 +196,14 @@ class ChatScreen(Screen[None]):
         self.query_one(Bottom).ask(decision, question)
 
     def show(self, reply: ViewReply) -> None:
-        """An answer that is not part of the session: about models, downloads, variables."""
+        """An answer that is not part of the session: about models, downloads, variables, other sessions."""
         match reply:
-            case VariablesFound() | VariableSeen():
-                self.parts.variables.take(reply)
+            case VariablesFound():
+                self.parts.variables.show(reply)
+            case VariableSeen():
+                self.parts.variables.show_detail(reply)
+            case SessionsFound() | SessionSeen() | SessionEdited() | SessionExported() | Failed():
+                self.parts.sessions.take(reply)
             case PromptsFound() | DraftKept():
                 self.parts.recall.show(reply)
             case _ if self._setup is not None and self._setup.is_attached:
@@ -201,10 +215,6 @@ class ChatScreen(Screen[None]):
                 self.app.push_screen(self._setup)
             case _:
                 pass  # a download of which nobody wants to know any more
-
-    def show_sessions(self, reply: AboutSessions) -> None:
-        """Past sessions, and what became of a change to one."""
-        self.parts.sessions.take(reply)
 
     # -- messages of widgets -----------------------------------------------------------------------------
 
@@ -277,9 +287,14 @@ class ChatScreen(Screen[None]):
             upper.focus()
 
     def action_part(self, name: str) -> None:
-        """What a part of the screen does by itself: variables, sessions, rebuild, recall; as soon as it is there."""
+        """What a part does by itself: variables, sessions, rebuild, recall, engine; as soon as all are there."""
+
+        async def when_complete() -> None:
+            await self.complete.wait()
+            self.action_part(name)
+
         if self._parts is None:
-            self.run_worker(self._part_when_complete(name), group="part")
+            self.run_worker(when_complete(), group="part")
             return
         match name:
             case "variables":
@@ -290,19 +305,8 @@ class ChatScreen(Screen[None]):
                 self._parts.pane.rebuild()
             case "recall":
                 self._parts.recall.search()
-
-    async def _part_when_complete(self, name: str) -> None:
-        await self.complete.wait()
-        self.action_part(name)
-
-    def on_inspector_closed(self) -> None:
-        """Back to what one did before."""
-        self.parts.variables.close()
-        self.query_one(Bottom).focus_shown()
-
-    def action_restart_engine(self) -> None:
-        """A new engine for the same session."""
-        self.bridge.restart()
+            case "engine":
+                self.bridge.restart()
 
     def action_edit_external(self) -> None:
         """The prompt in the person's own editor."""

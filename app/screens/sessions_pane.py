@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
@@ -94,7 +95,8 @@ class SessionsPanel(Vertical):
                 if words := self._changes.settle(reply.session):
                     self._panel.say(words)
             case SessionExported():
-                self._tell(f"Written: {reply.path}")
+                self.app.clear_notifications()  # one at a time: they lie over the text
+                self.app.notify(f"Written: {reply.path}", timeout=4)
             case Failed():
                 self._show_failure(reply)
 
@@ -117,11 +119,13 @@ class SessionsPanel(Vertical):
         event.stop()
         self._bridge.send(FindSessions(query=event.query, archived=event.archived))
 
-    def on_panel_pointed(self, event: Panel.Pointed) -> None:
-        """What is looked at follows the cursor."""
+    @on(Panel.Listed)
+    @on(SessionRows.Moved)
+    def _follow_cursor(self, event: Panel.Listed | SessionRows.Moved) -> None:
+        """What is looked at is what is under the cursor."""
         event.stop()
         if self._panel.looking:
-            self._look(event.record)
+            self._look(self._panel.record)
 
     def on_session_rows_look_scrolled(self, event: SessionRows.LookScrolled) -> None:
         """Half a page of it."""
@@ -174,7 +178,7 @@ class SessionsPanel(Vertical):
         """Of another session, after it was opened: what is shared is known then."""
         if record.id == self._bridge.transcript.session_id:
             if place := last_place(self._bridge.transcript.blocks, block_id):
-                await self._leave_for(Fork(block_id=place), self._arrive_in_fork)
+                await self._leave_for(Fork(block_id=place), self._arrive)
             else:
                 self._panel.say("There is nothing to fork yet.")
         else:
@@ -182,16 +186,13 @@ class SessionsPanel(Vertical):
 
     def _fork_from_opened(self, block_id: str) -> None:
         if place := last_place(self._bridge.transcript.blocks, block_id):
-            self._bridge.switch(Fork(block_id=place), self._arrive_in_fork)
+            self._bridge.switch(Fork(block_id=place), self._arrive)
         else:
             self._arrive()
 
     async def _leave_for(self, verb: Open | Fork, then: Callable[[], None]) -> None:
         if await may_leave(self, self._bridge):
             self._bridge.switch(verb, then)
-
-    def _arrive_in_fork(self) -> None:
-        self._arrive()
 
     def _arrive(self, block_id: str = "", needle: str = "") -> None:
         """To the prompt of what is open now, and to the place that was found; the panel stays where it covers
@@ -209,7 +210,6 @@ class SessionsPanel(Vertical):
     def _vanish(self) -> None:
         self._look_no_more()
         self._panel.forget()
-        self._panel.say("")
         self.display = False
 
     # -- looking -----------------------------------------------------------------------------------------------
@@ -270,10 +270,6 @@ class SessionsPanel(Vertical):
         path = await self.app.push_screen_wait(screen)
         if path is not None:
             self._bridge.send(ExportSession(session_id=record.id, format=format_, path=str(path.absolute())))
-
-    def _tell(self, text: str) -> None:
-        self.app.clear_notifications()  # one at a time: they lie over the text
-        self.app.notify(text, timeout=4)
 
 
 def file_name(title: str) -> str:

@@ -40,12 +40,12 @@ class TimelinePane(Vertical):
 
     def set_palette(self, palette: Palette) -> None:
         """Other colours from now on."""
-        self.timeline.set_palette(palette)
+        self.timeline.set_look(palette=palette)
         self._actions.palette = palette
 
     def set_graphics(self, graphics: Graphics) -> None:
         """Another way to show pictures."""
-        self.timeline.set_graphics(graphics)
+        self.timeline.set_look(graphics=graphics)
         self._actions.graphics = graphics
 
     def reset(self, blocks: Sequence[Block]) -> None:

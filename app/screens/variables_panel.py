@@ -1,9 +1,10 @@
 """The panel of variables on the chat screen: opened and closed by one key, and asked for only while it is open."""
 
-from oi_tui.app.engine.core.protocol import VariableSeen, VariablesFound
+from textual import on
+
 from oi_tui.app.engine.core.verbs import Peek
 from oi_tui.app.frontend.bridge import Bridge
-from oi_tui.widgets.composer import PromptArea
+from oi_tui.app.screens.bottom import Bottom
 from oi_tui.widgets.inspector import Inspector
 
 
@@ -25,20 +26,12 @@ class VariablesPanel(Inspector):
         else:
             self.focus_filter()
 
+    @on(Inspector.Closed)
     def close(self) -> None:
-        """Put it away; who was in it goes back to the prompt."""
-        if self.has_focus_within:
-            self.screen.query_one(PromptArea).focus()
+        """Put it away, back to what one did before."""
         self.display = False
         self._bridge.inspect(False)
-
-    def take(self, reply: VariablesFound | VariableSeen) -> None:
-        """What the kernel told."""
-        match reply:
-            case VariablesFound():
-                self.show(reply)
-            case VariableSeen():
-                self.show_detail(reply)
+        self.screen.query_one(Bottom).focus_shown()
 
     def on_inspector_peek_requested(self, event: Inspector.PeekRequested) -> None:
         event.stop()

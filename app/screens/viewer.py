@@ -5,15 +5,14 @@ common: the line about it, searching, copying, saving, the editor.
 """
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.screen import Screen
-from textual.widget import Widget
 from textual.worker import Worker
 
 from oi_tui.app.engine.text.safe import safe_text
@@ -28,7 +27,7 @@ from oi_tui.widgets.search_bar import SearchBar
 from oi_tui.widgets.timeline.outputs.table_data import TableData
 from oi_tui.widgets.timeline.search import Search
 from oi_tui.widgets.viewer.json_tree import JsonTree, to_json
-from oi_tui.widgets.viewer.line_index import LineIndex, Step
+from oi_tui.widgets.viewer.line_index import LineIndex
 from oi_tui.widgets.viewer.pane import TextPane
 from oi_tui.widgets.viewer.table_pane import TablePane, as_csv
 
@@ -62,23 +61,6 @@ class JsonContent(NamedTuple):
 
 
 ViewerContent = TextContent | TableContent | JsonContent
-
-
-class ViewerBody(Protocol):
-    """What the screen asks of what it shows."""
-
-    @property
-    def position(self) -> str:
-        """Where one is, in words."""
-
-    def text_to_copy(self) -> tuple[str, str] | None:
-        """What to copy where nothing is selected, and what it is."""
-
-    def find(self, search: Search, step: int) -> Iterator[Step]:
-        """Move to the next match; False if there is none."""
-
-    def mark(self, search: Search | None, line: int | None = None) -> None:
-        """Mark matches; go to the one with this number."""
 
 
 class ViewerScreen(Screen[None]):
@@ -130,7 +112,7 @@ class ViewerScreen(Screen[None]):
             *(key_labels(self._body) if isinstance(self._body, TextPane) else ()),
             *key_labels(self, "y", "s", "e", "esc"),
         )
-        self._body_widget.focus()
+        self._body.focus()
 
     def on_unmount(self) -> None:
         """The file is given back."""
@@ -144,14 +126,14 @@ class ViewerScreen(Screen[None]):
         event.stop()
         self._stop_seeking()
         self._search = Search(event.needle) if event.needle else None
-        self._viewer_body.mark(self._search)
+        self._body.mark(self._search)
 
     def on_search_bar_accepted(self, event: SearchBar.Accepted) -> None:
         """Go to the first match."""
         event.stop()
         if self._search is None:
             self._search = Search(event.needle)
-        self._body_widget.focus()
+        self._body.focus()
         self.action_find(1)
 
     def on_search_bar_left(self, event: SearchBar.Left) -> None:
@@ -161,10 +143,10 @@ class ViewerScreen(Screen[None]):
 
     async def _seek(self, search: Search, step: int) -> None:
         bar = self.query_one(SearchBar)
-        for at in self._viewer_body.find(search, step):
+        for at in self._body.find(search, step):
             if at.line is not None:
                 bar.matches = ""
-                self._viewer_body.mark(search, at.line)
+                self._body.mark(search, at.line)
                 self._tell_place()
                 return
             bar.matches = f"searching … {at.share:.0%}"
@@ -189,8 +171,8 @@ class ViewerScreen(Screen[None]):
         if self.has_class("-searching"):
             self.remove_class("-searching")
             self._search = None
-            self._viewer_body.mark(None)
-            self._body_widget.focus()
+            self._body.mark(None)
+            self._body.focus()
             return
         self.action_back()
 
@@ -215,7 +197,7 @@ class ViewerScreen(Screen[None]):
         """What is selected, else what the cursor is on."""
         if selected := self.get_selected_text():
             await self._copy(selected, "what is selected")
-        elif (copied := self._viewer_body.text_to_copy()) is not None:
+        elif (copied := self._body.text_to_copy()) is not None:
             await self._copy(*copied)
         else:
             self._say("That is too much for the clipboard. Select a part with the mouse, or save it.", warning=True)
@@ -249,32 +231,12 @@ class ViewerScreen(Screen[None]):
 
     # -- inside --------------------------------------------------------------------------------------------------
 
-    def on_text_pane_moved(self, event: TextPane.Moved) -> None:
-        """The line about it says where one is."""
-        event.stop()
-        self._tell_place()
-
-    def on_table_pane_moved(self, event: TablePane.Moved) -> None:
-        """The line about it says where one is."""
-        event.stop()
-        self._tell_place()
-
-    def on_json_tree_moved(self, event: JsonTree.Moved) -> None:
-        """The line about it says where one is."""
-        event.stop()
-        self._tell_place()
-
-    @property
-    def _viewer_body(self) -> ViewerBody:
-        return self._body
-
-    @property
-    def _body_widget(self) -> Widget:
-        return self._body
-
+    @on(TextPane.Moved)
+    @on(TablePane.Moved)
+    @on(JsonTree.Moved)
     def _tell_place(self) -> None:
         trouble = self._body.lines.trouble if isinstance(self._body, TextPane) else ""
-        self.query_one("#viewer-place", Words).update(trouble or self._viewer_body.position)
+        self.query_one("#viewer-place", Words).update(trouble or self._body.position)
 
     def _title(self) -> str:
         match self._content:

@@ -226,7 +226,9 @@ def _claim(store: "Store", records: "Sequence[SessionRecord]") -> "Iterator[None
 
 
 def _find_session(store: "Store", text: str, *, by_id: bool = False) -> str:
-    found = store.find(text)
+    from oi_tui.app.engine.log.store import find_session
+
+    found = find_session(store, text)
     if by_id and not found.startswith(text):
         raise StoreError(f"There is no session {text}.", hint=f"Did you mean {found}? Name it by its id.")
     return found

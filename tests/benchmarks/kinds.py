@@ -83,7 +83,7 @@ class Ours:
 
     def recolour(self, light: bool) -> None:
         """Another palette."""
-        self.widget.set_palette(self._palettes[light])
+        self.widget.set_look(palette=self._palettes[light])
 
 
 def _block(number: int) -> Block:

@@ -21,7 +21,7 @@ from oi_tui.app.engine.core.events import (
 )
 from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput
 from oi_tui.app.engine.core.session_records import SearchHit
-from oi_tui.app.engine.log.store import Store
+from oi_tui.app.engine.log.store import Store, find_session
 from oi_tui.app.engine.log.store.words import plain_letters, read_query, snippet
 from support.sessions import code, printed, prose, turn
 
@@ -178,9 +178,9 @@ def test_find_takes_an_id_its_beginning_or_words_and_names_the_candidates(store:
     keep(store, "abc1", turn("u", "rare word"), title="Reading data")
     keep(store, "abd2", turn("u", "other data"), title="Plot")
     keep(store, "abd22", turn("u", "nothing"))
-    assert store.find("abc1") == store.find("abc") == store.find("rare wo") == "abc1"
-    assert store.find("abd2") == "abd2"  # it is one, though another begins with it
-    assert store.find("data") == "abc1"  # in a title
+    assert find_session(store, "abc1") == find_session(store, "abc") == find_session(store, "rare wo") == "abc1"
+    assert find_session(store, "abd2") == "abd2"  # it is one, though another begins with it
+    assert find_session(store, "data") == "abc1"  # in a title
     for text, told in (
         ("ab", "abc1  Reading data"),
         ("nowhere", "sessions"),
@@ -188,7 +188,7 @@ def test_find_takes_an_id_its_beginning_or_words_and_names_the_candidates(store:
         ("%", "sessions"),
     ):
         with pytest.raises(StoreError) as error:
-            store.find(text)
+            find_session(store, text)
         assert told in error.value.hint, text
 
 

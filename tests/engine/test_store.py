@@ -24,7 +24,7 @@ from oi_tui.app.engine.core.events import (
 )
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.files.paths import private_dir
-from oi_tui.app.engine.log.store import Store
+from oi_tui.app.engine.log.store import Store, find_session
 from oi_tui.app.engine.log.writer import LogWriter
 from oi_tui.app.engine.transcript.coalesce import coalesce
 from oi_tui.app.engine.transcript.event_log import fold_events
@@ -52,9 +52,9 @@ def test_sessions_are_listed_by_last_use_with_the_title_first_given(store: Store
     store.entitle("two", "first")
     store.entitle("two", "second")
     assert [(record.id, record.title) for record in store.sessions()] == [("two", "first"), ("one", "")]
-    assert store.find("tw") == "two"
+    assert find_session(store, "tw") == "two"
     with pytest.raises(StoreError, match="No session"):
-        store.find("x")
+        find_session(store, "x")
 
 
 VISIT = """

@@ -24,9 +24,9 @@ class RowWindow(ABC):
     def height_of(self, item: int) -> int:
         """Rows of an item, at least one."""
 
-    @abstractmethod
     def reaches(self, item: int) -> bool:
         """Whether there is such an item; `count` is more than it from then on."""
+        return item < self.count
 
     def scroll(self, rows: int) -> bool:
         """Move down (or, negative, up) by so many rows, not beyond the ends; returns whether the end is reached."""

@@ -26,13 +26,10 @@ from oi_tui.widgets.lettering import Words
 from oi_tui.widgets.sessions.listing import Heading, HitEntry, matched_text, record_of, words_of
 from oi_tui.widgets.sessions.row_view import RowRenderer, explain_no_rows
 from oi_tui.widgets.sessions.session_rows import SessionAction, SessionRows
-from oi_tui.widgets.sessions.sessions_model import SessionsModel
+from oi_tui.widgets.sessions.sessions_model import SHORTEST, SessionsModel
 
 PAUSE = 0.15
 """Seconds without a key after which the engine is asked what texts contain."""
-
-SHORTEST = 2
-"""Characters of a search in texts; one stands nearly everywhere."""
 
 
 class Panel(Vertical):
@@ -90,11 +87,8 @@ class Panel(Vertical):
         query: str
         archived: bool
 
-    @dataclass
-    class Pointed(Message):
-        """The cursor is at another session."""
-
-        record: SessionRecord | None
+    class Listed(Message):
+        """The rows were made anew: another session may be under the cursor."""
 
     class Closed(Message):
         """The panel is not wanted any more."""
@@ -144,7 +138,7 @@ class Panel(Vertical):
         # The engine answers only the newest of the questions that wait: the other one may have been passed over.
         if found.query and not self._stock.known:
             self.post_message(self.Searched("", self.shows_archive))
-        elif not found.query and self._searching:
+        elif not found.query and self._stock.is_searching(self.search_text):
             self.post_message(self.Searched(self.search_text, self.shows_archive))
 
     def put(self, record: SessionRecord) -> None:
@@ -167,7 +161,7 @@ class Panel(Vertical):
     @property
     def waiting(self) -> bool:
         """Whether something that was asked for is still to come."""
-        return not self._stock.known or self._searching
+        return not self._stock.known or self._stock.is_searching(self.search_text)
 
     def give_up(self) -> None:
         """What is still to come does not come."""
@@ -175,8 +169,9 @@ class Panel(Vertical):
         self._refresh()
 
     def forget(self) -> None:
-        """The next time begins with the whole list."""
+        """The next time begins with the whole list, and with nothing said."""
         self.query_one(Input).value = ""
+        self.say("")
 
     def begin(self) -> None:
         """Take the keys, at once: the next one may be on its way. What is typed takes the place of what was."""
@@ -238,20 +233,12 @@ class Panel(Vertical):
         self._refresh()
         self._ask_soon()
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter opens what is under the cursor."""
+    @on(Input.Submitted)
+    @on(SessionRows.Wanted)
+    def _obey(self, event: Input.Submitted | SessionRows.Wanted) -> None:
+        """A key of the list, or Enter in the filter, which opens what is under the cursor."""
         event.stop()
-        self._want("open")
-
-    def on_session_rows_wanted(self, event: SessionRows.Wanted) -> None:
-        """A key of the list."""
-        event.stop()
-        self._want(event.wish)
-
-    def on_session_rows_moved(self, event: SessionRows.Moved) -> None:
-        """Another one is under the cursor."""
-        event.stop()
-        self.post_message(self.Pointed(self.record))
+        self._want(event.wish if isinstance(event, SessionRows.Wanted) else "open")
 
     @on(DescendantFocus)
     @on(DescendantBlur)
@@ -284,11 +271,6 @@ class Panel(Vertical):
             wanted = self.Searched(sought, self.shows_archive)
             self._timer = self.set_timer(PAUSE, lambda: self.post_message(wanted))
 
-    @property
-    def _searching(self) -> bool:
-        """Whether what texts contain is still to come."""
-        return len(self.search_text) >= SHORTEST and self._stock.searched != self.search_text
-
     def _refresh(self) -> None:
         """The rows, from what was told and what is typed."""
         now, stock, sought = self._clock(), self._stock, self.search_text
@@ -307,20 +289,13 @@ class Panel(Vertical):
         empty.display = not entries
         empty.update(
             "Reading…" if not stock.known
-            else "Searching…" if self._searching
+            else "Searching…" if stock.is_searching(sought)
             else explain_no_rows(sought, archived=self.shows_archive)
         )  # fmt: skip
         count = sum(not isinstance(entry, Heading) for entry in entries)
-        self.query_one("#sessions-count", Words).update(self._count_text(count))
+        self.query_one("#sessions-count", Words).update(stock.count_in_words(count, sought))
         self._show_keys()
-        self.post_message(self.Pointed(self.record))
-
-    def _count_text(self, count: int) -> str:
-        if self._searching:
-            return "…"
-        if self.search_text:
-            return f"{count:,} found so far" if self._stock.behind else f"{count:,} found"
-        return f"{'archived ' if self.shows_archive else ''}{count:,}{'+' if self._stock.cut else ''}"
+        self.post_message(self.Listed())
 
     def _show_keys(self) -> None:
         if not self.is_mounted:

@@ -47,11 +47,11 @@ class Preview(Vertical):
 
     def set_palette(self, palette: Palette) -> None:
         """Other colours from now on."""
-        self._timeline.set_palette(palette)
+        self._timeline.set_look(palette=palette)
 
     def set_graphics(self, graphics: Graphics) -> None:
         """Another way to show pictures."""
-        self._timeline.set_graphics(graphics)
+        self._timeline.set_look(graphics=graphics)
 
     def expect(self, record: SessionRecord) -> None:
         """This session is asked for; what was shown of another one goes."""

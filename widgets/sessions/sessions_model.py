@@ -9,6 +9,9 @@ from oi_tui.app.engine.core.session_records import SearchHit, SessionRecord
 from oi_tui.widgets.sessions.listing import ListEntry, haystack, list_hits, list_sessions, words_of
 from oi_tui.widgets.sessions.row_view import folder_text
 
+SHORTEST = 2
+"""Characters of a search in texts; one stands nearly everywhere."""
+
 
 class SessionsModel:
     """Sessions, those that were put away or the others, and what a search found in them."""
@@ -41,6 +44,18 @@ class SessionsModel:
     def forget_search(self) -> None:
         """Something else is looked for."""
         self._hits, self.searched = (), ""
+
+    def is_searching(self, sought: str) -> bool:
+        """Whether what texts contain of this is still to come."""
+        return len(sought) >= SHORTEST and self.searched != sought
+
+    def count_in_words(self, count: int, sought: str) -> str:
+        """What stands beside the filter about so many rows."""
+        if self.is_searching(sought):
+            return "…"
+        if sought:
+            return f"{count:,} found so far" if self.behind else f"{count:,} found"
+        return f"{'archived ' if self.archived else ''}{count:,}{'+' if self.cut else ''}"
 
     def take(self, found: SessionsFound, wanted: str) -> bool:
         """What the engine found; False if it is an answer to what is not asked (`wanted`) any more."""

@@ -77,7 +77,7 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
         Binding("i", "go('picture', -1)", "The picture before; I the next one", key_display="i"),
         Binding("I", "go('picture', 1)", "", show=False),
         Binding("t", "go('raised')", "To the line that raised the error"),
-        Binding("slash", "search", "Search", key_display="/"),
+        Binding("slash", "find", "Search", key_display="/"),
         Binding("n", "find(1)", "Next match"),
         Binding("N", "find(-1)", "Match before"),
         Binding("c,y", "ask('copy')", "Copy: the source, the text"),
@@ -200,17 +200,20 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
         if index is not None:
             self._stand(index, self._view.show(index))
 
-    def set_palette(self, palette: Palette) -> None:
-        """Other colours from now on."""
-        ink = Ink(palette)
-        self._shown.use(ink)
-        self._redraw(replace(self._view.canvas, ink=ink))
-
-    def set_graphics(self, graphics: Graphics) -> None:
-        """Another way to show pictures, or cells of another size, from now on."""
-        if graphics != self._gallery.graphics:
+    def set_look(self, *, palette: Palette | None = None, graphics: Graphics | None = None) -> None:
+        """From now on other colours, or another way to show pictures (or cells of another size)."""
+        canvas = self._view.canvas
+        if palette is not None:
+            ink = Ink(palette)
+            self._shown.use(ink)
+            canvas = replace(canvas, ink=ink)
+        if graphics is not None and graphics != self._gallery.graphics:
             self._gallery.use(graphics)
-            self._redraw(replace(self._view.canvas, graphics=graphics))
+            canvas = replace(canvas, graphics=graphics)
+        if canvas is not self._view.canvas:
+            self._view.redraw(canvas)
+            self._shown.forget()
+            self._frames.want()
 
     def scroll_to_end(self) -> None:
         """Show the newest rows and stay with them."""
@@ -232,6 +235,8 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
             self._frames.want()  # which sends those again that are looked at
 
         self.app.app_resume_signal.subscribe(self, resume)
+        self.watch(self, "unseen", self._shown.tell_unseen)  # the pill in the last row
+        self.watch(self, "cursor", self._shown.point)  # the bar in the gutter
 
     def on_unmount(self) -> None:
         """The terminal need not remember pictures."""
@@ -256,14 +261,6 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
             self._unseen.clear()
             self.unseen = 0
 
-    def watch_unseen(self, count: int) -> None:
-        """The pill stands in the last row."""
-        self._shown.tell_unseen(count)
-
-    def watch_cursor(self, cursor: int | None) -> None:
-        """The bar in the gutter moves from one block to another."""
-        self._shown.point(cursor)
-
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """The wheel, or a selection dragged over the edge, asks for another place."""
         rows = round(new_value) - self._view.y
@@ -273,11 +270,6 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
         self._frames.draw()
 
     # Drawing
-
-    def _redraw(self, canvas: Canvas) -> None:
-        self._view.redraw(canvas)
-        self._shown.forget()
-        self._frames.want()
 
     def _draw(self) -> bool:
         """A frame; returns whether there is more to show than there was time for."""
@@ -331,16 +323,15 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
     @on(events.MouseUp)
     def _pull(self, event: events.MouseEvent) -> None:
         if (share := self._bar.pull(event)) is not None:
-            self._stand(self.cursor, self._view.to_share(share))
+            self._stand(self.cursor, self._view.jump(round(share * max(0, self._view.total - self.size.height))))
 
-    def action_search(self) -> None:
-        """Ask for what to look for."""
-        self.post_message(self.SearchWanted())
+    def action_find(self, step: int = 0) -> None:
+        """To the next place where the text stands (1), or the one before (-1), beginning with what is on the screen.
 
-    def action_find(self, step: int) -> None:
-        """To the next place where the text stands, beginning with what is on the screen."""
-        if not self._search.is_on:
-            self.action_search()
+        Without a step, and as long as nothing is looked for, ask for what to look for.
+        """
+        if not (step and self._search.is_on):
+            self.post_message(self.SearchWanted())
             return
         rows = self._shown.rows
         edge = rows[0 if step > 0 else -1] if rows else None
@@ -374,5 +365,7 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
         view = self._view
         view.display(index, change_display(view.display_of(index), view.cell(index), change, step))
         if change != "sideways":
-            self.follow = view.keep(index)
+            if view.top[0] >= index:  # it stays in the window, by its start where that is above
+                view.top = (index, 0)
+            self.follow = view.scroll(0)
         self._frames.want()

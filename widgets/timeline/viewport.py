@@ -42,10 +42,6 @@ class Viewport(RowWindow):
         """Rows of a block, which is laid out for that."""
         return self.cell(item).height
 
-    def reaches(self, item: int) -> bool:
-        """Whether there is such a block."""
-        return item < len(self.blocks)
-
     @property
     def total(self) -> int:
         """Rows of all blocks, partly estimated."""
@@ -143,10 +139,6 @@ class Viewport(RowWindow):
         start = round((height - length) * min(1.0, self.y / (total - height)))
         return range(start, start + length)
 
-    def to_share(self, share: float) -> bool:
-        """Where so much is above of what can be; returns whether the end is reached."""
-        return self.jump(round(share * max(0, self.total - self.height)))
-
     def selected_text(self, selection: Selection) -> str:
         """The selected text as it was before it was broken into rows, without gutters."""
 
@@ -178,12 +170,6 @@ class Viewport(RowWindow):
         if above is None or not 0 <= above + inside < self.height:
             self.top = (index, min(inside, self.height_of(index) - 1))
             return self.scroll(-(self.height // 3))
-        return self.scroll(0)
-
-    def keep(self, index: int) -> bool:
-        """After a fold a block stays in the window, by its start where that is above; returns whether at the end."""
-        if self.top[0] >= index:
-            self.top = (index, 0)
         return self.scroll(0)
 
     def hidden_rows(self, index: int, side: int) -> int:

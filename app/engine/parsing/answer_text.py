@@ -38,7 +38,7 @@ class AnswerText:
         self._text = TextBlocks(blocks)
         self._trusting = False
         self._fence = Fence(indent=0, marker="", ticks="```", label="")
-        self._language: Language = ""
+        self._language: Language | None = None
         self._head: list[str] = []
         """The opening line of a block and blank lines after it, while it is open what becomes of them."""
         self._blank_from = 0
@@ -70,7 +70,7 @@ class AnswerText:
                 self._lines.feed(behind)
             else:
                 self._blocks.grow(self._source.show_all())
-                self._close(self._without_ticks(self._source.whole()), complete)
+                self._close(self._fence.without_ticks(self._source.whole()), complete)
             self._read()
         self._text.prose("".join(self._head))
         self._head.clear()
@@ -109,7 +109,8 @@ class AnswerText:
             return False
         line, whole = self._lines.line()
         if CallReader.may_begin(line) and self._lines.place >= self._no_call_before:
-            return self._begin_call(self._prose_call)
+            self._call = CallReader()
+            return self._go(self._prose_call)
         if len(line) > HELD_LINE:
             return self._go(self._prose_rest)
         if not whole:
@@ -134,7 +135,7 @@ class AnswerText:
 
     def _prose_call(self) -> bool:
         """In a line of prose that may be a call: nothing is shown until it is certain."""
-        if self._is_call_undecided():
+        if self._call.read(self._lines.text, self._lines.at) and not self._lines.ended:
             return False
         start = self._lines.at + self._call.used
         end = self._lines.text.find("\n", start)
@@ -150,14 +151,6 @@ class AnswerText:
         self._text.call(call, complete=end >= 0 or self._complete)
         return self._go(self._prose_line)
 
-    def _begin_call(self, step: Callable[[], bool]) -> bool:
-        self._call = CallReader()
-        return self._go(step)
-
-    def _is_call_undecided(self) -> bool:
-        self._call.read(self._lines.text, self._lines.at)
-        return self._call.state == "open" and not self._lines.ended
-
     # -- the beginning of a block --------------------------------------------------------------------
 
     def _open_fence(self, fence: Fence) -> bool:
@@ -165,29 +158,26 @@ class AnswerText:
         self._text.prose(fence.marker)
         self._fence, self._head = fence, [line[len(fence.marker) :]]
         self.thinking.begin_block()
-        if not fence.label:
-            return self._go(self._language_line)
-        language = self._canonical(fence.label)
-        return self._go(self._sample_start) if language is None else self._begin_source(language)
+        return self._begin_block(self._canonical(fence.label)) if fence.label else self._go(self._language_line)
 
     def _language_line(self) -> bool:
         """The first line of a block whose fence names no language may name it."""
         line, whole = self._lines.line()
         if not whole:
-            return _WORD_LINE.fullmatch(line) is None and self._go(self._sample_start)
+            return _WORD_LINE.fullmatch(line) is None and self._begin_block(None)
         word = line.strip()
         language = self._canonical(word) if word and _WORD_LINE.fullmatch(line) else None
-        if language is None:
-            return self._go(self._sample_start)
-        self._head.append(self._lines.take_line())
-        return self._begin_source(language)
+        if language is not None:
+            self._head.append(self._lines.take_line())
+        return self._begin_block(language)
 
-    def _begin_source(self, language: Language) -> bool:
+    def _begin_block(self, language: Language | None) -> bool:
+        """`language` is that of the code in it, None if it is no code that is run."""
         self._blank_from, self._language = len(self._head), language
-        return self._go(self._source_start)
+        return self._go(self._block_start)
 
-    def _source_start(self) -> bool:
-        """Before the first text of the code: a block without any is no code."""
+    def _block_start(self) -> bool:
+        """Before the first text of a block, which may be a call. Code without any text is no code."""
         match self._kind():
             case "undecided":
                 return False
@@ -195,26 +185,27 @@ class AnswerText:
                 self._head.append(self._lines.take_line())
                 return True
             case "closing" | "thought" as kind:
-                return self._end_block_as_prose(closed=kind == "closing")
+                return self._end_head(self._prose_line, closed=kind == "closing")
             case "text":
-                return self._start_source()
+                return self._begin_call_or_sample() if self._language is None else self._start_source(self._language)
 
-    def _start_source(self) -> bool:
-        self._source = FencedSource(self._language, trusting=self._trusting)
-        self._text.open(self._language)
+    def _start_source(self, language: Language) -> bool:
+        self._source = FencedSource(language, trusting=self._trusting)
+        self._text.open(language)
         for blank in self._head[self._blank_from :]:
             self._emit_code(self._fence.dedent(blank.removesuffix("\n")))
             self._line_break = "\n"
         self._head.clear()
         return self._go(self._source_line)
 
-    def _end_block_as_prose(self, *, closed: bool) -> bool:
-        """`closed`: the line at hand is the block's."""
+    def _end_head(self, step: Callable[[], bool], *, closed: bool = False) -> bool:
+        """What was kept of the block so far is prose; `closed`: the line at hand is its end."""
         if closed:
             self._head.append(self._lines.take_line())
         self._text.prose("".join(self._head))
         self._head.clear()
-        return self._go(self._prose_line)
+        self._calls.clear()
+        return self._go(step)
 
     # -- code ----------------------------------------------------------------------------------------
 
@@ -251,11 +242,6 @@ class AnswerText:
         text, self._line_break = self._line_break + text, ""
         self._blocks.grow(self._source.add(text))
 
-    def _without_ticks(self, source: str) -> str:
-        """Code that was not closed by a line of its own may have been closed on its last line."""
-        code = source.removesuffix(self._fence.ticks)
-        return code if code.strip() else source
-
     def _close(self, source: str, complete: bool) -> bool:
         assert self._source is not None
         self._blocks.close(self._source.language, source, complete=complete)
@@ -264,29 +250,19 @@ class AnswerText:
 
     # -- a block that is not run ---------------------------------------------------------------------
 
-    def _sample_start(self) -> bool:
-        """Before the first text of the block, which may be a call."""
-        match self._kind():
-            case "undecided":
-                return False
-            case "blank":
-                self._head.append(self._lines.take_line())
-                return True
-            case "closing" | "thought" as kind:
-                return self._end_block_as_prose(closed=kind == "closing")
-            case "text":
-                return self._begin_call_or_sample()
-
     def _begin_call_or_sample(self) -> bool:
         line, _ = self._lines.line()
-        return self._begin_call(self._sample_call) if CallReader.may_begin(line) else self._end_head_as_prose()
+        if not CallReader.may_begin(line):
+            return self._end_head(self._sample_line)
+        self._call = CallReader()
+        return self._go(self._sample_call)
 
     def _sample_call(self) -> bool:
-        if self._is_call_undecided():
+        if self._call.read(self._lines.text, self._lines.at) and not self._lines.ended:
             return False
         call = self._call.call(self._canonical)
         if call is None or closes_within(self._lines.ahead(self._call.used)):
-            return self._end_head_as_prose()
+            return self._end_head(self._sample_line)
         self._calls.append(call)
         self._head.append(self._lines.take(self._call.used))
         return self._go(self._sample_after_call)
@@ -305,8 +281,7 @@ class AnswerText:
                 self._lines.take_line()
                 return self._end_calls(complete=True)
             case "thought":
-                self._calls.clear()
-                return self._end_block_as_prose(closed=False)
+                return self._end_head(self._prose_line)
             case "text":
                 return self._begin_call_or_sample()
 
@@ -316,12 +291,6 @@ class AnswerText:
         self._calls.clear()
         self._head.clear()
         return self._go(self._prose_line)
-
-    def _end_head_as_prose(self) -> bool:
-        self._text.prose("".join(self._head))
-        self._head.clear()
-        self._calls.clear()
-        return self._go(self._sample_line)
 
     def _sample_line(self) -> bool:
         kind = self._kind()

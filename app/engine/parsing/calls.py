@@ -113,14 +113,18 @@ class CallReader:
         known = self._object.done and self.state != "refused"
         return call_of(self._object.fields, canonical) if known else None
 
-    def read(self, text: str, at: int) -> None:
-        """Read on in a text in which the call begins at `at`; beyond `CALL_LIMIT` it is refused."""
+    def read(self, text: str, at: int) -> bool:
+        """Read on in a text in which the call begins at `at`; whether more may belong to it.
+
+        Beyond `CALL_LIMIT` it is refused.
+        """
         limit = min(CALL_LIMIT, len(text) - at)
         while self.used < limit and self.state == "open":
             seen = at + self.used
             self.used += self._feed(text[seen : min(seen + _SLICE, at + limit)])
         if self.used == CALL_LIMIT:
             self.state = "refused"
+        return self.state == "open"
 
     def _feed(self, text: str) -> int:
         used = 0

@@ -41,6 +41,11 @@ class Fence(Value, frozen=True, kw_only=True):
             return False
         return not ticks.strip(self.ticks[0]) or self.is_closed_by(begun)
 
+    def without_ticks(self, source: str) -> str:
+        """Code that was not closed by a line of its own may have been closed on its last line."""
+        code = source.removesuffix(self.ticks)
+        return code if code.strip() else source
+
     def dedent(self, line: str) -> str:
         """A line (or its beginning) of the block without the fence's indent."""
         blank = len(line) - len(line.lstrip(" \t"))

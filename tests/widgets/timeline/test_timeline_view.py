@@ -367,7 +367,7 @@ async def test_only_what_is_near_the_screen_is_ever_drawn() -> None:
 async def test_another_palette_recolours_all_rows() -> None:
     async with shown(paragraphs(3)) as screen:
         light = load_palette("harbour-light")
-        screen.timeline.set_palette(light)
+        screen.timeline.set_look(palette=light)
         await screen.settle()
 
         style = next(iter(screen.timeline.render_lines(screen.timeline.size.region)[0])).style

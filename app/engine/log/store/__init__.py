@@ -1,6 +1,7 @@
 """Sessions on disk: an append-only log of events in SQLite, what is known of each beside it, and an index of its words.
 
     Store        create, append, load, list, search, edit, remove: what the rest of the program knows
+    find_session which session a person means
     Claims       which sessions are open: no two programs go on with the same one
 
 Of the modules, `statements` has all SQL, `database` the connection and what its errors mean, `digest` what is read off
@@ -9,6 +10,7 @@ the events (pure), `words` queries and snippets (pure), `blobs` the large output
 
 from oi_tui.app.engine.log.store.claims import CLAIM_PATIENCE, Claims, SessionOpenElsewhere
 from oi_tui.app.engine.log.store.database import StoreBusy
+from oi_tui.app.engine.log.store.session_search import find_session
 from oi_tui.app.engine.log.store.statements import MIGRATIONS
 from oi_tui.app.engine.log.store.store import Store
 
@@ -19,4 +21,5 @@ __all__ = [
     "SessionOpenElsewhere",
     "Store",
     "StoreBusy",
+    "find_session",
 ]

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.core.events import AnyEvent, NoticeAdded, OutputAdded, OutputUpdated
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.outputs import RichOutput
@@ -46,7 +47,7 @@ class Blobs:
         return self.folder / digest[:2] / digest
 
     def put_away(self, event: AnyEvent) -> tuple[AnyEvent, dict[str, Blob]]:
-        """The event without its large forms, which are on the disk now, by mime type; OSError if that fails."""
+        """The event without its large forms, which are on the disk now, by mime type; StoreError if that fails."""
         if not isinstance(event, OutputAdded | OutputUpdated) or not isinstance(event.output, RichOutput):
             return event, {}
         kept: dict[str, Any] = {}
@@ -56,7 +57,14 @@ class Blobs:
                 kept[mime] = value
             else:
                 kept[mime] = ""
-                blobs[mime] = Blob(digest=self._write(content), size=len(content), json=not isinstance(value, str))
+                try:
+                    digest = self._write(content)
+                except OSError as error:
+                    raise StoreError(
+                        f"A large output cannot be written in {self.folder}: {error.strerror}.",
+                        hint="Is the disk full, or the folder read-only? What was written before is safe.",
+                    ) from error
+                blobs[mime] = Blob(digest=digest, size=len(content), json=not isinstance(value, str))
         return (_with_data(event, kept), blobs) if blobs else (event, {})
 
     def put_back(self, event: AnyEvent, blobs: dict[str, Blob], missed: Callable[[str, Blob], None]) -> AnyEvent:

@@ -1,7 +1,11 @@
 """What sessions share: a fork begins with the events of the session it came from, which are kept once."""
 
+from collections.abc import Sequence
+
+from oi_tui.app.engine.core.encoding import as_json
 from oi_tui.app.engine.log.store import statements
 from oi_tui.app.engine.log.store.database import Database
+from oi_tui.app.engine.log.store.digest import Merged
 from oi_tui.app.engine.log.store.rows import SessionRow
 
 END = 2**62
@@ -62,9 +66,18 @@ class Shares:
         self._db.do(statements.REPARENT, row.parent_id, row.id)
         return [heir for heir, _ in heirs]
 
-    def shared_up_to(self, session_id: str) -> int:
-        """The last `seq` that another session builds on: nothing up to there may change."""
-        return self._number(statements.SHARED, session_id)
+    def merge(self, session_id: str, merged: Sequence[Merged]) -> None:
+        """Fewer rows that say the same; what another session builds on stays as it is."""
+        if not merged:
+            return
+        shared = self._number(statements.SHARED, session_id)
+        for seqs, event in merged:
+            if seqs[0] <= shared:
+                continue
+            if event is not None:
+                self._db.do(statements.REWRITE, as_json(event).decode(), session_id, seqs[0])
+                seqs = seqs[1:]
+            self._db.do_each(statements.DROP, [(session_id, seq) for seq in seqs])
 
     def _rows_of(self, part: SharedPart) -> int:
         return self._number(statements.COUNT, *part)

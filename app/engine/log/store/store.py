@@ -6,7 +6,7 @@ one file. Values know nothing of row ids.
 """
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -18,7 +18,7 @@ from oi_tui.app.engine.core.session_records import PastPrompt, SearchHit, Sessio
 from oi_tui.app.engine.log.store import statements
 from oi_tui.app.engine.log.store.blobs import Blob, Blobs
 from oi_tui.app.engine.log.store.database import PATIENCE, Database, SearchDamaged
-from oi_tui.app.engine.log.store.digest import Digest, FoundText, Merged, Totals
+from oi_tui.app.engine.log.store.digest import Digest, FoundText, Totals
 from oi_tui.app.engine.log.store.removal import Removal
 from oi_tui.app.engine.log.store.rows import SessionRow, clean_tags, looked_up_to, tidy_line
 from oi_tui.app.engine.log.store.shares import Shares
@@ -33,9 +33,6 @@ REGRET = 30 * 24 * 3600.0
 
 STEP = 500
 """Events that one step of upkeep looks through, and as many more as belong to what is half open by then."""
-
-CANDIDATES = 8
-"""Sessions that are told where several could be meant."""
 
 _decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 _list_decoder: msgspec.json.Decoder[list[AnyEvent]] = msgspec.json.Decoder(list[AnyEvent])
@@ -84,7 +81,7 @@ class Store:
         try:
             self._append(session_id, taken, patience)
         except SearchDamaged:
-            self._begin_search_anew()
+            self._texts.begin_anew()
             self._append(session_id, taken, patience)
 
     def load(self, session_id: str) -> tuple[AnyEvent, ...]:
@@ -169,6 +166,10 @@ class Store:
 
     # -- all of them -------------------------------------------------------------------------------
 
+    def begin_so(self, text: str) -> list[str]:
+        """Ids that begin with this text."""
+        return [str(found) for (found,) in self._db.rows(statements.IDS_LIKE, text)]
+
     def sessions(
         self, *, archived: bool = False, cwd: str | None = None, limit: int | None = None
     ) -> tuple[SessionRecord, ...]:
@@ -190,31 +191,8 @@ class Store:
                     hits.append(SearchHit(session=record, kind=match.kind, snippet=snippet, block_id=block_id))
             return tuple(hits)
         except SearchDamaged:
-            self._begin_search_anew()
+            self._texts.begin_anew()
             return ()
-
-    def find(self, text: str) -> str:
-        """The one session that is meant: its id, the beginning of it, or words that stand in no other.
-
-        A title in which the words stand is preferred. StoreError, which names the candidates, if several are meant.
-        """
-        if not text.strip():
-            raise self._several("Which session?", [record.id for record in self.sessions(limit=CANDIDATES)])
-        begin_so = [found for (found,) in self._db.rows(statements.IDS_LIKE, text)]
-        if text in begin_so:
-            return text
-        if len(begin_so) == 1:
-            return str(begin_so[0])
-        if begin_so:
-            raise self._several(f"{len(begin_so)} sessions with an id that begins with {text!r}.", begin_so)
-        hits = self.search(text)
-        titled = {hit.session.id for hit in hits if hit.kind == "title"}
-        ids = list(dict.fromkeys(hit.session.id for hit in hits if not titled or hit.session.id in titled))
-        if len(ids) == 1:
-            return ids[0]
-        if ids:
-            raise self._several(f"Several sessions match {text!r}.", ids)
-        raise StoreError(f"No session matches {text!r}.", hint="`oi-tui sessions` lists those there are.")
 
     def prompts(self, limit: int, before: int | None = None) -> tuple[PastPrompt, ...]:
         """Past prompts of all sessions, the newest first; `before` is the `place` of the last one that was seen."""
@@ -276,16 +254,19 @@ class Store:
             (last,) = self._db.row(statements.LAST, session_id) or (0,)
             rows: list[tuple[object, ...]] = []
             for seq, event in enumerate(events, last + 1):
-                slim, blobs = self._put_away(session_id, event)
-                rows.append((session_id, seq, now, as_json(slim).decode(), blobs))
+                slim, blobs = self._blobs.put_away(event)
+                self._db.do_each(statements.USE_BLOB, [(blob.digest, session_id) for blob in blobs.values()])
+                rows.append((session_id, seq, now, as_json(slim).decode(), as_json(blobs).decode() if blobs else None))
             self._db.do_each(statements.APPEND, rows)
             if row.indexed < 0:  # there is more of it than can be looked through now
                 self._db.do(statements.ACTIVE, now, session_id)
                 return
             if reading is not None and reading[:2] == (session_id, last):
                 digest = reading[2]
-            else:
-                digest = self._half_open(row, last)
+            else:  # what another program, or this one before an error, left incomplete
+                digest = Digest()
+                for seq, at, encoded in self._db.rows(statements.EVENTS_BETWEEN, row.id, row.indexed, last):
+                    digest.take(seq, at, _decoder.decode(encoded))
             totals = row.totals
             for seq, event in enumerate(events, last + 1):
                 digest.take(seq, now, event)
@@ -295,47 +276,15 @@ class Store:
             self._keep(row._replace(active=now), digest, totals, indexed)
         self._reading = (session_id, last, digest)
 
-    def _put_away(self, session_id: str, event: AnyEvent) -> tuple[AnyEvent, str | None]:
-        try:
-            slim, blobs = self._blobs.put_away(event)
-        except OSError as error:
-            raise StoreError(
-                f"A large output cannot be written in {self._blobs.folder}: {error.strerror}.",
-                hint="Is the disk full, or the folder read-only? What was written before is safe.",
-            ) from error
-        for blob in blobs.values():
-            self._db.do(statements.USE_BLOB, blob.digest, session_id)
-        return slim, as_json(blobs).decode() if blobs else None
-
-    def _half_open(self, row: SessionRow, last: int) -> Digest:
-        """What another program, or this one before an error, left incomplete."""
-        digest = Digest()
-        for seq, at, event in self._db.rows(statements.EVENTS_BETWEEN, row.id, row.indexed, last):
-            digest.take(seq, at, _decoder.decode(event))
-        return digest
-
     def _keep(self, row: SessionRow, digest: Digest, totals: Totals, indexed: int) -> None:
         """Write down what was read off the events."""
         texts, merged, cleared = digest.take_texts()
         if cleared:
             self._texts.forget(row.id)
         self._texts.put(row.id, texts)
-        self._merge(row.id, merged)
+        self._shares.merge(row.id, merged)
         counted = (totals.model, totals.turns, totals.input_tokens, totals.output_tokens, totals.cost)
         self._db.do(statements.DESCRIBE, row.active, *counted, indexed, row.id)
-
-    def _merge(self, session_id: str, merged: Sequence[Merged]) -> None:
-        """Fewer rows that say the same; what another session builds on stays as it is."""
-        if not merged:
-            return
-        shared = self._shares.shared_up_to(session_id)
-        for seqs, event in merged:
-            if seqs[0] <= shared:
-                continue
-            if event is not None:
-                self._db.do(statements.REWRITE, as_json(event).decode(), session_id, seqs[0])
-                seqs = seqs[1:]
-            self._db.do_each(statements.DROP, [(session_id, seq) for seq in seqs])
 
     def _catch_up(self, session_id: str) -> None:
         """One step through a session; one that cannot be read is left out of the search, not out of the list."""
@@ -371,10 +320,6 @@ class Store:
         self._keep(row, digest, totals, max(settled, start or 0, 0) if indexed is None else indexed)
         return self._row(row.id)
 
-    def _begin_search_anew(self) -> None:
-        with self._db.writing():
-            self._texts.begin_anew()
-
     def _describe(self, row: SessionRow) -> None:
         values = (row.title, row.titled, row.tags, row.archived, row.deleted)
         self._db.do(statements.EDIT, *values, row.id)
@@ -384,9 +329,3 @@ class Store:
         """Tags can be searched for where the title can."""
         text = " ".join((row.title, *(f"#{tag}" for tag in row.tag_names)))
         self._texts.put(row.id, [FoundText("title", "", 0, row.active, text)])
-
-    def _several(self, what: str, ids: Sequence[str]) -> StoreError:
-        shown = [self.record(session_id) for session_id in ids[:CANDIDATES]]
-        lines = [f"{record.id}  {record.title or '(no title)'}" for record in shown]
-        hint = "\n  ".join(("Say which one:", *lines)) if lines else "There are none yet."
-        return StoreError(what, hint=hint)

@@ -74,8 +74,9 @@ class Texts:
 
     def begin_anew(self) -> None:
         """Drop a damaged index; all sessions are to be looked at again."""
-        for statement in statements.FORGET_SEARCH:
-            self._db.do(statement)
+        with self._db.writing():
+            for statement in statements.FORGET_SEARCH:
+                self._db.do(statement)
 
     def _of_each_kind(self, query: str, archived: bool, limit: int) -> dict[HitKind, dict[str, Match]]:
         """The newest ones, by kind and session."""

@@ -1,0 +1,40 @@
+"""Which session a person means by a few words."""
+
+from collections.abc import Sequence
+
+from oi_tui.app.engine.core.errors import StoreError
+from oi_tui.app.engine.log.store.store import Store
+
+CANDIDATES = 8
+"""Sessions that are told where several could be meant."""
+
+
+def find_session(store: Store, text: str) -> str:
+    """The one session that is meant: its id, the beginning of it, or words that stand in no other.
+
+    A title in which the words stand is preferred. StoreError, which names the candidates, if several are meant.
+    """
+    if not text.strip():
+        raise _several(store, "Which session?", [record.id for record in store.sessions(limit=CANDIDATES)])
+    begin_so = store.begin_so(text)
+    if text in begin_so:
+        return text
+    if len(begin_so) == 1:
+        return begin_so[0]
+    if begin_so:
+        raise _several(store, f"{len(begin_so)} sessions with an id that begins with {text!r}.", begin_so)
+    hits = store.search(text)
+    titled = {hit.session.id for hit in hits if hit.kind == "title"}
+    ids = list(dict.fromkeys(hit.session.id for hit in hits if not titled or hit.session.id in titled))
+    if len(ids) == 1:
+        return ids[0]
+    if ids:
+        raise _several(store, f"Several sessions match {text!r}.", ids)
+    raise StoreError(f"No session matches {text!r}.", hint="`oi-tui sessions` lists those there are.")
+
+
+def _several(store: Store, what: str, ids: Sequence[str]) -> StoreError:
+    shown = [store.record(session_id) for session_id in ids[:CANDIDATES]]
+    lines = [f"{record.id}  {record.title or '(no title)'}" for record in shown]
+    hint = "\n  ".join(("Say which one:", *lines)) if lines else "There are none yet."
+    return StoreError(what, hint=hint)
