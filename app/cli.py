@@ -152,7 +152,7 @@ def app(
     log = private_dir(log_dir()) / "engine.log"
 
     async def connect() -> EngineClient:
-        from oi_tui.app.engine.sandbox.privacy import close_to_others
+        from oi_tui.app.privacy import close_to_others
 
         close_to_others()  # code that runs without a sandbox could read our keys from our environment
         return await ProcessClient.start(place.setup, log=log)
@@ -229,8 +229,8 @@ def run(
     """Do TASK without a screen: the answer on stdout, what happens on stderr. Standard input is data."""
     # The engine's world, and nothing of the screen's.
     from oi_tui.app.build import local_client
-    from oi_tui.app.engine.sandbox.privacy import close_to_others
     from oi_tui.app.headless.runner import Headless
+    from oi_tui.app.privacy import close_to_others
 
     close_to_others()  # the engine is in this process: code without a sandbox could read our keys from its environment
     text = " ".join(task)
@@ -320,8 +320,8 @@ def engine(fd: int) -> None:
     import socket
 
     from oi_tui.app.build import make_engine
-    from oi_tui.app.engine.sandbox.privacy import close_to_others
     from oi_tui.app.engine.session.wire import serve
+    from oi_tui.app.privacy import close_to_others
 
     close_to_others()  # code that runs without a sandbox could read our keys from our environment
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")

@@ -13,7 +13,8 @@ from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.files.paths import config_dir
 from oi_tui.app.engine.files.settings_file import LoadedSettings, load_layers
-from oi_tui.app.frontend.workplace import Workplace, known_folders
+from oi_tui.app.engine.trust.folder_decisions import known_folders
+from oi_tui.app.frontend.workplace import Workplace
 
 
 def words(value: str) -> str:

@@ -20,6 +20,7 @@ import pytest
 from support.house import PACKAGES as ROOMS
 from support.house import (
     ROOT,
+    arrows,
     classes,
     functions,
     module_of,
@@ -33,10 +34,11 @@ from support.house import (
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
-MODULE_LINES, CLASS_METHODS, FUNCTION_LINES = 400, 30, 70
+MODULE_LINES, CLASS_METHODS, FUNCTION_LINES = 400, 25, 70
 TOO_LONG: dict[str, str] = {
     "app/engine/core/events.py": "the vocabulary: one flat list of values, each of which is read by itself",
     "app/engine/transcript/transcript.py::_fold": "the fold: one flat match over the closed union of events",
+    "app/engine/agent/loop.py::Session": "30 methods: still owed, see test_owed.py",
 }
 """Path, `path::Class` or `path::function` that may be over its budget -> the reason."""
 
@@ -142,6 +144,10 @@ def test_a_front_end_loads_nothing_that_belongs_to_the_engine_process(module: st
     if not (ROOT / name_in_root(module)).exists():
         pytest.skip(f"there is no {module} yet")
     assert loaded_by(module) & NOT_IN_THE_FRONT_END == set()
+
+
+def test_at_most_160_arrows_lead_from_room_to_room() -> None:
+    assert len(arrows()) <= 160
 
 
 def name_in_root(module: str) -> str:

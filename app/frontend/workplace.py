@@ -7,7 +7,6 @@ trusted, but    what it brings along is not what was looked at then: it is asked
   changed       its rules allows anything
 """
 
-import os
 from collections.abc import Set
 from pathlib import Path
 from typing import Literal
@@ -17,8 +16,7 @@ import msgspec
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.values import SandboxMode
-from oi_tui.app.engine.files import paths
-from oi_tui.app.engine.trust.folder_decisions import FOLDERS_FILE, FolderDecision, FolderDecisions
+from oi_tui.app.engine.trust.folder_decisions import FolderDecision, FolderDecisions
 from oi_tui.app.engine.trust.folder_settings import (
     FolderDigests,
     apply_folder_settings,
@@ -135,8 +133,3 @@ class Workplace:
         if decision is not None and mode == decision.sandbox == "danger-full-access" and not self.mode_said:
             said.append("No sandbox, as was chosen for this folder: code can do all that you can.")
         return said
-
-
-def known_folders() -> FolderDecisions:
-    """What this person decided; OiTuiError in plain words if our folder cannot be used."""
-    return FolderDecisions(paths.private_dir(paths.data_dir()) / FOLDERS_FILE, owner=os.getuid())

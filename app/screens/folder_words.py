@@ -6,7 +6,6 @@ from typing import NamedTuple
 from textual.content import Content
 
 from oi_tui.app.engine.core.settings import SandboxSection
-from oi_tui.app.engine.sandbox.availability import Availability
 from oi_tui.app.engine.text.safe import visible_text
 from oi_tui.app.engine.trust.folder_check import FolderCheck, FolderContent
 from oi_tui.app.engine.trust.folder_settings import stricter_sandbox
@@ -90,15 +89,11 @@ def sandbox_trial(place: Workplace, found: FolderCheck | None) -> Content:
         return lettering(("… the sandbox is being tried", "$dim"))
     if found.writing.works:
         return lettering(("✓ ", "$ok"), "the sandbox works: its self-test passed just now")
-    lines = [_fault(found.writing)]
+    fix = f"\n{visible_text(found.writing.fix).text}" if found.writing.fix else ""
+    lines = [lettering(("✗ ", "$error"), visible_text(found.writing.why).text, (fix, "$text"))]
     if found.reading.works:
         lines.append(lettering(("✓ ", "$ok"), "a sandbox in which nothing may be written works"))
     return Content("\n").join(lines)
-
-
-def _fault(found: Availability) -> Content:
-    fix = f"\n{visible_text(found.fix).text}" if found.fix else ""
-    return lettering(("✗ ", "$error"), visible_text(found.why).text, (fix, "$text"))
 
 
 def findings(brought: FolderContent | None) -> Content:

@@ -24,8 +24,8 @@ from oi_tui.themes.palette import Palette
 from oi_tui.widgets.keyrow import Hint, KeyRow, key_labels
 from oi_tui.widgets.lettering import Words
 from oi_tui.widgets.search_bar import SearchBar
-from oi_tui.widgets.timeline.outputs.table_data import TableData
 from oi_tui.widgets.timeline.search import Search
+from oi_tui.widgets.timeline.table_data import TableData
 from oi_tui.widgets.viewer.json_tree import JsonTree, to_json
 from oi_tui.widgets.viewer.line_index import LineIndex
 from oi_tui.widgets.viewer.pane import TextPane

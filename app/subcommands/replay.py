@@ -27,7 +27,7 @@ def replay(flags: Flags, file: Path, speed: float, instant: bool, verify: bool) 
 
     recording = read_recording(file)
     if verify:
-        from oi_tui.app.engine.sandbox.privacy import close_to_others
+        from oi_tui.app.privacy import close_to_others
         from oi_tui.app.subcommands.verification import Verification
 
         close_to_others()  # the engine is in this process

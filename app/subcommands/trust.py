@@ -6,8 +6,8 @@ import click
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.text.safe import visible_text
+from oi_tui.app.engine.trust.folder_decisions import known_folders
 from oi_tui.app.engine.trust.folder_settings import folder_digests, read_folder_settings
-from oi_tui.app.frontend.workplace import known_folders
 from oi_tui.app.terminal.echo import echo
 
 

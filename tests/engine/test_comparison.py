@@ -1,7 +1,7 @@
 """What came out now beside what is on record: the same, or the lines that differ."""
 
+from oi_tui.app.engine.agent.output_diff import DIFF_LINES, SHOWN_DIFF_LINES, output_diff
 from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamOutput, Tail
-from oi_tui.app.engine.transcript.diff import DIFF_LINES, SHOWN_DIFF_LINES, output_diff
 
 
 def out(text: str) -> StreamOutput:

@@ -10,9 +10,9 @@ import pytest
 import pytest_asyncio
 
 from oi_tui.app.engine.core.errors import KernelError
-from oi_tui.app.engine.kernels.kernel_environment import kernel_environment
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
+from oi_tui.app.engine.sandbox.environments import kernel_environment
 from support.runs import collect
 
 IN_A_FRESH_PROCESS = """

@@ -16,8 +16,8 @@ from oi_tui.app.engine.text.mime import pictures, plain_text
 from oi_tui.themes.loader import load_palette
 from oi_tui.widgets.timeline.cells import BlockCell
 from oi_tui.widgets.timeline.ink import Ink
-from oi_tui.widgets.timeline.outputs.table_data import TableData, table_of
 from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas
+from oi_tui.widgets.timeline.table_data import TableData, table_of
 from support.runs import collect
 
 pytestmark = [pytest.mark.kernel, pytest.mark.asyncio(loop_scope="module")]

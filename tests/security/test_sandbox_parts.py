@@ -16,11 +16,11 @@ from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.settings import SandboxSection
 from oi_tui.app.engine.sandbox import inside, placeholders, places, sandbox_launch, seccomp
 from oi_tui.app.engine.sandbox.bubblewrap import Mount, MountKind, plan
+from oi_tui.app.engine.sandbox.environments import enclosed_environment
 from oi_tui.app.engine.sandbox.hosts import AllowList, Authority, is_public, parse_authority, parse_rule
 from oi_tui.app.engine.sandbox.limits import rlimits
 from oi_tui.app.engine.sandbox.profile import Limits
 from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
-from oi_tui.app.engine.sandbox.sandbox_environment import enclosed_environment
 from oi_tui.app.engine.sandbox.selftest import PROMISES, Report
 from support import bpf
 from support.enclosure import make_home, make_project, profile
@@ -474,7 +474,7 @@ def test_S6_what_cannot_be_made_needs_no_stand_in(nobody: Nobody) -> None:
 LOOKS = """
 import subprocess, sys
 program = (
-    "from oi_tui.app.engine.sandbox.privacy import close_to_others\\n"
+    "from oi_tui.app.privacy import close_to_others\\n"
     "print('open', flush=True)\\ninput()\\nclose_to_others()\\nprint('closed', flush=True)\\ninput()"
 )
 looked_at = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)

@@ -147,9 +147,6 @@ class NobodyLooks:
     def show(self, reply: object) -> None:
         pass
 
-    def show_sessions(self, reply: object) -> None:
-        pass
-
 
 async def test_a_prompt_sent_before_the_engine_is_there_is_not_lost(scripted_engine: ScriptedEngine) -> None:
     async def connect() -> EngineClient:

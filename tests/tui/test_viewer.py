@@ -17,7 +17,7 @@ from oi_tui.app.screens.save_as import SaveAsScreen
 from oi_tui.app.screens.viewer import JsonContent, TableContent, TextContent, ViewerContent, ViewerScreen
 from oi_tui.themes.loader import load_palette, textual_theme
 from oi_tui.widgets.search_bar import SearchBar
-from oi_tui.widgets.timeline.outputs.table_data import TableColumn, TableData, build_table
+from oi_tui.widgets.timeline.table_data import TableColumn, TableData, build_table
 from oi_tui.widgets.viewer.json_tree import JsonTree
 from oi_tui.widgets.viewer.line_index import READ_CHUNK, CannotRead
 from oi_tui.widgets.viewer.pane import TextPane

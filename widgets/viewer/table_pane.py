@@ -17,8 +17,8 @@ from textual.widgets import DataTable
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.timeline.ink import Ink
-from oi_tui.widgets.timeline.outputs.table_data import TableData
 from oi_tui.widgets.timeline.search import Search
+from oi_tui.widgets.timeline.table_data import TableData
 from oi_tui.widgets.viewer.line_index import Step
 
 WIDEST = 48

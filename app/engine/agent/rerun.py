@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
+from oi_tui.app.engine.agent.output_diff import output_diff
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.events import (
@@ -28,7 +29,6 @@ from oi_tui.app.engine.core.events import (
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.outcomes import RerunOutcome
 from oi_tui.app.engine.text.safe import visible_text
-from oi_tui.app.engine.transcript.diff import output_diff
 from oi_tui.app.engine.transcript.transcript import Transcript
 
 Perform = Callable[[CodeBlock, Emit], Awaitable[str]]

@@ -19,7 +19,6 @@ from oi_tui.app.engine.kernels.base import InterruptMeans, RunRequest, RunResult
 from oi_tui.app.engine.kernels.channels import NONSENSE_LIMIT, TOO_LARGE, Channel, Channels, ReplyFuture
 from oi_tui.app.engine.kernels.inspection import Listing, VariableDetail, names_in, read_detail, read_listing
 from oi_tui.app.engine.kernels.jupyter_run import JupyterRun
-from oi_tui.app.engine.kernels.kernel_environment import kernel_environment
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.liveness import LivenessWatch
 from oi_tui.app.engine.kernels.output_stream import OutputStream
@@ -27,6 +26,7 @@ from oi_tui.app.engine.kernels.preparation import PRELOAD, at_start, for_inspect
 from oi_tui.app.engine.kernels.processes import LoggedProcess, cancel_tasks
 from oi_tui.app.engine.kernels.spec import KernelSpec, own_python
 from oi_tui.app.engine.kernels.worker import OnEnd, WorkerKernel
+from oi_tui.app.engine.sandbox.environments import kernel_environment
 from oi_tui.app.engine.sandbox.sandbox_launch import SandboxLaunch
 
 KEPT_RUNS = 50

@@ -20,7 +20,6 @@ from typing import Any, Self
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.files.paths import socket_dir
 from oi_tui.app.engine.kernels.base import InterruptMeans, RunRequest, RunResult
-from oi_tui.app.engine.kernels.kernel_environment import kernel_environment
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.output_stream import OutputStream
 from oi_tui.app.engine.kernels.pipe import Pipe, named_output, named_pipe
@@ -34,6 +33,7 @@ from oi_tui.app.engine.kernels.processes import (
 )
 from oi_tui.app.engine.kernels.terminal_questions import TerminalQuestions
 from oi_tui.app.engine.kernels.worker import OnEnd, WorkerKernel
+from oi_tui.app.engine.sandbox.environments import kernel_environment
 from oi_tui.app.engine.sandbox.sandbox_launch import SandboxLaunch
 
 TAKE_TERMINAL = """\

@@ -22,10 +22,10 @@ import psutil
 
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.sandbox import bubblewrap, placeholders, places, seccomp, selftest
+from oi_tui.app.engine.sandbox.environments import enclosed_environment
 from oi_tui.app.engine.sandbox.hosts import OnRefusal, Refusal
 from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.sandbox.proxy import Proxy
-from oi_tui.app.engine.sandbox.sandbox_environment import enclosed_environment
 
 PATIENCE = 2.0
 """Seconds that the stand-ins have to be gone after the sandbox is."""

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Self
 
 from oi_tui.app.engine.sandbox.bubblewrap import MountKind, Plan
+from oi_tui.app.engine.sandbox.environments import PROXY_PORT
 from oi_tui.app.engine.sandbox.limits import rlimits
 from oi_tui.app.engine.sandbox.profile import Profile
-from oi_tui.app.engine.sandbox.sandbox_environment import PROXY_PORT
 
 OUTSIDE = tuple(map(Path, ("/", "/usr", "/etc", "/dev", "/run", "/proc", "/home")))
 """Where a file must not come to be, beside what is above the workspace."""

@@ -10,6 +10,7 @@ sandbox. Kept in a file of ours that code in a sandbox does not see.
 """
 
 import datetime
+import os
 import tomllib
 from pathlib import Path
 from typing import Literal
@@ -18,6 +19,7 @@ import msgspec
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.values import SandboxMode, Value
+from oi_tui.app.engine.files import paths
 from oi_tui.app.engine.files.owned_file import file_lock, read_owned_file, replace_owned_file
 from oi_tui.app.engine.trust.folder_settings import FolderDigests, folder_digests, has_folder_content
 
@@ -126,3 +128,8 @@ class FolderDecisions:
         import tomli_w  # only where something was decided
 
         replace_owned_file(self._path, tomli_w.dumps({"folder": msgspec.to_builtins(decided)}))
+
+
+def known_folders() -> FolderDecisions:
+    """What this person decided; OiTuiError in plain words if our folder cannot be used."""
+    return FolderDecisions(paths.private_dir(paths.data_dir()) / FOLDERS_FILE, owner=os.getuid())

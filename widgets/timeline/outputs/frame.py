@@ -1,9 +1,9 @@
 """Data frames and other tables that come as tables."""
 
 from oi_tui.app.engine.core.outputs import RichOutput
-from oi_tui.widgets.timeline.outputs.table_data import TableData, table_of
 from oi_tui.widgets.timeline.outputs.table_lines import has_more, table_lines
 from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowPiece, rows
+from oi_tui.widgets.timeline.table_data import TableData, table_of
 
 
 class FrameContent:

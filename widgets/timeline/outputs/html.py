@@ -12,9 +12,9 @@ from oi_tui.app.engine.text.html_reader import read_html
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.markdown_lines import HREF, clean_text
 from oi_tui.widgets.timeline.outputs.layout import fold_lines, is_folded
-from oi_tui.widgets.timeline.outputs.table_data import TableColumn, TableData, build_table
 from oi_tui.widgets.timeline.outputs.table_lines import has_more, table_lines
 from oi_tui.widgets.timeline.row_pieces import PROSE_WIDTH, BlockDisplay, Canvas, RowPiece, rows
+from oi_tui.widgets.timeline.table_data import TableColumn, TableData, build_table
 from oi_tui.widgets.timeline.wrap import Line, TextRun, cells, fold_runs, wrap
 
 LONGEST_TARGET = 80

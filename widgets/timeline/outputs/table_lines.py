@@ -12,8 +12,8 @@ from rich.style import Style
 from oi_tui.app.engine.text.words import quantity
 from oi_tui.widgets.timeline.console import MOST_LINES
 from oi_tui.widgets.timeline.ink import Ink
-from oi_tui.widgets.timeline.outputs.table_data import TableData
 from oi_tui.widgets.timeline.row_pieces import BlockDisplay, FoldState
+from oi_tui.widgets.timeline.table_data import TableData
 from oi_tui.widgets.timeline.wrap import Line, TextRun, crop, fold_offsets, window
 
 HEAD, TAIL = 8, 2

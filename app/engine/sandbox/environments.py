@@ -1,4 +1,4 @@
-"""Which variables code in a sandbox gets: an allow list, because nobody knows all names of secrets."""
+"""What code that runs here gets to see of our environment: everything but the keys; in a sandbox, what it needs."""
 
 import os
 import sys
@@ -17,10 +17,20 @@ USUAL = frozenset(
         *("JULIA_NUM_THREADS", "R_LIBS_USER", "JAVA_HOME", "LD_LIBRARY_PATH", "FONTCONFIG_PATH", "NIX_LD"),
     }
 )
-"""What programs read, and what says nothing about the person."""
+"""What programs read, and what says nothing about the person; an allow list, as nobody knows all names of secrets."""
 
 PROXY_PORT = 3128
 """On the loopback interface of a sandbox, which nobody else sees."""
+
+
+def kernel_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables a kernel may have: without keys, and without marks of a Jupyter that we may run in.
+
+    Our Python's folder comes first on the path, so that `python` and `pip` mean the kernel's.
+    """
+    given = {name: value for name, value in environ.items() if not is_credential(name, value)}
+    given.pop("JPY_PARENT_PID", None)  # the kernel would end with a process that is not ours
+    return given | {"PATH": _path(given)}
 
 
 def enclosed_environment(
@@ -33,11 +43,15 @@ def enclosed_environment(
         for name, value in environ.items()
         if (name in wanted or name.startswith("LC_")) and (name in names or not is_credential(name, value))
     }
-    folders = [str(Path(sys.executable).parent), *given.get("PATH", os.defpath).split(os.pathsep)]
-    given |= {"PATH": os.pathsep.join(dict.fromkeys(folders)), "HOME": str(home), "TMPDIR": "/tmp"}
+    given |= {"PATH": _path(given), "HOME": str(home), "TMPDIR": "/tmp"}
     if proxy:
         address = f"http://127.0.0.1:{PROXY_PORT}"
         for name in ("http_proxy", "https_proxy", "all_proxy"):
             given |= {name: address, name.upper(): address}
         given |= {"no_proxy": "localhost,127.0.0.1,::1", "NO_PROXY": "localhost,127.0.0.1,::1"}
     return given
+
+
+def _path(given: Mapping[str, str]) -> str:
+    folders = [str(Path(sys.executable).parent), *given.get("PATH", os.defpath).split(os.pathsep)]
+    return os.pathsep.join(dict.fromkeys(folders))
