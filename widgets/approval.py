@@ -5,6 +5,7 @@ source has been on the screen. Enter decides nothing here, ever. What is shown i
 that is sent back with the decision.
 """
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on
@@ -27,7 +28,7 @@ from oi_tui.widgets.editor import SourceEditor
 from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
 from oi_tui.widgets.lettering import Words
-from oi_tui.widgets.source_view import SourceView
+from oi_tui.widgets.timeline.source_view import SourceView
 
 _LETTERS = frozenset("yeanrsvjk? ")
 """What means something here; any other letter is a part of something else."""
@@ -85,22 +86,20 @@ class ApprovalPanel(Widget, can_focus=True):
 
     full: reactive[bool] = reactive(False)
 
+    @dataclass
     class Decided(Message):
         """The person answered; `source` is exactly what was shown."""
 
-        def __init__(self, request_id: str, verdict: Verdict, source: str, reason: str = "") -> None:
-            super().__init__()
-            self.request_id = request_id
-            self.verdict: Verdict = verdict
-            self.source = source
-            self.reason = reason
+        request_id: str
+        verdict: Verdict
+        source: str
+        reason: str = ""
 
+    @dataclass
     class FullToggled(Message):
         """Wants the whole screen, or no longer."""
 
-        def __init__(self, full: bool) -> None:
-            super().__init__()
-            self.full = full
+        full: bool
 
     def __init__(self, *, arming: Arming, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -49,12 +50,11 @@ class PromptArea(TextBox):
         Binding("ctrl+o", "expand_paste", "Open the paste at the cursor", id="composer.paste"),
     ]
 
+    @dataclass
     class Submitted(Message):
         """The person sent this; pastes are in it in full."""
 
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
+        text: str
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, soft_wrap=True, tab_behavior="focus", highlight_cursor_line=False, compact=True)

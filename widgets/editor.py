@@ -1,5 +1,6 @@
 """A source under the person's hands: the editor that takes the place of the question."""
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.style import Style
@@ -50,12 +51,11 @@ class SourceEditor(TextBox):
     }
     """
 
+    @dataclass
     class Finished(Message):
         """The person is done with it; None leaves the source as it was."""
 
-        def __init__(self, source: str | None) -> None:
-            super().__init__()
-            self.source = source
+        source: str | None
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(

@@ -4,6 +4,7 @@ It shows what it is given and asks for the rest: by `PeekRequested` for a longer
 The filter has the focus and arrows go through the rows all the same; Tab goes into the longer look, to scroll it.
 """
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on
@@ -79,12 +80,11 @@ class Inspector(Vertical):
     }
     """
 
+    @dataclass
     class PeekRequested(Message):
         """A longer look at this variable is wanted; the answer goes to `show_seen`."""
 
-        def __init__(self, name: str) -> None:
-            super().__init__()
-            self.name = name
+        name: str
 
     class Closed(Message):
         """The panel is not wanted any more."""

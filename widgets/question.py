@@ -1,5 +1,7 @@
 """Running code asks for a line: `input()`, `getpass()`, a shell's password prompt."""
 
+from dataclasses import dataclass
+
 from textual.app import ComposeResult
 from textual.events import Key, Paste
 from textual.message import Message
@@ -53,13 +55,12 @@ class QuestionPanel(Widget):
     }
     """
 
+    @dataclass
     class Answered(Message):
         """The line, as typed."""
 
-        def __init__(self, request_id: str, text: str) -> None:
-            super().__init__()
-            self.request_id = request_id
-            self.text = text
+        request_id: str
+        text: str
 
     armed: reactive[bool] = reactive(False)
     """Whether the keys were last shown as ready."""

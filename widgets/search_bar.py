@@ -1,5 +1,7 @@
 """The line in which one says what to look for in the timeline."""
 
+from dataclasses import dataclass
+
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.events import Key
@@ -32,19 +34,17 @@ class SearchBar(Widget):
     matches: reactive[str] = reactive("")
     """What is known of the search, in words."""
 
+    @dataclass
     class Changed(Message):
         """This is what to look for now."""
 
-        def __init__(self, needle: str) -> None:
-            super().__init__()
-            self.needle = needle
+        needle: str
 
+    @dataclass
     class Accepted(Message):
         """To the next match: the text is complete. It may be the one of the search before, untouched."""
 
-        def __init__(self, needle: str) -> None:
-            super().__init__()
-            self.needle = needle
+        needle: str
 
     class Left(Message):
         """The search is over."""

@@ -1,6 +1,7 @@
 """An empty session: what it can do, and three prompts that fit the folder."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -34,12 +35,11 @@ class Welcome(Vertical):
     }
     """
 
+    @dataclass
     class Chosen(Message):
         """This prompt would do."""
 
-        def __init__(self, prompt: str) -> None:
-            super().__init__()
-            self.prompt = prompt
+        prompt: str
 
     _folder: Path | None = None
 

@@ -17,7 +17,7 @@ from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import LOOK_INTERVAL, Arming, Clock
 from oi_tui.widgets.keyrow import Hint, KeyRow, key_labels
 from oi_tui.widgets.lettering import Options, Words, lettering
-from oi_tui.widgets.source_view import SourceView
+from oi_tui.widgets.timeline.source_view import SourceView
 
 LEAD = (
     "In fresh kernels, in this order, up to the first that fails. What comes out is compared with what is on record; "

@@ -1,6 +1,7 @@
 """Textual's driver, and the terminal's answers picked out of the keys."""
 
 import os
+from dataclasses import dataclass
 from typing import Any
 
 from textual.app import App
@@ -10,12 +11,11 @@ from oi_tui.app.terminal.guarded_driver import GuardedDriver
 from oi_tui.app.terminal.probe import Answers, TerminalFacts, questions
 
 
+@dataclass
 class TerminalKnown(Message):
     """The terminal answered what it can show."""
 
-    def __init__(self, known: TerminalFacts) -> None:
-        super().__init__()
-        self.known = known
+    known: TerminalFacts
 
 
 class ProbingDriver(GuardedDriver):

@@ -13,7 +13,7 @@ from oi_tui.widgets.approval_view import changed_lines
 from oi_tui.widgets.composer import Composer
 from oi_tui.widgets.editor import SourceEditor
 from oi_tui.widgets.keyrow import KeyRow
-from oi_tui.widgets.source_view import SourceView
+from oi_tui.widgets.timeline.source_view import SourceView
 from support.stage import Play, Stage
 
 SOURCE = "total = 1 + 1\nprint(total)\n"

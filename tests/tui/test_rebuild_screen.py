@@ -22,7 +22,7 @@ from oi_tui.app.engine.core.outputs import ErrorOutput, StreamOutput
 from oi_tui.app.engine.core.verbs import Rebuild
 from oi_tui.app.screens.rebuild import RebuildScreen
 from oi_tui.widgets.keyrow import KeyRow
-from oi_tui.widgets.source_view import SourceView
+from oi_tui.widgets.timeline.source_view import SourceView
 from support.kinds import narrow
 from support.snapshot import Snap
 from support.stage import Play, Stage

@@ -4,14 +4,15 @@ Only what is painted is lexed and drawn. Text that continues what was there cost
 """
 
 from bisect import bisect_right
+from collections.abc import Sequence
+from typing import TypeVar
 
 from pygments.token import Token
 from rich.segment import Segment
 from rich.style import Style
 
-from oi_tui.app.engine.text.safe import safe_text, visible_text
+from oi_tui.app.engine.text.safe import SPELLED_OUT, safe_text, visible_text
 from oi_tui.widgets.rows.row import RowStrip
-from oi_tui.widgets.source_view import with_marks
 from oi_tui.widgets.timeline.lexing import LexedLine, LineLexer, lex_whole
 from oi_tui.widgets.timeline.row_pieces import Canvas
 from oi_tui.widgets.timeline.wrap import Continuation, fold_offsets, fold_runs
@@ -19,6 +20,27 @@ from oi_tui.widgets.timeline.wrap import Continuation, fold_offsets, fold_runs
 TAB = 4
 WHOLE_LIMIT = 200
 """Lines; a finished source of at most so many is lexed again as a whole."""
+
+
+_Look = TypeVar("_Look")
+
+
+def with_marks(runs: Sequence[tuple[str, _Look]], look: _Look) -> list[tuple[str, _Look]]:
+    """The runs of a line, each `<U+202E>` in them with this look, over whatever a lexer took its signs for."""
+    line = "".join(text for text, _ in runs)
+    marks = [*(found.span() for found in SPELLED_OUT.finditer(line)), (len(line), len(line))]
+    marked: list[tuple[str, _Look]] = []
+    at = number = 0
+    for text, own in runs:
+        end = at + len(text)
+        while at < end:
+            while marks[number][1] <= at:
+                number += 1
+            start, stop = marks[number]
+            cut = min(end, stop if start <= at else start)
+            marked.append((line[at:cut], look if start <= at else own))
+            at = cut
+    return marked
 
 
 class HighlightedSource:

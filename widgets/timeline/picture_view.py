@@ -1,5 +1,6 @@
 """One picture as large as the widget, a part of it where it is looked at closely."""
 
+from dataclasses import dataclass
 from math import ceil
 from typing import ClassVar, Literal
 
@@ -45,13 +46,12 @@ class PictureView(Widget, can_focus=True):
         Binding("down,j", "pan(0, 1)", "Down"),
     ]
 
+    @dataclass
     class Looked(Message):
         """Another part, or another size."""
 
-        def __init__(self, scale: float) -> None:
-            super().__init__()
-            self.scale = scale
-            """Shown pixels for one of the picture."""
+        scale: float
+        """Shown pixels for one of the picture."""
 
     def __init__(self, source: PictureSource, graphics: Graphics, palette: Palette, *, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -1,12 +1,8 @@
 """The source of a cell, whole and numbered: lines wrap, so that nothing hides beyond the right edge."""
 
-from collections.abc import Collection, Sequence
-from typing import TypeVar
+from collections.abc import Collection
 
-from pygments.lexer import Lexer
-from pygments.lexers import get_lexer_by_name
 from pygments.token import Token, _TokenType
-from pygments.util import ClassNotFound
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
@@ -17,49 +13,17 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from oi_tui.app.engine.text.safe import SPELLED_OUT
+from oi_tui.themes.loader import load_palette
 from oi_tui.themes.palette import Palette
+from oi_tui.widgets.timeline.highlighted_source import TAB, with_marks
+from oi_tui.widgets.timeline.ink import Ink
+from oi_tui.widgets.timeline.lexing import lex_whole
 
 HIGHLIGHT_LIMIT = 40_000
 """Characters; longer sources are shown without colours, since lexing them would hold up the keys."""
 
-_LEXERS = {"shell": "bash", "ir": "r"}
-
-_KINDS: tuple[tuple[_TokenType, str], ...] = (
-    (Token.Comment, "comment"),
-    (Token.Literal.String, "string"),
-    (Token.Literal.Number, "number"),
-    (Token.Keyword, "keyword"),
-    (Token.Operator.Word, "keyword"),
-    (Token.Operator, "operator"),
-    (Token.Name.Function, "function"),
-    (Token.Name.Class, "type"),
-    (Token.Name.Builtin, "builtin"),
-    (Token.Name.Decorator, "decorator"),
-)
-
-_Look = TypeVar("_Look")
-
-SourceRun = tuple[str, str]
-"""Kind ("" for plain text) and text."""
-
-
-def with_marks(runs: Sequence[tuple[str, _Look]], look: _Look) -> list[tuple[str, _Look]]:
-    """The runs of a line, each `<U+202E>` in them with this look, over whatever a lexer took its signs for."""
-    line = "".join(text for text, _ in runs)
-    marks = [*(found.span() for found in SPELLED_OUT.finditer(line)), (len(line), len(line))]
-    marked: list[tuple[str, _Look]] = []
-    at = number = 0
-    for text, own in runs:
-        end = at + len(text)
-        while at < end:
-            while marks[number][1] <= at:
-                number += 1
-            start, stop = marks[number]
-            cut = min(end, stop if start <= at else start)
-            marked.append((line[at:cut], look if start <= at else own))
-            at = cut
-    return marked
+SourceRun = tuple[str, _TokenType | None]
+"""Text, and what it is; None where it is written out because it would hide."""
 
 
 class SourceView(ScrollView, can_focus=False):
@@ -84,25 +48,11 @@ class SourceView(ScrollView, can_focus=False):
         self._changed: frozenset[int] = frozenset()
         self._rows: list[tuple[int | None, list[SourceRun]]] = []
         self._wrapped_at = 0
-        self._inks: dict[str, Style] = {}
+        self._ink = Ink(load_palette())
 
     def set_palette(self, palette: Palette) -> None:
         """Other colours from now on."""
-        code, inks = palette.code, palette.inks
-        self._inks = {
-            "keyword": Style(color=code.keyword),
-            "string": Style(color=code.string),
-            "number": Style(color=code.number),
-            "comment": Style(color=code.comment, italic=True),
-            "function": Style(color=code.function),
-            "type": Style(color=code.type),
-            "builtin": Style(color=code.builtin),
-            "decorator": Style(color=code.decorator),
-            "operator": Style(color=code.operator),
-            "gutter": Style(color=inks.dim),
-            "changed": Style(color=inks.accent, bold=True),
-            "hidden": Style(color=palette.surfaces.background, bgcolor=inks.error, bold=True),
-        }
+        self._ink = Ink(palette)
         self.refresh()
 
     @property
@@ -142,10 +92,11 @@ class SourceView(ScrollView, can_focus=False):
         digits = self._digits
         gutter = f"{'' if number is None else number + 1:>{digits}}"
         mark = "✎ " if number in self._changed else "  "
+        ink = self._ink
         segments = [
-            Segment(gutter, base + self._inks.get("gutter")),
-            Segment(mark, base + self._inks.get("changed")),
-            *(Segment(text, base + self._inks.get(kind)) for kind, text in pieces),
+            Segment(gutter, base + Style(color=ink.dim.color)),
+            Segment(mark, base + ink.code_active),
+            *(Segment(text, base + (ink.code_hidden if kind is None else ink.token(kind))) for text, kind in pieces),
         ]
         return Strip(segments).adjust_cell_length(width, base)
 
@@ -189,61 +140,28 @@ class SourceView(ScrollView, can_focus=False):
 
 
 def _pieces(text: str, language: str) -> list[list[SourceRun]]:
-    lines: list[list[SourceRun]] = [[]]
-    for kind, value in _tokens(text.expandtabs(4), language):
-        for index, part in enumerate(value.split("\n")):
-            if index:
-                lines.append([])
-            if part:
-                lines[-1].append((kind, part))
-    if len(lines) > 1 and not lines[-1]:
-        lines.pop()  # the newline that ends the last line
-    return [_mark_hidden(line) for line in lines] if "<U+" in text else lines
-
-
-def _mark_hidden(line: list[SourceRun]) -> list[SourceRun]:
-    return [(kind, text) for text, kind in with_marks([(text, kind) for kind, text in line], "hidden")]
-
-
-def _tokens(text: str, language: str) -> list[SourceRun]:
-    lexer = _lexer(language)
-    if lexer is None or len(text) > HIGHLIGHT_LIMIT:
-        return [("", text)]
-    kinds: dict[_TokenType, str] = {}
-    pieces: list[SourceRun] = []
-    for token, value in lexer.get_tokens(text):
-        if token not in kinds:
-            kinds[token] = _kind(token)
-        pieces.append((kinds[token], value))
-    return pieces
-
-
-def _lexer(language: str) -> Lexer | None:
-    try:
-        return get_lexer_by_name(_LEXERS.get(language, language), stripnl=False, ensurenl=False)
-    except ClassNotFound:
-        return None
-
-
-def _kind(token: _TokenType) -> str:
-    return next((kind for parent, kind in _KINDS if _within(token, parent)), "")
-
-
-def _within(token: _TokenType, parent: _TokenType) -> bool:
-    return token[: len(parent)] == parent
+    written = text.expandtabs(TAB).removesuffix("\n").split("\n")
+    lexed = lex_whole(language if len(text) <= HIGHLIGHT_LIMIT else "", "\n".join(written))
+    lines: list[list[SourceRun]] = []
+    for number, line in enumerate(written):
+        tokens = lexed[number] if number < len(lexed) else []
+        # What is asked about is shown to the letter, whatever a lexer makes of it.
+        exact = "".join(piece for _, piece in tokens) == line
+        lines.append([(piece, kind) for kind, piece in tokens] if exact else [(line, Token)])
+    return [with_marks(line, None) for line in lines] if "<U+" in text else lines
 
 
 def _fold(line: list[SourceRun], room: int) -> list[list[SourceRun]]:
     rows: list[list[SourceRun]] = [[]]
     used = 0
-    for kind, text in line:
+    for text, kind in line:
         start = 0
         for index, character in enumerate(text):
             cells = 1 if character.isascii() else cell_len(character)
             if used + cells > room:
-                rows[-1].append((kind, text[start:index]))
+                rows[-1].append((text[start:index], kind))
                 rows.append([])
                 start, used = index, 0
             used += cells
-        rows[-1].append((kind, text[start:]))
+        rows[-1].append((text[start:], kind))
     return rows
