@@ -53,6 +53,9 @@ class Extent(NamedTuple):
 class ConsoleStream:
     """stdout or stderr: all that is here of it, or its beginning and its newest end."""
 
+    beyond = 0
+    """Long lines go on in the next row."""
+
     def __init__(self, output: StreamOutput, whole: WholeOutput | None = None) -> None:
         self._error = output.name == "stderr"
         self._head = TerminalText()
@@ -91,11 +94,6 @@ class ConsoleStream:
             or self.line_count > HEAD_LINES + TAIL_LINES + 1
             or max(self._head.widest, self._tail.widest) > LINE_CHARACTERS
         )
-
-    @property
-    def beyond(self) -> int:
-        """Long lines go on in the next row."""
-        return 0
 
     @property
     def behind(self) -> bool:

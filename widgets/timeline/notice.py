@@ -2,7 +2,7 @@
 
 from oi_tui.app.engine.core.blocks import NoticeBlock
 from oi_tui.widgets.timeline.markdown_lines import clean_text
-from oi_tui.widgets.timeline.row_pieces import PROSE_WIDTH, BlockDisplay, Canvas, RowPiece, rows
+from oi_tui.widgets.timeline.row_pieces import PROSE_WIDTH, BlockDisplay, Canvas, DrawnContent, RowPiece, rows
 from oi_tui.widgets.timeline.wrap import Line, wrap
 
 LONGEST_DETAILS = 20_000
@@ -11,25 +11,16 @@ LONGEST_DETAILS = 20_000
 _SYMBOLS = {"info": "i", "warning": "!", "error": "✗"}
 
 
-class NoticeRows:
+class NoticeRows(DrawnContent):
     """The rows of a `NoticeBlock`."""
 
     def __init__(self, block: NoticeBlock) -> None:
-        self._block = block
+        self.update(block)
 
     def update(self, block: NoticeBlock) -> None:
         """A newer version of the block."""
         self._block = block
-
-    @property
-    def has_more(self) -> bool:
-        """Whether there are details behind the title."""
-        return bool(self._block.details)
-
-    @property
-    def beyond(self) -> int:
-        """Nothing is too wide: all is wrapped."""
-        return 0
+        self.has_more = bool(block.details)
 
     def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
         """Title, hint, and the details when asked for."""

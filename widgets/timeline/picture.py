@@ -11,7 +11,7 @@ from oi_tui.widgets.timeline.graphics import HALF_BLOCKS
 from oi_tui.widgets.timeline.graphics_kitty import MOST_PICTURE_CELLS
 from oi_tui.widgets.timeline.overlay import PictureStrip
 from oi_tui.widgets.timeline.pixels import PictureSource, PixelBox, Unreadable, fit_picture
-from oi_tui.widgets.timeline.row_pieces import GUTTER, BlockDisplay, Canvas, RowPiece, rows
+from oi_tui.widgets.timeline.row_pieces import GUTTER, BlockDisplay, Canvas, DrawnContent, RowPiece, rows
 from oi_tui.widgets.timeline.wrap import Line, crop
 
 PICTURE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
@@ -21,14 +21,13 @@ _MOST_ROWS = 120
 """Rows of a picture that was opened: no screen is higher."""
 
 
-class Picture:
+class Picture(DrawnContent):
     """One picture and its caption."""
 
     def __init__(self, output: RichOutput) -> None:
         mime = picture_type(output)
         self._source = PictureSource(output.data[mime] if mime else b"")
         self._words = "figure"
-        self._is_small = False
 
     @classmethod
     def of(cls, data: bytes | PictureSource, caption: str) -> "Picture":
@@ -36,21 +35,6 @@ class Picture:
         picture = cls(RichOutput(data={}))
         picture._source, picture._words = data if isinstance(data, PictureSource) else PictureSource(data), caption
         return picture
-
-    @property
-    def line_count(self) -> int:
-        """Pictures have no lines."""
-        return 0
-
-    @property
-    def has_more(self) -> bool:
-        """Whether it could be larger; as of the last layout."""
-        return self._is_small
-
-    @property
-    def beyond(self) -> int:
-        """A picture is made to fit."""
-        return 0
 
     def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
         """The picture, if it can be shown, over its caption."""
@@ -64,7 +48,7 @@ class Picture:
         room = canvas.room, _FEW_ROWS
         whole = make_order(self._source, size, (canvas.room, _MOST_ROWS), canvas)
         order = whole if display.fold == "open" else make_order(self._source, size, room, canvas)
-        self._is_small = whole.rows > _FEW_ROWS
+        self.has_more = whole.rows > _FEW_ROWS
         return [PictureRows(order, canvas), caption]
 
     def _caption(self, canvas: Canvas, words: list[str]) -> RowPiece:

@@ -35,6 +35,9 @@ from oi_tui.widgets.timeline.wrap import crop
 class Prose:
     """The rows of a `ProseBlock`."""
 
+    has_more = False
+    """Nothing of prose is hidden."""
+
     def __init__(self, block: ProseBlock) -> None:
         self._block = block
         self.parses = 0
@@ -65,11 +68,6 @@ class Prose:
         if self._block.state == "cut":
             pieces.append(rows(canvas, [[Segment("… broken off", canvas.ink.dim)]], canvas.ink.page))
         return pieces
-
-    @property
-    def has_more(self) -> bool:
-        """Nothing of prose is hidden."""
-        return False
 
     @property
     def beyond(self) -> int:

@@ -63,6 +63,17 @@ class RowPiece(Protocol):
         """The row at `index`, counted from 0."""
 
 
+class DrawnContent:
+    """What a block or an output says of itself beside its rows; each kind sets what is otherwise with it."""
+
+    line_count = 0
+    """Lines of text when all is shown, 0 for what has no lines or has others at every width."""
+    has_more = False
+    """Whether something is hidden until asked for; as of the last layout."""
+    beyond = 0
+    """Cells by which its widest row is too wide and can be moved sideways; as of the last layout."""
+
+
 @dataclass(frozen=True, eq=False)
 class Canvas:
     """Where and with what a block is drawn; a new one for every width, theme or setting."""

@@ -16,7 +16,7 @@ from oi_tui.app.engine.core.outputs import ErrorOutput
 from oi_tui.app.engine.text.mime import without_escapes
 from oi_tui.widgets.timeline.console import HEAD_LINES, terminal_lines
 from oi_tui.widgets.timeline.markdown_lines import clean_text
-from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowPiece, rows
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, DrawnContent, RowPiece, rows
 from oi_tui.widgets.timeline.terminal_row import TextLine
 from oi_tui.widgets.timeline.wrap import Line, TextRun, fold_runs
 
@@ -103,33 +103,20 @@ class ParsedTraceback:
         return bool(_OWN.match(part) or _LIBRARY.match(part) or "Traceback (most recent call last)" in part)
 
 
-class Traceback:
+class Traceback(DrawnContent):
     """The rows of an `ErrorOutput`."""
 
     def __init__(self, output: ErrorOutput) -> None:
         self._raised = ParsedTraceback(output)
         self._whole = terminal_lines(shorten_home("\n".join(output.traceback)))
         self._nearest = terminal_lines(shorten_home("\n".join(self._raised.nearest))) if self._raised.nearest else []
+        self.line_count = len(self._whole) or 1
+        self.has_more = len(self._whole) > len(self._nearest) + 2
 
     @property
     def line_of_own_code(self) -> int | None:
         """1-based line of the cell where it was raised, None if unknown."""
         return self._raised.line
-
-    @property
-    def line_count(self) -> int:
-        """Lines when all is shown."""
-        return len(self._whole) or 1
-
-    @property
-    def has_more(self) -> bool:
-        """Whether frames are hidden."""
-        return len(self._whole) > len(self._nearest) + 2
-
-    @property
-    def beyond(self) -> int:
-        """Long lines go on in the next row."""
-        return 0
 
     def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
         """The frame of own code and the messages, or all."""

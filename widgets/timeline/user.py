@@ -12,11 +12,19 @@ from oi_tui.widgets.timeline.console import (
     shown_lines,
 )
 from oi_tui.widgets.timeline.markdown_lines import clean_text, spaced_line
-from oi_tui.widgets.timeline.row_pieces import PROSE_WIDTH, BlockDisplay, Canvas, FoldState, RowPiece, Rows
+from oi_tui.widgets.timeline.row_pieces import (
+    PROSE_WIDTH,
+    BlockDisplay,
+    Canvas,
+    DrawnContent,
+    FoldState,
+    RowPiece,
+    Rows,
+)
 from oi_tui.widgets.timeline.wrap import Line, crop, wrap
 
 
-class User:
+class User(DrawnContent):
     """The rows of a `UserBlock`."""
 
     def __init__(self, block: UserBlock) -> None:
@@ -26,16 +34,8 @@ class User:
         """A newer version of the block."""
         self._lines = clean_text(block.text).split("\n")
         self._files = [spaced_line(file) for file in block.files]
-
-    @property
-    def has_more(self) -> bool:
-        """Whether lines of a long paste are hidden."""
-        return len(self._lines) > HEAD_LINES + TAIL_LINES + 1 or max(map(len, self._lines)) > LINE_CHARACTERS
-
-    @property
-    def beyond(self) -> int:
-        """Nothing is too wide: all is wrapped."""
-        return 0
+        longest = max(map(len, self._lines))
+        self.has_more = len(self._lines) > HEAD_LINES + TAIL_LINES + 1 or longest > LINE_CHARACTERS
 
     def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
         """The text, and the files that came with it."""

@@ -183,9 +183,9 @@ async def test_another_way_to_show_pictures_is_taken_up_at_once(written: list[st
     async with app.run_test(size=(60, 30)) as pilot:
         app.timeline.reset([figure(1)])
         await until(pilot, lambda: "▀" in text_of(app, 3))
-        app.timeline.set_graphics(Graphics("kitty", CELL))
+        app.timeline.set_look(graphics=Graphics("kitty", CELL))
         await until(pilot, lambda: bool(app.timeline._shown.rows) and PLACEHOLDER in text_of(app, 3))
-        app.timeline.set_graphics(Graphics("none", CELL))
+        app.timeline.set_look(graphics=Graphics("none", CELL))
         await until(pilot, lambda: bool(app.timeline._shown.rows) and "s save" in text_of(app, 2))
 
 

@@ -2,16 +2,16 @@
 
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.widgets.timeline.outputs.table_lines import has_more, table_lines
-from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowPiece, rows
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, DrawnContent, RowPiece, rows
 from oi_tui.widgets.timeline.table_data import TableData, table_of
 
 
-class FrameContent:
+class FrameContent(DrawnContent):
     """The first rows of a table and its last ones; all that are here when it is opened."""
 
     def __init__(self, table: TableData) -> None:
         self._table = table
-        self._beyond = 0
+        self.has_more = has_more(table)
 
     @classmethod
     def of(cls, output: RichOutput) -> "FrameContent | None":
@@ -19,21 +19,6 @@ class FrameContent:
         table = table_of(output)
         return None if table is None else cls(table)
 
-    @property
-    def line_count(self) -> int:
-        """It has rows, and says itself how many."""
-        return 0
-
-    @property
-    def has_more(self) -> bool:
-        """Whether rows are hidden that can be shown."""
-        return has_more(self._table)
-
-    @property
-    def beyond(self) -> int:
-        """Cells by which it is too wide."""
-        return self._beyond
-
     def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
-        lines, self._beyond = table_lines(self._table, canvas.ink, canvas.room, display)
+        lines, self.beyond = table_lines(self._table, canvas.ink, canvas.room, display)
         return [rows(canvas, lines, canvas.ink.console, "│", canvas.ink.console_faint)]

@@ -13,7 +13,7 @@ from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.markdown_lines import HREF, clean_text
 from oi_tui.widgets.timeline.outputs.layout import fold_lines, is_folded
 from oi_tui.widgets.timeline.outputs.table_lines import has_more, table_lines
-from oi_tui.widgets.timeline.row_pieces import PROSE_WIDTH, BlockDisplay, Canvas, RowPiece, rows
+from oi_tui.widgets.timeline.row_pieces import PROSE_WIDTH, BlockDisplay, Canvas, DrawnContent, RowPiece, rows
 from oi_tui.widgets.timeline.table_data import TableColumn, TableData, build_table
 from oi_tui.widgets.timeline.wrap import Line, TextRun, cells, fold_runs, wrap
 
@@ -26,7 +26,7 @@ NARROWEST = 8
 _NUMBER = re.compile(r"[-+−]?[0-9][0-9,.  ]*(?:[eE][-+]?[0-9]+)?\s?%?|NaN|nan|<NA>|")
 
 
-class HtmlText:
+class HtmlText(DrawnContent):
     """A `text/html` result, drawn as text."""
 
     def __init__(self, document: Document) -> None:
@@ -37,8 +37,8 @@ class HtmlText:
             self._parts.append(table_of_grid(part) if isinstance(part, Grid) else part)
         self._is_whole = document.is_whole
         self._scripts = document.has_scripts
-        self._beyond = 0
-        self._count = 0
+        self.beyond = 0
+        self._folds_tables = self.has_more = any(isinstance(part, TableData) and has_more(part) for part in self._parts)
 
     @classmethod
     def of(cls, output: RichOutput) -> "HtmlText | None":
@@ -49,26 +49,10 @@ class HtmlText:
         document = read_html(markup)
         return cls(document) if document.parts or document.has_scripts else None
 
-    @property
-    def line_count(self) -> int:
-        """Its lines depend on the room."""
-        return 0
-
-    @property
-    def has_more(self) -> bool:
-        """Whether lines are hidden; as of the last layout."""
-        tables = [part for part in self._parts if isinstance(part, TableData)]
-        return is_folded(self._count) or any(map(has_more, tables))
-
-    @property
-    def beyond(self) -> int:
-        """Cells by which the widest table is too wide."""
-        return self._beyond
-
     def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
         """The lines of all parts, or the first and last of them."""
         ink, room = canvas.ink, canvas.room
-        self._beyond = 0
+        self.beyond = 0
         lines: list[Line] = []
         before: Passage | TableData | None = None
         for part in self._parts:
@@ -76,12 +60,12 @@ class HtmlText:
                 lines.append([])
             if isinstance(part, TableData):
                 drawn, beyond = table_lines(part, ink, room, display)
-                self._beyond = max(self._beyond, beyond)
+                self.beyond = max(self.beyond, beyond)
                 lines += drawn
             else:
                 lines += _passage(part, ink, room)
             before = part
-        self._count = len(lines)
+        self.has_more = self._folds_tables or is_folded(len(lines))
         if len(self._parts) > 1:  # a table alone has shortened itself
             lines = fold_lines(lines, display.fold, ink.console_dim)
         lines += _remarks(self._is_whole, scripts=self._scripts and not self._parts, ink=ink, room=room)

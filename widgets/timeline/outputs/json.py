@@ -14,7 +14,7 @@ from oi_tui.widgets.timeline.console import HEAD_LINES, LINE_CHARACTERS, MOST_LI
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.markdown_lines import spaced_line
 from oi_tui.widgets.timeline.outputs.layout import sideways
-from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowPiece, rows
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, DrawnContent, RowPiece, rows
 
 AT_ONCE = HEAD_LINES + TAIL_LINES + 1
 """Lines of a folded tree."""
@@ -37,14 +37,13 @@ TokenRow = list[tuple[str, _TokenType | None]]
 """Texts and what they are; None is a remark."""
 
 
-class JsonOutline:
+class JsonOutline(DrawnContent):
     """A value, folded or open."""
 
     def __init__(self, value: object, root: str = "", levels: int = LEVELS) -> None:
         self._value = value
         self._root = root
-        self._folded, self._has_more = _fitting(value, root, levels)
-        self._beyond = 0
+        self._folded, self.has_more = _fitting(value, root, levels)
 
     @classmethod
     def of(cls, output: RichOutput) -> "JsonOutline | None":
@@ -63,21 +62,6 @@ class JsonOutline:
         label = root if isinstance(root, str) and root != "root" else ""  # "root" is what IPython says by itself
         return cls(output.data[mime], label, DEEPEST if expanded else LEVELS)
 
-    @property
-    def line_count(self) -> int:
-        """It has no lines of its own."""
-        return 0
-
-    @property
-    def has_more(self) -> bool:
-        """Whether something is folded."""
-        return self._has_more
-
-    @property
-    def beyond(self) -> int:
-        """Cells by which it is too wide."""
-        return self._beyond
-
     def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
         ink = canvas.ink
         drawn = self._folded
@@ -86,7 +70,7 @@ class JsonOutline:
             if len(drawn) == MOST_LINES:
                 drawn.append([("… more lines are left out here", None)])
         runs = [[(text, _style(kind, ink)) for text, kind in row] for row in drawn]
-        lines, self._beyond = sideways(runs, display.shift, canvas.room)
+        lines, self.beyond = sideways(runs, display.shift, canvas.room)
         return [rows(canvas, lines, ink.console, "│", ink.console_faint)]
 
 

@@ -5,16 +5,17 @@ from oi_tui.app.engine.text.rich_text import says_something
 from oi_tui.widgets.timeline.markdown_lines import clean_text
 from oi_tui.widgets.timeline.math import readable_math
 from oi_tui.widgets.timeline.outputs.layout import fold_lines, is_folded, sideways
-from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowPiece, rows
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, DrawnContent, RowPiece, rows
 from oi_tui.widgets.timeline.wrap import TextRun
 
 
-class Formula:
+class Formula(DrawnContent):
     """A `text/latex` form. What is in lines stays in lines: fractions and matrices are pictures of text."""
 
     def __init__(self, text: str) -> None:
         self._lines = text.split("\n")
-        self._beyond = 0
+        self.line_count = len(self._lines)
+        self.has_more = is_folded(self.line_count)
 
     @classmethod
     def of(cls, output: RichOutput) -> "Formula | None":
@@ -27,23 +28,9 @@ class Formula:
             return None
         return cls(text)
 
-    @property
-    def line_count(self) -> int:
-        return len(self._lines)
-
-    @property
-    def has_more(self) -> bool:
-        """Whether lines are hidden."""
-        return is_folded(len(self._lines))
-
-    @property
-    def beyond(self) -> int:
-        """Cells by which it is too wide."""
-        return self._beyond
-
     def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
         """The lines, moved sideways where they are wider than the room."""
         ink = canvas.ink
         runs: list[list[TextRun]] = [[(line, ink.console)] for line in self._lines]
-        lines, self._beyond = sideways(runs, display.shift, canvas.room)
+        lines, self.beyond = sideways(runs, display.shift, canvas.room)
         return [rows(canvas, fold_lines(lines, display.fold, ink.console_dim), ink.console, "│", ink.console_faint)]

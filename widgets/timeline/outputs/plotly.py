@@ -5,7 +5,7 @@ from rich.style import Style
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.text.plotly_svg import PLOTLY_TYPE, plotly_summary
 from oi_tui.widgets.timeline.markdown_lines import spaced_line
-from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowPiece, rows
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, DrawnContent, RowPiece, rows
 from oi_tui.widgets.timeline.wrap import Line, wrap
 
 ADVICE = (
@@ -14,7 +14,7 @@ ADVICE = (
 )
 
 
-class PlotlySummary:
+class PlotlySummary(DrawnContent):
     """Title, axes, and a line about each trace."""
 
     def __init__(self, lines: list[str]) -> None:
@@ -25,19 +25,6 @@ class PlotlySummary:
         """What a figure shows. (Where the kernel made a picture as well, that one is drawn, by `picture.py`.)"""
         lines = plotly_summary(output.data.get(PLOTLY_TYPE))
         return cls(lines) if lines else None
-
-    @property
-    def line_count(self) -> int:
-        """It has none of its own."""
-        return 0
-
-    @property
-    def has_more(self) -> bool:
-        return False
-
-    @property
-    def beyond(self) -> int:
-        return 0
 
     def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
         """The lines, and a remark."""

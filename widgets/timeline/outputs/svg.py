@@ -12,7 +12,7 @@ from oi_tui.widgets.timeline.console import note
 from oi_tui.widgets.timeline.outputs import svg_worker
 from oi_tui.widgets.timeline.picture import Picture
 from oi_tui.widgets.timeline.pixels import PictureSource
-from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowPiece
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, DrawnContent, RowPiece
 
 MOST_CHARACTERS = 8_000_000
 LARGEST_RASTER = 1600
@@ -43,24 +43,11 @@ class SvgSource(PictureSource):
         return self._pixels
 
 
-class SvgLine:
+class SvgLine(DrawnContent):
     """What is said of a drawing that cannot be shown."""
 
     def __init__(self, drawing: SvgSummary, why: str) -> None:
         self._text = f"{drawing.text} · {why}"
-
-    @property
-    def line_count(self) -> int:
-        """None of its own."""
-        return 0
-
-    @property
-    def has_more(self) -> bool:
-        return False
-
-    @property
-    def beyond(self) -> int:
-        return 0
 
     def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
         return [note(canvas, self._text)]
