@@ -134,12 +134,12 @@ def _action(block: ActionBlock) -> Iterator[AnyEvent]:
         yield DecisionMade(
             block_id=block.id, verdict="edit", decider="person", source=block.source, reason=block.allowance
         )
-    elif block.allowance or (block.author == "assistant" and _has_run(block)):
+    elif block.allowance or (block.author == "assistant" and has_run(block)):
         decider: Decider = "rule" if block.allowance else "mode"
         yield DecisionMade(
             block_id=block.id, verdict="run", decider=decider, source=block.source, reason=block.allowance
         )
-    if _has_run(block):
+    if has_run(block):
         yield from _run(block)
     else:
         yield DecisionMade(
@@ -152,7 +152,8 @@ def _action(block: ActionBlock) -> Iterator[AnyEvent]:
         )
 
 
-def _has_run(block: ActionBlock) -> bool:
+def has_run(block: ActionBlock) -> bool:
+    """Whether it was begun."""
     return block.state in ("running", "ok", "error", "interrupted", "died")
 
 

@@ -28,6 +28,7 @@ from oi_tui.app.engine.formats.lmc.legacy_messages import update_messages
 from oi_tui.app.engine.formats.lmc.loading import events_from_messages
 from oi_tui.app.engine.formats.lmc.static import block_messages
 from oi_tui.app.engine.transcript.event_log import fold_events
+from oi_tui.app.engine.transcript.from_blocks import has_run
 from oi_tui.app.engine.transcript.outline import SessionOutline, attribute_to_file, block_of, block_outline, notice_of
 
 FORMAT = "oi-tui/lmc"
@@ -139,11 +140,7 @@ def _restore(block: Block, outlined: Block | None) -> Block:
                 original=block.original,
                 outputs=block.outputs,
                 dropped=0,  # what was dropped is said in the text
-                state=block.state if ran != _has_run(outlined) else outlined.state,
+                state=block.state if ran != has_run(outlined) else outlined.state,
             )
         case _:
             return block
-
-
-def _has_run(block: ActionBlock) -> bool:
-    return block.state in ("running", "ok", "error", "interrupted", "died")
