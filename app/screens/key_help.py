@@ -61,21 +61,6 @@ def help_sections() -> tuple[HelpSection, ...]:
     )
 
 
-def markdown_table() -> str:
-    """The sections as Markdown, for the README."""
-    lines: list[str] = []
-    for section in help_sections():
-        lines += [f"**{section.title}**", "", "| key | command | what it does |", "|---|---|---|"]
-        lines += [f"| {_code(row.keys)} | {_code(row.slash)} | {row.help} |" for row in section.rows]
-        lines.append("")
-    return "\n".join(lines)
-
-
-def _code(text: str) -> str:
-    escaped = text.replace("|", "\\|")
-    return f"`{escaped}`" if text else ""
-
-
 def _rows(items: list[BindingType]) -> tuple[HelpRow, ...]:
     return tuple(
         HelpRow(item.key_display or _spell_keys(item.key), "", item.description)

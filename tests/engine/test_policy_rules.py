@@ -12,7 +12,7 @@ from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.modes import MODES, OF_APPROVAL, requested_mode, strictest
 from oi_tui.app.engine.core.settings import PolicySection, SandboxSection, Settings
 from oi_tui.app.engine.core.values import ApprovalMode, Confinement, PermissionMode
-from oi_tui.app.engine.files.settings_file import load_settings
+from oi_tui.app.engine.files.settings_file import load_layers
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.shell_kernel import ShellKernel
@@ -289,4 +289,4 @@ def test_another_kernel_is_not_looked_into_and_says_so() -> None:
 )
 def test_the_policy_says_what_approve_is_where_nobody_said_it(text: str, approve: str, tmp_path: Path) -> None:
     (tmp_path / "settings.toml").write_text(text)
-    assert load_settings(tmp_path, environ={}).loop.approve == approve
+    assert load_layers(tmp_path, environ={}).settings.loop.approve == approve

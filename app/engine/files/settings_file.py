@@ -40,17 +40,10 @@ class LoadedSettings(NamedTuple):
     """`section.key`."""
 
 
-def load_settings(
-    folder: Path, *, environ: Mapping[str, str], flags: Layer | None = None, profile: str | None = None
-) -> Settings:
-    """All layers as one value; SettingsError if one of them is wrong."""
-    return load_layers(folder, environ=environ, flags=flags, profile=profile).settings
-
-
 def load_layers(
     folder: Path, *, environ: Mapping[str, str], flags: Layer | None = None, profile: str | None = None
 ) -> LoadedSettings:
-    """The same, and what was said."""
+    """All layers as one value, and what was said; SettingsError if one of them is wrong."""
     layers: list[tuple[Layer, str]] = [_file(folder / "settings.toml", required=False)]
     if profile is not None:
         layers.append(_file(_profile_path(folder, profile), required=True))

@@ -50,7 +50,7 @@ def as_markdown(block: Block, place: PlacePicture | None = None) -> str:
         case ProseBlock():
             return _close_markup(safe_text(block.text).strip("\n"))
         case Action():
-            return _code(block, place or _data_url)
+            return _code(block, place or data_url)
         case NoticeBlock():
             return _notice(block)
 
@@ -253,7 +253,8 @@ def picture_bytes(mime: str, content: object) -> bytes | None:
         return None
 
 
-def _data_url(mime: str, content: bytes) -> str:
+def data_url(mime: str, content: bytes) -> str:
+    """An address that is the picture itself."""
     return f"data:{mime};base64,{base64.b64encode(content).decode('ascii')}"
 
 

@@ -24,7 +24,7 @@ def _lines(block: Block) -> Iterator[str]:
         case ProseBlock():
             yield from _split(block.text)
         case Action():
-            yield f"{_line(block.runs_in)}:"
+            yield f"{one_line(block.runs_in)}:"
             yield from (f"    {line}".rstrip() for line in _source(block.source))
             yield from _run_lines(block)
         case NoticeBlock():
@@ -40,7 +40,7 @@ def _run_lines(block: ActionBlock) -> Iterator[str]:
                 yield f"[… {output.tail.left_out_characters:,} characters left out …]"
             yield from _split(apply_carriage_returns(without_escapes(output.tail.text)))
     if end := run_end(block):
-        yield f"[{_line(end)}]"
+        yield f"[{one_line(end)}]"
 
 
 def _split(text: str) -> list[str]:
@@ -55,8 +55,4 @@ def _source(source: str) -> list[str]:
 
 
 def _picture_name(name: str) -> str:
-    return "picture" if name.startswith("data:") else _line(name)
-
-
-def _line(text: str) -> str:
-    return one_line(text)
+    return "picture" if name.startswith("data:") else one_line(name)

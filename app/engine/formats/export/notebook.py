@@ -30,6 +30,7 @@ from oi_tui.app.engine.formats.export.notebook_form import (
     split_lines,
 )
 from oi_tui.app.engine.text.markdown import as_markdown
+from oi_tui.app.engine.transcript.from_blocks import has_run
 from oi_tui.app.engine.transcript.outline import SessionOutline, block_outline
 
 METADATA_KEY = "oi_tui"
@@ -75,7 +76,7 @@ def tail_gap(output: StreamOutput) -> str:
 
 def _main_language(blocks: Sequence[Block]) -> str:
     """The kernel of the notebook: Python, unless only one other was used."""
-    ran = {block.language for block in blocks if isinstance(block, CodeBlock) and _has_run(block)}
+    ran = {block.language for block in blocks if isinstance(block, CodeBlock) and has_run(block)}
     others = ran - {*_SHELLS, "python"}
     return others.pop() if len(others) == 1 and others == ran else "python"
 
@@ -86,13 +87,9 @@ def _kernelspec(language: str) -> dict[str, str]:
     return {"name": language, "display_name": language, "language": language}
 
 
-def _has_run(block: CodeBlock) -> bool:
-    return block.state in ("ok", "error", "interrupted", "died")
-
-
 def _is_cell(block: Block, language: str) -> bool:
     """Whether the block can be run again as a cell of this notebook."""
-    if not isinstance(block, CodeBlock) or not _has_run(block):
+    if not isinstance(block, CodeBlock) or not has_run(block):
         return False
     return block.language == language or (language == "python" and block.language in _SHELLS)
 

@@ -4,14 +4,13 @@ The markup is also well-formed XML, so that a test can read what is in a page an
 """
 
 import base64
-import binascii
 import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
 from oi_tui.app.engine.text.html import Document, Grid, Passage, Span
-from oi_tui.app.engine.text.markdown import FrameExcerpt, info_word
+from oi_tui.app.engine.text.markdown import FrameExcerpt, data_url, info_word, picture_bytes
 from oi_tui.app.engine.text.safe import safe_text, visible_text
 
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml")
@@ -44,16 +43,8 @@ def source(code: str, language: str) -> str:
 
 def picture(mime: str, content: object) -> str:
     """A picture that is part of the page; "" for what is none. An SVG as a picture neither runs nor loads anything."""
-    if not isinstance(content, str) or not content:
-        return ""
-    if mime == "image/svg+xml":
-        encoded = base64.b64encode(content.encode("utf-8", "replace")).decode("ascii")
-    else:
-        try:
-            encoded = base64.b64encode(base64.b64decode("".join(content.split()), validate=True)).decode("ascii")
-        except (binascii.Error, ValueError):
-            return ""
-    return f'<img alt="figure" src="data:{mime};base64,{encoded}" />' if encoded else ""
+    data = picture_bytes(mime, content)
+    return f'<img alt="figure" src="{data_url(mime, data)}" />' if data else ""
 
 
 def picture_of_url(url: str) -> str:
