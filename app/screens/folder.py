@@ -77,7 +77,7 @@ class FolderScreen(Screen[FolderChoice | None]):
         Binding("t", "mark('trust')", "Trust"),
         Binding("o", "mark('look')", "Only look"),
         Binding("w", "mark('open')", "Without a sandbox"),
-        Hint("escape,q,b", "leave", "back"),
+        Hint("escape,q,b", "dismiss(None)", "back"),
         Hint("pagedown,space", "scroll_findings(1)", "more of what was found", short="more", priority=True),
         Binding("pageup", "scroll_findings(-1)", "Back in what was found", priority=True),
     ]
@@ -225,9 +225,6 @@ class FolderScreen(Screen[FolderChoice | None]):
         for index, offer in enumerate(self._offers):
             if offer.id == choice and offer.enabled:
                 self.query_one(Choices).highlighted = index
-
-    def action_leave(self) -> None:
-        self.dismiss(None)
 
     def action_scroll_findings(self, pages: int) -> None:
         """What was found may be longer than its room."""

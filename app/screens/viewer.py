@@ -69,7 +69,7 @@ class ViewerScreen(Screen[None]):
     CSS_PATH = "viewer.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Hint("escape", "step_back", "End the search, or back", show=False, label="back"),
-        Binding("q", "back", "Back", show=False),
+        Binding("q", "dismiss", "Back", show=False),
         Hint("slash", "search", "Search", show=False, key_display="/", label="search", short="find"),
         Hint("n", "find(1)", "Next match", show=False, label="next match", short="next"),
         Binding("N", "find(-1)", "Match before", show=False),
@@ -174,10 +174,6 @@ class ViewerScreen(Screen[None]):
             self._body.mark(None)
             self._body.focus()
             return
-        self.action_back()
-
-    def action_back(self) -> None:
-        """To where one came from."""
         self.dismiss()
 
     def action_search(self) -> None:

@@ -130,16 +130,13 @@ class SourceRows:
         self._numbers = numbers
         self._margin = 0
         self._starts: list[int] = []
-        self._height = 0
+        self.height = 0
+        """Number of rows on the screen."""
         self._drawn: dict[int, list[RowStrip]] = {}
         self.active_line = active_line
         """1-based line that runs now."""
         self._error_line: int | None = None
         self.invalidate(0)
-
-    @property
-    def height(self) -> int:
-        return self._height
 
     def invalidate(self, first: int) -> None:
         """The source has other lines from the line `first` on."""
@@ -148,12 +145,12 @@ class SourceRows:
             self._margin, first = margin, 0
         room = self._canvas.room - margin
         if first < len(self._starts):
-            self._height = self._starts[first]
+            self.height = self._starts[first]
             del self._starts[first:]
             self._drawn = {number: drawn for number, drawn in self._drawn.items() if number < first}
         for line in self._source.lines[len(self._starts) :]:
-            self._starts.append(self._height)
-            self._height += len(fold_offsets(line, room))
+            self._starts.append(self.height)
+            self.height += len(fold_offsets(line, room))
 
     def activate(self, line: int | None) -> None:
         """Another line runs now."""

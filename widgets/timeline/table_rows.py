@@ -33,7 +33,8 @@ class MarkdownTable:
         self._needs: list[Needs] = []
         self._layout: Layout | None = None
         self._starts: list[int] = []
-        self._height = 0
+        self.height = 0
+        """Number of rows on the screen."""
         self._drawn: dict[int, list[RowStrip]] = {}
 
     @property
@@ -85,11 +86,6 @@ class MarkdownTable:
 
     # As a piece
 
-    @property
-    def height(self) -> int:
-        """Number of rows on the screen."""
-        return self._height
-
     def row(self, index: int) -> RowStrip:
         """The row at `index`."""
         number = bisect_right(self._starts, index) - 1
@@ -128,18 +124,18 @@ class MarkdownTable:
         self._has_unfinished = False
         self._rows.pop()
         if len(self._starts) > len(self._rows):
-            self._height = self._starts.pop()
+            self.height = self._starts.pop()
             self._drawn.pop(len(self._rows), None)
 
     def _lay_out(self, layout: Layout) -> None:
         if self._layout is None or layout.widths != self._layout.widths:
             self._layout = layout
-            self._starts, self._height = [], 0
+            self._starts, self.height = [], 0
             self._drawn.clear()
         for row in self._rows[len(self._starts) :]:
             rule = not self._starts
-            self._starts.append(self._height)
-            self._height += layout.height(row) + rule
+            self._starts.append(self.height)
+            self.height += layout.height(row) + rule
 
     def _draw(self, number: int) -> list[RowStrip]:
         assert self._layout is not None

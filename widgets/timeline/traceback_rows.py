@@ -110,13 +110,10 @@ class Traceback(DrawnContent):
         self._raised = ParsedTraceback(output)
         self._whole = terminal_lines(shorten_home("\n".join(output.traceback)))
         self._nearest = terminal_lines(shorten_home("\n".join(self._raised.nearest))) if self._raised.nearest else []
+        self.line_of_own_code = self._raised.line
+        """1-based line of the cell where it was raised, None if unknown."""
         self.line_count = len(self._whole) or 1
         self.has_more = len(self._whole) > len(self._nearest) + 2
-
-    @property
-    def line_of_own_code(self) -> int | None:
-        """1-based line of the cell where it was raised, None if unknown."""
-        return self._raised.line
 
     def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
         """The frame of own code and the messages, or all."""

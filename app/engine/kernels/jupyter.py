@@ -79,7 +79,7 @@ class JupyterKernel(WorkerKernel):
 
     def _ask(self, kind: str, question: dict[str, Any]) -> ReplyFuture | None:
         """Never while something runs."""
-        if self._state == "idle" and isinstance(self._worker, JupyterWorker):
+        if self.state == "idle" and isinstance(self._worker, JupyterWorker):
             return self._worker.inspect(kind, question)
         return None
 

@@ -14,7 +14,7 @@ import msgspec
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.events import Emit
 from oi_tui.app.engine.core.outcomes import KernelState
-from oi_tui.app.engine.core.values import Confinement, Language
+from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.kernels.base import InterruptMeans, RunRequest, RunResult
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.output_stream import OutputStream
@@ -61,13 +61,15 @@ class WorkerKernel:
     """A `Kernel` over one worker after the other."""
 
     def __init__(self, language: Language, launch: Launch, open_worker: OpenWorker) -> None:
-        self._language = language
-        self._confinement = launch.confinement
+        self.language = language
+        self.confinement = launch.confinement
+        """What holds back the code that it runs."""
         self._settings = launch.settings
         self._spill_dir = launch.spill_dir
         self._open_worker = open_worker
-        self._state: KernelState = "cold"
-        self._generation = 0
+        self.state: KernelState = "cold"
+        self.generation = 0
+        """How often it was started."""
         self._worker: Worker | None = None
         self._run: OutputStream | None = None
         self._loss = ""
@@ -78,36 +80,17 @@ class WorkerKernel:
         self._lifecycle = asyncio.Lock()
         self._ladder = asyncio.Lock()
 
-    @property
-    def language(self) -> Language:
-        return self._language
-
-    @property
-    def confinement(self) -> Confinement:
-        """What holds back the code that it runs."""
-        return self._confinement
-
-    @property
-    def state(self) -> KernelState:
-        """Where it stands now."""
-        return self._state
-
-    @property
-    def generation(self) -> int:
-        """How often it was started; 0 before the first start."""
-        return self._generation
-
     async def start(self) -> None:
         """Start it if it is cold or dead; KernelError if that fails."""
         async with self._lifecycle:
-            if self._state in ("cold", "dead"):
+            if self.state in ("cold", "dead"):
                 await self._end_worker()
                 await self._start_worker("starting")
 
     async def restart(self) -> None:
         """A fresh process; a run that goes on is over then."""
         async with self._lifecycle:
-            await self._replace_worker(f"The {self._language} kernel was restarted during this run; its state is lost.")
+            await self._replace_worker(f"The {self.language} kernel was restarted during this run; its state is lost.")
 
     async def close(self) -> None:
         """End the process and everything that it started, and start none any more; idempotent."""
@@ -116,8 +99,8 @@ class WorkerKernel:
             self._opening.cancel()
         async with self._lifecycle:
             await self._end_worker()
-            self._finish_run(f"The {self._language} kernel was closed during this run.")
-            self._state = "cold"
+            self._finish_run(f"The {self.language} kernel was closed during this run.")
+            self.state = "cold"
 
     async def run(self, source: str, block_id: str, emit: Emit) -> RunResult:
         """Run the source and emit what comes of it; cancelled, it interrupts the run."""
@@ -128,7 +111,7 @@ class WorkerKernel:
         loss, self._loss = self._loss, ""
         request = RunRequest(source, block_id, emit, self._settings.output_cap, self._spill_dir)
         self._run = run = self._worker.begin(request)
-        self._state = "busy"
+        self.state = "busy"
         try:
             result = await run.result()
         except BaseException:
@@ -138,8 +121,8 @@ class WorkerKernel:
             raise
         finally:
             self._run = None
-            if self._state in ("busy", "interrupting"):
-                self._state = "idle"
+            if self.state in ("busy", "interrupting"):
+                self.state = "idle"
         return msgspec.structs.replace(result, detail=f"{result.detail} {loss}".strip()) if loss else result
 
     async def answer(self, text: str) -> None:
@@ -157,7 +140,7 @@ class WorkerKernel:
             if run is None or worker is None or run.over.is_set():
                 return "nothing_ran"
             run.interrupting = True
-            self._state = "interrupting"
+            self.state = "interrupting"
             for means in worker.rungs if not (restart and run.ignores) else ():
                 worker.press(means)
                 with suppress(TimeoutError):
@@ -166,12 +149,12 @@ class WorkerKernel:
                         return means
             run.ignores = True
             if not restart:
-                self._state = "busy" if self._state == "interrupting" else self._state
+                self.state = "busy" if self.state == "interrupting" else self.state
                 return "ignored"
             async with self._lifecycle:
                 if not run.over.is_set():
                     await self._replace_unless_closed(
-                        f"The {self._language} kernel ignored the interrupt and was restarted; its state is lost."
+                        f"The {self.language} kernel ignored the interrupt and was restarted; its state is lost."
                     )
             return "restart"
 
@@ -196,7 +179,7 @@ class WorkerKernel:
     async def _start_worker(self, state: KernelState) -> None:
         if self._closed:
             raise self._closed_error()
-        self._state = state
+        self.state = state
         self._opening = opening = asyncio.create_task(self._open_worker(self._on_end))
         try:
             await asyncio.wait([opening])
@@ -205,22 +188,22 @@ class WorkerKernel:
             self._worker = opening.result()
         except BaseException:
             await cancel_tasks(opening)
-            self._state = "dead"
+            self.state = "dead"
             if not opening.cancelled() and opening.exception() is None:
                 await opening.result().close(politely=False)  # it was ready when nobody waited for it any more
             raise
         finally:
             self._opening = None
-        self._generation += 1
-        self._state = "idle"
+        self.generation += 1
+        self.state = "idle"
 
     def _closed_error(self) -> KernelError:
-        return KernelError(f"The {self._language} kernel was closed.")
+        return KernelError(f"The {self.language} kernel was closed.")
 
     async def _replace_worker(self, detail: str) -> None:
         if self._closed:
             raise self._closed_error()
-        self._state = "restarting"
+        self.state = "restarting"
         await self._end_worker()
         self._finish_run(detail)
         await self._start_worker("restarting")
@@ -242,8 +225,6 @@ class WorkerKernel:
             self._run.finish(RunResult(status="interrupted", detail=detail))
 
     def _on_end(self, how: str) -> None:
-        self._state = "dead"
+        self.state = "dead"
         if how:
-            self._loss = (
-                f"The {self._language} kernel {how} before this run and was started afresh; its state was lost."
-            )
+            self._loss = f"The {self.language} kernel {how} before this run and was started afresh; its state was lost."

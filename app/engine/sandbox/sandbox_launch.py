@@ -42,8 +42,9 @@ class SandboxLaunch:
     def __init__(self, profile: Profile, on_refusal: OnRefusal | None = None) -> None:
         self._profile = profile
         self._on_refusal = on_refusal or _ignore_refusal
-        self._argv: list[str] = []
-        self._env: dict[str, str] = {}
+        self.argv: list[str] = []
+        self.env: dict[str, str] = {}
+        """Of what is started: what bubblewrap itself gets can be read inside."""
         self._ours: list[int] = []
         """Descriptors that are ours until the process has its own."""
         self._passed: list[int] = []
@@ -51,15 +52,6 @@ class SandboxLaunch:
         self._probe: selftest.Probe | None = None
         self._proxy: Proxy | None = None
         self._placeholder_process: asyncio.subprocess.Process | None = None
-
-    @property
-    def argv(self) -> list[str]:
-        return self._argv
-
-    @property
-    def env(self) -> dict[str, str]:
-        """Of what is started: what bubblewrap itself gets can be read inside."""
-        return self._env
 
     @property
     def pass_fds(self) -> tuple[int, ...]:
@@ -149,16 +141,16 @@ class SandboxLaunch:
         if socket is not None:
             self._proxy = await Proxy(profile.hosts, self._on_refusal).open(socket)
         usual = enclosed_environment(environ, profile.environment, profile.home, proxy=socket is not None)
-        self._env = usual | dict(extra)
+        self.env = usual | dict(extra)
         self._probe = selftest.Probe()
         filter_ = self._memory(seccomp.filter_program())
-        told = self._memory(selftest.encode_promises(profile, plan, self._env, bait=self._probe, proxy=socket))
+        told = self._memory(selftest.encode_promises(profile, plan, self.env, bait=self._probe, proxy=socket))
         self._report, said = os.pipe()
         self._pass(said)
         arguments = bubblewrap.arguments(profile, plan.mounts, inside=INSIDE_PROGRAM, seccomp=filter_, sync=sync)
         # Not on the command line, where it would be in the way of everybody who lists processes.
         listed = self._memory(b"".join(f"{argument}\0".encode("utf-8", "surrogateescape") for argument in arguments))
-        self._argv = [
+        self.argv = [
             *(program, "--args", str(listed), "--"),
             *(sys.executable, "-I", "-S", bubblewrap.INSIDE_PATH, str(told), str(said)),
             *argv,

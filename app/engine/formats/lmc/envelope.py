@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.blocks import Action, Block, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.core.values import Value
 from oi_tui.app.engine.formats.lmc.legacy_messages import update_messages
