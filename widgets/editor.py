@@ -16,6 +16,17 @@ from oi_tui.widgets.text_box import TextBox
 
 _LANGUAGES = {"python": "python", "shell": "bash", "javascript": "javascript", "rust": "rust"}
 _THEME = "oi-tui"
+_SYNTAX = {
+    "string": "string",
+    "comment": "comment",
+    "keyword": "keyword keyword.function keyword.return keyword.operator conditional repeat include exception",
+    "operator": "operator",
+    "number": "number float boolean constant.builtin",
+    "function": "function function.call method method.call",
+    "builtin": "function.builtin",
+    "type": "type class",
+}
+"""Colours of code, and what Textual's editor calls the things that have them."""
 
 
 def hidden_note(count: int) -> str:
@@ -78,28 +89,9 @@ class SourceEditor(TextBox):
                 cursor_line_style=None,
                 gutter_style=Style(color=palette.inks.dim),
                 syntax_styles={
-                    "string": Style(color=code.string),
-                    "comment": Style(color=code.comment, italic=True),
-                    "keyword": Style(color=code.keyword),
-                    "keyword.function": Style(color=code.keyword),
-                    "keyword.return": Style(color=code.keyword),
-                    "keyword.operator": Style(color=code.keyword),
-                    "conditional": Style(color=code.keyword),
-                    "repeat": Style(color=code.keyword),
-                    "include": Style(color=code.keyword),
-                    "exception": Style(color=code.keyword),
-                    "operator": Style(color=code.operator),
-                    "number": Style(color=code.number),
-                    "float": Style(color=code.number),
-                    "boolean": Style(color=code.number),
-                    "constant.builtin": Style(color=code.number),
-                    "function": Style(color=code.function),
-                    "function.call": Style(color=code.function),
-                    "method": Style(color=code.function),
-                    "method.call": Style(color=code.function),
-                    "function.builtin": Style(color=code.builtin),
-                    "type": Style(color=code.type),
-                    "class": Style(color=code.type),
+                    name: Style(color=getattr(code, ink), italic=ink == "comment" or None)
+                    for ink, names in _SYNTAX.items()
+                    for name in names.split()
                 },
             )
         )

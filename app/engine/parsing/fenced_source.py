@@ -5,7 +5,6 @@ block for good; if none does, the first was right after all, and what came behin
 """
 
 import re
-from typing import Protocol
 
 from oi_tui.app.engine.core.values import Language
 
@@ -22,7 +21,7 @@ class FencedSource:
         self._shown = 0
         self._watched = 0
         self._certain = 0
-        self._open_text: OpenText | None = None if trusting else open_text(language)
+        self._open_text = None if trusting else open_text(language)
 
     def add(self, text: str) -> str:
         """More source; returns what of it may be shown."""
@@ -58,21 +57,8 @@ class FencedSource:
         return "".join(self._parts[: self._certain]), "".join(self.rest or ()).partition("\n")[2]
 
 
-class OpenText(Protocol):
-    """Watches a source for text in which a line of backticks closes nothing."""
-
-    def feed(self, source: str) -> None:
-        """More of the source: whole lines."""
-        ...
-
-    @property
-    def open(self) -> bool:
-        """Whether the source so far ends inside such a text."""
-        ...
-
-
-def open_text(language: Language) -> OpenText | None:
-    """The watcher for a language, None where none is needed."""
+def open_text(language: Language) -> "TripleQuotes | HereDocument | None":
+    """What watches a source for text in which a line of backticks closes nothing; None where none is needed."""
     match language:
         case "python":
             return TripleQuotes()
@@ -97,6 +83,7 @@ class TripleQuotes:
         return bool(self._quotes)
 
     def feed(self, source: str) -> None:
+        """More of the source: whole lines."""
         at = 0
         while found := (self._INSIDE if self._quotes else self._OUTSIDE).search(source, at):
             at = found.end()
@@ -120,6 +107,7 @@ class HereDocument:
         return bool(self._word)
 
     def feed(self, source: str) -> None:
+        """More of the source: whole lines."""
         for line in source.split("\n"):
             if not self._word:
                 found = self._BEGIN.search(line)
