@@ -5,11 +5,9 @@ and that may still get another meaning, rows that can be moved sideways, code th
 """
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from oi_tui.widgets.rows.row import RowStrip
 from oi_tui.widgets.timeline.definitions import Definitions, ReferenceLookup
 from oi_tui.widgets.timeline.grammar import is_cut
 from oi_tui.widgets.timeline.highlighted_source import HighlightedSource, SourceRows
@@ -114,21 +112,16 @@ class Element:
         return [rows(canvas, lines, canvas.ink.page)]
 
 
-class ElementColumn:
-    """Drawn elements one under the other; each can be drawn anew, with another height."""
-
-    def __init__(self) -> None:
-        self.height = 0
-        self._parts: list[Stack] = []
-        self._starts: list[int] = []
+class ElementColumn(Stack):
+    """Drawn elements one under the other, empty ones too; each can be drawn anew, with another height."""
 
     def __len__(self) -> int:
-        return len(self._parts)
+        return len(self._pieces)
 
-    def append(self, part: Stack) -> None:
-        self._parts.append(part)
+    def append(self, piece: RowPiece) -> None:
+        self._pieces.append(piece)
         self._starts.append(self.height)
-        self.height += part.height
+        self.height += piece.height
 
     def start(self, index: int) -> int:
         """Rows above an element."""
@@ -136,16 +129,11 @@ class ElementColumn:
 
     def replace(self, index: int, part: Stack) -> None:
         """Another drawing of an element."""
-        more = part.height - self._parts[index].height
-        self._parts[index] = part
+        more = part.height - self._pieces[index].height
+        self._pieces[index] = part
         if more:
             self._starts[index + 1 :] = [start + more for start in self._starts[index + 1 :]]
             self.height += more
-
-    def row(self, index: int) -> RowStrip:
-        """The row at `index`."""
-        number = bisect_right(self._starts, index) - 1
-        return self._parts[number].row(index - self._starts[number])
 
 
 def element_pieces(

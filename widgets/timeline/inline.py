@@ -166,10 +166,13 @@ def link_style(target: str, ink: Ink) -> Style:
 
 
 def _target_note(target: str, ink: Ink) -> list[TextRun]:
-    if not target:
-        return []
+    return [(f" ({shorten_target(target)})", ink.dim)] if target else []
+
+
+def shorten_target(target: str) -> str:
+    """Where a link leads, as far as it is shown."""
     target = clean_text(target)
-    return [(f" ({target if len(target) <= LONGEST_TARGET else target[: LONGEST_TARGET - 1] + '…'})", ink.dim)]
+    return target if len(target) <= LONGEST_TARGET else target[: LONGEST_TARGET - 1] + "…"
 
 
 def _emoji(name: str) -> str:

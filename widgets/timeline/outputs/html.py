@@ -10,15 +10,13 @@ from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.text.html import Document, Grid, Passage, Span
 from oi_tui.app.engine.text.html_reader import read_html
 from oi_tui.widgets.timeline.ink import Ink
+from oi_tui.widgets.timeline.inline import shorten_target
 from oi_tui.widgets.timeline.markdown_lines import HREF, clean_text
 from oi_tui.widgets.timeline.outputs.layout import fold_lines, is_folded
 from oi_tui.widgets.timeline.outputs.table_lines import has_more, table_lines
 from oi_tui.widgets.timeline.row_pieces import PROSE_WIDTH, BlockDisplay, Canvas, DrawnContent, RowPiece, rows
 from oi_tui.widgets.timeline.table_data import TableColumn, TableData, build_table
 from oi_tui.widgets.timeline.wrap import Line, TextRun, cells, fold_runs, wrap
-
-LONGEST_TARGET = 80
-"""Cells of a link's target that are shown."""
 
 NARROWEST = 8
 """Cells that text has, however deep it stands."""
@@ -136,13 +134,9 @@ def _runs(part: Passage, ink: Ink) -> list[TextRun]:
         following = part.spans[number + 1].target if number + 1 < len(part.spans) else ""
         if span.target and following != span.target:
             if text.strip() != span.target:
-                runs.append((f" ({_shorten(clean_text(span.target))})", base + Style(color=ink.palette.inks.dim)))
+                runs.append((f" ({shorten_target(span.target)})", base + Style(color=ink.palette.inks.dim)))
             text = ""
     return runs
-
-
-def _shorten(target: str) -> str:
-    return target if len(target) <= LONGEST_TARGET else target[: LONGEST_TARGET - 1] + "…"
 
 
 def _remarks(is_whole: bool, *, scripts: bool, ink: Ink, room: int) -> Iterator[Line]:
