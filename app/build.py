@@ -11,7 +11,6 @@ from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.files import paths
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
-from oi_tui.app.engine.local.weights import Weights
 from oi_tui.app.engine.log.audit.audit_hook import make_audit_trail
 from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.recording.form import VERSION, Header
@@ -56,7 +55,7 @@ def make_engine(
         own=[paths.data_dir() / FOLDERS, paths.audit_dir()],  # who is trusted, what was done: not unasked either
     )
     store = open_store() if sessions is None else Store(sessions)
-    models = Models(settings.model, environ=environ, weights=Weights())
+    models = Models(settings.model, environ=environ)
     profile = chosen_profile(settings.sandbox, Path(setup.cwd), hidden=paths.own_dirs())
     redactor = redactor_of(setup, environ)
     trail = make_audit_trail(

@@ -102,7 +102,7 @@ def status_parts(status: Status) -> list[StatusPart]:
     if status.sandbox and not status.recorded:
         found.append(StatusPart(safe_text(status.sandbox), 0, style="$warning" if status.exposed else "$dim"))
     if status.activity:
-        found.append(StatusPart(status.activity, 0, style="$accent"))
+        found.append(StatusPart(safe_text(status.activity), 0, style="$accent"))
     usage = status.usage
     if status.context_window and usage.last_input_tokens:
         share = min(100, round(100 * usage.last_input_tokens / status.context_window))

@@ -21,7 +21,6 @@ from oi_tui.app.engine.core.events import (
 from oi_tui.app.engine.core.modes import effective_mode
 from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.settings import Settings, describe_sandbox
-from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.widgets.status import Status
 
@@ -41,7 +40,7 @@ def activity(event: AnyEvent, before: str, *, turn_open: bool) -> str:
         case DecisionMade(verdict="run") | ExecutionStarted():
             return "running"
         case KernelChanged(state="starting" | "restarting") if before:
-            return f"starting {safe_text(event.language)}"
+            return f"starting {event.language}"
         case ExecutionFinished():
             return "thinking" if turn_open else ""
         case RerunStarted():

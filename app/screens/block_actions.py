@@ -20,7 +20,9 @@ from oi_tui.app.screens.block_views import BlockView, PictureFile, block_views
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.branching import Branching
 from oi_tui.app.screens.browser_ask import BrowserAskScreen, NoBrowser, can_open, open_in_browser, open_page
+from oi_tui.app.screens.browser_page import needs_scripts, page_of, write_page
 from oi_tui.app.screens.choose import ChooseScreen
+from oi_tui.app.screens.clipboard import copy
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.external_editor import EditorFailed, suffix_of, view_in_editor, view_in_pager
 from oi_tui.app.screens.picture_screen import PictureScreen
@@ -28,13 +30,11 @@ from oi_tui.app.screens.rebuild import RebuildScreen
 from oi_tui.app.screens.run_again import RunAgainScreen
 from oi_tui.app.screens.save_as import SaveAsScreen, SaveFailed, save
 from oi_tui.app.screens.viewer import ViewerScreen
-from oi_tui.app.terminal.clipboard import copy
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import Clock
 from oi_tui.widgets.composer import PromptArea
 from oi_tui.widgets.timeline.graphics import HALF_BLOCKS
 from oi_tui.widgets.timeline.logical import count_hidden, logical_text, output_text
-from oi_tui.widgets.timeline.outputs.browser import needs_scripts, page_of, write_page
 from oi_tui.widgets.timeline.view import BlockAction, Timeline
 from oi_tui.widgets.viewer.line_index import CannotRead
 

@@ -12,9 +12,9 @@ from oi_tui.app.screens.external_editor import suffix_of
 from oi_tui.app.screens.picture_screen import PICTURE_SUFFIXES
 from oi_tui.app.screens.viewer import JsonContent, TableContent, TextContent, ViewerContent
 from oi_tui.widgets.timeline.logical import logical_text, output_text, whole_output
-from oi_tui.widgets.timeline.outputs.svg import SvgSource, can_draw
 from oi_tui.widgets.timeline.picture import original_of
 from oi_tui.widgets.timeline.pixels import PictureSource
+from oi_tui.widgets.timeline.svg import SvgSource, can_draw
 from oi_tui.widgets.timeline.table_data import TableData, table_of
 from oi_tui.widgets.viewer.json_tree import to_json
 from oi_tui.widgets.viewer.table_pane import as_csv

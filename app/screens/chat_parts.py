@@ -45,7 +45,7 @@ class Parts:
         """All of them; `prompt` is where the person writes."""
         timeline = Timeline(palette=palette, graphics=graphics, clock=clock, id="timeline")
         pane = TimelinePane(timeline, bridge, editor=settings.editor, clock=clock, id="pane")
-        preview = Preview(palette=palette, home=str(Path.home()), id="preview")
+        preview = Preview(Timeline(palette=palette, id="preview-blocks"), home=str(Path.home()), id="preview")
         return cls(
             pane,
             ApprovalPanel(arming=arming, id="approval"),
@@ -64,10 +64,10 @@ class Parts:
     def set_graphics(self, graphics: Graphics) -> None:
         """Another way to show pictures."""
         self.pane.set_graphics(graphics)
-        self.preview.set_graphics(graphics)
+        self.preview.timeline.set_look(graphics=graphics)
 
     def set_palette(self, palette: Palette) -> None:
         """Other colours from now on."""
         self.pane.set_palette(palette)
-        self.preview.set_palette(palette)
+        self.preview.timeline.set_look(palette=palette)
         self.approval.set_palette(palette)

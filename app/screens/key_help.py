@@ -12,9 +12,9 @@ from oi_tui.widgets.editor import SourceEditor
 from oi_tui.widgets.inspector import Inspector
 from oi_tui.widgets.sessions.panel import Panel
 from oi_tui.widgets.sessions.session_rows import SessionRows
-from oi_tui.widgets.timeline.picture_view import PictureView
 from oi_tui.widgets.timeline.view import Timeline
 from oi_tui.widgets.viewer.pane import TextPane
+from oi_tui.widgets.viewer.picture_view import PictureView
 
 
 class HelpRow(NamedTuple):

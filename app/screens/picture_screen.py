@@ -12,8 +12,8 @@ from oi_tui.themes.palette import Palette
 from oi_tui.widgets.keyrow import Hint, KeyRow, key_labels
 from oi_tui.widgets.lettering import Words
 from oi_tui.widgets.timeline.graphics import Graphics
-from oi_tui.widgets.timeline.picture_view import PictureView
 from oi_tui.widgets.timeline.pixels import PictureSource
+from oi_tui.widgets.viewer.picture_view import PictureView
 
 PICTURE_SUFFIXES = {
     "image/png": ".png",

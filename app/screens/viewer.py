@@ -17,9 +17,9 @@ from textual.worker import Worker
 
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import quantity, size_in_words
+from oi_tui.app.screens.clipboard import copy
 from oi_tui.app.screens.external_editor import EditorFailed, view_in_editor
 from oi_tui.app.screens.save_as import SaveAsScreen, SaveFailed, save
-from oi_tui.app.terminal.clipboard import copy
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.keyrow import Hint, KeyRow, key_labels
 from oi_tui.widgets.lettering import Words

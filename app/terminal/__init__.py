@@ -1,1 +1,1 @@
-"""The terminal itself: drivers, the order of keys, what it can show, its clipboard, questions without a screen."""
+"""The terminal itself: drivers, the order of keys, what it can show, questions without a screen."""

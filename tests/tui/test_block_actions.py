@@ -27,13 +27,13 @@ from oi_tui.app.engine.core.outputs import Output, RichOutput, StreamOutput, Who
 from oi_tui.app.engine.core.verbs import Run
 from oi_tui.app.screens.browser_ask import BrowserAskScreen
 from oi_tui.app.screens.choose import ChooseScreen
+from oi_tui.app.screens.clipboard import native_command
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.picture_screen import PictureScreen
 from oi_tui.app.screens.run_again import RunAgainScreen
 from oi_tui.app.screens.save_as import SaveAsScreen
 from oi_tui.app.screens.timeline_pane import TimelinePane
 from oi_tui.app.screens.viewer import ViewerScreen
-from oi_tui.app.terminal.clipboard import native_command
 from oi_tui.widgets.editor import SourceEditor
 from oi_tui.widgets.search_bar import SearchBar
 from oi_tui.widgets.timeline.view import Timeline

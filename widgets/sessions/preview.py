@@ -6,10 +6,8 @@ from textual.containers import Vertical
 from oi_tui.app.engine.core.protocol import SessionSeen
 from oi_tui.app.engine.core.session_records import SessionRecord
 from oi_tui.app.engine.text.words import one_line, quantity
-from oi_tui.themes.palette import Palette
 from oi_tui.widgets.lettering import Words, lettering
 from oi_tui.widgets.sessions.row_view import UNTITLED, count, folder_text, short_model
-from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.view import Timeline
 
 
@@ -30,11 +28,11 @@ class Preview(Vertical):
     }
     """
 
-    def __init__(self, *, palette: Palette, home: str = "", id: str | None = None) -> None:
+    def __init__(self, timeline: Timeline, *, home: str = "", id: str | None = None) -> None:
         super().__init__(id=id)
         self._home = home
-        self._timeline = Timeline(palette=palette, id="preview-blocks")
-        self._timeline.can_focus = False
+        self.timeline = timeline
+        timeline.can_focus = False
         self.session_id = ""
         """Whose beginning is wanted."""
 
@@ -42,16 +40,8 @@ class Preview(Vertical):
         """From the top down."""
         yield Words(id="preview-head")
         yield Words(id="preview-words")
-        yield self._timeline
+        yield self.timeline
         yield Words(id="preview-more")
-
-    def set_palette(self, palette: Palette) -> None:
-        """Other colours from now on."""
-        self._timeline.set_look(palette=palette)
-
-    def set_graphics(self, graphics: Graphics) -> None:
-        """Another way to show pictures."""
-        self._timeline.set_look(graphics=graphics)
 
     def expect(self, record: SessionRecord) -> None:
         """This session is asked for; what was shown of another one goes."""
@@ -59,7 +49,7 @@ class Preview(Vertical):
         if record.id == self.session_id:
             return
         self.session_id = record.id
-        self._timeline.reset(())
+        self.timeline.reset(())
         self._say("Reading…")
         self.query_one("#preview-more", Words).display = False
 
@@ -68,8 +58,8 @@ class Preview(Vertical):
         if seen.session.id != self.session_id:
             return
         self._show_head(seen.session)
-        self._timeline.reset(seen.blocks)
-        self._timeline.action_go("start")
+        self.timeline.reset(seen.blocks)
+        self.timeline.action_go("start")
         self._say("" if seen.blocks else "Nothing was asked in it.")
         rest = seen.count - len(seen.blocks)
         more = self.query_one("#preview-more", Words)
@@ -78,7 +68,7 @@ class Preview(Vertical):
 
     def scroll_half(self, step: int) -> None:
         """Half a page down or up."""
-        self._timeline.action_go("half", step)
+        self.timeline.action_go("half", step)
 
     def on_timeline_wanted(self, event: Timeline.Wanted) -> None:
         """Nothing is done with blocks here."""
@@ -91,7 +81,7 @@ class Preview(Vertical):
         line = self.query_one("#preview-words", Words)
         line.display = bool(words)
         line.update(words)
-        self._timeline.display = not words
+        self.timeline.display = not words
 
     def _show_head(self, record: SessionRecord) -> None:
         tokens = record.input_tokens + record.output_tokens

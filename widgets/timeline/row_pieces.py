@@ -114,6 +114,10 @@ class Canvas:
         reach -= fill
         return RowStrip(segments, self.width, joint, min(GUTTER + lead, reach), reach)
 
+    def is_row(self, made: object) -> bool:
+        """Whether something that was made elsewhere is a row of this canvas."""
+        return isinstance(made, RowStrip) and sum(segment.cell_length for segment in made) == self.width
+
     @cached_property
     def blank(self) -> RowStrip:
         """An empty row of the page."""

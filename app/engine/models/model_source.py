@@ -35,13 +35,13 @@ class Models:
         section: ModelSection,
         *,
         environ: Mapping[str, str],
-        weights: Weights,
+        weights: Weights | None = None,
         make_server: Callable[..., LocalServer] = LocalServer,
     ) -> None:
         self._make_server = make_server
         self._section = section
         self._environ = environ
-        self._weights = weights
+        self._weights = weights or Weights()
         self._machine = model_choice.measure_machine()
         self._servers: dict[str, LocalServer] = {}
         """By id of the model."""

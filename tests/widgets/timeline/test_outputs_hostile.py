@@ -24,10 +24,10 @@ from oi_tui.app.engine.text.html_reader import (
 )
 from oi_tui.app.engine.text.plotly_svg import plotly_summary, svg_summary
 from oi_tui.app.engine.text.rich_text import best_text
+from oi_tui.app.screens.browser_page import needs_scripts, page_of, write_page
 from oi_tui.widgets.timeline.cells import BlockCell
-from oi_tui.widgets.timeline.outputs.browser import needs_scripts, page_of, write_page
-from oi_tui.widgets.timeline.outputs.svg import LARGEST_RASTER, SMALLEST, png_of, raster_size
 from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, FoldState
+from oi_tui.widgets.timeline.svg import LARGEST_RASTER, SMALLEST, png_of, raster_size
 from oi_tui.widgets.timeline.table_data import MOST_TABLE_CELLS as MOST_TABLE_CELLS
 from oi_tui.widgets.timeline.table_data import MOST_TABLE_ROWS, RESOURCE_TYPE, TABLE_MIME_TYPE, table_of
 

@@ -22,8 +22,8 @@ from oi_tui.widgets.timeline.drawing import Order
 from oi_tui.widgets.timeline.gallery import MOST_PICTURES
 from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.graphics_kitty import DIACRITICS, PLACEHOLDER
-from oi_tui.widgets.timeline.picture_view import PictureView
 from oi_tui.widgets.timeline.view import Timeline
+from oi_tui.widgets.viewer.picture_view import PictureView
 from support.kinds import narrow
 
 CELL = (9, 19)

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from oi_tui.widgets.rows.row import RowStrip
 from oi_tui.widgets.timeline.console import MOST_LINES
 from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowPiece, Rows
 
@@ -30,12 +29,11 @@ class CheckedContent:
 
     def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
         """Its rows; ValueError where they do not fit the canvas, and whatever it raises itself."""
-        strips: list[RowStrip] = []
+        strips: list[Any] = []
         for piece in self._content.pieces(canvas, display):
             strips += [piece.row(number) for number in range(min(piece.height, MOST_LINES - len(strips)))]
-        for strip in strips:
-            if not isinstance(strip, RowStrip) or sum(segment.cell_length for segment in strip) != canvas.width:
-                raise ValueError(f"a row is no RowStrip of {canvas.width} cells")
+        if not all(map(canvas.is_row, strips)):
+            raise ValueError(f"a row is no RowStrip of {canvas.width} cells")
         return [Rows(strips)]
 
     def _number(self, name: str) -> int:

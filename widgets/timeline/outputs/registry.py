@@ -67,7 +67,7 @@ _BUILT_IN = (
     ("image/jpeg", "oi_tui.widgets.timeline.picture:Picture"),
     ("image/gif", "oi_tui.widgets.timeline.picture:Picture"),
     ("image/webp", "oi_tui.widgets.timeline.picture:Picture"),
-    ("image/svg+xml", f"{_HERE}.svg:svg_content"),
+    ("image/svg+xml", "oi_tui.widgets.timeline.svg:svg_content"),
     ("application/vnd.plotly.v1+json", f"{_HERE}.plotly:PlotlySummary.of"),
     ("text/markdown", f"{_HERE}.markdown_output:MarkdownText.of"),
     ("text/latex", f"{_HERE}.latex:Formula.of"),

@@ -8,8 +8,8 @@ from importlib.util import find_spec
 
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.text.plotly_svg import SVG_TYPE, SvgSummary, svg_summary
+from oi_tui.widgets.timeline import svg_worker
 from oi_tui.widgets.timeline.console import note
-from oi_tui.widgets.timeline.outputs import svg_worker
 from oi_tui.widgets.timeline.picture import Picture
 from oi_tui.widgets.timeline.pixels import PictureSource
 from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, DrawnContent, RowPiece
