@@ -28,7 +28,7 @@ RUN: list[tuple[AnyEvent, str]] = [
     (CodeStarted(block_id="c", language="python"), "writing"),
     (CodeFinished(block_id="c", language="python", source="1"), "writing"),
     (DecisionMade(block_id="c", verdict="run", decider="person", source="1"), "running"),
-    (KernelChanged(language="python\x1b[2J", state="starting"), "starting python"),
+    (KernelChanged(language="python", state="restarting"), "starting python"),
     (ExecutionStarted(block_id="c", generation=1), "running"),
     (ExecutionFinished(block_id="c", status="ok", duration=0.1), "thinking"),
     (TurnEnded(reason="done"), ""),

@@ -61,6 +61,13 @@ def test_what_has_no_sandbox_by_choice_cannot_fail() -> None:
     assert (status.sandbox, status.exposed) == ("no sandbox", True)
 
 
+def test_names_of_kernels_and_models_obey_no_terminal() -> None:
+    status = Status(model="gpt\x1b[2J", activity="starting python\x1b[2J", kernels=(("python\x1b[2J", "starting"),))
+    shown = "".join(part.text for part in status_parts(status))
+    assert "starting python" in shown
+    assert "\x1b" not in shown
+
+
 def test_that_there_is_no_sandbox_stays_where_little_else_does() -> None:
     for width in (34, 40):
         assert "runs unasked · no sandbox" in line(width, OPEN, approval="auto")
