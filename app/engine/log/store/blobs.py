@@ -6,6 +6,7 @@ is never changed; what is missing or damaged costs that output and nothing else.
 
 import hashlib
 import os
+import uuid
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,6 @@ from oi_tui.app.engine.core.events import AnyEvent, NoticeAdded, OutputAdded, Ou
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.core.values import Value
-from oi_tui.app.engine.files.whole_file import write_whole
 
 THRESHOLD = 64_000
 """Bytes from which on one form of an output is a file."""
@@ -113,7 +113,17 @@ class Blobs:
             return digest
         for folder in (self.folder, path.parent):
             folder.mkdir(mode=0o700, exist_ok=True)
-        write_whole(path, content, over=True)
+        new = path.with_name(f"{digest}.{uuid.uuid4().hex[:8]}")
+        try:
+            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            new.replace(path)
+        except BaseException:
+            new.unlink(missing_ok=True)
+            raise
         for folder in (path.parent, self.folder):
             _sync(folder)
         return digest
