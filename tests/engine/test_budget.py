@@ -10,7 +10,7 @@ from oi_tui.app.engine.agent.budget import Budget, dollars
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import NoticeBlock
 from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, Delta, TextDelta
-from oi_tui.app.engine.core.events import NoticeAdded, SettingsChanged, TurnEnded
+from oi_tui.app.engine.core.events import SettingsChanged, TurnEnded
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.usage import Usage
 from oi_tui.app.engine.core.verbs import SetBudget
@@ -60,13 +60,13 @@ async def test_l11_a_budget_is_the_sessions_not_the_turns_and_can_be_raised() ->
     assert len(model.requests) == 3
     observer = RecordingObserver()
     session.emitter.observers = (observer,)
-    session.set_budget(SetBudget(max_cost=1.0))
-    changed, told = observer.events
+    session.choices.set_budget(SetBudget(max_cost=1.0))
+    (changed,) = observer.events
     assert isinstance(changed, SettingsChanged)
     assert (changed.max_cost, changed.max_tokens) == (1.0, 0)
     assert session.transcript.max_cost == 1.0
-    assert isinstance(told, NoticeAdded)
-    assert told.title == "The budget of this session is $1.00; $0.03 and 300 tokens are spent."
+    told = session.budget.describe(session.transcript.usage)
+    assert told == "The budget of this session is $1.00; $0.03 and 300 tokens are spent."
     assert end_of(await play(session, session.go_on())).reason == "done"
     assert len(model.requests) == 5
 
@@ -118,8 +118,9 @@ async def test_l11_without_a_budget_nothing_is_counted_against_it() -> None:
     session = make(FakeModel(*steps(3, cost=900.0), answer("Done.")))
     assert end_of(await play(session, session.run("go"))).reason == "done"
     assert notices(session) == []
-    session.set_budget(SetBudget())
-    assert notices(session) == ["This session has no budget; $2700.01 and 400 tokens are spent."]
+    session.choices.set_budget(SetBudget())
+    told = session.budget.describe(session.transcript.usage)
+    assert told == "This session has no budget; $2700.01 and 400 tokens are spent."
 
 
 def test_a_budget_says_what_it_is_and_off_is_off() -> None:

@@ -145,7 +145,7 @@ async def test_L17_the_mode_never_that_is_given_while_code_is_asked_about_holds_
 
     def react(event: AnyEvent) -> None:
         if isinstance(event, DecisionRequested):
-            session.set_approval("never")
+            session.choices.set_approval("never")
             session.decide(Decide(request_id=event.request_id, verdict="run"))
 
     events = await play(session, session.run("go"), react)
@@ -165,7 +165,7 @@ async def test_L17_of_the_session_and_the_policy_the_stricter_mode_wins(
 
 async def test_L17_switching_to_auto_does_not_switch_the_policy_off() -> None:
     session = make(FakeModel(python("1"), "Done."), "1", mode="default")
-    session.set_approval("auto")
+    session.choices.set_approval("auto")
     [asked] = of(DecisionRequested, await play(session, session.run("go"), answering(session, "run")))
     assert asked.why == "asked because of the mode “default”"
 

@@ -711,13 +711,13 @@ async def test_L6_reset_clears_and_two_sessions_share_nothing() -> None:
     one, two = make(FakeModel("one")), make(FakeModel("two"))
     await play(one, one.run("hello"))
     assert two.transcript.blocks == []
-    one.set_approval("never")
+    one.choices.set_approval("never")
     assert (one.transcript.approval, two.transcript.approval) == ("never", "ask")
     assert one.kernels.get("python") is not two.kernels.get("python")
     one.forget()
     assert one.transcript.blocks == []
     await play(one, one.run("again"))
-    assert len(narrow(one.model, FakeModel).requests[-1].messages) == 2
+    assert len(narrow(one.choices.model, FakeModel).requests[-1].messages) == 2
 
 
 async def test_L6_a_path_that_does_not_exist_is_accepted_as_text() -> None:

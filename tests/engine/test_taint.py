@@ -133,8 +133,11 @@ async def test_u19_where_nobody_can_be_asked_it_does_not_run_and_the_model_is_to
     await play(session, session.run("go"))
     last = [block for block in session.transcript.blocks if isinstance(block, CodeBlock)][-1]
     assert (last.source, last.state) == (FOREIGN, "refused")
-    assert isinstance(session.model, FakeModel)
-    assert "which is needed because of a secret and words of others" in session.model.requests[-1].messages[-1].text
+    assert isinstance(session.choices.model, FakeModel)
+    assert (
+        "which is needed because of a secret and words of others"
+        in session.choices.model.requests[-1].messages[-1].text
+    )
 
 
 async def test_u8_words_decide_nothing_whoever_writes_them() -> None:

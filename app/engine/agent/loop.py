@@ -26,6 +26,7 @@ from oi_tui.app.engine.agent.prompt import Conversation, system_prompt
 from oi_tui.app.engine.agent.rerun import rebuild
 from oi_tui.app.engine.agent.run_hints import run_hints
 from oi_tui.app.engine.agent.runners import Runners
+from oi_tui.app.engine.agent.session_choices import SessionChoices
 from oi_tui.app.engine.agent.withheld_notices import withheld_events
 from oi_tui.app.engine.core.blocks import Action, ActionBlock, CodeBlock
 from oi_tui.app.engine.core.chat_model import ChatRequest, Delta, Model
@@ -36,15 +37,14 @@ from oi_tui.app.engine.core.events import (
     ConversationCleared,
     Emit,
     NoticeAdded,
-    SettingsChanged,
     StepStarted,
     TurnEnded,
     TurnStarted,
 )
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.settings import LoopSection
-from oi_tui.app.engine.core.values import ApprovalMode, Language, Level
-from oi_tui.app.engine.core.verbs import Decide, SetBudget
+from oi_tui.app.engine.core.values import Language, Level
+from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.hooks import NO_PLUGINS, Hooks
 from oi_tui.app.engine.kernels.base import KernelSource
 from oi_tui.app.engine.policy.decide import Policy, PolicyDecision
@@ -80,12 +80,9 @@ class Session:
         self.kernels = kernels
         self._runners = Runners(kernels, tools or Toolbox())
         self.settings = settings
-        self.model = model
         self.transcript = transcript if transcript is not None else Transcript()
         self._inherited = 0 if kernels.started_kernels() else len(self.transcript.blocks)
         """Blocks whose code, if it ran, ran in kernels that are gone."""
-        self._model_name = model.name if model is not None else ""
-        self._api_base = ""
         self._can_ask, self._ready = can_ask, ready
         if forked_from is None:
             past = self.transcript.blocks
@@ -99,6 +96,7 @@ class Session:
             self.emitter.lead_to(self.transcript)
         self.emitter.observers = tuple(observers)
         self.emit = self.emitter.emit
+        self.choices = SessionChoices(model, self.decisions, self.budget, self.emit)
         self.plugins = HookCalls(hooks, self.transcript, self.emit)
         self._clock, self._seal = clock, seal
         self._guard = RepeatGuard(settings.max_repeats)
@@ -187,7 +185,7 @@ class Session:
 
     async def _stream(self) -> None:
         """Ask, and emit the answer while it comes."""
-        if (model := self.model) is None:
+        if (model := self.choices.model) is None:
             raise ModelError("unknown_model", "No model is chosen.", hint="Type /model NAME, or start with -m NAME.")
         blocks, languages, images = tuple(self.transcript.blocks), self.kernels.languages, model.takes_images
         system = system_prompt(languages, self.transcript.cwd or "the current folder", self.kernels.surroundings)
@@ -317,40 +315,7 @@ class Session:
         elif turn:
             self.decisions.withdraw()
 
-    # -- settings and words --------------------------------------------------------------------------
-
-    def set_approval(self, mode: ApprovalMode) -> None:
-        """Another approval mode from the next decision on."""
-        self.decisions.mode = mode
-        self._tell_settings()
-
-    def set_budget(self, verb: SetBudget) -> None:
-        """Other limits from the next request on; what they are is said."""
-        self.budget.change(verb.max_cost, verb.max_tokens)
-        self._tell_settings()
-        self.notice("info", self.budget.describe(self.transcript.usage))
-
-    def expect_model(self, name: str, api_base: str) -> None:
-        """Another model, on this server if one was named, is being opened: `ready` waits for it."""
-        self._model_name, self._api_base = name, api_base
-        self._tell_settings()
-
-    def use_model(self, model: Model) -> None:
-        """Another model from the next step on."""
-        self.model, self._model_name = model, model.name
-        self._tell_settings()
-
-    def _tell_settings(self) -> None:
-        self.emit(
-            SettingsChanged(
-                model=self._model_name,
-                approval=self.decisions.mode,
-                context_window=self.model.context_window if self.model is not None else None,
-                api_base=self._api_base,
-                max_cost=self.budget.cost,
-                max_tokens=self.budget.tokens,
-            )
-        )
+    # -- words -------------------------------------------------------------------------------------
 
     def forget(self) -> None:
         """Forget the conversation and the grants (the kernels are the caller's to restart)."""

@@ -133,7 +133,7 @@ class ModelSwitch:
         """Open another model, and remember it for later sessions; one that is still being opened is given up."""
         if self._opening is not None:
             self._opening.cancel()
-        self._session.expect_model(verb.name, verb.api_base or "")
+        self._session.choices.expect_model(verb.name, verb.api_base or "")
         self._opening = asyncio.create_task(self._open(verb, remember=remember))
         return self._opening
 
@@ -169,7 +169,7 @@ class ModelSwitch:
             title = f"The model {verb.name} could not be opened: {error!r}."
             self._session.notice("error", title, hint="Choose another one with /model.")
             return title
-        self._session.use_model(self._listen(model))
+        self._session.choices.use_model(self._listen(model))
         return ""
 
     async def _find(self) -> None:

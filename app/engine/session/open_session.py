@@ -166,7 +166,7 @@ class OpenSession:
         if isinstance(model, UseModel):
             self.chooser.use(model, remember=False)
         elif model is not None:
-            self.session.use_model(model)
+            self.session.choices.use_model(model)
 
     async def end(self, why: str) -> None:
         """Break off what runs and write everything down; whatever fails on the way is logged."""
@@ -231,12 +231,13 @@ class OpenSession:
                 self._services.redactor.learn("API key", verb.api_key or "")
                 self.chooser.use(await self._services.servers.place(verb, session.transcript))
             case SetApproval():
-                session.set_approval(verb.mode)
+                session.choices.set_approval(verb.mode)
             case AddRule():
                 session.decisions.add_rule(verb.verdict, verb.rule)
                 session.notice("info", f"For as long as this session is open: {verb.verdict} {verb.rule}")
             case SetBudget():
-                session.set_budget(verb)
+                session.choices.set_budget(verb)
+                session.notice("info", session.budget.describe(session.transcript.usage))
             case FindModels():
                 self.chooser.find()
             case FetchModel():

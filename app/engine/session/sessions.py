@@ -222,7 +222,7 @@ class Sessions:
                 self._end_kernels(left.kernels)
 
     async def _go_on_in_fork(self, store: Store, left: OpenSession, verb: Fork) -> None:
-        model = left.session.model or last_model(left.session.transcript)
+        model = left.session.choices.model or last_model(left.session.transcript)
         try:
             new, events = self._create_fork(store, left.id, verb)
         except OiTuiError:  # as if nothing had been asked; without this session if that fails too

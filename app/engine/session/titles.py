@@ -80,7 +80,7 @@ class Titles:
 
     async def _ask_later(self) -> None:
         await asyncio.sleep(IDLE)
-        model = self._session.model
+        model = self._session.choices.model
         if (
             not self._rests()
             or model is None

@@ -1,0 +1,53 @@
+"""What the person chose for a session and can change while it goes on: the model, who decides, what it may cost."""
+
+from oi_tui.app.engine.agent.budget import Budget
+from oi_tui.app.engine.agent.decisions import Decisions
+from oi_tui.app.engine.core.chat_model import Model
+from oi_tui.app.engine.core.events import Emit, SettingsChanged
+from oi_tui.app.engine.core.values import ApprovalMode
+from oi_tui.app.engine.core.verbs import SetBudget
+
+
+class SessionChoices:
+    """Each change is told by one `SettingsChanged`, and holds from the next step, decision or request on."""
+
+    def __init__(self, model: Model | None, decisions: Decisions, budget: Budget, emit: Emit) -> None:
+        self.model = model
+        """None until one is open."""
+        self._decisions = decisions
+        self._budget = budget
+        self._emit = emit
+        self._model_name = model.name if model is not None else ""
+        self._api_base = ""
+
+    def set_approval(self, mode: ApprovalMode) -> None:
+        """Who decides from the next decision on."""
+        self._decisions.mode = mode
+        self._tell()
+
+    def set_budget(self, verb: SetBudget) -> None:
+        """Other limits from the next request on."""
+        self._budget.change(verb.max_cost, verb.max_tokens)
+        self._tell()
+
+    def expect_model(self, name: str, api_base: str) -> None:
+        """Another model, on this server if one was named, is being opened: until it is, the one before stays."""
+        self._model_name, self._api_base = name, api_base
+        self._tell()
+
+    def use_model(self, model: Model) -> None:
+        """Another model from the next step on."""
+        self.model, self._model_name = model, model.name
+        self._tell()
+
+    def _tell(self) -> None:
+        self._emit(
+            SettingsChanged(
+                model=self._model_name,
+                approval=self._decisions.mode,
+                context_window=self.model.context_window if self.model is not None else None,
+                api_base=self._api_base,
+                max_cost=self._budget.cost,
+                max_tokens=self._budget.tokens,
+            )
+        )
