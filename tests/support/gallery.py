@@ -9,7 +9,7 @@ from typing import Any
 
 from PIL import Image
 
-from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.blocks import Block, CallBlock, CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
 
 MARKDOWN = """# A first heading
@@ -204,5 +204,23 @@ def outputs() -> list[Block]:
     ]
 
 
-PAGES = {"prose": prose, "cells": cells, "outputs": outputs}
+def calls() -> list[Block]:
+    """Calls of tools, in the states in which they look different."""
+
+    def call(name: str, *outputs: Output, **fields: Any) -> CallBlock:
+        zone = '{\n  "zone": "Europe/Rome"\n}'
+        given: dict[str, Any] = {"tool": "clock", "source": zone, "state": "ok", "duration": 0.01} | fields
+        return CallBlock(id=name, outputs=outputs, **given)
+
+    unknown = ErrorOutput(name="KeyError", value="Mars", traceback=("KeyError: 'Mars'",))
+    return [
+        call("t1", rich(**{"text/plain": "2026-05-17T09:12:26+02:00"})),
+        call("t3", unknown, state="error"),
+        call("t4", state="refused", refusal="not now", duration=None),
+        call("t5", state="waiting", duration=None),
+        call("t6", source='{"zone": "Eur', state="cut", duration=None),
+    ]
+
+
+PAGES = {"prose": prose, "cells": cells, "outputs": outputs, "calls": calls}
 """Name of a page -> its blocks."""

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.blocks import ActionBlock, Block, CallBlock, CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.endings import Ending
-from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
+from oi_tui.app.engine.core.outputs import Progress, RichOutput, StreamOutput
 from oi_tui.app.engine.text.words import duration
 from oi_tui.widgets.timeline.cells import BlockCell
 from oi_tui.widgets.timeline.highlighted_source import HighlightedSource, SourceRows
@@ -26,6 +26,10 @@ STOPPED = Ending(stage="undecided", cause="person")
 
 def code(source: str = "x = 1", **fields: Any) -> CodeBlock:
     return CodeBlock(id="c", language="python", source=source, **fields)
+
+
+def call(**fields: Any) -> CallBlock:
+    return CallBlock(id="t", tool="clock", source="{}", **fields)
 
 
 @pytest.mark.parametrize(
@@ -52,9 +56,15 @@ def code(source: str = "x = 1", **fields: Any) -> CodeBlock:
         (code(state="ok", rerun="same"), " ✓ python · 1 line · run again: the same"),
         (code(state="ok", rerun="differs"), " ✓ python · 1 line · run again: ≠ other output"),
         (code(state="ok", rerun="error"), " ✓ python · 1 line · run again: ✗ error"),
+        (call(state="ok", duration=0.01), " ✓ tool clock · 1 line · 0.01 s"),
+        (call(state="running", progress=Progress(done=1204)), " ⠋ tool clock · 1 line · 1,204"),
+        (
+            call(state="running", progress=Progress(done=3, total=10, message="reading\x1b[2J\npages")),
+            " ⠋ tool clock · 1 line · 3 of 10 · reading pages",
+        ),
     ],
 )
-def test_the_header_says_what_happened(drawn: Draw, block: CodeBlock, header: str) -> None:
+def test_the_header_says_what_happened(drawn: Draw, block: ActionBlock, header: str) -> None:
     assert drawn(block)[0] == header
 
 
