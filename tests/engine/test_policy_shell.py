@@ -276,6 +276,33 @@ def test_what_changes_the_meaning_of_later_words_is_told(source: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "source",
+    [
+        *("for PATH in ./x; do :; done", "time PATH=x", "wait -p PATH", ': "${LD_PRELOAD:=x}"', "((A=1))", "let A=1"),
+        *("git log {PATH}>f", "select PATH in x; do break; done", ": $((PATH=1))", "[ -v 'a[PATH=1]' ]", "wait -pPATH"),
+        *(
+            "coproc PATH { :; }",
+            "test -v 'a[PATH=1]'",
+            "printf -v PATH x",
+            "read PATH",
+            "compgen -F f",
+            "fc -s",
+            "! x=1",
+        ),
+        *("[[ -v a[PATH=1] ]]", "case ${PATH:=x} in esac", "x[PATH=1]=2", "time git log", "history -s x", ". ./f"),
+    ],
+)
+def test_U22_after_what_may_change_how_commands_are_found_no_rule_allows_by_name(source: str) -> None:
+    assert decided(source, LOG).lasting
+    assert decided("git log", LOG, changed=True).verdict == "ask"
+
+
+@pytest.mark.parametrize("source", ["git log -3", "ls -la | head -3\ngit log && pwd", "cat 'a b' 2>/dev/null; cd x"])
+def test_U22_plain_commands_leave_a_shell_as_it_was(source: str) -> None:
+    assert not decided(source, LOG).lasting
+
+
+@pytest.mark.parametrize(
     ("source", "labels"),
     [
         ("ls\nrm -rf build\ncurl -s u | tee log", ("deletes files, line 2", "network, line 3", "writes files, line 3")),

@@ -54,11 +54,18 @@ _MOVES = frozenset({"cd", "pushd", "popd"})
 _LASTING = frozenset({
     *("alias", "unalias", "eval", "source", ".", "exec", "trap", "enable", "hash", "set", "shopt", "bind", "complete"),
     *("read", "mapfile", "readarray", "printf", "getopts", "let", "builtin", "command", "export", "declare", "typeset"),
-    *("local", "readonly", "unset", "coproc", "ulimit", "umask", "function"),
+    *("local", "readonly", "unset", "ulimit", "umask", "wait", "test", "[", "compgen", "compopt", "shift", "fc"),
+    *("history",),
 })  # fmt: skip
-"""Builtins after which the same words may mean something else."""
+"""Builtins after which the same words may mean something else. (What is not plain is taken to be so anyhow.)"""
 
-_LASTING_NODES = frozenset({"function_definition", "declaration_command", "unset_command", "variable_assignment"})
+_RESERVED = frozenset({
+    *("if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "in", "select", "time"),
+    *("function", "coproc", "{", "}", "!", "[[", "]]"),
+})  # fmt: skip
+"""Words of the grammar, which name no program."""
+
+_DECLARATIONS = frozenset({"declaration_command", "unset_command"})
 _BRACES = re.compile(r"\{[^{}]*(?:,|\.\.)[^{}]*\}")
 _BRACKETS = re.compile(r"[(\[{}\])]")
 _GLOB = re.compile(r"(?<!\\)[*?\[]")
@@ -84,7 +91,7 @@ def read_shell(source: str, depth: int = 0) -> SourceFacts:
     reading = walk.reading()
     reading = merge_facts(reading, *(found for found in inner if found is not None)) if any(inner) else reading
     plain = reading.complete and _plain(source) == [_visible_words(command) for command in walk.commands]
-    return reading._replace(plain=plain, lasting=reading.lasting or not reading.complete)
+    return reading._replace(plain=plain, lasting=reading.lasting or not plain)
 
 
 def _depth(source: str) -> int:
@@ -106,11 +113,11 @@ class _Walk:
         self.unread: list[Unread] = []
         self.risks: list[Risk] = []
         self.lasting = False
-        stack = [(_parser().parse(self.bytes).root_node, False)]
+        stack = [_parser().parse(self.bytes).root_node]
         while stack:
-            node, of_command = stack.pop()
-            self._look(node, of_command)
-            stack.extend((child, node.type == "command") for child in reversed(node.children))
+            node = stack.pop()
+            self._look(node)
+            stack.extend(reversed(node.children))
 
     def reading(self) -> SourceFacts:
         return SourceFacts(
@@ -122,17 +129,14 @@ class _Walk:
             lasting=self.lasting,
         )
 
-    def _look(self, node: Node, of_command: bool) -> None:
-        """`of_command`: it is part of a simple command. (To ask a node for its parent takes time with its depth.)"""
+    def _look(self, node: Node) -> None:
         kind = node.type
         if node.is_error or node.is_missing:
             self._add_unread("cannot be read as shell", node)
         elif kind == "command":
             self._command(node)
-        elif kind in _LASTING_NODES and not (kind == "variable_assignment" and of_command):
-            self.lasting = True
-            if kind in ("declaration_command", "unset_command"):
-                self._declaration(node)
+        elif kind in _DECLARATIONS:
+            self._declaration(node)
         elif kind == "file_redirect":
             self._redirection(node)
 
@@ -319,7 +323,7 @@ def _plain(source: str) -> list[tuple[str, ...]] | None:
     while at < len(source):
         at = _skip(_SIGNS.prefix, source, at)
         program = _SIGNS.program.match(source, at)
-        if program is None:
+        if program is None or program.group() in _RESERVED:
             return None
         words, at = [program.group()], program.end()
         while (blank := _SIGNS.blank.match(source, at)) is not None and blank.end() > at:
