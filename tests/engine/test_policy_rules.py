@@ -74,7 +74,12 @@ def test_a_rules_file_is_read_and_each_rule_knows_its_line() -> None:
         ("allow = ['Python']", "can be allowed only with sandbox"),
         ("allow = ['Shell']", "an allowed command is named"),
         ("allow = ['Shell(* log)']", "an allowed command is named"),
-        ("allow = ['Shell(python *)']", "python runs anything"),
+        ("\nallow = ['Shell(python *)']", "rules.toml, line 2: Shell(python *): python is not known to do no more"),
+        ("allow = ['Shell(git *)']", "known is, for instance, git log"),
+        ("allow = ['Shell(make *)']", 'sandbox = "verified" or unchecked = true'),
+        ("allow = ['Shell(git log --output *)']", "git log --output is not known to be harmless"),
+        ("[[rule]]\nrule = 'Python'\nunchecked = true\ndecision = 'allow'", "unchecked is said of commands"),
+        ("[[rule]]\nrule = 'Shell(make *)'\nunchecked = 'yes'\ndecision = 'allow'", "unchecked is true or false"),
         ("allow = ['Edit(src/**)']", "where a path leads is not known"),
         ("deny = ['Mcp(github:*)']", "there are no MCP servers here yet"),
         ("deny = ['Net(example.org)']", "section [sandbox]"),
@@ -152,7 +157,7 @@ def test_the_administrators_the_persons_and_the_settings_rules_become_one_policy
     admin.parent.mkdir()
     admin.write_text("deny = ['Shell(git push *)']")
     admin.chmod(0o644)
-    section = PolicySection(allow=("Shell(git *)",), mode="default")
+    section = PolicySection(allow=("Shell(git status *)",), mode="default")
     policy = load_policy(Settings(policy=section), folder=tmp_path, cwd=Path("/work"), admin=admin)
     assert [(rule.origin, rule.verdict) for rule in policy.rules] == [
         ("admin", "deny"),
@@ -162,7 +167,10 @@ def test_the_administrators_the_persons_and_the_settings_rules_become_one_policy
     assert (
         decide(PolicyRequest("shell", "git push"), policy).by == "the rule Shell(git push *) (permissions.toml, line 1)"
     )
-    assert decide(PolicyRequest("shell", "git status"), policy).by == "the rule Shell(git *) (settings, policy.allow)"
+    assert (
+        decide(PolicyRequest("shell", "git status"), policy).by
+        == "the rule Shell(git status *) (settings, policy.allow)"
+    )
     with pytest.raises(SettingsError, match=r"policy\.deny: 'Shel' is no tool"):
         load_policy(Settings(policy=PolicySection(deny=("Shel(x)",))), folder=tmp_path, cwd=tmp_path, admin=admin)
 
@@ -260,6 +268,15 @@ def test_a_kernel_without_a_sandbox_is_never_offline_whatever_its_network_is_set
 ) -> None:
     launch = Launch(cwd=Path("/work"), sandbox=chosen_profile(sandbox, Path("/work")))
     assert launch.confinement == JupyterKernel(launch).confinement == ShellKernel(launch).confinement == confinement
+
+
+@pytest.mark.parametrize("how", ["sandbox = 'verified'", "unchecked = true"])
+def test_U21_an_open_rule_for_any_program_says_that_it_needs_a_sandbox_or_goes_unchecked(how: str) -> None:
+    rules = parse_rules(f"[[rule]]\nrule = 'Shell(make *)'\ndecision = 'allow'\n{how}", "r", "user")
+    enclosed = PolicyRequest("shell", "make test", confinement=Confinement(sandboxed=True))
+    assert decide(enclosed, Policy(rules=rules), "ask").verdict == "allow"
+    alone = decide(PolicyRequest("shell", "make test"), Policy(rules=rules), "ask").verdict
+    assert alone == ("allow" if how.startswith("unchecked") else "ask")
 
 
 def test_code_is_allowed_by_a_rule_in_a_sandbox_only() -> None:

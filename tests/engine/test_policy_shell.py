@@ -3,6 +3,7 @@
 import os
 import subprocess
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, PolicyRequest, decide
 from oi_tui.app.engine.policy.programs import WRAPPER_WORDS
 from oi_tui.app.engine.policy.reading import LONGEST_SHELL
-from oi_tui.app.engine.policy.rules import Base, Effect, short_form
+from oi_tui.app.engine.policy.rules import Base, Effect, Rule, WrongRule, short_form
 from oi_tui.app.engine.policy.shell import NESTED, read_shell
 
 
@@ -97,43 +98,34 @@ def test_U12_a_part_that_the_rule_does_not_cover_is_asked_about(source: str) -> 
     assert decided(source, LOG).verdict == "ask"
 
 
-EVERY = policy(
-    allow=tuple(
-        f"Shell({name} *)"
-        for name in (
-            *(
-                "env",
-                "xargs",
-                "find",
-                "git",
-                "bash",
-                "python -m",
-                "sed",
-                "awk",
-                "tar",
-                "echo",
-                "sudo",
-                "timeout",
-                "eval",
-            ),
-            *(
-                "time",
-                "command",
-                "exec",
-                "export",
-                "sort",
-                "curl",
-                "rsync",
-                "ssh",
-                "cd",
-                "git log",
-                "go test",
-                "python3 -c",
-                "nice",
-            ),
-        )
-    )
+OPEN_RULES = (
+    *(
+        "env",
+        "xargs",
+        "find",
+        "git",
+        "bash",
+        "python -m",
+        "sed",
+        "awk",
+        "tar",
+        "echo",
+        "sudo",
+        "timeout",
+        "eval",
+        "time",
+    ),
+    *("command", "exec", "export", "sort", "curl", "rsync", "ssh", "cd", "git log", "go test", "python3 -c", "nice"),
 )
+
+
+def accepted(*rules: str) -> Policy:
+    """A policy of those of these rules that are not refused when they are read."""
+    kept: list[Rule] = []
+    for rule in rules:
+        with suppress(WrongRule):
+            kept.append(short_form(rule, "allow"))
+    return Policy(rules=tuple(kept))
 
 
 @pytest.mark.parametrize(
@@ -143,31 +135,105 @@ EVERY = policy(
         *("GIT_PAGER='rm x' git log", "bash -c 'rm x'", "python3 -c 'print(1)'", "sed 1e f", "sed s/a/b/e f"),
         *("awk 'BEGIN{system(\"rm x\")}'", "tar xf a --checkpoint-action=exec=rm", "tar xf a --checkpoint-act exec=rm"),
         *("{rm,-rf,x}", "$'\\x72m' x", "$x -rf", "echo | xargs rm", "sudo rm x", "timeout 5 rm x", "time rm x"),
-        *(
-            "command rm x",
-            "exec rm x",
-            "export PATH=/tmp",
-            "sort --compress-program=rm f",
-            "sort -o f g",
-            "curl -o f u",
-        ),
-        *(
-            "rsync -e rm a b",
-            "ssh host rm x",
-            "git log --output=f",
-            "git --exec-path=/tmp log",
-            "git log --ext-diff",
-            "go test -exec rm",
-        ),
-        *("bash", "echo rm x | bash", "nice rm", "/bin/git log", "./git log", "git -C /tmp log"),
+        *("command rm x", "exec rm x", "export PATH=/tmp", "sort --compress-program=rm f", "sort -o f g"),
+        *("curl -o f u", "rsync -e rm a b", "ssh host rm x", "git log --output=f", "git --exec-path=/tmp log"),
+        *("git log --ext-diff", "go test -exec rm", "bash", "echo rm x | bash", "nice rm", "/bin/git log", "./git log"),
+        *("git -C /tmp log", "find . -fprint f", "git log --outp=f", "sort --outp=f g", "sort -ro f g"),
     ],
 )
 def test_U13_no_pattern_with_a_star_covers_what_can_run_another_command(source: str) -> None:
-    assert decided(source, EVERY).verdict == "ask"
+    assert decided(source, accepted(*(f"Shell({name} *)" for name in OPEN_RULES))).verdict == "ask"
+
+
+@pytest.mark.parametrize(
+    ("rule", "source"),
+    [
+        ("git clone *", "git clone -u 'touch PWNED;git-upload-pack' . x --no-local"),
+        ("git clone *", "git clone --template=tpl . x"),
+        *(("git difftool *", "git difftool -y --extcmd='touch PWNED' HEAD~1"),),
+        *(("git *", "git difftool -y --extcmd='touch PWNED' HEAD~1"), ("git bisect *", "git bisect run CMD")),
+        ("git filter-branch *", "git filter-branch --tree-filter CMD"),
+        *(
+            ("git *", "git config alias.zz '!CMD' && git zz"),
+            ("git *", "git config core.fsmonitor 'CMD' && git status"),
+        ),
+        *(("wget *", f"wget {how} URL") for how in ("--use-askpass=./e.sh", "-e use_askpass=./e.sh", "--execute=x=y")),
+        *(("wget *", f"wget {how}=f URL") for how in ("--append-output", "--warc-file", "--save-cookies")),
+        *(("npm *", "npm exec -c CMD"), ("cmake *", "cmake -E touch X"), ("gcc *", "gcc -wrapper P,x a.c")),
+        ("dpkg *", "dpkg --pre-invoke=CMD --configure -a"),
+        *(
+            (f"{name} *", f"{name} touch x")
+            for name in ("ld.so", "setpriv", "runuser", "sg", "capsh", "linux64", "i386")
+        ),
+        *((f"{name} *", f"{name} touch x") for name in ("choom", "fakeroot", "run-parts")),
+        *(
+            (f"{name} *", f"{name} -e 1")
+            for name in ("perl5.36.0", "php8.2", "lua5.4", "nodejs", "ruby3.1", "R", "ghci")
+        ),
+        *(("luajit *", "luajit -e 1"), ("python3 -m *", "python3 -m timeit -n1 -s 'import os' 'os.system(1)'")),
+        *(("tar tf *", "tar tf a --index-file=F"), ("tar tf *", "tar tf a --volno-file=F -M")),
+        *(
+            ("pip list *", "pip list --log F"),
+            ("uniq *", "uniq a b"),
+            ("uniq *", "uniq -- -c b"),
+            ("shuf *", "shuf -o f"),
+        ),
+        *(("uniq *", "uniq - b"), ("uniq *", "uniq f*"), ("xxd *", "xxd a b"), ("iconv *", "iconv -o f a")),
+        *(("curl *", f"curl {how} f u") for how in ("--libcurl", "--stderr", "--cookie-jar", "--etag-save", "--hsts")),
+        *(("curl *", "curl --remote-name u"), ("openssl *", "openssl rand -out f 1"), ("tree *", "tree -Lo 2 f")),
+        *(("git branch *", "git branch new"), ("git branch *", "git branch -D old"), ("diff *", "diff -l a b")),
+        *(("rg *", "rg --pre ./x a"), ("rg *", "rg -z a"), ("file *", "file -C -m f"), ("date *", "date 010100002026")),
+        *(
+            ("fd *", "fd -x rm"),
+            ("find *", "find . -ok rm {} +"),
+            ("hostname *", "hostname evil"),
+            ("sort *", "sort -T x"),
+        ),
+        *(("git grep *", "git grep -Orm a"), ("git grep *", "git grep --open-files-in-pager=rm a")),
+        *(("git log *", "git log --output f"), ("cat *", "./cat f"), ("git log --output *", "git log --output f")),
+        *(("git log *", "git log --outpu=f"), ("git config --get *", "git config --get x --unset y")),
+        *(
+            ("git * log", "git -crm log"),
+            ("git log --out* ", "git log --output f"),
+            ("git lo* *", "git log --output f"),
+        ),
+    ],
+)
+def test_U21_an_open_rule_is_refused_or_asks_about_what_runs_another_program_or_writes_a_file(rule, source) -> None:
+    assert decided(source, accepted(f"Shell({rule})")).verdict == "ask"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        *("git log -3 --oneline --since=yesterday -- src", "git diff --stat HEAD~1", "git status -sb", "ls -la src"),
+        *("cat a | grep -n 'x y' | sort -ru | uniq -c | head -5", "rg -n --hidden 'def f' src", "wc -l src/*.py"),
+        *("find . -name '*.py' -type f", "git branch --list 'a*'", "git branch -a", "tail -n 20 log", "diff -u a b"),
+    ],
+)
+def test_U21_open_rules_for_programs_that_only_look_hold_with_their_harmless_options(source: str) -> None:
+    rules = (
+        "git log",
+        "git diff",
+        "git status",
+        "ls",
+        "cat",
+        "grep",
+        "sort",
+        "uniq",
+        "head",
+        "rg",
+        "wc",
+        "find",
+        "tail",
+    )
+    more = ("git branch --list", "git branch", "diff")
+    assert decided(source, policy(allow=tuple(f"Shell({rule} *)" for rule in (*rules, *more)))).verdict == "allow"
 
 
 def test_U13_spelled_out_completely_such_a_command_is_allowed() -> None:
-    spelled = policy(allow=("Shell(find . -name x -delete)", "Shell(python -m pytest *)"))
+    tests = short_form("Shell(python -m pytest *)", "allow", unchecked=True)
+    spelled = Policy(rules=(short_form("Shell(find . -name x -delete)", "allow"), tests))
     assert decided("find . -name x -delete", spelled).verdict == "allow"
     assert decided("find . -name y -delete", spelled).verdict == "ask"
     assert decided("python -m pytest -q tests", spelled).verdict == "allow"
@@ -210,7 +276,7 @@ def test_U13_spelled_out_completely_such_a_command_is_allowed() -> None:
 )
 @pytest.mark.parametrize("approval", ["ask", "auto"])
 def test_U15_a_denied_command_is_found_wherever_it_hides(source: str, approval: ApprovalMode) -> None:
-    rules = policy(allow=("Shell(rm *)", "Shell(git log *)"), ask=("Shell(rm x)",), deny=("Shell(rm *)",))
+    rules = policy(allow=("Shell(rm x)", "Shell(git log *)"), ask=("Shell(rm x)",), deny=("Shell(rm *)",))
     found = decided(source, rules, approval)
     assert (found.verdict, found.by) == ("deny", "the rule Shell(rm *)")
 

@@ -25,7 +25,9 @@ from oi_tui.app.engine.policy.rules import (
 from oi_tui.app.engine.policy.shell import read_shell
 
 VERDICTS: tuple[Effect, ...] = get_args(Effect)
-_KEYS = frozenset({"tool", "prefix", "pattern", "rule", "decision", "why", "sandbox", "match", "not_match"})
+_KEYS = frozenset({"tool", "prefix", "pattern", "rule", "decision", "why", "sandbox", "unchecked", "match"}) | {
+    "not_match"
+}
 _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*rule[ \t]*\]\]", re.MULTILINE)
 _EXAMPLE_BASE = Base(cwd="/work", home="/home")
 
@@ -88,6 +90,8 @@ def _of_table(entry: Mapping[str, Any]) -> Rule:
         raise WrongRule(f"decision is {', '.join(VERDICTS)}; not {verdict!r}")
     if entry.get("sandbox", "verified") != "verified":
         raise WrongRule('sandbox can only be "verified"')
+    if not isinstance(unchecked := entry.get("unchecked", False), bool):
+        raise WrongRule("unchecked is true or false")
     why, sandboxed = _text(entry, "why"), "sandbox" in entry
     given = [key for key in ("rule", "prefix", "pattern") if key in entry]
     if len(given) > 1:
@@ -95,18 +99,20 @@ def _of_table(entry: Mapping[str, Any]) -> Rule:
     if "rule" in entry:
         if "tool" in entry:
             raise WrongRule("rule names the tool already")
-        return short_form(_text(entry, "rule"), verdict, why=why, sandboxed=sandboxed)
+        return short_form(_text(entry, "rule"), verdict, why=why, sandboxed=sandboxed, unchecked=unchecked)
     tool = _text(entry, "tool")
     if "prefix" in entry:
         if tool != "Shell":
             raise WrongRule(f"{tool} has no prefix: only words of shell commands have one")
         words = _prefix(entry["prefix"])
         shown = " ".join("|".join(choices) for choices in words)
-        return command_rule(words, verdict, text=f"Shell({shown} *)", prefix=True, why=why, sandboxed=sandboxed)
+        return command_rule(
+            words, verdict, text=f"Shell({shown} *)", prefix=True, why=why, sandboxed=sandboxed, unchecked=unchecked
+        )
     pattern = _text(entry, "pattern")
     text = f"{tool}({pattern})" if pattern else tool
-    if tool == "Shell":
-        return short_form(text, verdict, why=why, sandboxed=sandboxed)
+    if tool == "Shell" or unchecked:
+        return short_form(text, verdict, why=why, sandboxed=sandboxed, unchecked=unchecked)
     return other_rule(tool, pattern, verdict, text=text, why=why, sandboxed=sandboxed)
 
 

@@ -17,10 +17,12 @@ one; within a word for any characters. This module says what a rule means; `deci
 import re
 import shlex
 from fnmatch import fnmatchcase
+from itertools import islice, product
 from posixpath import dirname, join, normpath
 from typing import Literal, NamedTuple
 
-from oi_tui.app.engine.policy.programs import inner_commands, is_interpreter, may_run_another
+from oi_tui.app.engine.policy.harmless import doubt_about, is_harmless
+from oi_tui.app.engine.policy.programs import inner_commands
 from oi_tui.app.engine.policy.reading import ShellCommand, SourceFacts
 
 RuleKind = Literal["Shell", "Python", "Kernel", "Tool", "Edit", "Read"]
@@ -55,6 +57,8 @@ class Rule(NamedTuple):
     """Other tools: a name or a path, with `*`; "" for everything."""
     sandboxed: bool = False
     """Counts only where a sandbox that was tried is around what runs."""
+    unchecked: bool = False
+    """Shell: whoever wrote it takes its `*` for what it says, whatever the program does with such words."""
     origin: Origin = "user"
     place: str = ""
     """File and line."""
@@ -64,6 +68,11 @@ class Rule(NamedTuple):
     def everything(self) -> bool:
         """Whether it speaks of whatever its tool runs."""
         return not self.pattern and all(set(word) == {"*"} for word in self.words) and (self.open or not self.words)
+
+    @property
+    def wild(self) -> bool:
+        """Shell: whether a `*` or `?` stands for words, or for a part of one."""
+        return self.open or any(_WILD.search(choice) for choices in self.words for choice in choices)
 
     @property
     def name(self) -> str:
@@ -88,14 +97,18 @@ class Base(NamedTuple):
 # -- making ---------------------------------------------------------------------------------------------
 
 
-def short_form(text: str, verdict: Effect, why: str = "", sandboxed: bool = False) -> Rule:
+def short_form(text: str, verdict: Effect, why: str = "", sandboxed: bool = False, unchecked: bool = False) -> Rule:
     """`Shell(git log *)`; WrongRule if it is none."""
     found = re.fullmatch(r"\s*(\w+)\s*(?:\((.*)\)\s*)?", text, re.DOTALL)
     if found is None:
         raise WrongRule(f"{text!r} is no rule: write Tool or Tool(pattern), for instance Shell(git log *)")
     tool, pattern = found[1], (found[2] or "").strip()
     if tool == "Shell":
-        return command_rule(_pattern_words(pattern), verdict, text=text.strip(), why=why, sandboxed=sandboxed)
+        return command_rule(
+            _pattern_words(pattern), verdict, text=text.strip(), why=why, sandboxed=sandboxed, unchecked=unchecked
+        )
+    if unchecked:
+        raise WrongRule(f"{text}: unchecked is said of commands of the shell")
     return other_rule(tool, pattern, verdict, text=text.strip(), why=why, sandboxed=sandboxed)
 
 
@@ -114,13 +127,14 @@ def command_rule(
     prefix: bool = False,
     why: str = "",
     sandboxed: bool = False,
+    unchecked: bool = False,
 ) -> Rule:
     """A rule for shell commands, from its words or, for each, the words that may stand there."""
     choices = [(word,) if isinstance(word, str) else tuple(word) for word in words]
     is_open = prefix or not choices or choices[-1] == ("*",)
     if choices and not prefix and is_open:
         choices = choices[:-1]
-    made = Rule("Shell", verdict, text, words=tuple(choices), open=is_open, why=why, sandboxed=sandboxed)
+    made = Rule("Shell", verdict, text, tuple(choices), is_open, sandboxed=sandboxed, unchecked=unchecked, why=why)
     return _check_reach(made)
 
 
@@ -158,10 +172,26 @@ def _check_reach(rule: Rule) -> Rule:
             first = rule.words[0] if rule.words else ("*",)
             if any(_WILD.search(word) for word in first):
                 raise WrongRule(f'{rule.text}: an allowed command is named, or sandbox = "verified" is needed')
-            programs = [word for word in first if is_interpreter(word.rpartition("/")[2])]
-            if programs and rule.open and len(rule.words) < 2:
-                raise WrongRule(f"{rule.text}: {programs[0]} runs anything; say what, as in {programs[0]} -m pytest *")
+            if rule.wild and not rule.unchecked and (doubt := _doubt(rule)):
+                raise WrongRule(f"{rule.text}: {doubt}; {_SAY_SO}")
     return rule
+
+
+def _doubt(rule: Rule) -> str:
+    """What of an open rule's words is not known to be harmless, "" if all is."""
+    spellings = [list(words) for words in islice(product(*rule.words), MANY_SPELLINGS + 1)]
+    if len(spellings) > MANY_SPELLINGS:
+        return "these are too many commands at once"
+    return next(filter(None, map(doubt_about, spellings)), "")
+
+
+MANY_SPELLINGS = 1_000
+"""Commands that one rule with lists of words may stand for."""
+
+_SAY_SO = (
+    "spell the command out without a “*”, or write it as a [[rule]] with rule = "
+    '"Shell(…)", decision = "allow" and either sandbox = "verified" or unchecked = true'
+)
 
 
 _NO_PATHS = "where a path leads is not known before the run; such a rule can ask or deny"
@@ -256,8 +286,7 @@ def covers(rule: Rule, command: ShellCommand) -> bool:
     words = command.words
     if len(words) < len(rule.words) or (len(words) > len(rule.words) and not rule.open):
         return False
-    wild = rule.open or any(_WILD.search(choice) for choices in rule.words for choice in choices)
-    if wild and may_run_another(command):
+    if rule.wild and not (rule.sandboxed or rule.unchecked) and not is_harmless(command):
         return False
     return all(
         word.sure and any(_like(word.text, choice) for choice in choices)

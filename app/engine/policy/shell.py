@@ -60,8 +60,8 @@ _LASTING = frozenset({
 """Builtins after which the same words may mean something else. (What is not plain is taken to be so anyhow.)"""
 
 _RESERVED = frozenset({
-    *("if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "in", "select", "time"),
-    *("function", "coproc", "{", "}", "!", "[[", "]]"),
+    *("if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "in", "select"),
+    *("time", "function", "coproc", "{", "}", "!", "[[", "]]"),
 })  # fmt: skip
 """Words of the grammar, which name no program."""
 
