@@ -56,7 +56,7 @@ def test_U9_what_stands_in_a_folder_below_a_trusted_one_counts_only_once_it_was_
     below = folder / "below"
     (below / ".oi").mkdir(parents=True)
     assert place(where=below).setup.trusted
-    (below / ".oi" / "permissions.toml").write_text('allow = ["Shell(curl *)"]')
+    (below / ".oi" / "permissions.toml").write_text('allow = ["Shell(cat *)"]')
     now = place(where=below)
     assert (now.is_undecided, now.setup.trusted, now.settings.sandbox.mode) == (True, False, "workspace-write")
     assert "is not trusted" in now.remarks()[0]
@@ -70,7 +70,7 @@ def test_U9_a_folder_whose_rules_changed_since_it_was_trusted_is_asked_about_aga
     place().choose("open")
     known = place()
     assert (known.is_undecided, known.setup.trusted, known.change) == (False, True, "")
-    rules.write_text('allow = ["Shell(curl *)"]')
+    rules.write_text('allow = ["Shell(cat *)"]')
     now = place()
     assert (now.is_undecided, now.setup.trusted) == (True, False)
     assert now.change == "The rules of this folder changed since you trusted it."
@@ -101,7 +101,7 @@ def test_U9_what_comes_into_a_trusted_folder_that_brought_nothing_is_asked_about
 def test_U9_what_came_while_the_question_was_on_the_screen_is_not_trusted(place: Place, folder: Path) -> None:
     now = place()
     seen = folder_digests(folder)
-    (folder / ".oi" / "permissions.toml").write_text('allow = ["Shell(curl *)"]')
+    (folder / ".oi" / "permissions.toml").write_text('allow = ["Shell(cat *)"]')
     now.choose("trust", seen)
     assert (now.setup.trusted, place().is_undecided) == (False, True)
 

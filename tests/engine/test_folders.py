@@ -83,7 +83,7 @@ def test_U9_trust_is_of_what_was_there_when_it_was_given(folders: FolderDecision
     known = folders.find(data)
     assert known is not None
     assert known.changed_files(data) == ()
-    bring(data, "permissions.toml", "allow = ['Shell(curl *)']")
+    bring(data, "permissions.toml", "allow = ['Shell(cat *)']")
     assert known.changed_files(data) == ("rules",)
     bring(data, "config.toml", "")
     assert known.changed_files(data) == ("rules", "settings")
@@ -100,7 +100,7 @@ def test_U9_what_came_while_somebody_looked_is_not_what_was_looked_at(folders: F
     data = home / "data"
     bring(data, "permissions.toml", "allow = []")
     seen = folder_digests(data)
-    bring(data, "permissions.toml", "allow = ['Shell(curl *)']")
+    bring(data, "permissions.toml", "allow = ['Shell(cat *)']")
     assert folders.decide(data, trusted=True, seen=seen).changed_files(data) == ("rules",)
 
 
@@ -114,7 +114,7 @@ def test_a_folder_that_is_only_looked_at_or_below_a_trusted_one_has_nothing_that
     assert below is not None
     assert below.changed_files(data / "deep") == ()
     looked = folders.decide(data, trusted=False, seen=folder_digests(data))
-    bring(data, "permissions.toml", "allow = ['Shell(curl *)']")
+    bring(data, "permissions.toml", "allow = ['Shell(cat *)']")
     assert looked.changed_files(data) == ()
 
 

@@ -37,7 +37,7 @@ FORBIDDEN = Availability(
 RULES = """\
 deny = ["Shell(rm *)", "Edit(.git/**)"]
 ask = ["Shell(git push *)"]
-allow = ["Shell(git log *)", "Shell(make *)"]
+allow = ["Shell(git log *)", "Shell(make test)"]
 """
 
 
@@ -133,14 +133,14 @@ async def test_U9_a_trusted_folder_is_asked_about_again_when_its_rules_changed(
     bring(data)
     place().choose("trust")
     assert not place().is_undecided
-    (data / ".oi" / "permissions.toml").write_text('allow = ["Shell(curl *)"]\n')
+    (data / ".oi" / "permissions.toml").write_text('allow = ["Shell(cat *)"]\n')
     now = place()
     async with play((100, 30), workplace=now) as stage:
         screen = await asked(stage)
         await stage.settle()
         assert stage.engines == []
         assert "The rules of this folder changed since you trusted it." in stage.seen
-        assert "Shell(curl *)" in stage.seen
+        assert "Shell(cat *)" in stage.seen
         await arm(stage, screen)
         await stage.pilot.press("w", "enter")  # which trusts it as well
         await stage.until(lambda: bool(stage.engines))
@@ -176,7 +176,7 @@ async def test_enter_trusts_where_the_sandbox_works(play: Play, place: Place) ->
 async def test_U4_what_would_count_is_read_to_its_end_before_the_folder_can_be_trusted(
     play: Play, place: Place, data: Path
 ) -> None:
-    allow = ", ".join(f'"Shell(tool{number} *)"' for number in range(40))
+    allow = ", ".join(f'"Shell(tool{number} x)"' for number in range(40))
     bring(data, f"allow = [{allow}]\n")
     async with play(size=(80, 24)) as stage:
         now = place()
@@ -260,12 +260,12 @@ async def test_U11_what_cannot_be_relied_on_cannot_be_trusted(play: Play, place:
 
 
 async def test_U9_every_rule_that_allows_is_shown_as_it_is(play: Play, place: Place, data: Path) -> None:
-    bring(data, 'allow = ["Shell(git [bold]x[/b] \\u202elog *)"]', "[loop]\nmax_steps = 3\n")
+    bring(data, 'allow = ["Shell(git [bold]x[/b] \\u202elog x)"]', "[loop]\nmax_steps = 3\n")
     (data / "AGENTS.md").write_text("")
     async with play((120, 30)) as stage:
         await shown(stage, place())
         text = stage.seen
-        assert "Shell(git [bold]x[/b] <U+202E>log *)" in text
+        assert "Shell(git [bold]x[/b] <U+202E>log x)" in text
         assert "loop.max_steps = 3" in text
         assert "not read by this program: AGENTS.md" in text
 
