@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -502,3 +503,18 @@ def test_half_a_surrogate_pair_is_asked_about_and_crashes_nothing(source: str) -
     """The first of these ended the whole process inside the grammar."""
     assert decided(source, policy(allow=("Shell(git log *)", "Shell(echo *)"))).verdict == "ask"
     assert decided(source, policy(deny=("Shell",))).verdict == "deny"
+
+
+def test_U14_letters_of_any_alphabet_within_braces_do_not_end_the_process() -> None:
+    """The grammar's lexer looked them up beyond the end of a table of 256 letters."""
+    program = (
+        "from oi_tui.app.engine.policy.shell import read_shell\n"
+        "for code in range(0x80, 0x110000, 997): read_shell(f'echo {{1{chr(code)}') if not 0xD7FF < code < 0xE000 else 0"
+    )
+    assert subprocess.run([sys.executable, "-c", program], timeout=120, check=False, cwd="/").returncode == 0
+    assert [word.text for word in read_shell("echo é größer '日本'").commands[0].words] == [
+        "echo",
+        "é",
+        "größer",
+        "日本",
+    ]

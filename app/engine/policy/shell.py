@@ -74,7 +74,11 @@ _ESCAPE_IN_QUOTES = re.compile(r'\\(["$`\\\n])')
 
 
 _NO_TEXT = re.compile(r"[\0\ud800-\udfff]")
-"""What no shell takes. Over bytes that are no UTF-8 the grammar crashed, and the process with it."""
+"""What no shell takes, and Python cannot encode."""
+
+_FOREIGN = re.compile(rb"[\x80-\xff]")
+"""To a shell these are letters of a word and no more. The grammar's lexer looks such characters up beyond the end of a
+table, and the process ends there; so it is shown a sign of the same meaning in their place."""
 
 
 def read_shell(source: str, depth: int = 0) -> SourceFacts:
@@ -113,7 +117,7 @@ class _Walk:
         self.unread: list[Unread] = []
         self.risks: list[Risk] = []
         self.lasting = False
-        stack = [_parser().parse(self.bytes).root_node]
+        stack = [_parser().parse(_FOREIGN.sub(b"%", self.bytes)).root_node]
         while stack:
             node = stack.pop()
             self._look(node)
