@@ -15,10 +15,11 @@ from typing import Literal, NamedTuple
 
 from oi_tui.app.engine.core.modes import OF_APPROVAL, strictest
 from oi_tui.app.engine.core.values import ApprovalMode, Confinement, Language, PermissionMode, Value
+from oi_tui.app.engine.policy.programs import SHELLS, is_python
 from oi_tui.app.engine.policy.python import read_python
 from oi_tui.app.engine.policy.reading import SourceFacts, Unread
 from oi_tui.app.engine.policy.risks import labels
-from oi_tui.app.engine.policy.rules import Base, Effect, Rule, RuleKind, covers, hit
+from oi_tui.app.engine.policy.rules import Base, Effect, Rule, RuleKind, covers, fixed_path, hit, mentions
 from oi_tui.app.engine.policy.shell import read_shell
 from oi_tui.app.engine.policy.taint import Taint, leads_out, taint_of
 from oi_tui.app.engine.text.safe import safe_text, visible_text
@@ -37,6 +38,8 @@ class PolicyRequest(NamedTuple):
     """Shell: something ran in it before, after which words may mean something else."""
     taint: Taint = Taint()
     """What the session has read before."""
+    handed: frozenset[str] = frozenset()
+    """Keys of the handovers that a person approved in this session."""
     confinement: Confinement = Confinement()
     """Of the kernel or tool that would run it."""
     reading: SourceFacts | None = None
@@ -59,6 +62,8 @@ class Policy(Value, frozen=True, kw_only=True):
     base: Base = Base()
     own: tuple[str, ...] = ()
     """Folders of our settings and rules, absolute."""
+    kept: tuple[str, ...] = ()
+    """Paths that a sandbox keeps from being changed by itself, absolute."""
 
 
 class PolicyDecision(NamedTuple):
@@ -149,11 +154,35 @@ def _against(case: _Case) -> tuple[Effect, str, Ground] | None:
                     return rule.verdict, _rule_text(rule), "rule"
                 case "maybe" if rule.verdict == "deny" and case.reading.has_unseen:
                     return "deny", f"{_rule_text(rule)}; this source is {case.reading.unread[0].why}", "rule"
-                case "maybe" if doubt is None:
+                case "maybe" if doubt is None and not _keeps_itself(rule, case):
                     doubt = "ask", f"{_rule_text(rule)}, which may speak of a part that cannot be read", "rule"
+                case _ if doubt is None and rule.verdict == "deny" and (way := _way_around(rule, case)):
+                    doubt = "ask", f"{_rule_text(rule)}, and {way} may do the same unseen", "rule"
                 case _:
                     pass
     return doubt
+
+
+def _way_around(rule: Rule, case: _Case) -> str:
+    """What of the source may do unseen what the rule denies, "" if nothing may: a program that runs others, or text
+    that is run as code, which no person approved before nor another rule allows."""
+    handovers = case.reading.handovers
+    if rule.tool == "Python" and case.tool == "Shell":
+        handovers = tuple(one for one in handovers if is_python(one.what) or one.what in SHELLS)
+    if not handovers or rule.tool in ("Kernel", "Tool") or _keeps_itself(rule, case):
+        return ""
+    if mentions(rule, case.request.source):
+        return handovers[0].what
+    open_ones = [one for one in handovers if one.key and one.key not in case.request.handed]
+    return open_ones[0].what if open_ones and _allowing(case) is None else ""
+
+
+def _keeps_itself(rule: Rule, case: _Case) -> bool:
+    """Whether the sandbox around what runs keeps the same files by itself."""
+    if rule.tool != "Edit" or not case.request.confinement.sandboxed:
+        return False
+    path = fixed_path(rule, case.policy.base)
+    return any(path == kept or path.startswith(f"{kept}/") for kept in case.policy.kept)
 
 
 def _rule_text(rule: Rule) -> str:

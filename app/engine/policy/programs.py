@@ -25,51 +25,23 @@ WRAPPER_WORDS = 60
 """Words of a wrapper among which the command behind it is looked for."""
 
 INTERPRETERS = frozenset(
-    {"node", "deno", "bun", "php", "lua", "perl", "ruby", "Rscript", "julia", "osascript", "tclsh"}
-)
+    {"node", "nodejs", "deno", "bun", "php", "lua", "luajit", "perl", "ruby", "R", "Rscript", "julia", "osascript"}
+) | {"tclsh", "ghci", "guile", "irb", "python-config"}
 
 _PYTHON = re.compile(r"(?:i?python|pypy)[\d.]*w?")
+_WITH_VERSION = re.compile(r"[\d.]+\Z")
 
-_MAY_RUN_ANYTHING = WRAPPERS - {"find", "fd", "fdfind"} | SHELLS | frozenset({
-    *("eval", "source", ".", "trap", "alias", "unalias", "enable", "hash", "bind", "complete", "shopt", "set"),
-    *("export", "declare", "typeset", "local", "readonly", "unset", "read", "mapfile", "readarray", "printf"),
-    *("let", "getopts", "awk", "gawk", "mawk", "nawk", "sed", "gsed", "ed", "ex", "vi", "vim", "nvim", "view"),
-    *("emacs", "nano", "less", "more", "man", "gdb", "lldb", "sqlite3", "psql", "mysql", "ftp", "expect"),
-    *("crontab", "batch", "make", "xdg-open", "open", "tclsh", "m4", "dc", "gnuplot", "socat", "nc", "ncat"),
-    *("telnet", "screen", "tmux", "function", "case", "for", "select", "[[", "test", "["),
+BY_WORDS = WRAPPERS | SHELLS | frozenset({
+    *("eval", "source", ".", "trap", "alias", "enable", "bind", "complete", "compgen", "mapfile", "readarray", "let"),
+    *("awk", "gawk", "mawk", "nawk", "sed", "gsed", "ed", "ex", "vi", "vim", "nvim", "view", "emacs", "nano", "less"),
+    *("more", "man", "gdb", "lldb", "sqlite3", "psql", "mysql", "ftp", "sftp", "expect", "crontab", "batch", "m4"),
+    *("gnuplot", "socat", "nc", "ncat", "telnet", "screen", "tmux", "fc", "history", "tar", "zip", "rsync", "scp"),
+    *("sort", "split", "wget", "curl", "openssl", "gcc", "cc", "g++", "clang", "ld", "cmake", "dpkg", "rpm", "dc"),
+    *("install", "systemctl", "setpriv", "runuser", "sg", "capsh", "linux64", "linux32", "i386", "x86_64", "choom"),
+    *("fakeroot", "run-parts", "newgrp", "busctl", "gpg", "mail", "sendmail", "start-stop-daemon", "logrotate"),
+    *("cpio", "7z", "find", "fd", "vipe", "hash", "ld.so", "pax"),
 })  # fmt: skip
-"""No pattern with a `*` covers these: what they are given can be another command, or changes what later ones mean."""
-
-_TELLING_OPTIONS = (
-    *("exec", "exec-batch", "execdir", "command", "cmd", "eval", "rsh", "pager", "editor", "filter", "to-command"),
-    *("checkpoint-action", "use-compress-program", "compress-program", "config-env", "config", "exec-path"),
-    *("ext-diff", "upload-pack", "receive-pack", "textconv", "open-files-in-pager", "output", "output-file"),
-    *("output-document", "unzip-command", "info-script", "new-volume-script", "rmt-command", "rsh-command", "pre"),
-    *("hostname-bin", "preprocessor", "init-command", "init-file", "rcfile", "script", "plugin", "load", "require"),
-    *(
-        "import",
-        "run",
-        "delete",
-        "remove",
-        "files0-from",
-        "toolexec",
-        "vettool",
-        "post-file",
-        "upload-file",
-        "write-out",
-        "dump-header",
-    ),
-    *("trace-ascii",),
-)
-"""Long options that name a program, a file to write, or a file of further options. Programs take beginnings of them."""
-
-_SHORT_OPTIONS: dict[str, str] = {
-    "git": "cOox", "tar": "IFxcruA", "rsync": "e", "scp": "SoF", "sort": "oTS", "curl": "oOKTDc", "wget": "OoaiP",
-    "zip": "T", "rg": "z", "fd": "xX", "fdfind": "xX", "uniq": "", "tree": "oR", "diff": "", "date": "s", "file": "mC",
-}  # fmt: skip
-"""The same for short options of some programs."""
-
-_FIND_ACTS = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fprintf", "-fls"})
+"""Programs that may run others by what their words say, or by what they are given to read."""
 
 _INLINE = re.compile(r"-(?:[A-Za-z]*[ceEnprRi]|-eval.*|-print.*|-run.*|-exec.*|-)?")
 """An interpreter is given its program in the words, or reads it from its standard input."""
@@ -108,33 +80,15 @@ def is_python(program: str) -> bool:
     return _PYTHON.fullmatch(program) is not None
 
 
-def may_run_another(command: ShellCommand) -> bool:
-    """Whether its words can make it run another command, write a file, or change what later commands mean."""
-    program, words = command.program, [word.text for word in command.words[1:]]
-    if program in _MAY_RUN_ANYTHING:
-        return True
-    if program in ("find", "fd", "fdfind") and _FIND_ACTS.intersection(words):
-        return True
-    if is_interpreter(program) and (not words or _INLINE.fullmatch(words[0])):
-        return True
-    if program == "git" and words[:1] and words[0].startswith("-"):
-        return True  # `git -c core.pager=… log`, `git -C there log`, `git --git-dir=…`
-    letters = _SHORT_OPTIONS.get(program, "")
-    return any(_is_telling(word, letters) for word in words)
+def has_inline_program(command: ShellCommand) -> bool:
+    """Whether an interpreter is given its program in its words, or on its standard input."""
+    words = command.words[1:2]
+    return is_interpreter(command.program) and (not words or _INLINE.fullmatch(words[0].text) is not None)
 
 
 def is_interpreter(program: str) -> bool:
     """Whether it runs programs of its own language."""
-    return program in INTERPRETERS or is_python(program)
-
-
-def _is_telling(word: str, letters: str) -> bool:
-    if word.startswith("--"):
-        option = word[2:].partition("=")[0]
-        return bool(option) and any(name.startswith(option) for name in _TELLING_OPTIONS)
-    if word.startswith("-") and word[1:].partition("=")[0] in _TELLING_OPTIONS:
-        return True  # Go's way of writing them: `go test -exec …`
-    return word.startswith("-") and any(letter in letters for letter in word[1:])
+    return is_python(program) or program in INTERPRETERS or _WITH_VERSION.sub("", program) in INTERPRETERS
 
 
 def effects(command: ShellCommand) -> list[tuple[str, bool]]:

@@ -6,15 +6,15 @@ decisions; that nothing was found means nothing.
 
 import ast
 import re
-import sys
-import unicodedata
 import warnings
 from collections.abc import Iterator
 
 from oi_tui.app.engine.policy import magics
+from oi_tui.app.engine.policy.python_names import HANDED_ON, REACHED, Aliases, constant_text, disguises
 from oi_tui.app.engine.policy.reading import (
     LONGEST_SOURCE,
     TOO_LONG,
+    Handover,
     NameUse,
     PathUse,
     Risk,
@@ -28,8 +28,8 @@ from oi_tui.app.engine.policy.reading import (
 from oi_tui.app.engine.policy.risks import (
     CALLS,
     CODE,
+    DELETES,
     EVASIONS,
-    MODULES,
     NETWORK,
     SECRETS,
     STARTS,
@@ -50,13 +50,17 @@ _SHELL_CALLS = frozenset({"os.system", "os.popen", "asyncio.create_subprocess_sh
 }
 _PROCESS_CALLS = frozenset(f"subprocess.{name}" for name in ("run", "call", "check_call", "check_output", "Popen"))
 _WORD_CALLS = re.compile(r"os\.(?:exec|spawn|posix_spawn)\w*|asyncio\.create_subprocess_exec|pty\.spawn")
-_IPYTHON = re.compile(r"get_ipython\(\)\.(system|system_raw|system_piped|getoutput|getoutput_detail)")
-_IPYTHON_MAGIC = re.compile(r"get_ipython\(\)\.(run_line_magic|run_cell_magic|magic|run_cell|ex|ev)")
+_STARTS = re.compile(
+    r"(?:.*\.)?(?:subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)"
+    r"|os\.(?:system|popen|(?:exec|spawn|posix_spawn)\w*)|pty\.spawn|asyncio\.create_subprocess_\w+)"
+)
+"""Functions that start a process, wherever they are taken from."""
+_IPYTHON = re.compile(r".+\.(system|system_raw|system_piped|getoutput|getoutput_detail)")
+_IPYTHON_MAGIC = re.compile(r".+\.(run_line_magic|run_cell_magic|run_cell)|.*get_ipython\(\)\.(magic|ex|ev)")
+_OF_PATHS = (".unlink", ".rmdir", ".write_text", ".write_bytes", ".touch", ".symlink_to", ".hardlink_to")
+"""Methods that write what they are called on."""
 _OPENS = frozenset({"open", "io.open", "codecs.open", "builtins.open", "os.open", "gzip.open", "bz2.open", "lzma.open"})
-_ALIASED = frozenset({"open", "eval", "exec", "compile", "__import__", "getattr"})
-_REACHED = frozenset({"os", "subprocess", "shutil", "builtins", "__builtins__", "sys", "importlib", "posix", "pty"})
 _URL = re.compile(r"(?:https?|ftp|s3|gs)://")
-_FOREIGN = re.compile(r"[^\W\d]*[^\x00-\x7f]\w*")
 _SHELL_CELLS = frozenset({"bash", "sh", "script", "system", "sx", "!"})
 _PYTHON_CELLS = frozenset({"time", "timeit", "capture", "prun", "memit", "mprun"})
 _QUIET_CELLS = frozenset({"html", "markdown", "latex", "svg", "SVG", "HTML"})
@@ -194,89 +198,46 @@ def _shell(text: str, line: int) -> SourceFacts:
 
 def _of_tree(tree: ast.Module, source: str) -> SourceFacts:
     nodes = list(ast.walk(tree))
-    aliases = _Aliases(nodes)
+    aliases = Aliases(nodes)
     found = [reading for node in nodes for reading in _of_node(node, aliases)]
-    return merge_facts(*found, SourceFacts(names=aliases.imported, risks=(*aliases.risks, *_disguises(source))))
+    mentioned = _mentions(nodes, aliases)
+    return merge_facts(
+        *found, mentioned, SourceFacts(names=aliases.imported, risks=(*aliases.risks, *disguises(source)))
+    )
 
 
-def _disguises(source: str) -> Iterator[Risk]:
-    """Python reads letters in their plainest form: a name need not be the one that is shown."""
-    if source.isascii():
-        return
-    for number, text in enumerate(source.split("\n"), 1):
-        if any(unicodedata.normalize("NFKC", word) != word for word in _FOREIGN.findall(text)):
-            yield Risk("a name is read otherwise than it looks", number, grave=True)
+def _mentions(nodes: list[ast.AST], aliases: Aliases) -> SourceFacts:
+    """The names that stand in the source without being called there: who has a function can call it later."""
+    spoken_for: set[int] = set()
+    names: dict[str, int] = {}
+    handovers: list[Handover] = []
+    risks: list[Risk] = []
+    for node in nodes:  # whoever holds a node comes before it
+        match node:
+            case ast.Call(func=called):
+                spoken_for.add(id(called))
+                if not (isinstance(called, ast.Name) and called.id == "getattr" and len(node.args) > 1):
+                    continue
+                spoken_for.add(id(node.args[0]))
+            case ast.Attribute():
+                spoken_for.add(id(node.value))
+            case ast.Assign(targets=[ast.Name()], value=ast.Name() as value):
+                spoken_for.add(id(value))  # an alias, which is followed
+            case _:
+                pass
+        if not isinstance(node, ast.Attribute | ast.Name | ast.Subscript | ast.Call) or id(node) in spoken_for:
+            continue
+        full = aliases.full_name(node)
+        names.setdefault(full, node.lineno)
+        if full in CALLS:
+            risks.append(risk(CALLS[full], node.lineno))
+        if full in REACHED or full in HANDED_ON - {"open"} or _STARTS.fullmatch(full) or CALLS.get(full) == CODE:
+            handovers.append(Handover(full, node.lineno, ast.unparse(node)))
+    used = tuple(NameUse(name, line) for name, line in names.items() if name)
+    return SourceFacts(names=used, handovers=tuple(handovers), risks=tuple(risks))
 
 
-class _Aliases:
-    """Which name of the source is which name of a library."""
-
-    def __init__(self, nodes: list[ast.AST]) -> None:
-        self.names: dict[str, str] = {}
-        imported: list[NameUse] = []
-        risks: list[Risk] = []
-        for node in nodes:
-            match node:
-                case ast.Import():
-                    for alias in node.names:
-                        imported.append(NameUse(alias.name, node.lineno))
-                        if alias.asname:
-                            self.names[alias.asname] = alias.name
-                            risks += _masking_risks(alias.name, alias.asname, node.lineno)
-                case ast.ImportFrom():
-                    module = "." * node.level + (node.module or "")
-                    for alias in node.names:
-                        full = f"{module}.{alias.name}"
-                        imported.append(NameUse(full, node.lineno))
-                        if alias.name == "*":
-                            self._everything(module)
-                        else:
-                            self.names[alias.asname or alias.name] = full
-                case _:
-                    pass
-        for node in nodes:
-            match node:
-                case ast.Assign(targets=[ast.Name(id=target)], value=ast.Name() | ast.Attribute() as value):
-                    full = self.full_name(value)
-                    if full in CALLS or full in _ALIASED or full.partition(".")[0] in _REACHED or full in MODULES:
-                        self.names[target] = full
-                case _:
-                    pass
-        self.imported = tuple(imported)
-        self.risks = tuple(risks)
-
-    def _everything(self, module: str) -> None:
-        """`from os import *`."""
-        for name in CALLS:
-            owner, _, short = name.rpartition(".")
-            if owner == module:
-                self.names[short] = name
-
-    def full_name(self, node: ast.expr) -> str:
-        """The full name of what is called: `os.remove`, `pathlib.Path().unlink`; "" where there is none."""
-        parts: list[str] = []
-        while True:
-            match node:
-                case ast.Attribute():
-                    parts.append(f".{node.attr}")
-                    node = node.value
-                case ast.Call():
-                    parts.append("()")
-                    node = node.func
-                case ast.Name():
-                    parts.append(self.names.get(node.id, node.id))
-                    return "".join(reversed(parts))
-                case _:
-                    return "".join(reversed(parts)) if parts else ""
-
-
-def _masking_risks(module: str, alias: str, line: int) -> list[Risk]:
-    if alias in sys.stdlib_module_names and alias != module.rpartition(".")[2]:
-        return [Risk(f"calls {module} “{alias}”", line, grave=True)]
-    return []
-
-
-def _of_node(node: ast.AST, aliases: _Aliases) -> Iterator[SourceFacts]:
+def _of_node(node: ast.AST, aliases: Aliases) -> Iterator[SourceFacts]:
     match node:
         case ast.Call():
             yield from _of_call(node, aliases)
@@ -284,14 +245,16 @@ def _of_node(node: ast.AST, aliases: _Aliases) -> Iterator[SourceFacts]:
             grave = (Risk(SECRETS, node.lineno, grave=True),) if names_secret(text) else ()
             yield SourceFacts(places=(PathUse(text, node.lineno),), risks=grave)
         case ast.Attribute(attr=attr) if attr in EVASIONS:
-            yield SourceFacts(risks=(risk(CODE, node.lineno),))
+            yield SourceFacts(risks=(risk(CODE, node.lineno),), handovers=(Handover(attr, node.lineno, attr),))
+        case ast.BinOp(op=ast.Div()) if path := aliases.path_text(node):
+            yield SourceFacts(places=(PathUse(path, node.lineno),))
         case ast.Name(id="__builtins__"):
-            yield SourceFacts(risks=(risk(CODE, node.lineno),))
+            yield SourceFacts(risks=(risk(CODE, node.lineno),))  # as a value it is a handover too
         case _:
             pass
 
 
-def _of_call(node: ast.Call, aliases: _Aliases) -> Iterator[SourceFacts]:
+def _of_call(node: ast.Call, aliases: Aliases) -> Iterator[SourceFacts]:
     name, line = aliases.full_name(node.func), node.lineno
     if not name:
         return
@@ -300,18 +263,30 @@ def _of_call(node: ast.Call, aliases: _Aliases) -> Iterator[SourceFacts]:
         what = ""
     yield SourceFacts(names=(NameUse(name, line, called=True),), risks=(risk(what, line),) if what else ())
     texts = [arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
+    if what == CODE:
+        yield SourceFacts(handovers=(Handover(name, line, ast.unparse(node)),))
     if any(_URL.match(text) for text in texts) and name != "print":
         yield SourceFacts(risks=(Risk(NETWORK, line),))
     if name in _OPENS or (name.endswith(".open") and name.startswith("pathlib.Path()")):
-        yield from _read_open(node, name, line)
-    if name in CALLS and what in (WRITES, "deletes files"):
-        yield SourceFacts(places=tuple(PathUse(text, line, True) for text in texts))
-    if name == "getattr" and node.args and aliases.full_name(node.args[0]) in _REACHED and len(texts) < 1:
+        yield from _read_open(node, name, line, aliases)
+    elif what in (WRITES, DELETES):
+        paths = list(node.args) if name in CALLS or not name.endswith(_OF_PATHS) else []
+        if isinstance(node.func, ast.Attribute) and name not in CALLS and "Path()" in name:
+            paths.append(node.func.value)
+        yield _written(paths, line, aliases)
+    if name == "getattr" and node.args and aliases.full_name(node.args[0]) in REACHED and len(texts) < 1:
         yield SourceFacts(unread=(Unread("a name that only the run tells", line),), risks=(risk(CODE, line),))
     yield from _read_process_start(node, name, line)
 
 
-def _read_open(node: ast.Call, name: str, line: int) -> Iterator[SourceFacts]:
+def _written(paths: list[ast.expr], line: int, aliases: Aliases) -> SourceFacts:
+    """Of these paths those that are known are written; one that is not may be any that the source mentions."""
+    texts = [aliases.path_text(path) for path in paths]
+    unknown = (Handover("a path that only the run tells", line),) if None in texts or not texts else ()
+    return SourceFacts(places=tuple(PathUse(text, line, True) for text in texts if text), handovers=unknown)
+
+
+def _read_open(node: ast.Call, name: str, line: int, aliases: Aliases) -> Iterator[SourceFacts]:
     keywords = {keyword.arg: keyword.value for keyword in node.keywords}
     place = 0 if name.startswith("pathlib.") else 1
     mode = keywords.get("mode", node.args[place] if len(node.args) > place else None)
@@ -323,21 +298,17 @@ def _read_open(node: ast.Call, name: str, line: int) -> Iterator[SourceFacts]:
         case _:
             writes = True  # flags, or what only the run tells
     if writes:
-        match node.args:
-            case [ast.Constant(value=str(path)), *_]:
-                places: tuple[PathUse, ...] = (PathUse(path, line, True),)
-            case _:
-                places = ()
-        yield SourceFacts(places=places, risks=(Risk(WRITES, line),))
+        path = node.func.value if place == 0 and isinstance(node.func, ast.Attribute) else next(iter(node.args), None)
+        yield _written([path] if path is not None else [], line, aliases)._replace(risks=(Risk(WRITES, line),))
 
 
 def _read_process_start(node: ast.Call, name: str, line: int) -> Iterator[SourceFacts]:
     """Commands that are started from Python."""
     first = node.args[0] if node.args else next((k.value for k in node.keywords if k.arg in ("args", "cmd")), None)
-    if name in _SHELL_CALLS or _IPYTHON.fullmatch(name):
-        match first:
-            case ast.Constant(value=str(text)):
-                yield _shell(text, line) if name.startswith("get_ipython") else read_and_move(text, line)
+    if name in _SHELL_CALLS or (_IPYTHON.fullmatch(name) and node.args):
+        match first if first is None else constant_text(first):
+            case str(text):
+                yield read_and_move(text, line) if name in _SHELL_CALLS else _shell(text, line)
             case _:
                 yield SourceFacts(unread=(Unread(DYNAMIC, line),), risks=(Risk(STARTS, line),))
     elif name in _PROCESS_CALLS or _WORD_CALLS.fullmatch(name):
@@ -355,7 +326,7 @@ def _read_process_start(node: ast.Call, name: str, line: int) -> Iterator[Source
 def _given_words(node: ast.Call, first: ast.expr | None, line: int) -> SourceFacts:
     """`subprocess.run(["rm", path])`: words one by one, as far as they stand there."""
     match first:
-        case ast.Constant(value=str(text)):
+        case ast.expr() if (text := constant_text(first)) is not None:
             words = [word for word in node.args if isinstance(word, ast.Constant) and isinstance(word.value, str)]
             if len(words) == len(node.args) > 1:
                 return _command([Word(str(word.value)) for word in words], line)
@@ -367,11 +338,8 @@ def _given_words(node: ast.Call, first: ast.expr | None, line: int) -> SourceFac
 
 
 def _word(element: ast.expr) -> Word:
-    match element:
-        case ast.Constant(value=str(text)):
-            return Word(text)
-        case _:
-            return Word("", sure=False)
+    text = constant_text(element)
+    return Word("", sure=False) if text is None else Word(text)
 
 
 def _command(words: list[Word], line: int) -> SourceFacts:

@@ -53,6 +53,17 @@ class NameUse(NamedTuple):
     called: bool = False
 
 
+class Handover(NamedTuple):
+    """A part that may run another program, or text as code, which no reading follows."""
+
+    what: str
+    """What runs it: `make`, `awk`, `exec`."""
+    line: int
+    key: str = ""
+    """What is remembered once a person approved it: the program where it runs what stands in files (`make`), else all
+    of its words. Without one it counts only where what a rule denies is mentioned."""
+
+
 class Unread(NamedTuple):
     """A part that says nothing before it runs, and why."""
 
@@ -76,6 +87,7 @@ class SourceFacts(NamedTuple):
     places: tuple[PathUse, ...] = ()
     names: tuple[NameUse, ...] = ()
     unread: tuple[Unread, ...] = ()
+    handovers: tuple[Handover, ...] = ()
     risks: tuple[Risk, ...] = ()
     plain: bool = False
     """Shell: nothing but simple commands of literal words, joined by `&&`, `||`, `|`, `;` and line ends, and two ways
@@ -103,6 +115,7 @@ def shift_lines(reading: SourceFacts, lines: int) -> SourceFacts:
         places=tuple(item._replace(line=item.line + lines) for item in reading.places),
         names=tuple(item._replace(line=item.line + lines) for item in reading.names),
         unread=tuple(item._replace(line=item.line + lines) for item in reading.unread),
+        handovers=tuple(item._replace(line=item.line + lines) for item in reading.handovers),
         risks=tuple(item._replace(line=item.line + lines) for item in reading.risks),
     )
 
@@ -114,6 +127,7 @@ def merge_facts(*readings: SourceFacts) -> SourceFacts:
         places=tuple(item for reading in readings for item in reading.places),
         names=tuple(item for reading in readings for item in reading.names),
         unread=tuple(item for reading in readings for item in reading.unread),
+        handovers=tuple(item for reading in readings for item in reading.handovers),
         risks=tuple(item for reading in readings for item in reading.risks),
         moves=any(reading.moves for reading in readings),
         lasting=any(reading.lasting for reading in readings),

@@ -74,7 +74,10 @@ METHODS: dict[str, str] = (
 )
 """What a method of that name does, whatever it is called on."""
 
-EVASIONS = frozenset({"__subclasses__", "__globals__", "__builtins__", "__code__", "__loader__", "__mro__"})
+EVASIONS = frozenset({
+    *("__subclasses__", "__globals__", "__builtins__", "__code__", "__loader__", "__mro__", "__getattribute__"),
+    *("__reduce__", "f_globals", "f_builtins"),
+})  # fmt: skip
 """Ways around names, which no reading follows."""
 
 

@@ -210,7 +210,7 @@ def hit(rule: Rule, reading: SourceFacts, tool: RuleKind, name: str, base: Base)
         case "Python" if not rule.pattern:
             return "yes"
         case "Python":
-            found = any(_name_matches(rule.pattern, name.name) for name in reading.names)
+            found = any(_name_matches(rule.pattern, name) for name in {name.name for name in reading.names})
         case "Shell" if rule.everything and tool == "Shell":
             return "yes"
         case "Shell":
@@ -228,10 +228,14 @@ def _may_hide(reading: SourceFacts, tool: RuleKind) -> bool:
 
 
 def _name_matches(pattern: str, name: str) -> bool:
-    """`requests.*` speaks of `requests` too, and `shutil.rmtree` of whoever takes everything from `shutil`."""
-    if fnmatchcase(name, pattern) or (pattern.endswith(".*") and name == pattern[:-2]):
+    """`requests.*` speaks of `requests` too, `shutil.rmtree` of whoever takes everything from `shutil`, and `os.remove`
+    of `pathlib.os.remove`: a module has those that it imports itself."""
+    if name.endswith(".*") and pattern.startswith(name[:-1]):
         return True
-    return name.endswith(".*") and pattern.startswith(name[:-1])
+    tail = pattern.removesuffix(".*")
+    if not _WILD.search(tail):
+        return f".{tail}." in f".{name}." if tail != pattern else f".{name}".endswith(f".{pattern}")
+    return fnmatchcase(name, pattern) or fnmatchcase(name, f"*.{pattern}") or fnmatchcase(name, tail)
 
 
 def _like(text: str, choice: str) -> bool:
@@ -257,10 +261,32 @@ def _says(rule: Rule, command: ShellCommand) -> RuleMatch:
     return "maybe" if unsure else "yes"
 
 
+_MENTION = re.compile(r"[\w.+-]+")
+
+
+def mentions(rule: Rule, source: str) -> bool:
+    """Whether what the rule denies is named in the source: all of its fixed words, or the last part of a name or path.
+
+    That says nothing by itself; beside something that runs text it may be what that text says.
+    """
+    if rule.tool == "Shell":
+        fixed = [choices for choices in rule.words if not all(_WILD.search(choice) for choice in choices)]
+        said = set(_MENTION.findall(source)) if fixed else set()
+        return bool(fixed) and all(any(_like(word, one) for word in said for one in choices) for choices in fixed)
+    part = _WILD.split(rule.pattern)[0].rstrip("./")
+    part = part.rpartition(".")[2] if rule.tool == "Python" else part.removeprefix("./")
+    return bool(part) and part in source
+
+
+def fixed_path(rule: Rule, base: Base) -> str:
+    """The folder or file that a rule for files speaks of, without what its signs stand for; absolute."""
+    return base.absolute(_WILD.split(rule.pattern or "/**")[0] or ".")
+
+
 def _hit_path(rule: Rule, reading: SourceFacts, base: Base) -> RuleMatch:
     answer: RuleMatch = "no" if reading.complete else "maybe"
     pattern = re.compile(_path_pattern(base.absolute(rule.pattern or "/**")))
-    fixed = base.absolute(_WILD.split(rule.pattern or "/**")[0] or ".")
+    fixed = fixed_path(rule, base)
     for place in reading.places:
         if rule.tool == "Edit" and not place.writes:
             continue

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
+from oi_tui.app.engine.policy.handovers import NAMES_PROGRAM, find_handover, given_texts
 from oi_tui.app.engine.policy.programs import (
     DELETES,
     SHELLS,
@@ -20,14 +21,14 @@ from oi_tui.app.engine.policy.programs import (
     WRAPPERS,
     WRITES,
     effects,
+    has_inline_program,
     inner_commands,
-    is_interpreter,
-    may_run_another,
 )
 from oi_tui.app.engine.policy.reading import (
     LONGEST_SHELL,
     TOO_DEEP,
     TOO_LONG,
+    Handover,
     PathUse,
     Risk,
     ShellCommand,
@@ -76,6 +77,12 @@ _ESCAPE_IN_QUOTES = re.compile(r'\\(["$`\\\n])')
 _NO_TEXT = re.compile(r"[\0\ud800-\udfff]")
 """What no shell takes, and Python cannot encode."""
 
+_BROKEN_WORD = re.compile(r"(?<=\S)(?:\\\n)+(?=\S)")
+"""To a shell this is nothing; to the grammar it ends the word."""
+
+_EVALUATES = frozenset({"test_command", "arithmetic_expansion", "subscript", "c_style_for_statement", "((", "let"})
+"""Parts in which a value can be an expression, which can hold a command."""
+
 _FOREIGN = re.compile(rb"[\x80-\xff]")
 """To a shell these are letters of a word and no more. The grammar's lexer looks such characters up beyond the end of a
 table, and the process ends there; so it is shown a sign of the same meaning in their place."""
@@ -92,6 +99,9 @@ def read_shell(source: str, depth: int = 0) -> SourceFacts:
         return SourceFacts(unread=(Unread("cannot be read as shell", line),), lasting=True)
     walk = _Walk(source)
     inner = [_text_as_code(command, depth) for command in walk.commands]
+    joined = _BROKEN_WORD.sub("", source)
+    if joined != source:
+        inner.append(read_shell(joined, depth + 1) if depth < DEEPEST else _opaque("a word of several lines", 1))
     reading = walk.reading()
     reading = merge_facts(reading, *(found for found in inner if found is not None)) if any(inner) else reading
     plain = reading.complete and _plain(source) == [_visible_words(command) for command in walk.commands]
@@ -115,6 +125,7 @@ class _Walk:
         self.commands: list[ShellCommand] = []
         self.places: list[PathUse] = []
         self.unread: list[Unread] = []
+        self.handovers: list[Handover] = []
         self.risks: list[Risk] = []
         self.lasting = False
         stack = [_parser().parse(_FOREIGN.sub(b"%", self.bytes)).root_node]
@@ -128,6 +139,7 @@ class _Walk:
             commands=tuple(self.commands),
             places=tuple(self.places),
             unread=tuple(dict.fromkeys(self.unread)),
+            handovers=tuple(dict.fromkeys(self.handovers)),
             risks=tuple(dict.fromkeys(self.risks)),
             moves=any(command.program in _MOVES for command in self.commands),
             lasting=self.lasting,
@@ -143,6 +155,18 @@ class _Walk:
             self._declaration(node)
         elif kind == "file_redirect":
             self._redirection(node)
+        elif kind in _EVALUATES:
+            text = self._text(node)
+            key = text if "`" in text or "$(" in text.replace("$((", "") else ""
+            self.handovers.append(Handover("arithmetic", node.start_point[0] + 1, key))
+        elif kind == "variable_name" and NAMES_PROGRAM.fullmatch(name := self._text(node)):
+            self._assignment(node, name)
+
+    def _assignment(self, node: Node, name: str) -> None:
+        """A variable that names a program; to read it changes nothing."""
+        around = node.parent
+        if around is not None and around.type not in ("simple_expansion", "expansion", "string"):
+            self.handovers.append(Handover(f"{name}=", node.start_point[0] + 1, self._text(around)))
 
     def _command(self, node: Node) -> None:
         line = node.start_point[0] + 1
@@ -167,6 +191,8 @@ class _Walk:
 
     def _take(self, command: ShellCommand, node: Node) -> None:
         self.commands.append(command)
+        if (handover := find_handover(command)) is not None:
+            self.handovers.append(handover)
         if command.words and not command.words[0].sure:
             self._add_unread("a command that only the run tells", node)
         if command.program in WRAPPERS and len(command.words) > WRAPPER_WORDS:
@@ -278,7 +304,9 @@ def _given_text(command: ShellCommand, depth: int) -> SourceFacts | None:
         if all(word.text.startswith(("-", "+")) for word in words):
             return _opaque(f"{program} runs what it is given", command.line)
         return None
-    if is_interpreter(program) and may_run_another(command):
+    if texts := given_texts(command):
+        return merge_facts(*(_within((text,), command.line, depth) for text in texts))
+    if has_inline_program(command):
         return _opaque(f"{program} runs what it is given", command.line)
     return None
 
