@@ -163,6 +163,15 @@ async def test_L17_of_the_session_and_the_policy_the_stricter_mode_wins(
     assert len(of(DecisionRequested, events)) == 1
 
 
+async def test_U23_what_may_run_others_is_asked_about_once_in_a_session_where_something_is_denied() -> None:
+    model = FakeModel(bash("make a"), "Done.", bash("make b"), "Done.", bash("make c; rm x"), "I see.")
+    session = make(model, "make a", "make b", approve="auto", deny=("Shell(rm *)",))
+    [asked] = of(DecisionRequested, await play(session, session.run("go"), answering(session, "run")))
+    assert asked.why == "asked because of the rule Shell(rm *), and make may do the same unseen"
+    assert not of(DecisionRequested, await play(session, session.run("on"), answering(session, "run")))
+    assert of(DecisionMade, await play(session, session.run("on")))[0].reason == "denied by the rule Shell(rm *)"
+
+
 async def test_L17_switching_to_auto_does_not_switch_the_policy_off() -> None:
     session = make(FakeModel(python("1"), "Done."), "1", mode="default")
     session.choices.set_approval("auto")

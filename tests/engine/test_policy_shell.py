@@ -1,6 +1,7 @@
 """Rules for shell commands: none allows a part that it does not cover, and no denial is ever talked away."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -440,13 +441,15 @@ PIECES = st.sampled_from([
 class Bash:
     """What bash itself makes of a source: the commands that it runs, and the files that appear."""
 
-    def __init__(self) -> None:
+    def __init__(self, *links: str) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="policy-"))
         programs = self.folder / "bin"
         programs.mkdir()
         for name in ("git", "rm"):
-            (programs / name).write_text("#!/bin/sh\nexit 0\n")
+            (programs / name).write_text(f"#!/bin/sh\n: > ran-{name}\n" if links else "#!/bin/sh\nexit 0\n")
             (programs / name).chmod(0o755)
+        for name in links:
+            (programs / name).symlink_to(shutil.which(name) or "/bin/false")
         self.path = str(programs)
 
     def run(self, source: str) -> tuple[list[str], list[str]]:
@@ -487,6 +490,36 @@ def test_U12_what_is_allowed_runs_nothing_else_when_bash_itself_reads_it(bash: B
         command for command in ran if command.removeprefix("LC_ALL=C ").removeprefix("TZ=a ")[:7] != "git log"
     ] == []
     assert files == []
+
+
+EVADING = st.sampled_from([
+    *("rm x", "rm", " x", "r", "m x", "\\\n", "'", '"', " ", " ", ";", "\n", "|", "&", "env ", "env -S "),
+    *("xargs ", "sh", "eval ", "exec ", "command ", "builtin ", "time ", "trap ", " EXIT", "alias q=", "q"),
+    *("shopt -s expand_aliases\n", "bash -c ", "sh -c ", "nice ", "timeout 5 ", "awk ", "BEGIN{system("),
+    *(")}", "sed -n 1e", "cat ", "echo ", "x=rm ", "$x", "${x}", "$(", ")", "`", "<(", "<<<", "<<E\n"),
+    *("\nE\n", "source ", ". ", "/dev/stdin", "f() { ", "; }; f", "if true; then ", "; fi"),
+    *("for i in a; do ", "; done", "case a in a) ", ";; esac", "{ ", "}", "!", "((", "))", "[ -v 'a["),
+    *("]' ]", "${y:=", "}", "\\", "/bin/../", "b", "cp ", "./", "PATH=.", "GIT_PAGER=", "git log", ">f", "*"),
+    *("read c ", "$c", "printf -v c ", "set -- ", '"$@"', "mapfile -C ", " -c 1 a", "hash -p ", "let "),
+    *("[[ ", " ]]"),
+])  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def full_bash() -> Bash:
+    return Bash("env", "xargs", "sh", "bash", "nice", "timeout", "awk", "sed", "cat", "cp")
+
+
+@settings(max_examples=1_500, deadline=None)
+@given(source=st.lists(EVADING, max_size=9).map("".join))
+@example("echo 'rm x' | cat")
+@example("x=rm; echo $x")
+def test_U23_what_runs_unasked_runs_nothing_that_is_denied_when_bash_itself_reads_it(
+    full_bash: Bash, source: str
+) -> None:
+    if decided(source, policy(deny=("Shell(rm *)",)), "auto").verdict == "allow":
+        _, files = full_bash.run(source)
+        assert "ran-rm" not in files
 
 
 @given(source=st.lists(st.one_of(PIECES, st.text(max_size=6)), max_size=40).map("".join))

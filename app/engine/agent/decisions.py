@@ -58,6 +58,8 @@ class Decisions:
         self._waiting: tuple[DecisionRequested, asyncio.Future[Decide]] | None = None
         self._changed: set[tuple[Language, int]] = set()
         """Shells in which something ran that gives later words another meaning, by generation."""
+        self._handed: set[str] = set()
+        """What may run others unseen, and was approved by the person."""
         self._taint = Taint()
         self._past = tuple(past)
         """What has not been looked through for it yet."""
@@ -82,6 +84,7 @@ class Decisions:
     def forget(self) -> None:
         """No grant holds any longer, and nothing that was read is remembered."""
         self._granted.clear()
+        self._handed.clear()
         self._taint, self._past = Taint(), ()
 
     def fork(self) -> "Decisions":
@@ -174,7 +177,8 @@ class Decisions:
         request = self._runners.request(block, reading)
         changed = (request.language, self._runners.next_generation(block)) in self._changed
         taint = self._taint_so_far(request.confinement)
-        return decide(request._replace(changed=changed, taint=taint), self.policy, self.mode)
+        asked = request._replace(changed=changed, taint=taint, handed=frozenset(self._handed))
+        return decide(asked, self.policy, self.mode)
 
     def _taint_so_far(self, confinement: Confinement) -> Taint:
         """The past is looked through when it is needed: only where there is a way out."""
@@ -211,6 +215,8 @@ class Decisions:
                     return _deny(block, ruling)
                 if verb.verdict == "always":
                     self._granted.add(_grant(proposed, generation))
+                if ruling.reading is not None:
+                    self._handed.update(one.key for one in ruling.reading.handovers)
                 guard.allow()
                 allowed = decision_event(proposed, verb.verdict, "person", request_id=verb.request_id)
                 return _Settled(allowed, ruling=ruling)

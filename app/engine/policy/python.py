@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator
 
 from oi_tui.app.engine.policy import magics
-from oi_tui.app.engine.policy.python_names import HANDED_ON, REACHED, Aliases, constant_text, disguises
+from oi_tui.app.engine.policy.python_names import HANDED_ON, REACHED, RUNS_TEXT, Aliases, constant_text, disguises
 from oi_tui.app.engine.policy.reading import (
     LONGEST_SOURCE,
     TOO_LONG,
@@ -31,6 +31,7 @@ from oi_tui.app.engine.policy.risks import (
     DELETES,
     EVASIONS,
     NETWORK,
+    PICKLE,
     SECRETS,
     STARTS,
     WRITES,
@@ -219,6 +220,12 @@ def _mentions(nodes: list[ast.AST], aliases: Aliases) -> SourceFacts:
                 if not (isinstance(called, ast.Name) and called.id == "getattr" and len(node.args) > 1):
                     continue
                 spoken_for.add(id(node.args[0]))
+            case ast.Attribute(attr="__dict__", value=ast.Name()):
+                pass  # the module is handed on as a table
+            case ast.Subscript(value=ast.Attribute(attr="__dict__") as table, slice=ast.Constant()):
+                spoken_for.update((id(table), id(table.value)))
+            case ast.Subscript(value=ast.Attribute(attr="modules") as table, slice=ast.Constant()):
+                spoken_for.add(id(table))
             case ast.Attribute():
                 spoken_for.add(id(node.value))
             case ast.Assign(targets=[ast.Name()], value=ast.Name() as value):
@@ -231,8 +238,9 @@ def _mentions(nodes: list[ast.AST], aliases: Aliases) -> SourceFacts:
         names.setdefault(full, node.lineno)
         if full in CALLS:
             risks.append(risk(CALLS[full], node.lineno))
-        if full in REACHED or full in HANDED_ON - {"open"} or _STARTS.fullmatch(full) or CALLS.get(full) == CODE:
-            handovers.append(Handover(full, node.lineno, ast.unparse(node)))
+        loose = full in REACHED or full in HANDED_ON or full in ("sys.modules", "__builtins__")
+        if loose or _STARTS.fullmatch(full) or CALLS.get(full) == CODE or full in RUNS_TEXT:
+            handovers.append(Handover(full, node.lineno, "" if full == "open" else ast.unparse(node)))
     used = tuple(NameUse(name, line) for name, line in names.items() if name)
     return SourceFacts(names=used, handovers=tuple(handovers), risks=tuple(risks))
 
@@ -263,7 +271,9 @@ def _of_call(node: ast.Call, aliases: Aliases) -> Iterator[SourceFacts]:
         what = ""
     yield SourceFacts(names=(NameUse(name, line, called=True),), risks=(risk(what, line),) if what else ())
     texts = [arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
-    if what == CODE:
+    if name == "os.chdir":
+        yield SourceFacts(moves=True)
+    if what in (CODE, PICKLE) or name in RUNS_TEXT or name.startswith(("get_ipython().", "sys.modules.")):
         yield SourceFacts(handovers=(Handover(name, line, ast.unparse(node)),))
     if any(_URL.match(text) for text in texts) and name != "print":
         yield SourceFacts(risks=(Risk(NETWORK, line),))

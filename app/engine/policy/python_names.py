@@ -19,11 +19,20 @@ REACHED = frozenset({"os", "subprocess", "shutil", "builtins", "__builtins__", "
 """Modules through which everything can be reached."""
 
 _FOREIGN = re.compile(r"[^\W\d]*[^\x00-\x7f]\w*")
-_IMPORTS = ("__import__", "importlib.import_module", "importlib.__import__", "builtins.__import__")
+_IMPORTS = ("__import__", "import_module")
 _PATHS = frozenset({"Path", "PurePath", "PosixPath", "PurePosixPath", "expanduser", "abspath", "realpath", "fspath"})
 _SAME_PATH = frozenset({"resolve", "absolute", "expanduser", "as_posix"})
-_THROUGH = re.compile(r"(.+\.)(?:os|subprocess|shutil|builtins|sys|importlib|posix|pty)\.")
-"""`pathlib.os.remove`: a module has those that it imports itself."""
+_THROUGH = re.compile(r"(?:.+\.)?_{0,2}(os|subprocess|shutil|builtins|sys|importlib|posix|pty)_{0,2}\.")
+"""`pathlib.os.remove`, `tempfile._os.remove`: a module has those that it imports itself."""
+RUNS_TEXT = frozenset({
+    *("code.InteractiveInterpreter", "code.InteractiveConsole", "types.FunctionType", "types.CodeType", "bdb.Bdb"),
+    *("timeit.timeit", "timeit.repeat", "timeit.Timer", "cProfile.run", "cProfile.runctx", "profile.run", "pdb.run"),
+    *("pdb.runeval", "pdb.runcall", "trace.Trace", "doctest.testfile", "ctypes.PyDLL", "ctypes.cdll.LoadLibrary"),
+    *("importlib.util.module_from_spec", "importlib.util.spec_from_file_location", "cffi.FFI", "os.startfile"),
+    *("unittest.main", "venv.create", "zipimport.zipimporter", "site.addsitedir", "pkgutil.resolve_name"),
+})  # fmt: skip
+"""Calls that run text or files as code, beside those that are labelled so."""
+_STARTERS = ("run", "call", "check_call", "check_output", "Popen", "getoutput", "getstatusoutput")
 _LONGEST_CHAIN = 60
 """Parts of a name, and of a path; what is longer says nothing."""
 
@@ -55,12 +64,12 @@ class Aliases:
                 case ast.ImportFrom():
                     module = "." * node.level + (node.module or "")
                     for alias in node.names:
-                        full = f"{module}.{alias.name}"
+                        full = _canonical(f"{module}.{alias.name}")
                         imported.append(NameUse(full, node.lineno))
                         if alias.name == "*":
                             self._everything(module)
-                        elif alias.name in REACHED:
-                            self.names[alias.asname or alias.name] = alias.name
+                        elif alias.name.strip("_") in REACHED:
+                            self.names[alias.asname or alias.name] = alias.name.strip("_")
                         else:
                             self.names[alias.asname or alias.name] = full
                 case _:
@@ -93,12 +102,13 @@ class Aliases:
             owner, _, short = name.rpartition(".")
             if owner == module:
                 self.names[short] = name
+        if module == "subprocess":
+            self.names |= {name: f"subprocess.{name}" for name in _STARTERS}
 
     def full_name(self, node: ast.expr) -> str:
         """The full name of what is called: `os.remove`, `pathlib.Path().unlink`; "" where there is none."""
         name = self._chain(node)
-        found = _THROUGH.match(name)
-        return name[found.end(1) :] if found is not None else name
+        return _canonical(name)
 
     def _chain(self, node: ast.expr) -> str:
         parts: list[str] = []
@@ -114,7 +124,9 @@ class Aliases:
                 ):
                     parts.append(f".{name}")
                     node = owner
-                case ast.Subscript(value=ast.Attribute(attr="modules"), slice=ast.Constant(value=str(name))):
+                case ast.Subscript(
+                    value=ast.Attribute() | ast.Name() as table, slice=ast.Constant(value=str(name))
+                ) if self._chain(table) == "sys.modules":
                     return "".join((name, *reversed(parts)))  # sys.modules["os"]
                 case ast.Subscript(value=ast.Call(func=called, args=args), slice=ast.Constant(value=str(name))):
                     if self.full_name(called) not in ("vars", "globals", "locals"):
@@ -132,7 +144,7 @@ class Aliases:
                         node = owner
                 case ast.Call(func=called, args=[name, *_]) if (
                     text := constant_text(name)
-                ) is not None and self.full_name(called) in _IMPORTS:
+                ) is not None and self.full_name(called).endswith(_IMPORTS):
                     return "".join((text, *reversed(parts)))
                 case ast.Call():
                     parts.append("()")
@@ -175,6 +187,14 @@ class Aliases:
     def _joined(self, parts: list[ast.expr], depth: int) -> str | None:
         texts = [self.path_text(part, depth + 1) for part in parts]
         return None if None in texts else "/".join(text for text in texts if text)
+
+
+def _canonical(name: str) -> str:
+    """The same name without the modules that it is reached through."""
+    found = _THROUGH.match(name)
+    if found is None:
+        return name
+    return f"{'os' if found[1] == 'posix' else found[1]}.{name[found.end() :]}"
 
 
 def constant_text(node: ast.expr, depth: int = 0) -> str | None:

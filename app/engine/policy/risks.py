@@ -76,7 +76,7 @@ METHODS: dict[str, str] = (
 
 EVASIONS = frozenset({
     *("__subclasses__", "__globals__", "__builtins__", "__code__", "__loader__", "__mro__", "__getattribute__"),
-    *("__reduce__", "f_globals", "f_builtins"),
+    *("__reduce__", "__self__", "f_globals", "f_builtins"),
 })  # fmt: skip
 """Ways around names, which no reading follows."""
 

@@ -8,12 +8,12 @@ them asks a question too much, and does not allow anything.
 
 import re
 from functools import cache
-from typing import NamedTuple
 
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
 from oi_tui.app.engine.policy.handovers import NAMES_PROGRAM, find_handover, given_texts
+from oi_tui.app.engine.policy.plain_shell import GLOB, plain_commands
 from oi_tui.app.engine.policy.programs import (
     DELETES,
     SHELLS,
@@ -60,16 +60,9 @@ _LASTING = frozenset({
 })  # fmt: skip
 """Builtins after which the same words may mean something else. (What is not plain is taken to be so anyhow.)"""
 
-_RESERVED = frozenset({
-    *("if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "in", "select"),
-    *("time", "function", "coproc", "{", "}", "!", "[[", "]]"),
-})  # fmt: skip
-"""Words of the grammar, which name no program."""
-
 _DECLARATIONS = frozenset({"declaration_command", "unset_command"})
 _BRACES = re.compile(r"\{[^{}]*(?:,|\.\.)[^{}]*\}")
 _BRACKETS = re.compile(r"[(\[{}\])]")
-_GLOB = re.compile(r"(?<!\\)[*?\[]")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPE_IN_QUOTES = re.compile(r'\\(["$`\\\n])')
 
@@ -79,6 +72,8 @@ _NO_TEXT = re.compile(r"[\0\ud800-\udfff]")
 
 _BROKEN_WORD = re.compile(r"(?<=\S)(?:\\\n)+(?=\S)")
 """To a shell this is nothing; to the grammar it ends the word."""
+
+_BACKQUOTES = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
 
 _EVALUATES = frozenset({"test_command", "arithmetic_expansion", "subscript", "c_style_for_statement", "((", "let"})
 """Parts in which a value can be an expression, which can hold a command."""
@@ -102,10 +97,21 @@ def read_shell(source: str, depth: int = 0) -> SourceFacts:
     joined = _BROKEN_WORD.sub("", source)
     if joined != source:
         inner.append(read_shell(joined, depth + 1) if depth < DEEPEST else _opaque("a word of several lines", 1))
+    inner += [_in_backquotes(found, depth) for found in _BACKQUOTES.finditer(source)]
     reading = walk.reading()
     reading = merge_facts(reading, *(found for found in inner if found is not None)) if any(inner) else reading
-    plain = reading.complete and _plain(source) == [_visible_words(command) for command in walk.commands]
+    plain = reading.complete and plain_commands(source) == [_visible_words(command) for command in walk.commands]
     return reading._replace(plain=plain, lasting=reading.lasting or not plain)
+
+
+def _in_backquotes(found: re.Match[str], depth: int) -> SourceFacts | None:
+    """What stands between backquotes, which the grammar does not find everywhere; some are only quoted signs."""
+    text = found[1].replace("\\`", "`")
+    if depth < DEEPEST and not read_shell(text, DEEPEST).commands:
+        return None
+    return SourceFacts(
+        handovers=(Handover("a command in backquotes", 1 + found.string.count("\n", 0, found.start()), text),)
+    )
 
 
 def _depth(source: str) -> int:
@@ -165,7 +171,8 @@ class _Walk:
     def _assignment(self, node: Node, name: str) -> None:
         """A variable that names a program; to read it changes nothing."""
         around = node.parent
-        if around is not None and around.type not in ("simple_expansion", "expansion", "string"):
+        read = ("simple_expansion", "expansion", "string")
+        if around is not None and (around.type not in read or "=" in self._text(around)):
             self.handovers.append(Handover(f"{name}=", node.start_point[0] + 1, self._text(around)))
 
     def _command(self, node: Node) -> None:
@@ -259,7 +266,7 @@ class _Walk:
         text = self._text(node)
         match node.type:
             case "word" | "number" | "variable_name":
-                return None if _GLOB.search(text) or _BRACES.search(text) else _ESCAPE.sub(_unescape, text)
+                return None if GLOB.search(text) or _BRACES.search(text) else _ESCAPE.sub(_unescape, text)
             case "raw_string":
                 return text[1:-1]
             case "string" if all(child.type == "string_content" for child in node.named_children):
@@ -320,81 +327,6 @@ def _within(words: tuple[Word, ...], line: int, depth: int) -> SourceFacts:
 
 def _opaque(why: str, line: int) -> SourceFacts:
     return SourceFacts(unread=(Unread(why, line),), risks=(Risk("runs text as code", line, grave=True),), lasting=True)
-
-
-# -- the plain reader ---------------------------------------------------------------------------------
-
-
-class _Signs(NamedTuple):
-    """The whole grammar of the plain reader."""
-
-    gap: re.Pattern[str] = re.compile(r"(?:[ \t\n]|#[^\n]*)*")
-    """Before a command."""
-    prefix: re.Pattern[str] = re.compile(r"(?:LANG|LANGUAGE|LC_[A-Z]+|TZ|NO_COLOR|COLUMNS|LINES)=[\w.,:/@-]*[ \t]+")
-    """Variables that change nothing but the look of what is printed."""
-    program: re.Pattern[str] = re.compile(r"[\w./:@%+,~^-]+(?=[ \t\n;|&]|\Z)")
-    blank: re.Pattern[str] = re.compile(r"[ \t]+(?:#[^\n]*)?|(?=[\n;|&]|\Z)")
-    redirection: re.Pattern[str] = re.compile(r"(?:2>&1|(?:[12]|&)?>>?[ \t]*/dev/null)(?=[ \t\n;|&]|\Z)")
-    word: re.Pattern[str] = re.compile(
-        r"""(?:[\w./:=@%+,~^*?-]|'[^']*'|"[^"$`\\!]*")+(?=[ \t\n;|&]|\Z)""",
-    )
-    binding: re.Pattern[str] = re.compile(r"&&|\|\||\|(?!&)")
-    """Between two commands."""
-    ending: re.Pattern[str] = re.compile(r"[;\n](?![;&])")
-    """After a command; another may follow."""
-    quoted: re.Pattern[str] = re.compile(r"""'([^']*)'|"([^"]*)\"""")
-
-
-_SIGNS = _Signs()
-
-
-def _plain(source: str) -> list[tuple[str, ...]] | None:
-    """The words of each command, None if there is anything else in the source."""
-    commands: list[tuple[str, ...]] = []
-    at = _skip(_SIGNS.gap, source, 0)
-    while at < len(source):
-        at = _skip(_SIGNS.prefix, source, at)
-        program = _SIGNS.program.match(source, at)
-        if program is None or program.group() in _RESERVED:
-            return None
-        words, at = [program.group()], program.end()
-        while (blank := _SIGNS.blank.match(source, at)) is not None and blank.end() > at:
-            at = blank.end()
-            if redirection := _SIGNS.redirection.match(source, at):
-                at = redirection.end()
-            elif word := _SIGNS.word.match(source, at):
-                if not _is_harmless(word.group()):
-                    return None
-                words.append(word.group())
-                at = word.end()
-        commands.append(tuple(_unquote(word) for word in words))
-        if binding := _SIGNS.binding.match(source, at):
-            at = _skip(_SIGNS.gap, source, binding.end())
-            if at == len(source):
-                return None
-        elif ending := _SIGNS.ending.match(source, at):
-            at = _skip(_SIGNS.gap, source, ending.end())
-        elif at < len(source):
-            return None
-    return commands
-
-
-def _skip(sign: re.Pattern[str], source: str, at: int) -> int:
-    found = sign.match(source, at)
-    return at if found is None else found.end()
-
-
-def _is_harmless(word: str) -> bool:
-    """Names of files that a pattern finds must not be taken for options: it begins with a letter or a folder."""
-    bare = _SIGNS.quoted.sub("", word)
-    return not ("*" in bare or "?" in bare) or bool(re.match(r"[\w./~]", word))
-
-
-def _unquote(word: str) -> str:
-    """As the grammar tells it: patterns for files keep their quotes."""
-    if _GLOB.search(_SIGNS.quoted.sub("", word)):
-        return word
-    return _SIGNS.quoted.sub(lambda found: found[1] if found[1] is not None else found[2], word)
 
 
 def _visible_words(command: ShellCommand) -> tuple[str, ...]:
