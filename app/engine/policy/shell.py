@@ -155,6 +155,8 @@ class _Walk:
         kind = node.type
         if node.is_error or node.is_missing:
             self._add_unread("cannot be read as shell", node)
+        elif kind == "word" and self.bytes[node.start_byte : node.start_byte + 1] == b"\n":
+            self._add_unread("cannot be read as shell", node)  # the grammar takes a line end before `\` into the word
         elif kind == "command":
             self._command(node)
         elif kind in _DECLARATIONS:
