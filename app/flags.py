@@ -35,6 +35,7 @@ class Flags(NamedTuple):
     max_cost: float | None = None
     max_tokens: int | None = None
     complete: bool | None = None
+    allow_destructive: bool | None = None
     cwd: Path | None = None
     profile: str | None = None
 
@@ -55,6 +56,7 @@ class Flags(NamedTuple):
             "model": _without_none(model),
             "loop": _without_none(loop),
             "sandbox": _without_none({"mode": self.sandbox}),
+            "policy": _without_none({"allow_destructive": self.allow_destructive or None}),
         }
         loaded = load_layers(config_dir(), environ=os.environ, flags=given, profile=self.profile)
         if loaded.settings.model.api_base and not loaded.settings.model.name:
@@ -102,14 +104,21 @@ def common(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--approve",
             type=click.Choice(["ask", "auto", "never"]),
-            help="ask before code runs (default), run all of it, or run none.",
+            help="ask before code runs (default), run all that destroys nothing, or run none.",
         ),
         click.option(
             "--sandbox",
             type=click.Choice(["read-only", "workspace-write", "danger-full-access"]),
             help="What code can change: nothing, the folder (default), or all that you can.",
         ),
-        click.option("--yes", "-y", is_flag=True, help="Run all code without asking: --approve auto."),
+        click.option(
+            *("--allow-destructive", "allow_destructive"),
+            is_flag=True,
+            help="With --yes: deletes, forced pushes, dropped tables and the like run unasked too.",
+        ),
+        click.option(
+            *("--yes", "-y"), is_flag=True, help="Run code without asking, but what destroys: --approve auto."
+        ),
         click.option("--api-key", type=words, metavar="KEY", help="Better: OI_TUI_API_KEY, which `ps` does not show."),
         click.option("--api-base", type=words, metavar="URL", help="An OpenAI-compatible server."),
         click.option("--model", "-m", type=words, metavar="NAME", help="LiteLLM's name of a model, or local/ID."),

@@ -24,7 +24,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
 
     model: str = ""
     approval: ApprovalMode = "ask"
-    floor: PermissionMode = "bypassPermissions"
+    floor: PermissionMode = "unlessDestructive"
     """The mode that holds where it is stricter than `approval`."""
     sandbox: str = ""
     """What holds code back, in two words."""
@@ -56,7 +56,8 @@ _MODES: dict[PermissionMode, str] = {
     "default": "asks first",
     "acceptEdits": "asks first",
     "auto": "runs unasked in the sandbox",
-    "bypassPermissions": "runs unasked",
+    "unlessDestructive": "runs unasked",
+    "bypassPermissions": "runs unasked, destructive too",
 }
 _SEPARATOR = " · "
 
@@ -91,7 +92,7 @@ class StatusBar(Widget, can_focus=False):
 def status_parts(status: Status) -> list[StatusPart]:
     """Everything that could be shown, in reading order."""
     mode = strictest(status.floor, OF_APPROVAL[status.approval])
-    unasked = mode == "bypassPermissions"
+    unasked = mode in ("unlessDestructive", "bypassPermissions")
     found = []
     if status.model or status.activity != STARTING:  # whether there is one is not known yet
         found.append(StatusPart(safe_text(status.model) or "no model", _NAME, style="$text"))

@@ -14,6 +14,7 @@ from oi_tui.app.engine.core.blocks import Action, ProseBlock, UserBlock
 from oi_tui.app.engine.core.errors import LocalModelError
 from oi_tui.app.engine.core.events import (
     AnyEvent,
+    DecisionMade,
     DecisionRequested,
     InputAnswered,
     InputRequested,
@@ -21,7 +22,7 @@ from oi_tui.app.engine.core.events import (
     SettingsChanged,
     TurnEnded,
 )
-from oi_tui.app.engine.core.outcomes import StopReason
+from oi_tui.app.engine.core.outcomes import NOBODY, StopReason
 from oi_tui.app.engine.core.protocol import (
     Batch,
     Failed,
@@ -108,6 +109,8 @@ class Headless:
         """The name of the model that was asked for."""
         self._model_open = False
         self._code = 1
+        self._refused = ""
+        """Why something was not run that a person could have approved."""
         self._asking: asyncio.Task[None] | None = None
         self._interrupting: asyncio.Task[None] | None = None
 
@@ -211,6 +214,8 @@ class Headless:
             case InputRequested():
                 await self._stop_asking()
                 self._asking = asyncio.create_task(self._ask_input(event))
+            case DecisionMade() if event.reason.startswith(NOBODY):
+                self._refused = event.reason
             case InputAnswered(cancelled=True):
                 await self._stop_asking()
             case TurnEnded():
@@ -224,6 +229,9 @@ class Headless:
         self._code = EXIT_CODES[event.reason]
         if event.reason == "model_error" and self._model.startswith(EMBEDDED) and not self._model_open:
             self._code = LocalModelError.exit_code
+        if event.reason == "done" and self._refused:
+            self._code = EXIT_CODES["refused"]
+            self._say(f"⊘ Not all was done: {safe_text(self._refused)}\n")
         if event.reason != "done":
             self._say(f"⊘ {event.detail or event.reason}\n")
         if event.reason == "done" and not self._is_already_shown() and (answer := self.final_answer()):

@@ -204,7 +204,9 @@ def test_L17_no_setting_makes_another_one_milder(
     mode: PermissionMode, safe_mode: SafeMode, auto_run: bool | None
 ) -> None:
     both = requested_mode(PolicySection(mode=mode, safe_mode=safe_mode, auto_run=auto_run))
-    for section in (PolicySection(mode=mode), PolicySection(safe_mode=safe_mode), PolicySection(auto_run=auto_run)):
+    named = "bypassPermissions" if mode == "bypassPermissions" else ""  # the only name that makes anything milder
+    others = PolicySection(mode=named, safe_mode=safe_mode), PolicySection(mode=named, auto_run=auto_run)
+    for section in (PolicySection(mode=mode), *others):
         assert strictest(both, requested_mode(section)) == both
 
 
@@ -232,7 +234,10 @@ def test_todays_names_of_the_modes_mean_what_they_meant(approval: ApprovalMode, 
         ("default", "print(1)", "ask"),
         ("acceptEdits", "print(1)", "ask"),
         ("auto", "print(1)", "allow"),
-        ("auto", "import os; os.remove('x')", "allow"),
+        ("auto", "import os; os.remove('x')", "ask"),
+        ("unlessDestructive", "import os; os.remove('x')", "ask"),
+        ("unlessDestructive", "eval(x)", "allow"),
+        ("bypassPermissions", "import os; os.remove('x')", "allow"),
         ("auto", "eval(x)", "ask"),
         ("auto", "def f(:", "ask"),
         ("auto", "open('.env')", "ask"),

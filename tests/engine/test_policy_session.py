@@ -172,6 +172,34 @@ async def test_U23_what_may_run_others_is_asked_about_once_in_a_session_where_so
     assert of(DecisionMade, await play(session, session.run("on")))[0].reason == "denied by the rule Shell(rm *)"
 
 
+async def test_what_destroys_is_asked_about_and_a_file_of_the_sessions_own_may_go() -> None:
+    writes, deletes = "echo 1 > own.tmp", "rm own.tmp"
+    model = FakeModel(bash(deletes), "Done.", bash(writes), bash(deletes), "Done.")
+    session = make(model, writes, deletes, approve="auto", mode="unlessDestructive")
+    [asked] = of(DecisionRequested, await play(session, session.run("go"), answering(session, "run")))
+    assert asked.why.startswith("asked because of what it does: it deletes files, line 1 (permitted by --allow-destr")
+    assert not of(DecisionRequested, await play(session, session.run("on"), answering(session, "run")))
+
+
+async def test_always_holds_for_what_destroys() -> None:
+    code = "rm -r build"
+    model = FakeModel(bash(code), "Done.", bash(code), "Done.")
+    session = make(model, code, approve="auto", mode="unlessDestructive")
+    events = await play(session, session.run("go"), answering(session, "always"))
+    events += await play(session, session.run("again"), answering(session, "always"))
+    assert [made.decider for made in of(DecisionMade, events)] == ["person", "grant"]
+
+
+async def test_where_nobody_can_be_asked_what_destroys_is_refused_and_the_model_is_told_what_permits_it() -> None:
+    model = FakeModel(bash("rm -rf build"), "I see.")
+    session = make(model, approve="auto", mode="unlessDestructive", can_ask=False)
+    events = await play(session, session.run("go"))
+    assert not of(ExecutionStarted, events)
+    assert "there is nobody to approve it, which is needed because of what it does: it deletes files" in told(model)
+    assert "--allow-destructive or a rule" in told(model)
+    assert of(TurnEnded, events)[0].reason == "done"
+
+
 async def test_L17_switching_to_auto_does_not_switch_the_policy_off() -> None:
     session = make(FakeModel(python("1"), "Done."), "1", mode="default")
     session.choices.set_approval("auto")

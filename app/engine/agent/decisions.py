@@ -16,10 +16,11 @@ from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, CallBlock,
 from oi_tui.app.engine.core.encoding import text_digest
 from oi_tui.app.engine.core.events import DecisionMade, DecisionRequested, Emit
 from oi_tui.app.engine.core.ids import new_id
-from oi_tui.app.engine.core.outcomes import Decider, StopReason, Verdict
+from oi_tui.app.engine.core.outcomes import NOBODY, Decider, StopReason, Verdict
 from oi_tui.app.engine.core.values import ApprovalMode, Confinement, Language
 from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, decide
+from oi_tui.app.engine.policy.destruction import made_paths
 from oi_tui.app.engine.policy.reading import SourceFacts
 from oi_tui.app.engine.policy.rule_text import parse_short
 from oi_tui.app.engine.policy.rules import Effect as RuleVerdict
@@ -60,6 +61,8 @@ class Decisions:
         """Shells in which something ran that gives later words another meaning, by generation."""
         self._handed: set[str] = set()
         """What may run others unseen, and was approved by the person."""
+        self._made: frozenset[str] = frozenset()
+        """Files that the session wrote whole."""
         self._taint = Taint()
         self._past = tuple(past)
         """What has not been looked through for it yet."""
@@ -104,6 +107,8 @@ class Decisions:
         the source is read for that."""
         found = ruling if ruling is not None else decide(self._runners.request(block), self.policy)
         self._taint = self._taint.and_of(found.taint)
+        if found.reading is not None:
+            self._made |= made_paths(found.reading, self.policy.base)
         if found.lasting and isinstance(block, CodeBlock):
             self._changed.add((block.language, self._runners.next_generation(block)))
 
@@ -119,7 +124,7 @@ class Decisions:
             return "denied by the approval mode “never”"
         if ruling.verdict == "deny":
             return f"denied by {ruling.by}"
-        if ruling.verdict == "ask" and ruling.ground != "mode":
+        if ruling.verdict == "ask" and ruling.ground not in ("mode", "harm"):
             return f"asked about because of {ruling.by}: run it again by itself with r"
         return ""
 
@@ -150,7 +155,7 @@ class Decisions:
             reason = f"allowed by {ruling.by}" if ruling.ground == "rule" else ""
             allowed = decision_event(block, "run", "rule" if ruling.ground == "rule" else "mode", reason=reason)
             return _Settled(allowed, ruling=ruling)
-        if not objection and granted and ruling.ground == "mode":
+        if not objection and granted and ruling.ground in ("mode", "harm"):
             return _Settled(decision_event(block, "run", "grant"), ruling=ruling)
         if not self._can_ask:
             return _refuse_unasked(block, ruling, objection)
@@ -177,7 +182,7 @@ class Decisions:
         request = self._runners.request(block, reading)
         changed = (request.language, self._runners.next_generation(block)) in self._changed
         taint = self._taint_so_far(request.confinement)
-        asked = request._replace(changed=changed, taint=taint, handed=frozenset(self._handed))
+        asked = request._replace(changed=changed, taint=taint, made=self._made, handed=frozenset(self._handed))
         return decide(asked, self.policy, self.mode)
 
     def _taint_so_far(self, confinement: Confinement) -> Taint:
@@ -277,9 +282,9 @@ def _deny(block: ActionBlock, ruling: PolicyDecision) -> _Settled:
 def _refuse_unasked(block: ActionBlock, ruling: PolicyDecision, objection: str) -> _Settled:
     """Nobody can be asked. What a rule or the source itself stands against is told to the model, which goes on."""
     if not objection and ruling.ground != "mode":
-        why = f"there is nobody to approve it, which is needed because of {ruling.by}"
+        why = f"{NOBODY}, which is needed because of {ruling.by}"
         return _Settled(decision_event(block, "skip", "rule", reason=why))
-    why = objection or "there is nobody to approve it"
+    why = objection or NOBODY
     reason: StopReason = "repeated" if objection else "refused"
     return _Settled(decision_event(block, "stop", "rule", reason=why), TurnStopped(reason, f"Not run: {why}."))
 

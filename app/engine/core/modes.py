@@ -7,17 +7,20 @@ This is one of two axes; the other is `sandbox.mode`: what code that runs can re
     default            what no rule allows is asked about
     acceptEdits        as default; edits of files in the workspace will run unasked once the model has a tool for them
     auto               what stays in a sandbox without network runs; everything else is asked about
+    unlessDestructive  everything runs but what destroys something, which is asked about
     bypassPermissions  everything runs that no rule stands against, nor hidden characters, nor a secret that may leave
 """
 
 from oi_tui.app.engine.core.settings import PolicySection, SandboxSection
 from oi_tui.app.engine.core.values import ApprovalMode, PermissionMode
 
-MODES: tuple[PermissionMode, ...] = ("plan", "dontAsk", "default", "acceptEdits", "auto", "bypassPermissions")
+MODES: tuple[PermissionMode, ...] = (
+    *("plan", "dontAsk", "default", "acceptEdits", "auto", "unlessDestructive", "bypassPermissions"),
+)
 """The strictest first."""
 
 OF_APPROVAL: dict[ApprovalMode, PermissionMode] = {"never": "plan", "ask": "default", "auto": "bypassPermissions"}
-"""What the setting `approve` means."""
+"""What the setting `approve` demands at least; the mode that is set adds the rest."""
 
 OF_SAFE_MODE: dict[str, PermissionMode] = {"off": "bypassPermissions", "ask": "default", "auto": "auto"}
 """Open Interpreter's `safe_mode`: `auto` lets run what a sandbox holds, and asks about the rest."""
@@ -32,9 +35,10 @@ def strictest(first: PermissionMode, *others: PermissionMode) -> PermissionMode:
 
 
 def requested_mode(section: PolicySection) -> PermissionMode:
-    """The mode that the section asks for, whatever `approve` says; it can only make that stricter."""
+    """The mode that the section asks for, whatever `approve` says; it can only make that stricter. That destructive
+    actions run unasked too has to be said by the name of that mode."""
     return strictest(
-        section.mode or "bypassPermissions",
+        section.mode or "unlessDestructive",
         OF_SAFE_MODE[section.safe_mode],
         OF_AUTO_RUN[True if section.auto_run is None else section.auto_run],
     )

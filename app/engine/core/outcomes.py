@@ -23,6 +23,9 @@ Decider = Literal["person", "mode", "grant", "rule"]
 """Who decided: a key press, the approval mode, an earlier "always" for the same source, or a rule: one of the policy,
 or one of the loop (an earlier block of the same answer failed or was refused)."""
 
+NOBODY = "there is nobody to approve it"
+"""How the reason of a refusal begins where a person would have been asked, and none is there."""
+
 ExecutionStatus = Literal["ok", "error", "interrupted", "died"]
 
 RerunOutcome = Literal["same", "differs", "error", "interrupted", "died", "refused"]

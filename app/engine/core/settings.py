@@ -103,11 +103,13 @@ class PolicySection(SettingsSection, frozen=True, kw_only=True):
     """Who may run what. Of all that is said here and by `loop.approve`, the strictest counts."""
 
     mode: PermissionMode | Literal[""] = ""
-    """`plan`, `dontAsk`, `default`, `acceptEdits`, `auto` or `bypassPermissions`; empty demands nothing."""
+    """`plan`, `dontAsk`, `default`, `acceptEdits`, `auto`, `unlessDestructive` (the default) or `bypassPermissions`."""
     safe_mode: Literal["off", "ask", "auto"] = "off"
     """Open Interpreter's name: `ask` is the mode `default`, `auto` the mode `auto`, `off` demands nothing."""
     auto_run: bool | None = None
     """Open Interpreter's name: false is the mode `default`; true stands for `--yes` where nothing stricter is said."""
+    allow_destructive: bool = False
+    """Deletes, forced pushes, dropped tables and the like run as anything else does, in every mode."""
     allow: tuple[str, ...] = ()
     """Rules such as `Shell(git log *)`: run without a question where they cover all of a command."""
     ask: tuple[str, ...] = ()

@@ -29,7 +29,7 @@ class Confinement(Value, frozen=True, kw_only=True):
 ApprovalMode = Literal["ask", "auto", "never"]
 """Who decides about proposed code: the person, nobody (all runs), nobody (nothing runs)."""
 
-PermissionMode = Literal["plan", "dontAsk", "default", "acceptEdits", "auto", "bypassPermissions"]
+PermissionMode = Literal["plan", "dontAsk", "default", "acceptEdits", "auto", "unlessDestructive", "bypassPermissions"]
 """The same question on a finer scale (see `core/modes.py`), the strictest first."""
 
 SandboxMode = Literal["read-only", "workspace-write", "danger-full-access"]

@@ -65,10 +65,13 @@ def load_layers(
     )
 
 
+_UNASKED = ("auto", "unlessDestructive", "bypassPermissions")
+
+
 def _approval(policy: PolicySection) -> ApprovalMode | None:
     """What `approve` is where only the policy says something of it: the mildest that the policy allows."""
     if policy.mode:
-        return "never" if policy.mode == "plan" else "auto" if policy.mode in ("auto", "bypassPermissions") else "ask"
+        return "never" if policy.mode == "plan" else "auto" if policy.mode in _UNASKED else "ask"
     return "auto" if policy.auto_run or (policy.safe_mode == "auto" and policy.auto_run is None) else None
 
 

@@ -9,12 +9,14 @@ The first step that decides counts; what comes later can only make it stricter.
     5. rules that allow, where they cover all of the source and all of it can be read
     6. the mode
     7. grave risks: what the mode `auto` would let run is asked about
+    8. what destroys something is asked about in every mode but `bypassPermissions`
 """
 
 from typing import Literal, NamedTuple
 
 from oi_tui.app.engine.core.modes import OF_APPROVAL, strictest
 from oi_tui.app.engine.core.values import ApprovalMode, Confinement, Language, PermissionMode, Value
+from oi_tui.app.engine.policy.destruction import find_harm
 from oi_tui.app.engine.policy.programs import SHELLS, is_python
 from oi_tui.app.engine.policy.python import read_python
 from oi_tui.app.engine.policy.reading import SourceFacts, Unread
@@ -24,8 +26,8 @@ from oi_tui.app.engine.policy.shell import read_shell
 from oi_tui.app.engine.policy.taint import Taint, leads_out, taint_of
 from oi_tui.app.engine.text.safe import safe_text, visible_text
 
-Ground = Literal["mode", "rule", "guard"]
-"""What decided: the approval mode, a rule, or a look at the source."""
+Ground = Literal["mode", "rule", "guard", "harm"]
+"""What decided: the approval mode, a rule, a look at the source, or that it destroys something."""
 
 
 class PolicyRequest(NamedTuple):
@@ -38,6 +40,8 @@ class PolicyRequest(NamedTuple):
     """Shell: something ran in it before, after which words may mean something else."""
     taint: Taint = Taint()
     """What the session has read before."""
+    made: frozenset[str] = frozenset()
+    """Files that the session wrote whole before, absolute: to delete them destroys nothing else."""
     handed: frozenset[str] = frozenset()
     """Keys of the handovers that a person approved in this session."""
     confinement: Confinement = Confinement()
@@ -62,6 +66,8 @@ class Policy(Value, frozen=True, kw_only=True):
     base: Base = Base()
     own: tuple[str, ...] = ()
     """Folders of our settings and rules, absolute."""
+    allow_destructive: bool = False
+    """What would be destroyed does not matter."""
     kept: tuple[str, ...] = ()
     """Paths that a sandbox keeps from being changed by itself, absolute."""
 
@@ -100,6 +106,8 @@ def decide(request: PolicyRequest, policy: Policy, approval: ApprovalMode = "aut
     reading = request.reading if request.reading is not None else _read(tool, request)
     case = _Case(request, tool, reading, policy, mode)
     verdict, by, ground = _judge(case)
+    if verdict == "allow" and ground == "mode" and (harm := _unwanted_harm(case)):
+        verdict, by, ground = "ask", harm, "harm"
     if verdict == "ask" and mode == "dontAsk":
         verdict, by = "deny", f"{by}, and in the mode “dontAsk” nobody is asked"
     lasting = tool == "Shell" and reading.lasting
@@ -243,11 +251,22 @@ def _covers_whole(rule: Rule, case: _Case) -> bool:
     return rule.everything and case.reading.complete
 
 
+def _unwanted_harm(case: _Case) -> str:
+    """What it destroys, and what would permit that; "" if it destroys nothing, or that is wanted."""
+    if case.mode == "bypassPermissions" or case.policy.allow_destructive:
+        return ""
+    harm = find_harm(case.reading, case.request.source, case.policy.base, case.request.made)
+    if harm is None:
+        return ""
+    example = "Shell(…)" if case.tool == "Shell" else 'Python with sandbox = "verified"'
+    return f"what it does: it {harm.what}, line {harm.line} (permitted by --allow-destructive or a rule for {example})"
+
+
 def _by_mode(case: _Case) -> tuple[Effect, str, Ground]:
     reading, confinement = case.reading, case.request.confinement
     told = f"the mode “{case.mode}”"
     match case.mode:
-        case "bypassPermissions":
+        case "bypassPermissions" | "unlessDestructive":
             return "allow", told, "mode"
         case "auto" if not (confinement.sandboxed and confinement.offline):
             missing = "a sandbox" if not confinement.sandboxed else "a sandbox without network"

@@ -241,7 +241,7 @@ def _mentions(nodes: list[ast.AST], aliases: Aliases) -> SourceFacts:
         loose = full in REACHED or full in HANDED_ON or full in ("sys.modules", "__builtins__")
         if loose or _STARTS.fullmatch(full) or CALLS.get(full) == CODE or full in RUNS_TEXT:
             handovers.append(Handover(full, node.lineno, "" if full == "open" else ast.unparse(node)))
-    used = tuple(NameUse(name, line) for name, line in names.items() if name)
+    used = tuple(NameUse(name, line, used=True) for name, line in names.items() if name)
     return SourceFacts(names=used, handovers=tuple(handovers), risks=tuple(risks))
 
 
@@ -283,17 +283,17 @@ def _of_call(node: ast.Call, aliases: Aliases) -> Iterator[SourceFacts]:
         paths = list(node.args) if name in CALLS or not name.endswith(_OF_PATHS) else []
         if isinstance(node.func, ast.Attribute) and name not in CALLS and "Path()" in name:
             paths.append(node.func.value)
-        yield _written(paths, line, aliases)
+        yield _written(paths, line, aliases, whole=name.endswith((".write_text", ".write_bytes")))
     if name == "getattr" and node.args and aliases.full_name(node.args[0]) in REACHED and len(texts) < 1:
         yield SourceFacts(unread=(Unread("a name that only the run tells", line),), risks=(risk(CODE, line),))
     yield from _read_process_start(node, name, line)
 
 
-def _written(paths: list[ast.expr], line: int, aliases: Aliases) -> SourceFacts:
+def _written(paths: list[ast.expr], line: int, aliases: Aliases, whole: bool = False) -> SourceFacts:
     """Of these paths those that are known are written; one that is not may be any that the source mentions."""
     texts = [aliases.path_text(path) for path in paths]
     unknown = (Handover("a path that only the run tells", line),) if None in texts or not texts else ()
-    return SourceFacts(places=tuple(PathUse(text, line, True) for text in texts if text), handovers=unknown)
+    return SourceFacts(places=tuple(PathUse(text, line, True, whole) for text in texts if text), handovers=unknown)
 
 
 def _read_open(node: ast.Call, name: str, line: int, aliases: Aliases) -> Iterator[SourceFacts]:
@@ -302,14 +302,15 @@ def _read_open(node: ast.Call, name: str, line: int, aliases: Aliases) -> Iterat
     mode = keywords.get("mode", node.args[place] if len(node.args) > place else None)
     match mode:
         case None:
-            writes = False
+            writes = whole = False
         case ast.Constant(value=str(text)):
-            writes = bool(set(text) & set("wax+"))
+            writes, whole = bool(set(text) & set("wax+")), bool(set(text) & set("wx"))
         case _:
-            writes = True  # flags, or what only the run tells
+            writes, whole = True, False  # flags, or what only the run tells
     if writes:
         path = node.func.value if place == 0 and isinstance(node.func, ast.Attribute) else next(iter(node.args), None)
-        yield _written([path] if path is not None else [], line, aliases)._replace(risks=(Risk(WRITES, line),))
+        facts = _written([path] if path is not None else [], line, aliases, whole)
+        yield facts._replace(risks=(Risk(WRITES, line),))
 
 
 def _read_process_start(node: ast.Call, name: str, line: int) -> Iterator[SourceFacts]:

@@ -43,14 +43,18 @@ class PathUse(NamedTuple):
     line: int
     writes: bool = False
     """Whether it is written, as far as can be seen."""
+    whole: bool = False
+    """Whether nothing that stood in it before is left: it is a file of the source's own."""
 
 
 class NameUse(NamedTuple):
-    """Something of a library that is imported or called, by its full dotted name."""
+    """Something of a library that is imported, called or only named, by its full dotted name."""
 
     name: str
     line: int
     called: bool = False
+    used: bool = False
+    """It stands there as a value, and may be called elsewhere."""
 
 
 class Handover(NamedTuple):

@@ -70,8 +70,8 @@ _ESCAPE_IN_QUOTES = re.compile(r'\\(["$`\\\n])')
 _NO_TEXT = re.compile(r"[\0\ud800-\udfff]")
 """What no shell takes, and Python cannot encode."""
 
-_BROKEN_WORD = re.compile(r"(?<=\S)(?:\\\n)+(?=\S)")
-"""To a shell this is nothing; to the grammar it ends the word."""
+_BROKEN_WORD = re.compile(r"(?<![ \t])(?:\\\n)+")
+"""To a shell this is nothing; to the grammar it ends a word, or takes the end of a line before it away."""
 
 _BACKQUOTES = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
 
@@ -240,7 +240,7 @@ class _Walk:
             self.risks.append(Risk("network", line))
         elif target.text not in _NOWHERE:
             writes = sign not in ("<", "<&")
-            self.places.append(PathUse(target.text, line, writes))
+            self.places.append(PathUse(target.text, line, writes, whole=sign in (">", ">|", "&>")))
             if writes:
                 self.risks.append(Risk("writes files", line))
 

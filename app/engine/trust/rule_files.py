@@ -41,6 +41,7 @@ def load_policy(
     section = settings.policy
     return Policy(
         mode=requested_mode(section),
+        allow_destructive=section.allow_destructive,
         rules=(
             *read_rules(admin, "admin", owner=0),
             *read_rules(folder / RULES, "user", owner=os.getuid()),

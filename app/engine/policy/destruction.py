@@ -1,0 +1,177 @@
+"""What a source would destroy: what cannot be brought back by running something else.
+
+Deletes of what the session did not make itself, changes under version control thrown away, forced pushes, dropped
+tables, disk tools. Only what can be read off the source is found: `make clean` says nothing.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from oi_tui.app.engine.policy.programs import inner_commands
+from oi_tui.app.engine.policy.reading import ShellCommand, SourceFacts
+from oi_tui.app.engine.policy.rules import Base
+
+
+class Harm(NamedTuple):
+    """One thing that would be destroyed."""
+
+    what: str
+    """In words that follow “it”: `deletes files`."""
+    line: int
+    paths: tuple[str, ...] = ()
+    """The files that are deleted one by one, empty where that is not known or whole folders go."""
+
+
+_DELETE, _DISK, _DROP = "deletes files", "changes disks", "drops data"
+_DISCARD, _FORCE, _REMOTE = "throws changes away", "overwrites a remote branch", "deletes what others may use"
+
+_ALWAYS: dict[str, str] = (
+    dict.fromkeys(("shred", "srm", "wipefs", "truncate", "rimraf"), _DELETE)
+    | dict.fromkeys(("fdisk", "parted", "sfdisk", "gdisk", "sgdisk", "cfdisk", "blkdiscard", "mkswap"), _DISK)
+    | dict.fromkeys(("lvremove", "vgremove", "pvremove", "pvcreate", "cryptsetup", "mdadm", "hdparm"), _DISK)
+    | dict.fromkeys(("dropdb", "dropuser"), _DROP)
+    | dict.fromkeys(("userdel", "groupdel"), _REMOTE)
+)
+
+_PHRASES: tuple[tuple[str, str], ...] = (
+    *((f"git {words}", _DISCARD) for words in ("reset --hard", "reset --merge", "checkout -f", "checkout --force")),
+    *((f"git {words}", _DISCARD) for words in ("checkout --", "checkout .", "switch -f", "switch --discard-changes")),
+    *((f"git {words}", _DISCARD) for words in ("stash drop", "stash clear", "reflog expire", "reflog delete")),
+    *((f"git {words}", _DISCARD) for words in ("branch -D", "update-ref -d", "filter-branch", "worktree remove -f")),
+    *((f"git {words}", _DISCARD) for words in ("gc --prune=now", "prune", "filter-repo", "branch --delete --force")),
+    ("git rm", _DELETE),
+    *(
+        (f"git push {option}", _FORCE)
+        for option in ("-f", "--force", "--force-with-lease", "--mirror", "--delete", "-d")
+    ),
+    *(("rsync --delete", _DELETE), ("find -delete", _DELETE), ("rclone purge", _REMOTE), ("rclone delete", _REMOTE)),
+    *(("rclone sync", _REMOTE), ("aws s3 rm", _REMOTE), ("aws s3 rb", _REMOTE), ("aws s3 sync --delete", _REMOTE)),
+    *(("gsutil rm", _REMOTE), ("gh repo delete", _REMOTE), ("gh release delete", _REMOTE), ("npm unpublish", _REMOTE)),
+    *(
+        ("kubectl delete", _REMOTE),
+        ("terraform destroy", _REMOTE),
+        ("tofu destroy", _REMOTE),
+        ("helm uninstall", _REMOTE),
+    ),
+    *(
+        (f"docker {kind} {act}", _REMOTE)
+        for kind in ("volume", "system", "image", "container")
+        for act in ("rm", "prune")
+    ),
+    *(("docker rm", _REMOTE), ("docker rmi", _REMOTE), ("docker compose down -v", _REMOTE), ("zpool destroy", _DISK)),
+    *(("zfs destroy", _DISK), ("mysqladmin drop", _DROP), ("redis-cli flushall", _DROP), ("redis-cli flushdb", _DROP)),
+    *(("crontab -r", _DELETE), ("conda env remove", _DELETE), ("apt purge", _DELETE), ("apt-get purge", _DELETE)),
+)
+"""A program and words that all stand behind it, in this order."""
+
+_SQL = re.compile(
+    r"\bdrop\s+(?:table|database|schema|view|materialized\s+view|keyspace|collection)\b|\btruncate\s+table\b"
+    r"|\bdelete\s+from\s+[\w.\"`\[\]]+\s*(?:;|[\"']|\Z)",
+    re.IGNORECASE,
+)
+"""Of a deletion only one without a condition."""
+
+_PYTHON_DELETES = re.compile(
+    r"os\.(?:remove|unlink|truncate)|shutil\.rmtree|.+\.unlink|.+\.rmtree|send2trash\.send2trash"
+)
+_PYTHON_DROPS = re.compile(r".+\.(?:drop_all|drop_database|drop_collection|drop_table|delete_bucket|flushall|flushdb)")
+_BY_ONE = re.compile(r"os\.(?:remove|unlink)|pathlib\.\w*Path\(\)(?:\.\w+\(\))*\.unlink")
+
+
+def find_harm(reading: SourceFacts, source: str, base: Base, made: frozenset[str]) -> Harm | None:
+    """The first thing that the source would destroy, None if none can be read off it; `made` are the absolute paths of
+    files that earlier runs of the session wrote whole, which may go."""
+    for harm in (*_of_commands(reading), *_of_python(reading), *_of_sql(source)):
+        mine = harm.paths and not reading.moves and all(base.absolute(path) in made for path in harm.paths)
+        if not mine:
+            return harm
+    return None
+
+
+def made_paths(reading: SourceFacts, base: Base) -> frozenset[str]:
+    """Absolute paths of the files that running this source writes whole, as far as that is certain."""
+    if reading.moves or reading.unread:
+        return frozenset()
+    return frozenset(base.absolute(place.path) for place in reading.places if place.whole)
+
+
+def _of_commands(reading: SourceFacts) -> Iterator[Harm]:
+    for command in reading.commands:
+        for one in (command, *inner_commands(command)):
+            if what := _harm_of(one, alone=one is command):
+                yield Harm(what, one.line, _single_files(one) if one is command else ())
+
+
+def _harm_of(command: ShellCommand, alone: bool) -> str:
+    """Alone, `rm` without a word deletes nothing; what is behind `xargs` is given some."""
+    program, words = command.program, [word.text for word in command.words[1:]]
+    if program in ("rm", "unlink"):
+        return "" if alone and all(word.startswith("-") for word in words) else _DELETE
+    if program.startswith("mkfs"):
+        return _DISK
+    if program == "dd":
+        return _DISK if any(word.startswith("of=/dev/") and word != "of=/dev/null" for word in words) else ""
+    if program in _ALWAYS:
+        return _ALWAYS[program]
+    if program == "git":
+        return _harm_of_git(words) or _phrase(program, words)
+    return _phrase(program, words)
+
+
+def _harm_of_git(words: list[str]) -> str:
+    while words[:1] and words[0].startswith("-"):  # `git -C there push -f`, `git -c a=b push -f`
+        words = words[2:] if words[0] in ("-C", "-c", "--git-dir", "--work-tree", "--namespace") else words[1:]
+    rest = words[1:]
+    match words[:1]:
+        case ["clean"]:
+            return "" if any(re.fullmatch(r"-[a-z]*n[a-z]*|--dry-run", word) for word in rest) else _DELETE
+        case ["restore"]:
+            return "" if "--staged" in rest and "--worktree" not in rest else _DISCARD
+        case ["push"] if any(word.startswith(("+", ":", "--force")) or _SHORT_FORCE.fullmatch(word) for word in rest):
+            return _FORCE
+        case _:
+            return _phrase("git", words)
+
+
+_SHORT_FORCE = re.compile(r"-[a-z]*[fd][a-z]*")
+
+
+def _phrase(program: str, words: list[str]) -> str:
+    return next((what for phrase, what in _PHRASES_OF.get(program, ()) if _in_order(phrase, words)), "")
+
+
+def _in_order(phrase: tuple[str, ...], words: list[str]) -> bool:
+    rest = iter(words)
+    return all(word in rest for word in phrase)
+
+
+_PHRASES_OF: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+for _text, _what in _PHRASES:
+    _program, *_words = _text.split()
+    _PHRASES_OF.setdefault(_program, []).append((tuple(_words), _what))
+
+
+def _single_files(command: ShellCommand) -> tuple[str, ...]:
+    """What `rm` deletes one by one; nothing where it takes folders, or where only the run tells."""
+    words = command.words[1:]
+    folders = any(re.match(r"-\w*[rRd]|--(?:r|d)", word.text) for word in words)
+    if command.program not in ("rm", "unlink") or folders or not all(word.sure for word in words):
+        return ()
+    return tuple(word.text for word in words if not word.text.startswith("-"))
+
+
+def _of_python(reading: SourceFacts) -> Iterator[Harm]:
+    unknown = {one.line for one in reading.handovers if not one.key}
+    for name in reading.names:
+        if _PYTHON_DROPS.fullmatch(name.name) and name.called:
+            yield Harm(_DROP, name.line)
+        elif _PYTHON_DELETES.fullmatch(name.name) and (name.called or name.used):
+            known = _BY_ONE.fullmatch(name.name) and name.called and name.line not in unknown
+            paths = (place.path for place in reading.places if place.writes and place.line == name.line)
+            yield Harm(_DELETE, name.line, tuple(paths) if known else ())
+
+
+def _of_sql(source: str) -> Iterator[Harm]:
+    if (found := _SQL.search(source)) is not None:
+        yield Harm(_DROP, source.count("\n", 0, found.start()) + 1)
