@@ -78,6 +78,23 @@ def test_without_anybody_to_ask_nothing_runs_and_the_exit_code_says_so(
     assert not (tmp_path / "made").exists()
 
 
+@pytest.mark.kernel
+@pytest.mark.parametrize(("flags", "code"), [(("--yes",), 7), (("--yes", "--allow-destructive"), 0)])
+def test_what_destroys_is_refused_with_its_own_words_and_exit_code_unless_a_flag_permits_it(
+    flags: tuple[str, ...], code: int, clean_env: dict[str, str], script: Script, tmp_path: Path
+) -> None:
+    (tmp_path / "build").mkdir()
+    script.write("```bash\nrm -rf build\n```", "I see.")
+    done = oi_tui(clean_env, "run", *flags, *script.arguments, "clean up", cwd=tmp_path)
+    assert done.returncode == code, done.stderr.decode()
+    assert (tmp_path / "build").exists() == (code == 7)
+    assert done.stdout == b"I see.\n"
+    if code == 7:
+        assert b"Not all was done: there is nobody to approve it" in done.stderr
+        assert b"--allow-destructive" in done.stderr
+        assert "--allow-destructive" in json.dumps(script.requests[1])
+
+
 def test_standard_input_is_data(clean_env: dict[str, str], script: Script, tmp_path: Path) -> None:
     script.write("Two lines.")
     done = oi_tui(clean_env, "run", *script.arguments, "how many lines?", data=b"one\ntwo\n", cwd=tmp_path)

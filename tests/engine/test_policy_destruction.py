@@ -1,4 +1,4 @@
-"""What destroys something is asked about whatever runs unasked otherwise, unless the session made it or it is wanted."""
+"""What destroys something is asked about unless the session made it, or it is wanted."""
 
 import pytest
 
