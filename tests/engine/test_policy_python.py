@@ -78,6 +78,45 @@ def test_U7_shell_within_python_is_held_to_the_rules_of_shell(source: str) -> No
 
 
 @pytest.mark.parametrize(
+    "source",
+    [
+        "get_ipython().input_transformers_cleanup.append(lambda l: ['evil()'])",
+        "ip = get_ipython(); ip.input_transformers_post[:] = []",
+        "get_ipython().ast_transformers.append(T())",
+        "get_ipython().kernel.shell_handlers['execute_request'] = f",
+        "import builtins; builtins.print = evil",
+        "import builtins as b; b.open = evil",
+        "__builtins__.print = evil",
+        "__builtins__['print'] = evil",
+        "import builtins; setattr(builtins, 'print', evil)",
+        "import builtins; builtins.__dict__['print'] = evil",
+        "import builtins; vars(builtins).update(print=evil)",
+        "get_ipython().run_cell = evil",
+        "ip.run_cell_async = evil",
+        "setattr(ip, 'run_cell', evil)",
+        "getattr(ip, 'ast_transformers').append(T())",
+        "import sys; sys.modules['os'] = evil",
+        "import sys; sys.meta_path.insert(0, evil)",
+        "import sys; sys.settrace(evil)",
+        "%load_ext evil",
+        "%alias ls rm",
+    ],
+)
+def test_U24_what_changes_how_later_code_is_read_is_labelled(source: str) -> None:
+    found = decided(source)
+    assert found.rereads
+    assert any(label.startswith("changes how later code is read, line 1") for label in found.labels)
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["print(1)", "m.compile('adam')", "a.update(b)", "d['print'] = 1", "%pwd"],
+)
+def test_U24_ordinary_code_does_not(source: str) -> None:
+    assert not decided(source).rereads
+
+
+@pytest.mark.parametrize(
     "source", [">>> %%bash\nrm x", "In [1]: !rm x", "\n  %%bash\n  rm x", ">>> a = 1\n... !rm x", "\n>>> !rm x"]
 )
 def test_U7_prompts_and_indents_that_ipython_takes_away_hide_nothing(source: str) -> None:

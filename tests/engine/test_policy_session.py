@@ -200,6 +200,17 @@ async def test_where_nobody_can_be_asked_what_destroys_is_refused_and_the_model_
     assert of(TurnEnded, events)[0].reason == "done"
 
 
+async def test_U24_no_always_holds_in_a_kernel_in_which_later_code_is_read_otherwise() -> None:
+    innocent, trick = "print(1)", "get_ipython().input_transformers_cleanup.append(evil)"
+    answers = [text for code in (innocent, innocent, trick, innocent) for text in (python(code), "Done.")]
+    session = make(FakeModel(*answers), innocent, trick)
+    deciders: list[str] = []
+    for prompt, verdict in (("a", "always"), ("b", "run"), ("c", "run"), ("d", "run")):
+        events = await play(session, session.run(prompt), answering(session, verdict))
+        deciders += [made.decider for made in of(DecisionMade, events)]
+    assert deciders == ["person", "grant", "person", "person"]
+
+
 async def test_L17_switching_to_auto_does_not_switch_the_policy_off() -> None:
     session = make(FakeModel(python("1"), "Done."), "1", mode="default")
     session.choices.set_approval("auto")

@@ -59,6 +59,8 @@ class Decisions:
         self._waiting: tuple[DecisionRequested, asyncio.Future[Decide]] | None = None
         self._changed: set[tuple[Language, int]] = set()
         """Shells in which something ran that gives later words another meaning, by generation."""
+        self._rereading: set[tuple[str, int]] = set()
+        """Kernels in which later code may be read as something else, by generation: no "always" holds there."""
         self._handed: set[str] = set()
         """What may run others unseen, and was approved by the person."""
         self._made: frozenset[str] = frozenset()
@@ -94,6 +96,7 @@ class Decisions:
         """Those of another session in the same kernels: what is known of these stays, grants do not."""
         other = Decisions(self.mode, self._runners, can_ask=self._can_ask, policy=self.policy, past=self._past)
         other._changed = set(self._changed)
+        other._rereading = set(self._rereading)
         other._taint = self._taint
         return other
 
@@ -109,6 +112,8 @@ class Decisions:
         self._taint = self._taint.and_of(found.taint)
         if found.reading is not None:
             self._made |= made_paths(found.reading, self.policy.base)
+        if found.rereads:
+            self._rereading.add((block.runs_in, self._runners.next_generation(block)))
         if found.lasting and isinstance(block, CodeBlock):
             self._changed.add((block.language, self._runners.next_generation(block)))
 
@@ -146,7 +151,7 @@ class Decisions:
     async def _settle(self, block: ActionBlock, guard: RepeatGuard, emit: Emit) -> _Settled:
         objection, generation = guard.objection(block), self._runners.next_generation(block)
         ruling = self.rule(block)
-        granted = _grant(block, generation) in self._granted
+        granted = _grant(block, generation) in self._granted and (block.runs_in, generation) not in self._rereading
         if self.mode == "never":
             return _never(block)
         if ruling.verdict == "deny":

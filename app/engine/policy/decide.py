@@ -20,7 +20,7 @@ from oi_tui.app.engine.policy.destruction import find_harm
 from oi_tui.app.engine.policy.programs import SHELLS, is_python
 from oi_tui.app.engine.policy.python import read_python
 from oi_tui.app.engine.policy.reading import SourceFacts, Unread
-from oi_tui.app.engine.policy.risks import labels
+from oi_tui.app.engine.policy.risks import REREADS, labels
 from oi_tui.app.engine.policy.rules import Base, Effect, Rule, RuleKind, covers, fixed_path, hit, mentions
 from oi_tui.app.engine.policy.shell import read_shell
 from oi_tui.app.engine.policy.taint import Taint, leads_out, taint_of
@@ -83,6 +83,8 @@ class PolicyDecision(NamedTuple):
     """Risks in plain words: `deletes files, line 3`."""
     lasting: bool = False
     """Running it may change what later shell commands mean."""
+    rereads: bool = False
+    """Running it may change what later code in the same kernel is read as."""
     taint: Taint = Taint()
     """What running it brings in."""
     reading: SourceFacts | None = None
@@ -111,7 +113,9 @@ def decide(request: PolicyRequest, policy: Policy, approval: ApprovalMode = "aut
     if verdict == "ask" and mode == "dontAsk":
         verdict, by = "deny", f"{by}, and in the mode “dontAsk” nobody is asked"
     lasting = tool == "Shell" and reading.lasting
-    return PolicyDecision(verdict, by, ground, labels(reading), lasting, taint_of(reading, policy.base), reading)
+    rereads = any(risk.what == REREADS for risk in reading.risks)
+    taint = taint_of(reading, policy.base)
+    return PolicyDecision(verdict, by, ground, labels(reading), lasting, rereads, taint, reading)
 
 
 def _kind(request: PolicyRequest) -> RuleKind:

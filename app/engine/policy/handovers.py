@@ -99,11 +99,11 @@ def given_texts(command: ShellCommand) -> list[Word]:
     plain = [word for word in words if not word.text.startswith("-")]
     match program:
         case "trap" | "watch":
-            return plain[:1] if program == "trap" else [_joined(plain)]
+            return plain[:1] if program == "trap" else [_join(plain)]
         case "alias":
             return [Word(word.text.partition("=")[2], word.sure) for word in plain if "=" in word.text]
         case "ssh":
-            return [_joined(plain[1:])] if len(plain) > 1 else []
+            return [_join(plain[1:])] if len(plain) > 1 else []
         case _ if program in _TEXT_OPTION:
             found = list(_after_option(words, *_TEXT_OPTION[program]))
         case _:
@@ -112,7 +112,7 @@ def given_texts(command: ShellCommand) -> list[Word]:
     return [*found, *(Word(one[1]) for one in within if one is not None)]
 
 
-def _joined(words: list[Word]) -> Word:
+def _join(words: list[Word]) -> Word:
     return Word(" ".join(word.text for word in words), all(word.sure for word in words))
 
 

@@ -23,7 +23,7 @@ class KnownOptions(NamedTuple):
     """How many words that are no options there may be; None for any number. More would be written to, or changed."""
 
 
-def _known(flags: str = "", valued: str = "", long: str = "", operands: int | None = None) -> KnownOptions:
+def _options(flags: str = "", valued: str = "", long: str = "", operands: int | None = None) -> KnownOptions:
     named = frozenset(name if name.startswith("-") else f"--{name}" for name in long.split())
     return KnownOptions(flags, valued, named, operands)
 
@@ -50,62 +50,62 @@ _GIT_COMMON = (
     "fixed-strings perl-regexp no-index text compact-summary patch-with-stat boundary no-walk children parents "
     "inter-hunk-context break-rewrites"
 )
-_GIT_LOOK = _known("0123456789puszwbagqRrtmcWiEFPMCh", "nSGLUl", _GIT_COMMON)
+_GIT_LOOK = _options("0123456789puszwbagqRrtmcWiEFPMCh", "nSGLUl", _GIT_COMMON)
 
 OPEN: dict[str, KnownOptions] = {
     **dict.fromkeys(("git log", "git diff", "git show", "git whatchanged", "git rev-list"), _GIT_LOOK),
-    "git status": _known(
+    "git status": _options(
         "sbvzu",
         "",
         "short branch porcelain long verbose untracked-files ignored ignore-submodules renames no-renames column "
         "no-column ahead-behind no-ahead-behind show-stash find-renames null",
     ),
-    "git branch --list": _known(
+    "git branch --list": _options(
         "arv",
         "",
         "list all remotes verbose color no-color column no-column contains no-contains merged no-merged sort points-at "
         "format abbrev no-abbrev ignore-case show-current",
     ),
-    "git branch": _known(
+    "git branch": _options(
         "arv",
         "",
         "list all remotes verbose color no-color column no-column contains no-contains merged no-merged sort points-at "
         "format abbrev no-abbrev ignore-case show-current",
         operands=0,
     ),
-    "git tag --list": _known("n0123456789", "", "list contains no-contains merged no-merged sort points-at format"),
+    "git tag --list": _options("n0123456789", "", "list contains no-contains merged no-merged sort points-at format"),
     "git stash list": _GIT_LOOK,
     "git stash show": _GIT_LOOK,
     "git reflog show": _GIT_LOOK,
-    "git worktree list": _known("vz", "", "porcelain verbose"),
-    "git remote": _known("v", "", "verbose", operands=0),
-    "git config --get": _known("z", "", "get global local system worktree null show-origin show-scope type"),
-    "git config --list": _known("z", "", "list global local system worktree null show-origin show-scope name-only"),
-    "git rev-parse": _known(
+    "git worktree list": _options("vz", "", "porcelain verbose"),
+    "git remote": _options("v", "", "verbose", operands=0),
+    "git config --get": _options("z", "", "get global local system worktree null show-origin show-scope type"),
+    "git config --list": _options("z", "", "list global local system worktree null show-origin show-scope name-only"),
+    "git rev-parse": _options(
         "q",
         "",
         "verify quiet short abbrev-ref symbolic symbolic-full-name show-toplevel show-prefix show-cdup git-dir "
         "absolute-git-dir git-common-dir is-inside-work-tree is-inside-git-dir is-bare-repository "
         "is-shallow-repository all branches tags remotes show-object-format",
     ),
-    "git ls-files": _known(
+    "git ls-files": _options(
         "cdmosiutkvz",
         "xX",
         "cached deleted modified others stage ignored unmerged killed directory exclude exclude-standard full-name "
         "error-unmatch abbrev deduplicate eol",
     ),
-    "git ls-tree": _known("drtlz", "", "name-only name-status full-name full-tree abbrev long format object-only"),
-    "git blame": _known(
+    "git ls-tree": _options("drtlz", "", "name-only name-status full-name full-tree abbrev long format object-only"),
+    "git blame": _options(
         "0123456789bcelnpstwkfMC",
         "LS",
         "root show-stats porcelain line-porcelain incremental date score-debug show-email show-name show-number "
         "reverse first-parent abbrev ignore-rev minimal color-lines color-by-age",
     ),
-    "git shortlog": _known("nsec", "", "numbered summary email committer group format all since until no-merges"),
-    "git describe": _known("", "", "tags all long always abbrev exact-match candidates match exclude contains dirty"),
-    "git merge-base": _known("a", "", "all octopus independent is-ancestor fork-point"),
-    "git cat-file": _known("tspe"),
-    "git grep": _known(
+    "git shortlog": _options("nsec", "", "numbered summary email committer group format all since until no-merges"),
+    "git describe": _options("", "", "tags all long always abbrev exact-match candidates match exclude contains dirty"),
+    "git merge-base": _options("a", "", "all octopus independent is-ancestor fork-point"),
+    "git cat-file": _options("tspe"),
+    "git grep": _options(
         "0123456789niwvlLcHhEFPGoqzaIrWp",
         "eABCm",
         "cached untracked no-index line-number ignore-case word-regexp invert-match files-with-matches name-only "
@@ -113,22 +113,22 @@ OPEN: dict[str, KnownOptions] = {
         "recursive no-recursive color no-color context after-context before-context max-depth max-count heading break "
         "show-function function-context and or not all-match column null text exclude-standard full-name",
     ),
-    "git count-objects": _known("vH", "", "verbose human-readable"),
-    "diff": _known(
+    "git count-objects": _options("vH", "", "verbose human-readable"),
+    "diff": _options(
         "0123456789uqsrNaiEbwBtTyepcdZnH",
         "UCIxWLF",
         "unified context brief report-identical-files recursive new-file text ignore-case ignore-all-space "
         "ignore-space-change ignore-blank-lines ignore-trailing-space side-by-side width suppress-common-lines color "
         "exclude label strip-trailing-cr minimal no-dereference",
     ),
-    "find": _known(
+    "find": _options(
         "HLP",
         "",
         "-name -iname -path -ipath -wholename -regex -iregex -regextype -type -xtype -maxdepth -mindepth -depth -size "
         "-mtime -mmin -atime -amin -ctime -cmin -newer -empty -perm -user -group -links -xdev -mount -prune -true "
         "-false -follow -not -and -or -a -o -print -print0 -ls -readable -writable -executable -samefile -inum -quit",
     ),
-    "rg": _known(
+    "rg": _options(
         "0123456789inlcvwxosSFUPLHINpquaj",
         "efgtTABCmMrjdE",
         "files hidden no-hidden no-ignore no-ignore-vcs glob iglob type type-not type-list files-with-matches "
@@ -140,7 +140,7 @@ OPEN: dict[str, KnownOptions] = {
     ),
     **dict.fromkeys(
         ("fd", "fdfind"),
-        _known(
+        _options(
             "HIisgpF0Lau1",
             "tedESc",
             "hidden no-ignore no-ignore-vcs ignore-case case-sensitive glob fixed-strings absolute-path type extension "
@@ -148,31 +148,31 @@ OPEN: dict[str, KnownOptions] = {
             "max-results unrestricted relative-path",
         ),
     ),
-    "sort": _known(
+    "sort": _options(
         "bdfghiMnRrVcCmsuz",
         "kt",
         "reverse numeric-sort unique key field-separator human-numeric-sort version-sort ignore-case "
         "ignore-leading-blanks dictionary-order general-numeric-sort month-sort stable check zero-terminated "
         "merge debug random-sort",
     ),
-    "uniq": _known("cdDuiz", "fsw", "count repeated unique ignore-case skip-fields skip-chars zero-terminated", 1),
+    "uniq": _options("cdDuiz", "fsw", "count repeated unique ignore-case skip-fields skip-chars zero-terminated", 1),
     # It takes letters behind one with a value for options too: `-Lo 2 FILE`.
-    "tree": _known("adfishpugDFCntrUvxNqQAJXLPI", "", "noreport dirsfirst du prune gitignore filelimit"),
-    "file": _known("bikLhNnprs0", "F", "brief mime mime-type mime-encoding dereference keep-going extension"),
-    "jq": _known(
+    "tree": _options("adfishpugDFCntrUvxNqQAJXLPI", "", "noreport dirsfirst du prune gitignore filelimit"),
+    "file": _options("bikLhNnprs0", "F", "brief mime mime-type mime-encoding dereference keep-going extension"),
+    "jq": _options(
         "rcnseSCMaj0",
         "",
         "raw-output compact-output null-input slurp exit-status sort-keys color-output monochrome-output raw-input "
         "ascii-output join-output tab indent arg argjson args jsonargs stream",
     ),
     **dict.fromkeys(
-        ("pip list", "pip3 list"), _known("ou", "", "outdated uptodate editable local user not-required format pre")
+        ("pip list", "pip3 list"), _options("ou", "", "outdated uptodate editable local user not-required format pre")
     ),
-    **dict.fromkeys(("pip show", "pip3 show"), _known("f", "", "files")),
-    **dict.fromkeys(("pip freeze", "pip3 freeze"), _known("l", "", "local user all")),
-    "docker ps": _known("aqlsn", "f", "all quiet latest size no-trunc filter format last"),
-    "date": _known("uRI", "", "utc rfc-email iso-8601 rfc-3339", operands=0),
-    "hostname": _known("fsdiI", "", "fqdn short domain ip-address all-ip-addresses", operands=0),
+    **dict.fromkeys(("pip show", "pip3 show"), _options("f", "", "files")),
+    **dict.fromkeys(("pip freeze", "pip3 freeze"), _options("l", "", "local user all")),
+    "docker ps": _options("aqlsn", "f", "all quiet latest size no-trunc filter format last"),
+    "date": _options("uRI", "", "utc rfc-email iso-8601 rfc-3339", operands=0),
+    "hostname": _options("fsdiI", "", "fqdn short domain ip-address all-ip-addresses", operands=0),
 }
 """Programs, or what is asked of one: as many words as it takes to say that."""
 

@@ -25,6 +25,7 @@ from oi_tui.app.engine.policy.reading import (
     merge_facts,
     shift_lines,
 )
+from oi_tui.app.engine.policy.rereading import REREADING_MAGICS, changes_reading
 from oi_tui.app.engine.policy.risks import (
     CALLS,
     CODE,
@@ -32,6 +33,7 @@ from oi_tui.app.engine.policy.risks import (
     EVASIONS,
     NETWORK,
     PICKLE,
+    REREADS,
     SECRETS,
     STARTS,
     WRITES,
@@ -151,6 +153,9 @@ def _of_line(text: str, line: int) -> SourceFacts:
     name, _, rest = text.lstrip("%").partition(" ")
     if name in _QUIET_LINES:
         return SourceFacts()
+    if name in REREADING_MAGICS:
+        unread = (Unread(f"%{name} runs what only the run tells", line),)
+        return SourceFacts(risks=(risk(REREADS, line), risk(CODE, line)), unread=unread)
     if name in _SHELL_LINES:
         return _shell(rest if name in ("sx", "sc", "system") else f"{name} {rest}", line)
     if name in _INSTALLERS:
@@ -246,6 +251,8 @@ def _mentions(nodes: list[ast.AST], aliases: Aliases) -> SourceFacts:
 
 
 def _of_node(node: ast.AST, aliases: Aliases) -> Iterator[SourceFacts]:
+    if isinstance(node, ast.expr) and changes_reading(node, aliases):
+        yield SourceFacts(risks=(risk(REREADS, node.lineno),))
     match node:
         case ast.Call():
             yield from _of_call(node, aliases)
@@ -283,13 +290,13 @@ def _of_call(node: ast.Call, aliases: Aliases) -> Iterator[SourceFacts]:
         paths = list(node.args) if name in CALLS or not name.endswith(_OF_PATHS) else []
         if isinstance(node.func, ast.Attribute) and name not in CALLS and "Path()" in name:
             paths.append(node.func.value)
-        yield _written(paths, line, aliases, whole=name.endswith((".write_text", ".write_bytes")))
+        yield _writes(paths, line, aliases, whole=name.endswith((".write_text", ".write_bytes")))
     if name == "getattr" and node.args and aliases.full_name(node.args[0]) in REACHED and len(texts) < 1:
         yield SourceFacts(unread=(Unread("a name that only the run tells", line),), risks=(risk(CODE, line),))
     yield from _read_process_start(node, name, line)
 
 
-def _written(paths: list[ast.expr], line: int, aliases: Aliases, whole: bool = False) -> SourceFacts:
+def _writes(paths: list[ast.expr], line: int, aliases: Aliases, whole: bool = False) -> SourceFacts:
     """Of these paths those that are known are written; one that is not may be any that the source mentions."""
     texts = [aliases.path_text(path) for path in paths]
     unknown = (Handover("a path that only the run tells", line),) if None in texts or not texts else ()
@@ -309,7 +316,7 @@ def _read_open(node: ast.Call, name: str, line: int, aliases: Aliases) -> Iterat
             writes, whole = True, False  # flags, or what only the run tells
     if writes:
         path = node.func.value if place == 0 and isinstance(node.func, ast.Attribute) else next(iter(node.args), None)
-        facts = _written([path] if path is not None else [], line, aliases, whole)
+        facts = _writes([path] if path is not None else [], line, aliases, whole)
         yield facts._replace(risks=(Risk(WRITES, line),))
 
 

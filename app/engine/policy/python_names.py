@@ -167,13 +167,13 @@ class Aliases:
             return None
         match node:
             case ast.BinOp(left=left, op=ast.Div(), right=right):
-                return self._joined([left, right], depth)
+                return self._join([left, right], depth)
             case ast.Call(func=called, args=args) if args:
                 last = self.full_name(called).rpartition(".")[2]
                 if last in _PATHS or last == "join":
-                    return self._joined(args, depth)
+                    return self._join(args, depth)
                 if last == "joinpath" and isinstance(called, ast.Attribute):
-                    return self._joined([called.value, *args], depth)
+                    return self._join([called.value, *args], depth)
                 return None
             case ast.Call(func=ast.Attribute(attr=attr, value=value)) if attr in _SAME_PATH:
                 return self.path_text(value, depth + 1)
@@ -184,7 +184,7 @@ class Aliases:
             case _:
                 return constant_text(node)
 
-    def _joined(self, parts: list[ast.expr], depth: int) -> str | None:
+    def _join(self, parts: list[ast.expr], depth: int) -> str | None:
         texts = [self.path_text(part, depth + 1) for part in parts]
         return None if None in texts else "/".join(text for text in texts if text)
 

@@ -11,9 +11,9 @@ _LINES = 3
 """Line numbers of one label at most."""
 
 _ORDER = (
-    *("asks for more rights", "names a place of secrets", "changes disks", "deletes files", "runs text as code"),
-    *("network", "installs packages", "starts a process", "ends processes", "changes who may use files"),
-    *("unpickles data", "writes files"),
+    *("changes how later code is read", "asks for more rights", "names a place of secrets", "changes disks"),
+    *("deletes files", "runs text as code", "network", "installs packages", "starts a process", "ends processes"),
+    *("changes who may use files", "unpickles data", "writes files"),
 )
 
 DELETES, WRITES, NETWORK, STARTS = "deletes files", "writes files", "network", "starts a process"
@@ -21,7 +21,8 @@ SECRETS = "names a place of secrets"
 ENDS, RIGHTS, CODE, PICKLE, PERMISSIONS = (
     *("ends processes", "asks for more rights", "runs text as code", "unpickles data", "changes who may use files"),
 )
-GRAVE = frozenset({CODE, RIGHTS})
+REREADS = "changes how later code is read"
+GRAVE = frozenset({CODE, RIGHTS, REREADS})
 
 
 def _table(what: str, names: str) -> dict[str, str]:
