@@ -20,7 +20,7 @@ from textual.widgets import Input
 
 from oi_tui.app.engine.core.events import DecisionRequested
 from oi_tui.app.engine.core.outcomes import Verdict
-from oi_tui.app.engine.text.safe import visible_text
+from oi_tui.app.engine.text.safe import collapse_blanks, visible_text
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.approval_view import ApprovalStage, ApprovalView, changed_lines
 from oi_tui.widgets.arming import LOOK_INTERVAL, Arming
@@ -289,7 +289,7 @@ class ApprovalPanel(Widget, can_focus=True):
         assert self.request is not None
         visible = visible_text(self.source)
         self.query_one(SourceView).show(
-            visible.text, self.request.written_in, changed_lines(self.request.source, self.source)
+            collapse_blanks(visible.text), self.request.written_in, changed_lines(self.request.source, self.source)
         )
 
     @on(Resize)

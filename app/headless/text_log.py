@@ -20,7 +20,7 @@ from oi_tui.app.engine.core.events import (
 from oi_tui.app.engine.core.outputs import StreamName, StreamOutput, Tail
 from oi_tui.app.engine.core.protocol import FetchProgressed
 from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text
-from oi_tui.app.engine.text.safe import SafeStream, safe_text, visible_text
+from oi_tui.app.engine.text.safe import SafeStream, collapse_blanks, safe_text, visible_text
 from oi_tui.app.engine.text.words import quantity
 
 _SYMBOLS = {"info": "i", "warning": "!", "error": "✗"}
@@ -131,7 +131,7 @@ def code_in_full(runs_in: str, source: str) -> str:
     """Code, or the arguments of a call, to read before it runs: nothing in it is hidden."""
     shown, hidden = visible_text(source)
     warning = f"! {quantity(hidden, 'hidden character')}, written as <U+…>\n" if hidden else ""
-    return f"── {safe_text(runs_in)} ──\n{shown.rstrip()}\n──\n{warning}"
+    return f"── {safe_text(runs_in)} ──\n{collapse_blanks(shown.rstrip())}\n──\n{warning}"
 
 
 def _end_line(event: ExecutionFinished) -> str:

@@ -59,6 +59,9 @@ def test_a_rules_file_is_read_and_each_rule_knows_its_line() -> None:
     ("text", "message"),
     [
         ("deny = [", "rules.toml is not valid TOML"),
+        ("x=" + "[" * 5_000, "rules.toml is not valid TOML: more than 100 brackets within brackets"),
+        ("x=" + "[{a=" * 200, "more than 100 brackets within brackets"),
+        ("x = '" + "[" * 5_000 + "' # " + "{" * 5_000, "unknown key 'x'"),
         ("forbid = []", "rules.toml: unknown key 'forbid'"),
         ("deny = 'Shell'", "rules.toml: deny is a list of texts"),
         ("\ndeny = ['Shel(rm *)']", "rules.toml, line 2: 'Shel' is no tool"),

@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.text.safe import SPELLED_OUT, editable_text, safe_text, visible_text, without_hidden
+from oi_tui.app.engine.text.safe import (
+    SPELLED_OUT,
+    collapse_blanks,
+    editable_text,
+    safe_text,
+    visible_text,
+    without_hidden,
+)
+from oi_tui.app.headless.text_log import code_in_full
 
 EVERYTHING = st.text(
     st.one_of(st.characters(codec=None, exclude_categories=()), st.sampled_from("aevx_\\n1аеνο\u0581"))
@@ -127,3 +135,26 @@ def test_U1_only_characters_that_were_there_come_back_out_of_an_editor() -> None
     editable = editable_text("a\u202eb")
     assert editable.read("a<U+202E>b <U+200B> <U+202") == "a\u202eb <U+200B> <U+202"
     assert editable.read("ab") == "ab"
+
+
+LOOKALIKES = "ⲟꓳᎪᴏ०০੦૦୦௦౦೦൦ꓐꓑⲔⵔᏴ𝐀𝚊ｏ𝟎ꮯ𐐄𐔖𑣈ⅼᖇᗷᒪ"
+
+
+@pytest.mark.parametrize("letter", LOOKALIKES)
+def test_U26_lookalikes_of_all_alphabets_are_written_out(letter: str) -> None:
+    spelled = f"<U+{ord(letter):04X}>"
+    assert visible_text(f"rm{letter}ve(x)") == (f"rm{spelled}ve(x)", 1)
+
+
+@pytest.mark.parametrize("glyph", ["\U0001d159", "\U00016fe4"])
+def test_U26_glyphs_that_are_empty_are_written_out(glyph: str) -> None:
+    assert visible_text(f"a{glyph}b").text == f"a<U+{ord(glyph):04X}>b"
+
+
+def test_U26_code_behind_thousands_of_blanks_is_brought_near_and_the_blanks_are_counted() -> None:
+    source = "print(1)" + " " * 4_000 + "; evil()\nx = 1" + "\t" * 100 + "# y\n" + " " * 90 + "indented()\n"
+    shown = collapse_blanks(source)
+    assert shown == "print(1) ⟨4,000 blanks⟩ ; evil()\nx = 1 ⟨100 blanks⟩ # y\n ⟨90 blanks⟩ indented()\n"
+    ordinary = "def f():\n    return 1" + " " * 40 + "# aligned" + " " * 200 + "\n"
+    assert collapse_blanks(ordinary) == ordinary
+    assert "⟨4,000 blanks⟩ ; evil()" in code_in_full("python", source)

@@ -6,6 +6,7 @@ through is replaced here, before it would keep a session from being written down
 
 import hashlib
 import re
+import tomllib
 from typing import Any
 
 import msgspec
@@ -13,12 +14,26 @@ import msgspec
 _HALF = re.compile("[\ud800-\udfff]")
 _encoder = msgspec.json.Encoder()
 
+_TOML_NESTED = 100
+"""Brackets within brackets of a file in TOML; its reader goes down as deep as they do."""
+_TOML_TOKEN = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''|\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'|#[^\n]*|[\[\]{}]", re.DOTALL)
+
 
 def expressible(text: str) -> str:
     """The text with every half of a pair replaced; two that belong together become what they stand for."""
     if text.isascii() or _HALF.search(text) is None:
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def decode_toml(text: str) -> dict[str, Any]:
+    """The values of a text in TOML; tomllib.TOMLDecodeError if it is none, or nested too deeply to be one."""
+    depth = 0
+    for token in _TOML_TOKEN.findall(text):
+        depth += (token in "[{") - (token in "]}") if len(token) == 1 else 0
+        if depth > _TOML_NESTED:
+            raise tomllib.TOMLDecodeError(f"more than {_TOML_NESTED} brackets within brackets")
+    return tomllib.loads(text)
 
 
 def text_digest(text: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from oi_tui.app.engine.core.encoding import decode_toml
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.settings import PolicySection, Settings, SettingsSection
 from oi_tui.app.engine.core.values import ApprovalMode
@@ -88,8 +89,7 @@ def _profile_path(folder: Path, profile: str) -> Path:
 
 def _file(path: Path, *, required: bool) -> tuple[dict[str, Any], str]:
     try:
-        with path.open("rb") as file:
-            return tomllib.load(file), str(path)
+        return decode_toml(path.read_bytes().decode()), str(path)
     except FileNotFoundError:
         if not required:
             return {}, str(path)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, get_args
 
+from oi_tui.app.engine.core.encoding import decode_toml
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.policy.python import read_python
 from oi_tui.app.engine.policy.reading import NameUse, PathUse, SourceFacts
@@ -35,7 +36,7 @@ _EXAMPLE_BASE = Base(cwd="/work", home="/home")
 def parse_rules(text: str, file: str, origin: Origin) -> tuple[Rule, ...]:
     """All rules of a file in TOML; SettingsError for the first that is wrong."""
     try:
-        table = tomllib.loads(text)
+        table = decode_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{file} is not valid TOML: {error}.") from error
     rules: list[Rule] = []

@@ -12,6 +12,8 @@ import unicodedata
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from oi_tui.app.engine.text.lookalikes import LOOKALIKES
+
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 SPELLED_OUT = re.compile(r"<U\+[0-9A-F]{4,6}>")
@@ -41,7 +43,7 @@ _UNSURE = re.compile(
 """Everything but the common letters and signs, which need no second look: each is seen and has a width."""
 
 _INVISIBLE = frozenset(
-    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0"
+    "\U0001d159\U00016fe4\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0"
     + "".join(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
 )
 """Shown as nothing although their category says letter or mark."""
@@ -72,19 +74,12 @@ _PILE = re.compile(
 _JOINED = re.compile("[\u1161-\u11ff\ud7b0-\ud7fb\U0001f3fb-\U0001f3ff]")
 """Vowels and ends of Korean syllables, and colours of skin: in the place of what is before them, like a mark."""
 
-_LOOKALIKE = re.compile(
-    "[\u0251\u0261"  # Latin of the phonetic alphabet
-    "\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03bd\u03bf\u03f2\u03f3\u03f9"
-    "\u0405\u0406\u0408\u0410\u0412\u0415\u041a\u041c-\u041e\u0420-\u0423\u0425"  # Cyrillic capitals
-    "\u0430\u0435\u043a\u043e\u0440\u0441\u0443\u0445\u0455\u0456\u0458\u0474\u0475\u04ae\u04af\u04bb\u04c0\u04cf"
-    "\u0501\u050c\u051a-\u051d"
-    "\u0570\u0578\u057d\u0581\u0585]"  # Armenian
-)
-"""Letters of other alphabets that have the shape of a Latin one. Those that science adds to Latin names (Δ, σ, μ)
-have a shape of their own."""
+_LOOKALIKE = re.compile(f"[{LOOKALIKES}]")
 
 _WORD = re.compile(r"(?<!\\)\w+")
 """The letter after a backslash belongs to an escape, not to the word."""
+
+_BLANKS = re.compile(r"(?<![ \t])[ \t]{80,}+(?=\S)")
 
 CharacterKind = Literal["plain", "blank", "hidden", "broken"]
 """How a character shows: as it is, as an empty place, not at all, or as who knows what."""
@@ -231,6 +226,12 @@ def visible_text(text: str, *, emoji: bool = False) -> Visible:
         hidden += sum(len(_LOOKALIKE.findall(word)) for word in _WORD.findall(shown) if _reads_as_latin(word))
         shown = _WORD.sub(_spell_if_deceiving, shown)
     return Visible(shown, hidden)
+
+
+def collapse_blanks(text: str) -> str:
+    """`text` with each long run of blanks within a line as `⟨4,000 blanks⟩`, to be looked at: what stands behind such
+    a run would be on no screen."""
+    return _BLANKS.sub(lambda run: f" ⟨{len(run.group()):,} blanks⟩ ", text)
 
 
 def editable_text(source: str) -> Editable:

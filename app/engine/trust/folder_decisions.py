@@ -17,6 +17,7 @@ from typing import Literal
 
 import msgspec
 
+from oi_tui.app.engine.core.encoding import decode_toml
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.values import SandboxMode, Value
 from oi_tui.app.engine.files import paths
@@ -84,7 +85,7 @@ class FolderDecisions:
         if text is None:
             return {}
         try:
-            return msgspec.convert(tomllib.loads(text), _Record).folder
+            return msgspec.convert(decode_toml(text), _Record).folder
         except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
             raise SettingsError(f"The record of folders {self._path} is wrong: {error}.", hint=_HINT) from error
 

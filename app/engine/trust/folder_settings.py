@@ -13,7 +13,7 @@ from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
-from oi_tui.app.engine.core.encoding import text_digest
+from oi_tui.app.engine.core.encoding import decode_toml, text_digest
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.modes import strictest
 from oi_tui.app.engine.core.settings import Settings, SettingsSection
@@ -105,7 +105,7 @@ def read_folder_settings(folder: Path) -> FolderSettings:
     if text is None:
         return FolderSettings()
     try:
-        table = tomllib.loads(text)
+        table = decode_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path} is not valid TOML: {error}.", hint=_HINT) from error
     for section, values in table.items():
