@@ -89,7 +89,7 @@ COMMANDS: tuple[Command, ...] = (
         verb=_use_model,
     ),
     Command(
-        "approve", "Approval mode", "Who decides about code: ask you, auto (all runs), never (nothing runs)",
+        "approve", "Approval mode", "Who decides about code: ask you, auto (what destroys nothing runs), never",
         slash="approve", argument="ask|auto|never", verb=_set_approval,
     ),
     Command(

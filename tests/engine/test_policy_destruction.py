@@ -163,7 +163,7 @@ def test_a_rule_permits_what_it_names_and_the_mode_that_asks_stays_strict() -> N
 def written(language: Language, source: str) -> frozenset[str]:
     reading = decided(language, source).reading
     assert reading is not None
-    return made_paths(reading, BASE)
+    return made_paths(reading, source, BASE)
 
 
 @pytest.mark.parametrize(
@@ -199,6 +199,9 @@ def test_a_file_that_the_session_wrote_whole_may_go(language: Language, source: 
     [
         *(("shell", "echo x >> a"), ("shell", "cp a b"), ("shell", "mkdir -p src"), ("shell", "cd b; echo x > a")),
         *(("shell", "touch a"), ("shell", "cat < a"), ("python", "open('a', 'a')"), ("python", "open('a', 'r+')")),
+        *(("shell", "false && echo x > a"), ("shell", "if b; then echo x > a; fi"), ("shell", "f() { echo x > a; }")),
+        *(("python", "if b:\n    open('a', 'w')"), ("python", "def f():\n    open('a', 'w')")),
+        *(("python", "b and open('a', 'w')"), ("python", "f = lambda: open('a', 'w')")),
         *(("python", "open(a, 'w')"), ("python", "open('a')"), ("python", "import os\nos.mkdir('src')")),
     ],
 )

@@ -281,6 +281,7 @@ def test_a_kernel_without_a_sandbox_is_never_offline_whatever_its_network_is_set
 @pytest.mark.parametrize("how", ["sandbox = 'verified'", "unchecked = true"])
 def test_U21_an_open_rule_for_any_program_says_that_it_needs_a_sandbox_or_goes_unchecked(how: str) -> None:
     rules = parse_rules(f"[[rule]]\nrule = 'Shell(make *)'\ndecision = 'allow'\n{how}", "r", "user")
+    assert rules[0].text == ("Shell(make *) unchecked" if how.startswith("unchecked") else "Shell(make *)")
     enclosed = PolicyRequest("shell", "make test", confinement=Confinement(sandboxed=True))
     assert decide(enclosed, Policy(rules=rules), "ask").verdict == "allow"
     alone = decide(PolicyRequest("shell", "make test"), Policy(rules=rules), "ask").verdict

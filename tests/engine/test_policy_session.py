@@ -181,6 +181,15 @@ async def test_what_destroys_is_asked_about_and_a_file_of_the_sessions_own_may_g
     assert not of(DecisionRequested, await play(session, session.run("on"), answering(session, "run")))
 
 
+async def test_a_file_of_a_run_that_failed_is_not_taken_for_the_sessions_own() -> None:
+    writes, deletes = "echo 1 > kept.txt", "rm kept.txt"
+    kernels = FakeKernels(shell=FakeKernel({writes: [RunResult(status="error")], deletes: OK}), python=FakeKernel())
+    model = FakeModel(bash(writes), bash(deletes), "Done.")
+    settings, policy = LoopSection(approve="auto"), Policy(mode="unlessDestructive")
+    session = Session(kernels=kernels, settings=settings, model=model, can_ask=True, policy=policy)
+    assert len(of(DecisionRequested, await play(session, session.run("go"), answering(session, "run")))) == 1
+
+
 async def test_always_holds_for_what_destroys() -> None:
     code = "rm -r build"
     model = FakeModel(bash(code), "Done.", bash(code), "Done.")

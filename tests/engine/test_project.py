@@ -135,6 +135,8 @@ def test_a_trusted_folder_asks_for_something_stricter_and_gets_it(project: Path)
         ("[policy]\nmode = 'auto'", r"policy\.mode: Invalid enum value 'auto'"),
         ("[policy]\nmode = 'bypassPermissions'", r"policy\.mode: Invalid"),
         ("[policy]\nauto_run = true", r"policy\.auto_run cannot be set by a folder"),
+        ("[policy]\nallow_destructive = true", r"policy\.allow_destructive cannot be set"),
+        ("[policy]\nmode = 'unlessDestructive'", r"policy\.mode: Invalid"),
         ("[policy]\nallow = ['Shell(ls)']", r"policy\.allow cannot be set"),
         ("[sandbox]\nmode = 'danger-full-access'", r"sandbox\.mode: Invalid"),
         ("[sandbox]\nnetwork = 'full'", r"sandbox\.network: Invalid"),

@@ -110,12 +110,15 @@ class Decisions:
         the source is read for that."""
         found = ruling if ruling is not None else decide(self._runners.request(block), self.policy)
         self._taint = self._taint.and_of(found.taint)
-        if found.reading is not None:
-            self._made |= made_paths(found.reading, self.policy.base)
         if found.rereads:
             self._rereading.add((block.runs_in, self._runners.next_generation(block)))
         if found.lasting and isinstance(block, CodeBlock):
             self._changed.add((block.language, self._runners.next_generation(block)))
+
+    def note_success(self, block: ActionBlock, ruling: PolicyDecision) -> None:
+        """This ran to its end: the files that it wrote whole are the session's own."""
+        if ruling.reading is not None:
+            self._made |= made_paths(ruling.reading, block.source, self.policy.base)
 
     def note_files(self, files: Sequence[str]) -> None:
         """The person gave the model these files."""

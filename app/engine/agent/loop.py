@@ -221,7 +221,10 @@ class Session:
     async def _run(self, block_id: str, ruling: PolicyDecision) -> None:
         """Run what was decided about. TurnStopped if nothing can run it; code that raises ends nothing."""
         failure = await self._execute(block_id, ruling)
-        self._guard.note_run(self._action(block_id))
+        block = self._action(block_id)
+        self._guard.note_run(block)
+        if block.state == "ok":
+            self.decisions.note_success(block, ruling)
         if failure is not None:
             raise TurnStopped("kernel_error", failure.title)
 

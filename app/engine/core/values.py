@@ -27,7 +27,7 @@ class Confinement(Value, frozen=True, kw_only=True):
 
 
 ApprovalMode = Literal["ask", "auto", "never"]
-"""Who decides about proposed code: the person, nobody (all runs), nobody (nothing runs)."""
+"""Who decides about proposed code: the person, nobody (what destroys nothing runs), nobody (nothing runs)."""
 
 PermissionMode = Literal["plan", "dontAsk", "default", "acceptEdits", "auto", "unlessDestructive", "bypassPermissions"]
 """The same question on a finer scale (see `core/modes.py`), the strictest first."""

@@ -89,11 +89,18 @@ def find_harm(reading: SourceFacts, source: str, base: Base, made: frozenset[str
     return None
 
 
-def made_paths(reading: SourceFacts, base: Base) -> frozenset[str]:
-    """Absolute paths of the files that running this source writes whole, as far as that is certain."""
-    if reading.moves or reading.unread:
+def made_paths(reading: SourceFacts, source: str, base: Base) -> frozenset[str]:
+    """Absolute paths of the files that this source wrote whole if it ran to its end, as far as that is certain: not
+    what stands under a condition, in a loop or in a function."""
+    if reading.moves or reading.unread or _CONDITION.search(source):
         return frozenset()
     return frozenset(base.absolute(place.path) for place in reading.places if place.whole)
+
+
+_CONDITION = re.compile(
+    r"&&|\|\||\(\s*\)\s*\{|\b(?:if|else|elif|for|while|until|case|function|select|def|class|lambda|try|match|and|or"
+    r"|suppress|exit|return|yield|trap|false)\b"
+)
 
 
 def _of_commands(reading: SourceFacts) -> Iterator[Harm]:

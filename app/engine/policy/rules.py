@@ -134,6 +134,7 @@ def command_rule(
     is_open = prefix or not choices or choices[-1] == ("*",)
     if choices and not prefix and is_open:
         choices = choices[:-1]
+    text = f"{text} unchecked" if unchecked else text
     made = Rule("Shell", verdict, text, tuple(choices), is_open, sandboxed=sandboxed, unchecked=unchecked, why=why)
     return _check_reach(made)
 
