@@ -1,8 +1,10 @@
 """What destroys something is asked about unless the session made it, or it is wanted."""
 
+from typing import Any
+
 import pytest
 
-from oi_tui.app.engine.core.values import Confinement, Language
+from oi_tui.app.engine.core.values import Confinement, Language, PermissionMode
 from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, PolicyRequest, decide
 from oi_tui.app.engine.policy.destruction import made_paths
 from oi_tui.app.engine.policy.rules import Base, short_form
@@ -12,7 +14,7 @@ POLICY = Policy(mode="unlessDestructive", base=BASE)
 ENCLOSED = Confinement(sandboxed=True, offline=True)
 
 
-def decided(language: Language, source: str, policy: Policy = POLICY, **more) -> PolicyDecision:
+def decided(language: Language, source: str, policy: Policy = POLICY, **more: Any) -> PolicyDecision:
     return decide(PolicyRequest(language, source, **more), policy, "auto")
 
 
@@ -132,7 +134,9 @@ HARMLESS: dict[Language, tuple[str, ...]] = {
 
 @pytest.mark.parametrize(("language", "source"), [(one, source) for one in DESTROYS for source in DESTROYS[one]])
 @pytest.mark.parametrize("mode", ["unlessDestructive", "auto"])
-def test_what_destroys_is_asked_about_also_where_all_runs_unasked_in_a_sandbox(mode, language, source) -> None:
+def test_what_destroys_is_asked_about_also_where_all_runs_unasked_in_a_sandbox(
+    mode: PermissionMode, language: Language, source: str
+) -> None:
     found = decided(language, source, Policy(mode=mode, base=BASE), confinement=ENCLOSED)
     assert found.verdict == "ask"
     if mode == "unlessDestructive":

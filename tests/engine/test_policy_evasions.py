@@ -1,6 +1,7 @@
 """Ways around rules that deny: none of the corpus runs unasked, and what is harmless is not asked about for ever."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ def corpus(language: str) -> list[str]:
     return [line.replace("⏎", "\n") for line in lines if line and not line.startswith("# ")]
 
 
-def decided(language: Language, source: str, policy: Policy = POLICY, **more) -> PolicyDecision:
+def decided(language: Language, source: str, policy: Policy = POLICY, **more: Any) -> PolicyDecision:
     return decide(PolicyRequest(language, source, **more), policy, "auto")
 
 
@@ -62,7 +63,9 @@ HARMLESS: dict[Language, tuple[str, ...]] = {
 
 
 @pytest.mark.parametrize(("language", "source"), [(one, source) for one in HARMLESS for source in HARMLESS[one]])
-def test_U23_what_can_run_nothing_else_is_not_asked_about_because_something_is_denied(language, source) -> None:
+def test_U23_what_can_run_nothing_else_is_not_asked_about_because_something_is_denied(
+    language: Language, source: str
+) -> None:
     assert decided(language, source).verdict == "allow"
 
 
@@ -80,7 +83,9 @@ def test_U23_what_can_run_nothing_else_is_not_asked_about_because_something_is_d
         ("make", "echo 'rm x' > Makefile; make", "ask"),
     ],
 )
-def test_U23_what_runs_others_is_asked_about_once_and_text_each_time_it_is_another(first, second, again) -> None:
+def test_U23_what_runs_others_is_asked_about_once_and_text_each_time_it_is_another(
+    first: str, second: str, again: str
+) -> None:
     asked = decided("shell", first)
     assert (asked.verdict, asked.ground) == ("ask", "rule")
     assert asked.reading is not None

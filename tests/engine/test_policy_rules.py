@@ -207,7 +207,9 @@ def test_L17_no_setting_makes_another_one_milder(
     mode: PermissionMode, safe_mode: SafeMode, auto_run: bool | None
 ) -> None:
     both = requested_mode(PolicySection(mode=mode, safe_mode=safe_mode, auto_run=auto_run))
-    named = "bypassPermissions" if mode == "bypassPermissions" else ""  # the only name that makes anything milder
+    named: PermissionMode | Literal[""] = (
+        "bypassPermissions" if mode == "bypassPermissions" else ""
+    )  # the only name that makes anything milder
     others = PolicySection(mode=named, safe_mode=safe_mode), PolicySection(mode=named, auto_run=auto_run)
     for section in (PolicySection(mode=mode), *others):
         assert strictest(both, requested_mode(section)) == both

@@ -214,7 +214,8 @@ async def test_U24_no_always_holds_in_a_kernel_in_which_later_code_is_read_other
     answers = [text for code in (innocent, innocent, trick, innocent) for text in (python(code), "Done.")]
     session = make(FakeModel(*answers), innocent, trick)
     deciders: list[str] = []
-    for prompt, verdict in (("a", "always"), ("b", "run"), ("c", "run"), ("d", "run")):
+    answered: list[tuple[str, Verdict]] = [("a", "always"), ("b", "run"), ("c", "run"), ("d", "run")]
+    for prompt, verdict in answered:
         events = await play(session, session.run(prompt), answering(session, verdict))
         deciders += [made.decider for made in of(DecisionMade, events)]
     assert deciders == ["person", "grant", "person", "person"]

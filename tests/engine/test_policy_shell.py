@@ -201,7 +201,9 @@ def test_U13_no_pattern_with_a_star_covers_what_can_run_another_command(source: 
         ),
     ],
 )
-def test_U21_an_open_rule_is_refused_or_asks_about_what_runs_another_program_or_writes_a_file(rule, source) -> None:
+def test_U21_an_open_rule_is_refused_or_asks_about_what_runs_another_program_or_writes_a_file(
+    rule: str, source: str
+) -> None:
     assert decided(source, accepted(f"Shell({rule})")).verdict == "ask"
 
 
