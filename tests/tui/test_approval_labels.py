@@ -152,4 +152,4 @@ async def test_U26_code_behind_thousands_of_blanks_is_on_the_screen_of_the_quest
 ) -> None:
     async with play(size) as stage:
         await stage.propose("print(1)" + " " * 4_000 + "; evil()")
-        await stage.until(lambda: "⟨4,000 blanks⟩" in stage.seen and "evil()" in stage.seen)
+        await stage.until(lambda: "blanks⟩ ; evil()" in stage.seen)
