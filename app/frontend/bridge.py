@@ -42,6 +42,7 @@ from oi_tui.app.engine.core.protocol import (
     SandboxFailed,
     SessionEdited,
     SessionExported,
+    SessionGone,
     SessionReply,
     SessionSeen,
     SessionsFound,
@@ -296,7 +297,7 @@ class Bridge:
             case SandboxFailed():
                 self._sandbox_fails = True
                 self._show_status()
-            case Hello():
+            case Hello() | SessionGone():
                 pass
             case _:
                 self._view.show(reply)

@@ -32,6 +32,7 @@ from oi_tui.app.engine.core.protocol import (
     ModelOffer,
     ModelsFound,
     Reply,
+    SessionGone,
     SessionReply,
 )
 from oi_tui.app.engine.core.verbs import (
@@ -41,6 +42,7 @@ from oi_tui.app.engine.core.verbs import (
     FetchModel,
     FindModels,
     Interrupt,
+    Leave,
     Open,
     Submit,
     UseModel,
@@ -111,6 +113,8 @@ class Headless:
         self._code = 1
         self._refused = ""
         """Why something was not run that a person could have approved."""
+        self._leaving = False
+        """The turn is over; what there is to tell beside it may still come."""
         self._asking: asyncio.Task[None] | None = None
         self._interrupting: asyncio.Task[None] | None = None
 
@@ -190,6 +194,8 @@ class Headless:
                 self._say(f"✗ {reply.title} {reply.hint}\n")
                 self._code = reply.exit_code
                 return reply.fatal
+            case SessionGone():
+                return True
             case Hello():
                 pass
         return False
@@ -218,9 +224,10 @@ class Headless:
                 self._refused = event.reason
             case InputAnswered(cancelled=True):
                 await self._stop_asking()
-            case TurnEnded():
+            case TurnEnded() if not self._leaving:
                 self._finish(event)
-                return True
+                self._leaving = True
+                await self._send(Leave())  # what the last run left behind may still be looked for: it is told before
             case _:
                 pass
         return False

@@ -268,3 +268,28 @@ async def test_L21_an_engine_whose_log_cannot_be_written_is_an_error_in_plain_wo
     setup = Configure(settings=Settings(), cwd=str(tmp_path))
     with pytest.raises(OiTuiError, match="could not be started"):
         await ProcessClient.start(setup, log=tmp_path)
+
+
+MANY_AND_A_HOOK = """```python
+import os
+os.makedirs("x")
+for number in range({count}):
+    open(f"x/{{number}}", "w").close()
+os.makedirs("objects")
+open("HEAD", "w").write("ref: refs/heads/main")
+open("config", "w").write("[core]")
+```"""
+
+
+@pytest.mark.kernel
+def test_U20_what_runs_later_is_told_on_stderr_before_the_task_ends(
+    clean_env: dict[str, str], script: Script, tmp_path: Path
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    script.write(MANY_AND_A_HOOK.format(count=60_000), "Done.")
+    done = oi_tui(clean_env, *script.arguments, "run", "--yes", "go", cwd=work)
+    narration = done.stderr.decode()
+    assert done.returncode == 0, narration
+    assert "config (git takes its folder for a repository)" in narration
+    assert "files were looked at" in narration

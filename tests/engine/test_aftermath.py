@@ -101,6 +101,44 @@ def test_a_folder_that_gets_a_name_of_weight_is_found(tmp_path: Path) -> None:
     assert found.later == (".git/config", ".git/hooks/pre-commit")
 
 
+def put_repository(folder: Path, where: str, *parts: str) -> None:
+    for name in parts:
+        if name in ("objects", "refs"):
+            (folder / where / name).mkdir(parents=True, exist_ok=True)
+        else:
+            put(folder, f"{where}{name}", "ref: refs/heads/main")
+
+
+@pytest.mark.parametrize("where", ["", "sub/", "a/b/c.git/"])
+@pytest.mark.parametrize(
+    "parts", [("HEAD", "config", "objects", "refs"), ("config", "refs", "HEAD"), ("commondir", "HEAD")]
+)
+def test_U20_a_folder_that_git_takes_for_a_repository_is_told(
+    tmp_path: Path, where: str, parts: tuple[str, ...]
+) -> None:
+    found = after(tmp_path, lambda: put_repository(tmp_path, where, *parts))
+    assert found.later == tuple(sorted(f"{where}{name}" for name in parts if name not in ("objects", "refs")))
+    title, _ = describe_scan(found, sandboxed=True)
+    assert f"{where}HEAD (git takes its folder for a repository)" in title
+
+
+@pytest.mark.parametrize("last", ["HEAD", "config", "objects"])
+def test_U20_the_part_that_makes_it_a_repository_is_enough(tmp_path: Path, last: str) -> None:
+    before = [name for name in ("HEAD", "config", "objects") if name != last]
+    put_repository(tmp_path, "", *before)
+    assert after(tmp_path, lambda: put_repository(tmp_path, "", last)).later == ("HEAD", "config")
+
+
+def test_U20_a_bare_repository_of_the_persons_own_is_told_only_if_its_configuration_changes(tmp_path: Path) -> None:
+    put_repository(tmp_path, "mine.git/", "HEAD", "config", "objects", "refs")
+    found = after(tmp_path, lambda: put(tmp_path, "mine.git/objects/aa/bb"))
+    assert (found.changed, found.later) == (1, ())
+    put(tmp_path, "plain/config")
+    put(tmp_path, "plain/HEAD")
+    assert after(tmp_path, lambda: put(tmp_path, "plain/config", "x")).later == ()
+    assert after(tmp_path, lambda: put(tmp_path, "mine.git/config", "x")).later == ("mine.git/config",)
+
+
 def test_what_the_person_made_between_two_runs_is_not_the_runs_doing(tmp_path: Path) -> None:
     watch = FolderScanner([tmp_path])
     watch.look(time.time())
@@ -206,6 +244,18 @@ def test_a_walk_has_bounds_and_says_so_and_the_nearest_is_seen_first(tmp_path: P
     found = after(tmp_path, lambda: put(tmp_path, "Makefile"), FolderScanner([tmp_path], entries=60))
     assert (found.later, found.entries) == (("Makefile",), 60)
     assert found.cut == "only 60 files were looked at"
+
+
+def test_U20_what_matters_is_seen_first_in_a_folder_that_is_too_full(tmp_path: Path) -> None:
+    for number in range(200):
+        put(tmp_path, f"{number}.txt")
+
+    def run() -> None:
+        put_repository(tmp_path, "", "HEAD", "config", "objects")
+        put(tmp_path, "conftest.py")
+
+    found = after(tmp_path, run, FolderScanner([tmp_path], entries=20))
+    assert found.later == ("HEAD", "config", "conftest.py")
 
 
 def test_too_deep_a_tree_is_said(tmp_path: Path) -> None:

@@ -197,6 +197,10 @@ class SandboxFailed(SessionReply, frozen=True, kw_only=True, tag=True):
     start; a notice of the session says why, and what can be done."""
 
 
+class SessionGone(SessionReply, frozen=True, kw_only=True, tag=True):
+    """The answer to `Leave`: the session has ended, and all that there was to tell of it came before this."""
+
+
 class Failed(SessionReply, frozen=True, kw_only=True, tag=True):
     """The engine cannot go on, or a verb could not be followed; `fatal_reply` when it ends now."""
 
@@ -233,6 +237,7 @@ Reply = (
     | PromptsFound
     | DraftKept
     | SandboxFailed
+    | SessionGone
     | Failed
 )
 Request = Hello | Configure | AnyVerb

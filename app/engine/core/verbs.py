@@ -34,7 +34,10 @@ class Open(Verb, frozen=True, kw_only=True, tag=True):
 
 
 class Leave(SessionVerb, frozen=True, kw_only=True, tag=True):
-    """End one session: what runs is broken off, everything is written down, its kernels end. The others go on."""
+    """End one session: what runs is broken off, everything is written down, its kernels end. The others go on.
+
+    Answered with `SessionGone`, after the last that there is to tell of it: what its runs left behind, for instance.
+    """
 
 
 Place = Literal["before", "after"]

@@ -5,7 +5,7 @@ import logging
 from typing import assert_never
 
 from oi_tui.app.engine.core.errors import OiTuiError, StoreError
-from oi_tui.app.engine.core.protocol import DraftKept, Failed, failure_reply
+from oi_tui.app.engine.core.protocol import DraftKept, Failed, SessionGone, failure_reply
 from oi_tui.app.engine.core.verbs import (
     AnyVerb,
     Close,
@@ -89,6 +89,7 @@ class Engine:
                 await self._sessions.fork(session, verb)
             case Leave():
                 await self._sessions.leave(session, "The session was left.")
+                await session.send(SessionGone())
             case _:
                 await session.follow(verb)
 

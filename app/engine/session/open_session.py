@@ -61,7 +61,7 @@ _log = logging.getLogger(__name__)
 NO_FALLBACK = "Until then no code runs. To do without: /sandbox on the screen, or --sandbox danger-full-access."
 
 TELLING = 1.0
-"""Seconds that a front end has to be told that the end of a session is not written down."""
+"""Seconds that a front end has to be told of the end of a session, and that it is not written down."""
 
 GONE = "(The kernels are fresh: variables and imports of the code above are gone unless you run it again.)"
 """Told to the model with the first prompt after a session was resumed."""
@@ -181,9 +181,11 @@ class OpenSession:
                 _log.error("a task ended with an error", exc_info=result)
         if self.session.transcript.turn_open:
             self.session.emit(TurnEnded(reason="interrupted", detail=why))
-        if (error := await self._log.end()) is not None:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(TELLING):
+        error = await self._log.end()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(TELLING):
+                await self._outbox.flush()  # what was found while it ended, for instance by the last look at the folder
+                if error is not None:
                     await self.send(failure_reply(error))
         self._drop_if_empty()
 

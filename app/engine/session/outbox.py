@@ -54,14 +54,18 @@ class Outbox:
         if not (isinstance(item, Event) and is_delta(item)):
             self._urgent.set()
 
+    async def flush(self) -> None:
+        """Send all that is waiting."""
+        items, self._items = self._items, []
+        for item in _batch(items):
+            await self._send(item)
+
     async def pump(self) -> None:
         while True:
             await self._wake.wait()
             self._wake.clear()
             self._urgent.clear()
-            items, self._items = self._items, []
-            for item in _batch(items):
-                await self._send(item)
+            await self.flush()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(FRAME):
                     await self._urgent.wait()

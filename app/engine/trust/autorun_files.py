@@ -5,6 +5,7 @@ list cannot be complete, for any program may be told to read anything; it holds 
 """
 
 import stat
+from collections.abc import Collection
 
 NAMES = frozenset({
     # Python, when a folder is worked in
@@ -45,6 +46,12 @@ GIT = "/.git/"
 GIT_FILES = frozenset({"config", "config.worktree", "hooks"})
 """What is looked at of a repository's own folder; the rest is data."""
 
+HEAD, CONFIGURED = "head", frozenset({"head", "config", "config.worktree", "commondir"})
+"""In small letters: what git obeys of a folder that it takes for a repository, whatever that is called."""
+
+PARTS = frozenset({"objects", "refs"})
+"""Folders, one of which makes a repository of it."""
+
 SCRIPTED = "package.json"
 """Runs something if it names scripts."""
 
@@ -53,6 +60,12 @@ def is_place(folder: str) -> bool:
     """Whether everything in this folder (relative, `""` or with a `/` at its end) counts."""
     path = f"/{folder}"
     return path.endswith(GIT) or any(place in path for place in PLACES)
+
+
+def is_repository(names: Collection[str]) -> bool:
+    """Whether git would take a folder with these names in it for a (bare) repository, and run what its config says."""
+    small = {name.lower() for name in names}
+    return HEAD in small and ("commondir" in small or ("config" in small and not small.isdisjoint(PARTS)))
 
 
 def runs_later(name: str, mode: int, *, in_place: bool = False) -> bool:

@@ -25,7 +25,16 @@ from oi_tui.app.engine.core.events import (
     RerunStarted,
 )
 from oi_tui.app.engine.text.safe import visible_text
-from oi_tui.app.engine.trust.autorun_files import GIT, GIT_FILES, SCRIPTED, is_place, runs_later
+from oi_tui.app.engine.trust.autorun_files import (
+    CONFIGURED,
+    GIT,
+    GIT_FILES,
+    PARTS,
+    SCRIPTED,
+    is_place,
+    is_repository,
+    runs_later,
+)
 
 ENTRIES, LEVELS, SECONDS = 50_000, 24, 1.5
 """Bounds of one walk, the nearest folders first."""
@@ -216,7 +225,12 @@ def _spell_out(name: str) -> str:
     """A name on one line in which nothing hides."""
     text = visible_text(name.encode(errors="backslashreplace").decode()).text
     text = text.replace("\n", "<U+000A>").replace("\t", "<U+0009>")
-    return text if len(text) <= 120 else f"{text[:60]}…{text[-59:]}"
+    text = text if len(text) <= 120 else f"{text[:60]}…{text[-59:]}"
+    folder, _, last = name.rpartition("/")
+    # Nothing else makes a file of such a name one that runs later, but a place of which all is.
+    if last.lower() in CONFIGURED and not is_place(f"{folder}/"):
+        return f"{text} (git takes its folder for a repository)"
+    return text
 
 
 # -- walking ------------------------------------------------------------------------------------------
@@ -228,14 +242,18 @@ def _walk(walk: _Walk, root: str, prefix: str) -> None:
     for number in range(LEVELS):
         deeper: list[_Folder] = []
         for folder in level:
-            moved = folder.moved or (number > 0 and walk.before > 0 and _has_changed(walk, folder.path))
             in_place = is_place(folder.name)
             in_git = f"/{folder.name}".endswith(GIT)
-            for entry in _entries(walk, folder.path):
+            entries = _entries(walk, folder.path)
+            bare = not in_git and is_repository([entry.name for entry in entries])
+            new = walk.before > 0 and (number > 0 or bare) and _has_changed(walk, folder.path)
+            moved = folder.moved or (new and number > 0)
+            for entry in entries:
                 if in_git and entry.name not in GIT_FILES:
                     continue
                 if not _is_folder(entry):
-                    _take(walk, entry, folder.name, in_place=in_place, moved=moved)
+                    obeyed = bare and entry.name.lower() in CONFIGURED
+                    _take(walk, entry, folder.name, in_place=in_place or obeyed, moved=moved or (obeyed and new))
                 elif entry.name not in SKIPPED and entry.path not in walk.own:
                     deeper.extend(_ways_down(entry, folder.name, moved))
             if walk.cut:
@@ -299,9 +317,11 @@ def _entries(walk: _Walk, folder: str) -> list[os.DirEntry[str]]:
         return []  # gone already, or closed to us: code with our rights cannot have written there either
     room = walk.most - walk.entries
     if len(found) > room:
+        # What is named like something that matters is not hidden among a crowd of other files.
+        found.sort(key=lambda entry: entry.name.lower() not in CONFIGURED | PARTS and not runs_later(entry.name, 0))
         found, walk.cut = found[:room], f"only {walk.most:,} files were looked at"
     elif time.monotonic() > walk.end:
-        walk.cut = f"looking was ended after {SECONDS:g} seconds"
+        walk.cut = f"looking was ended after {SECONDS:g} seconds, {walk.entries + len(found):,} files were looked at"
     walk.entries += len(found)
     return found
 
