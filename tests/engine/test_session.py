@@ -366,6 +366,35 @@ async def test_the_step_cap_ends_the_turn_and_it_can_go_on() -> None:
     assert end_of(events).reason == "done"
 
 
+def many(count: int) -> str:
+    return "\n".join(f"```python\n{number}\n```" for number in range(count))
+
+
+async def test_U25_of_one_answer_twenty_actions_run_before_the_turn_ends_where_nobody_can_be_asked() -> None:
+    kernel = FakeKernel()
+    session = make(FakeModel(many(3_000), "Done."), kernel, can_ask=False)
+    events = await play(session, session.run("go"), limit=60)
+    assert len(kernel.ran) == 20
+    detail = "Not run: 20 actions of this answer have run without a question."
+    assert end_of(events) == TurnEnded(reason="step_cap", detail=detail)
+    assert {block.state for block in codes(session)[20:]} == {"refused"}
+
+
+async def test_U25_the_person_is_asked_whatever_the_mode_before_each_further_twenty_of_an_answer() -> None:
+    kernel, asked = FakeKernel(), list[tuple[int, str]]()
+    session = make(FakeModel(many(50), many(20), "Done."), kernel)
+
+    def approve(event: AnyEvent) -> None:
+        if isinstance(event, DecisionRequested):
+            asked.append((len(kernel.ran), event.why))
+            session.decide(Decide(request_id=event.request_id, verdict="run"))
+
+    events = await play(session, session.run("go"), approve)
+    why = "20 actions of this answer have run without a question"
+    assert asked == [(20, why), (40, why)]
+    assert (end_of(events).reason, len(kernel.ran)) == ("done", 70)
+
+
 async def test_L12_the_same_code_three_times_is_asked_about_and_ends_the_turn_where_nobody_is() -> None:
     same = FakeModel("```python\nf()\n```")
     kernel = FakeKernel({"f()": FAILED})

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from oi_tui.app.engine.agent.guard import RepeatGuard
+from oi_tui.app.engine.agent.guard import CROWDED, RepeatGuard
 from oi_tui.app.engine.agent.halt import TurnStopped
 from oi_tui.app.engine.agent.runners import Runners
 from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, CallBlock, CodeBlock, UserBlock
@@ -293,7 +293,7 @@ def _refuse_unasked(block: ActionBlock, ruling: PolicyDecision, objection: str) 
         why = f"{NOBODY}, which is needed because of {ruling.by}"
         return _Settled(decision_event(block, "skip", "rule", reason=why))
     why = objection or NOBODY
-    reason: StopReason = "repeated" if objection else "refused"
+    reason: StopReason = "step_cap" if objection == CROWDED else "repeated" if objection else "refused"
     return _Settled(decision_event(block, "stop", "rule", reason=why), TurnStopped(reason, f"Not run: {why}."))
 
 

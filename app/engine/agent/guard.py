@@ -1,10 +1,19 @@
-"""The repeat guard: notices a turn that goes round in circles. Pure bookkeeping; the session decides what follows."""
+"""The repeat guard: notices a turn that goes round in circles, and an answer that is a crowd of actions.
+
+Pure bookkeeping; the session decides what follows.
+"""
 
 import re
 
 from oi_tui.app.engine.core.blocks import ActionBlock, CallBlock
 from oi_tui.app.engine.core.encoding import text_digest
 from oi_tui.app.engine.core.outputs import ErrorOutput
+
+
+MOST = 20
+"""Actions of one answer that may run without a question."""
+
+CROWDED = f"{MOST} actions of this answer have run without a question"
 
 
 class RepeatGuard:
@@ -17,10 +26,18 @@ class RepeatGuard:
         self._succeeded: set[str] = set()
         self._last = ""
         self._errors: dict[tuple[str, str], int] = {}
+        self._unasked = 0
+        """What ran of this answer since the person last said yes."""
+
+    def begin_answer(self) -> None:
+        """What is told from here on are the actions of another answer."""
+        self._unasked = 0
 
     def objection(self, block: ActionBlock) -> str:
         """Why this should not simply run, in plain words; "" if there is nothing against it."""
         key, what = _key(block), "call" if isinstance(block, CallBlock) else "code"
+        if self._unasked >= MOST:
+            return CROWDED
         count = self._runs.get(key, 0)
         if count and key == self._last and key in self._succeeded:
             return f"this exact {what} has just run without an error"
@@ -33,6 +50,7 @@ class RepeatGuard:
 
     def note_run(self, block: ActionBlock) -> None:
         """Take note of a run that is over."""
+        self._unasked += 1
         key = _key(block)
         self._runs[key] = self._runs.get(key, 0) + 1
         self._last = key
@@ -46,6 +64,7 @@ class RepeatGuard:
 
     def allow(self) -> None:
         """The person said that it may go on: start counting anew."""
+        self._unasked = 0
         self._runs.clear()
         self._errors.clear()
         self._succeeded.clear()

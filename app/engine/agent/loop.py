@@ -127,6 +127,7 @@ class Session:
             for step in range(1, self.settings.max_steps + 1):
                 self._require_budget()
                 self._proposed = await self._ask(step)
+                self._guard.begin_answer()
                 actions = iter(self._proposed)
                 for block_id in actions:
                     if ruling := await self._decide(block_id):
