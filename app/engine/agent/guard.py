@@ -9,7 +9,6 @@ from oi_tui.app.engine.core.blocks import ActionBlock, CallBlock
 from oi_tui.app.engine.core.encoding import text_digest
 from oi_tui.app.engine.core.outputs import ErrorOutput
 
-
 MOST = 20
 """Actions of one answer that may run without a question."""
 
