@@ -2,17 +2,30 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+import sys
+from collections.abc import Awaitable, Callable
+from functools import partial
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.kernels.channels import DELIMITER, FRAME_LIMIT, NONSENSE_LIMIT, TOO_LARGE, Channels
+from oi_tui.app.engine.core.events import OutputAdded, OutputDropped
+from oi_tui.app.engine.kernels.base import RunResult
+from oi_tui.app.engine.kernels.channels import (
+    DELIMITER,
+    FRAME_LIMIT,
+    NONSENSE_LIMIT,
+    TOO_LARGE,
+    VALUES_LIMIT,
+    Channels,
+)
+from oi_tui.app.engine.kernels.json_cleaner import STEPS, has_more_values
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
-from support.runs import collect
+from oi_tui.app.engine.kernels.jupyter_run import JupyterRun
+from support.runs import collect, events_of, make_run
 
 session_module = pytest.importorskip("jupyter_client.session")
 
@@ -63,35 +76,104 @@ def reader() -> Channels:
 @example([b"{}", b"{}", b"{}", nested(100_000)], True)
 @example([b'{"version": 7}', b"null", b"[]", b"3"], True)
 @example([b'{"msg_id": 1, "msg_type": [], "date": "2020-99-99T99:99"}', b"{}", b"{}", b"{}"], True)
-def test_k27_no_frames_break_the_reader_and_what_cannot_be_read_is_counted(
+async def test_k27_no_frames_break_the_reader_and_what_cannot_be_read_is_counted(
     reader: Channels, parts: list[bytes], sign: bool
 ) -> None:
     before = reader.nonsense
-    message = reader.parse(signed(parts) if sign else parts)
+    message = await reader.read(signed(parts) if sign else parts)
     assert message is None or isinstance(message, dict)
     assert (message is None) == (reader.nonsense > before)
 
 
-def test_k27_a_good_message_is_read_after_bad_ones_and_never_twice() -> None:
+async def test_k27_a_good_message_is_read_after_bad_ones_and_never_twice() -> None:
     reader, session = channels(), session_module.Session(key=KEY)
-    assert reader.parse([b"bad"]) is None
+    assert await reader.read([b"bad"]) is None
     good = session.serialize(session.msg("stream", {"name": "stdout", "text": "x"}))
-    message = reader.parse(good)
+    message = await reader.read(good)
     assert message is not None
     assert message["content"] == {"name": "stdout", "text": "x"}
-    assert reader.parse(good) is None  # the same signature again: somebody repeats what was said
+    assert await reader.read(good) is None  # the same signature again: somebody repeats what was said
     assert reader.nonsense == 2
 
 
-def test_k13_what_is_too_large_is_not_parsed_but_whose_it_was_is_known() -> None:
+async def test_k13_what_is_too_large_is_not_parsed_but_whose_it_was_is_known() -> None:
     large = b'"' + b"x" * FRAME_LIMIT + b'"'
     parent = {"msg_id": "request"}
-    message = channels().parse([b"topic", DELIMITER, b"sig", b"{}", json.dumps(parent).encode(), b"{}", large])
+    message = await channels().read([b"topic", DELIMITER, b"sig", b"{}", json.dumps(parent).encode(), b"{}", large])
     assert message is not None
     assert (message["msg_type"], message["parent_header"]) == (TOO_LARGE, parent)
     assert message["content"]["bytes"] > FRAME_LIMIT
     for parts in ([large], [DELIMITER, large], [DELIMITER, b"", b"{}", large], [DELIMITER, b"", b"{}", b"{", large]):
-        assert channels().parse(parts) is None
+        assert await channels().read(parts) is None
+
+
+def count_values(value: Any) -> int:
+    """Values in lists and objects, an empty one counted as if there were one in it."""
+    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if inner is None else max(1, len(inner)) + sum(map(count_values, inner))
+
+
+JSON = st.recursive(
+    st.none() | st.floats() | st.text('a,[{"\\\n', max_size=6),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text('a,[{"\\', max_size=4), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(JSON)
+def test_K38_the_values_of_a_json_text_are_counted_without_parsing_it(value: Any) -> None:
+    count, text = count_values(value), json.dumps(value).encode()
+    assert has_more_values(text, count - 1) or not count
+    if count * STEPS > text.count(b'"'):
+        assert not has_more_values(text, count)
+
+
+@pytest.mark.parametrize("text", [b'"' * 5_000, b'"' + b'\\"' * 5_000 + b',"', b"[" * 5_000])
+def test_K38_counting_has_an_end(text: bytes) -> None:
+    assert has_more_values(text + b"," * 200, 100)
+
+
+def display(body: Any) -> list[bytes]:
+    session = session_module.Session(key=KEY)
+    message = session.msg("display_data", {"data": {"application/json": body}, "metadata": {}}, parent={"msg_id": "r"})
+    return cast("list[bytes]", session.serialize(message))
+
+
+async def calls_on_the_loop(work: Awaitable[object]) -> int:
+    """How many functions this thread calls meanwhile."""
+    calls = 0
+
+    def count(frame: object, event: str, arg: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        await work
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+@pytest.mark.parametrize(("values", "shown"), [(VALUES_LIMIT * 3 // 4, True), (VALUES_LIMIT * 3, False)])
+async def test_K38_a_large_display_is_read_off_the_loop_and_dropped_if_it_has_too_many_values(
+    values: int, shown: bool
+) -> None:
+    run, reader = make_run(make=partial(JupyterRun, "r")), channels()
+    assert isinstance(run, JupyterRun)
+
+    async def take() -> None:
+        message = await reader.read(display([[0]] * (values // 2)))
+        assert message is not None
+        if message["msg_type"] == TOO_LARGE:
+            run.on_too_large(message["content"]["bytes"], is_reply=False)
+        else:
+            run.on_iopub(message["msg_type"], message["content"])
+
+    assert await calls_on_the_loop(take()) < 2_000
+    run.finish(RunResult(status="ok"))
+    kinds = [type(event) for event in await events_of(run)]
+    assert kinds == [OutputAdded if shown else OutputDropped, RunResult]
 
 
 @pytest.mark.kernel

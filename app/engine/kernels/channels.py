@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, Literal, get_args
 
+from oi_tui.app.engine.kernels.json_cleaner import clean_content, has_more_values
 from oi_tui.app.engine.kernels.processes import cancel_tasks
 
 _log = logging.getLogger(__name__)
@@ -23,8 +24,14 @@ MessageContent = dict[str, Any]
 ReplyFuture = asyncio.Future[MessageContent | None]
 """Content of a reply; None if the process ended instead."""
 
-FRAME_LIMIT = 80_000_000
-"""Bytes of one message; a larger one is dropped before it is parsed."""
+FRAME_LIMIT = 24_000_000
+"""Bytes of one message; a larger one is dropped before it is parsed, which takes a tenth of a second for so much."""
+
+VALUES_LIMIT = 100_000
+"""Values in the lists and objects of one message; one with more is dropped before it is parsed as well."""
+
+LARGE = 64_000
+"""Bytes of a message that is read in a thread, so that nothing else waits for it."""
 
 HEADER_LIMIT = 20_000
 """Bytes of a header that is read nevertheless, to say whose message was dropped."""
@@ -155,7 +162,7 @@ class Channels:
     async def _pump(self, channel: Channel) -> None:
         socket = self._socket(channel)
         while True:
-            message = self.parse(await socket.recv_multipart())
+            message = await self.read(await socket.recv_multipart())
             if channel == "iopub":
                 self.heard.set()
             match message:
@@ -163,19 +170,32 @@ class Channels:
                     self._take(channel, kind, parent, content)
             await asyncio.sleep(0)  # a socket that is never empty would not let anyone else run
 
-    def parse(self, parts: list[bytes]) -> dict[str, Any] | None:
+    async def read(self, parts: list[bytes]) -> dict[str, Any] | None:
         """The message, or None if it makes no sense."""
         size = sum(map(len, parts))
         if size > FRAME_LIMIT:
             return _oversized_message(parts, size)
-        session = self._client.session
         try:
-            _, frames = session.feed_identities(parts)
-            message: dict[str, Any] = session.deserialize(frames)
+            if size <= LARGE:
+                return self._parse(parts)
+            if await asyncio.to_thread(lambda: any(has_more_values(part, VALUES_LIMIT) for part in parts)):
+                return _oversized_message(parts, size)
+            return await asyncio.to_thread(self._parse_large, parts)
         except Exception as error:
             # Boundary: a forged or broken message raises almost anything (ValueError, KeyError, RecursionError).
             self._count(error)
             return None
+
+    def _parse(self, parts: list[bytes]) -> dict[str, Any]:
+        session = self._client.session
+        _, frames = session.feed_identities(parts)
+        message: dict[str, Any] = session.deserialize(frames)
+        return message
+
+    def _parse_large(self, parts: list[bytes]) -> dict[str, Any]:
+        message = self._parse(parts)
+        if isinstance(content := message["content"], dict):
+            message["content"] = clean_content(content)
         return message
 
     def _take(self, channel: Channel, kind: str, parent: str, content: MessageContent) -> None:

@@ -1,6 +1,7 @@
-"""What a kernel sent, as something that can be written and read again: UTF-8, finite, not endlessly deep."""
+"""What a kernel sent, as something that can be written and read again: UTF-8, finite, not endlessly deep or many."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from oi_tui.app.engine.core.encoding import expressible
@@ -10,6 +11,12 @@ MAX_DEPTH = 50
 
 MAX_INT = 2**63 - 1
 """Larger numbers are kept as text: not everything that reads JSON has them."""
+
+MARKS = (b",", b"[", b"{")
+"""Outside of strings, one of them stands before each value but the first."""
+
+STEPS = 10
+"""So many steps for each value that is allowed are taken to find out how many there are."""
 
 
 def clean_json(value: Any, depth: int = 0) -> Any:
@@ -31,3 +38,46 @@ def clean_json(value: Any, depth: int = 0) -> Any:
             return [clean_json(inner, depth + 1) for inner in value]
         case _:
             return None
+
+
+class CleanContent(dict[str, Any]):
+    """Content of a message whose `data` and `metadata` have been cleaned."""
+
+
+def clean_content(content: Mapping[str, Any]) -> CleanContent:
+    """The same with `data` and `metadata` cleaned, if they were not."""
+    if isinstance(content, CleanContent):
+        return content
+    cleaned = {name: clean_json(content[name]) for name in ("data", "metadata") if name in content}
+    return CleanContent(content, **cleaned)
+
+
+def has_more_values(text: bytes, most: int) -> bool:
+    """Whether a JSON text has more than so many values in its lists and objects.
+
+    Found out without parsing it, which no other thread could interrupt. True also where it takes too long to find out:
+    for a text that has more than `STEPS * most` quotation marks.
+    """
+    if _count_marks(text, 0, len(text)) <= most:
+        return False
+    values = position = 0
+    inside = False
+    for _ in range(STEPS * most):
+        quote = text.find(b'"', position)
+        if not inside:
+            values += _count_marks(text, position, quote if quote >= 0 else len(text))
+            if values > most:
+                return True
+        if quote < 0:
+            return False
+        inside = not inside or _ends_in_escape(text[position:quote])
+        position = quote + 1
+    return True
+
+
+def _count_marks(text: bytes, start: int, end: int) -> int:
+    return sum(text.count(mark, start, end) for mark in MARKS)
+
+
+def _ends_in_escape(text: bytes) -> bool:
+    return (len(text) - len(text.rstrip(b"\\"))) % 2 == 1

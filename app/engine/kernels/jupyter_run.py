@@ -10,9 +10,15 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from oi_tui.app.engine.core.encoding import expressible
 from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput
 from oi_tui.app.engine.kernels.base import RunRequest, RunResult
+from oi_tui.app.engine.kernels.json_cleaner import clean_content
 from oi_tui.app.engine.kernels.output_stream import OutputStream
+from oi_tui.app.engine.kernels.traceback_cap import PARTS_LIMIT
+
+NAME_LIMIT = 1_000
+"""Characters of the name of a display."""
 
 GRACE = 2.0
 """Seconds of silence after which a reply without idle (or the other way round) ends the run."""
@@ -79,7 +85,7 @@ class JupyterRun:
         """A message of so many bytes was dropped. A reply is never large but for the error in it."""
         self.output.drop(size)
         if is_reply:
-            text = f"The message of the error has more than {size / 1e6:,.0f} MB and was left out."
+            text = f"The message of the error is too large ({size / 1e6:,.1f} MB) and was left out."
             self.output.error(ErrorOutput(name="Error", value=text))
             self.on_reply({"status": "error"})
 
@@ -123,6 +129,7 @@ class JupyterRun:
 
 
 def _rich(content: Mapping[str, Any], *, is_result: bool) -> RichOutput:
+    content = clean_content(content)
     data = {mime: body for mime, body in content["data"].items() if isinstance(mime, str) and body is not None}
     metadata = content.get("metadata")
     transient = content.get("transient")
@@ -130,7 +137,7 @@ def _rich(content: Mapping[str, Any], *, is_result: bool) -> RichOutput:
     return RichOutput(
         data=data,
         metadata=metadata if isinstance(metadata, dict) else {},
-        display_id=display_id if isinstance(display_id, str) else None,
+        display_id=expressible(display_id[:NAME_LIMIT]) if isinstance(display_id, str) else None,
         is_result=is_result,
     )
 
@@ -138,4 +145,6 @@ def _rich(content: Mapping[str, Any], *, is_result: bool) -> RichOutput:
 def _lines(traceback: object) -> tuple[str, ...]:
     if not isinstance(traceback, list):
         return ()
+    if len(traceback) > 2 * PARTS_LIMIT:
+        traceback = [*traceback[:PARTS_LIMIT], *traceback[-PARTS_LIMIT:]]
     return tuple(line for line in traceback if isinstance(line, str))

@@ -1,4 +1,4 @@
-"""One run, as every kernel keeps it: what arrives is cleaned, capped, queued and emitted; it is over exactly once.
+"""One run, as every kernel keeps it: what arrives is capped, queued and emitted; it is over exactly once.
 
 What arrives comes from a process that is not trusted: anything may be claimed, nothing may break us.
 """
@@ -28,7 +28,6 @@ from oi_tui.app.engine.core.events import (
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamName, StreamOutput, WholeOutput
 from oi_tui.app.engine.kernels.base import RunRequest, RunResult
-from oi_tui.app.engine.kernels.json_cleaner import clean_json
 from oi_tui.app.engine.kernels.output_cap import OutputCap
 from oi_tui.app.engine.kernels.traceback_cap import ERROR_LIMIT, shorten_traceback
 
@@ -48,9 +47,6 @@ UPDATE_LIMIT = 64_000_000
 
 LATE_INTERVAL = 1 / 8
 """Seconds in which what comes after the end of a run is gathered before it is emitted."""
-
-NAME_LIMIT = 1_000
-"""Characters of the name of a display."""
 
 ERRORS_LIMIT = 20
 """Errors of one run: a cell has one, and its background tasks may have some more."""
@@ -155,9 +151,9 @@ class OutputStream:
                 self._put(StreamText(name, [shown]))
 
     def display(self, output: RichOutput) -> None:
-        """A mime bundle, as far as it fits."""
+        """A mime bundle that was cleaned, as far as it fits."""
         self._clear_if_due()
-        output, charged = _clean(output), DisplayCharge()
+        charged = DisplayCharge()
         fitting = self._fitting(output, charged) if self._cap.charge(RICH_COST) else None
         if fitting is None:
             return
@@ -169,8 +165,7 @@ class OutputStream:
         self._put(OutputAdded(block_id=self._block_id, output=fitting))
 
     def update(self, output: RichOutput) -> None:
-        """A display changed; of updates that nobody has seen yet the last one counts."""
-        output = _clean(output)
+        """A display changed, and was cleaned; of updates that nobody has seen yet the last one counts."""
         name = output.display_id
         if name is None:
             return
@@ -377,16 +372,6 @@ class OutputStream:
         self._rich_room -= max(0, used - charged.rich)
         charged.rich = max(charged.rich, used)
         return msgspec.structs.replace(output, data=data, metadata=metadata) if data else None
-
-
-def _clean(output: RichOutput) -> RichOutput:
-    name = output.display_id
-    return msgspec.structs.replace(
-        output,
-        data=clean_json(output.data),
-        metadata=clean_json(output.metadata),
-        display_id=None if name is None else expressible(name[:NAME_LIMIT]),
-    )
 
 
 def _size(value: Any) -> int:
