@@ -24,8 +24,8 @@ MessageContent = dict[str, Any]
 ReplyFuture = asyncio.Future[MessageContent | None]
 """Content of a reply; None if the process ended instead."""
 
-FRAME_LIMIT = 24_000_000
-"""Bytes of one message; a larger one is dropped before it is parsed, which takes a tenth of a second for so much."""
+FRAME_LIMIT = 16_000_000
+"""Bytes of one message; a larger one is dropped before it is copied or parsed, which hold up all else."""
 
 VALUES_LIMIT = 100_000
 """Values in the lists and objects of one message; one with more is dropped before it is parsed as well."""
@@ -162,7 +162,11 @@ class Channels:
     async def _pump(self, channel: Channel) -> None:
         socket = self._socket(channel)
         while True:
-            message = await self.read(await socket.recv_multipart())
+            frames = await socket.recv_multipart(copy=False)
+            size = sum(map(len, frames))
+            room = FRAME_LIMIT if size <= FRAME_LIMIT else HEADER_LIMIT
+            message = await self.read([frame.bytes if len(frame) <= room else b"" for frame in frames], size)
+            del frames  # it may be large, and the next one may take long to come
             if channel == "iopub":
                 self.heard.set()
             match message:
@@ -170,9 +174,8 @@ class Channels:
                     self._take(channel, kind, parent, content)
             await asyncio.sleep(0)  # a socket that is never empty would not let anyone else run
 
-    async def read(self, parts: list[bytes]) -> dict[str, Any] | None:
-        """The message, or None if it makes no sense."""
-        size = sum(map(len, parts))
+    async def read(self, parts: list[bytes], size: int) -> dict[str, Any] | None:
+        """The message of so many bytes, or None if it makes no sense. Of one that is too large, parts may be empty."""
         if size > FRAME_LIMIT:
             return _oversized_message(parts, size)
         try:
