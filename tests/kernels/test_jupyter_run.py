@@ -4,10 +4,18 @@ import asyncio
 import time
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oi_tui.app.engine.core.events import OutputAdded, OutputDropped, OutputUpdated
+from oi_tui.app.engine.core.events import (
+    ActiveLineChanged,
+    InputRequested,
+    OutputAdded,
+    OutputDropped,
+    OutputsCleared,
+    OutputUpdated,
+)
 from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamOutput
 from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.kernels.jupyter_run import GRACE
@@ -122,6 +130,55 @@ async def test_k11_a_flood_of_displays_is_bounded() -> None:
     events = await events_of(run.output)
     assert len(events) <= 1_002
     assert any(isinstance(event, OutputDropped) for event in events)
+
+
+STORM = 20_000
+
+
+@pytest.mark.parametrize("kind", ["lines", "clearings", "clearings and prints", "questions", "updates"])
+async def test_K39_what_comes_too_often_is_merged_and_the_last_of_it_is_told(kind: str) -> None:
+    run = make_run("1\n" * STORM, make=partial(JupyterRun, "request"))
+    assert isinstance(run, JupyterRun)
+    run.display(RichOutput(data={"text/plain": "first"}, display_id="d"))
+    for number in range(STORM):
+        match kind:
+            case "lines":
+                run.on_iopub("oi_tui_line", {"line": number + 1})
+            case "clearings":
+                run.on_iopub("clear_output", {})
+            case "clearings and prints":
+                run.on_iopub("clear_output", {"wait": True})
+                run.on_iopub("stream", {"name": "stdout", "text": f"{number}\n"})
+            case "questions":
+                run.on_stdin("input_request", {"prompt": f"{number}? ", "password": False})
+            case _:
+                run.on_iopub(
+                    "update_display_data", {"data": {"text/plain": f"{number}"}, "transient": {"display_id": "d"}}
+                )
+        await asyncio.sleep(0)  # as between two messages: whatever is queued is emitted, if it need not wait
+    run.finish(RunResult(status="ok"))
+    *_, last, _ = events = await events_of(run)
+    assert len(events) < STORM / 4
+    match last:
+        case ActiveLineChanged(line=line):
+            assert line == STORM
+        case OutputAdded(output=StreamOutput(text=text)):
+            assert text == f"{STORM - 1}\n"
+        case InputRequested(prompt=prompt):
+            assert prompt == f"{STORM - 1}? "
+        case OutputUpdated(output=output):
+            assert narrow(output, RichOutput).data["text/plain"] == f"{STORM - 1}"
+        case _:
+            assert last == OutputsCleared(block_id="")
+
+
+async def test_K39_marks_that_come_as_they_do_in_a_usual_run_are_all_told() -> None:
+    run = make_run("1\n" * 500, make=partial(JupyterRun, "request"))
+    for number in range(500):
+        run.line(number + 1)
+        await asyncio.sleep(0)
+    run.finish(RunResult(status="ok"))
+    assert len(await events_of(run)) == 501
 
 
 async def test_k11_updates_replace_and_so_do_not_use_up_the_cap() -> None:

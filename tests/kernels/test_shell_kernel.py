@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -247,3 +248,20 @@ async def test_a_run_that_is_abandoned_is_interrupted(make_shell: MakeShell) -> 
         await abandon(await started(shell, "echo ready; sleep 60"))
     assert shell.state == "idle"
     assert (await collect(shell, "echo free")).text() == "free\n"
+
+
+FILL = "head -c {count} /dev/zero | tr '\\0' x > {where}"
+
+
+@pytest.mark.parametrize("where", ["/dev/tty", '"$(declare -f __oi_end | grep -o "/[^ ;]*/ends")"'])
+async def test_K39_a_fill_without_line_ends_takes_linear_time(shell: Kernel, where: str) -> None:
+    async def processor_seconds(count: int) -> float:
+        begun = time.process_time()
+        run = await collect(shell, FILL.format(count=count, where=where) + "; echo > " + where)
+        assert run.finished == OK
+        return time.process_time() - begun
+
+    small = await processor_seconds(1_000_000)
+    large = await processor_seconds(16_000_000)
+    assert large < 64 * max(small, 0.01)  # quadratic would be 256 times as much
+    assert (await collect(shell, "echo heard")).text() == "heard\n"

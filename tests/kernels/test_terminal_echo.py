@@ -4,10 +4,11 @@ import asyncio
 
 import pytest
 
-from oi_tui.app.engine.core.events import AnyEvent, InputRequested, OutputAdded
+from oi_tui.app.engine.core.events import AnyEvent, InputRequested, OutputAdded, OutputTailMoved
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.kernels.terminal_questions import TerminalQuestions
+from support.kinds import of
 from support.runs import events_of, make_run, told
 
 
@@ -93,3 +94,19 @@ async def test_a_question_that_looks_like_the_beginning_of_an_answer_is_asked_ne
             await asyncio.sleep(0.01)
     assert isinstance(told(talk.run)[0], InputRequested)
     talk.conversation.end()
+
+
+async def test_K39_a_terminal_line_without_end_is_passed_on_and_not_gathered() -> None:
+    talk, piece, count = Talk(), "x" * 4_000, 200
+    for _ in range(count):
+        talk.conversation.terminal(piece)
+    await asyncio.sleep(0)
+    passed = sum(
+        len(event.output.text) for event in of(OutputAdded, told(talk.run)) if isinstance(event.output, StreamOutput)
+    )
+    assert min(passed, 100_000) == 100_000  # the cap of the run
+    talk.conversation.end()
+    talk.run.finish(RunResult(status="ok"))
+    (tail,) = of(OutputTailMoved, await events_of(talk.run))
+    assert 100_000 + tail.tail.left_out_characters + len(tail.tail.text) == count * len(piece)
+    assert len(of(InputRequested, told(talk.run))) == 0

@@ -6,7 +6,7 @@ What arrives comes from a process that is not trusted: anything may be claimed, 
 import asyncio
 import logging
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -28,7 +28,9 @@ from oi_tui.app.engine.core.events import (
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamName, StreamOutput, WholeOutput
 from oi_tui.app.engine.kernels.base import RunRequest, RunResult
+from oi_tui.app.engine.kernels.event_rate import EventRate
 from oi_tui.app.engine.kernels.output_cap import OutputCap
+from oi_tui.app.engine.kernels.queued_items import CLEARED, DisplayChange, LatestMark, QueuedItem, StreamText, TailDue
 from oi_tui.app.engine.kernels.traceback_cap import ERROR_LIMIT, shorten_traceback
 
 _log = logging.getLogger(__name__)
@@ -46,7 +48,11 @@ UPDATE_LIMIT = 64_000_000
 """Characters of updates that one run may pass on as they come; after that only the last one of each display is."""
 
 LATE_INTERVAL = 1 / 8
-"""Seconds in which what comes after the end of a run is gathered before it is emitted."""
+"""Seconds in which what comes after the end of a run, or too often, is gathered before it is emitted."""
+
+MARKS_AT_ONCE, MARKS_PER_SECOND = 1_000, 50
+"""Lines, questions, clearings and updates of a run that are passed on as they come; beyond that newer ones replace
+those that wait."""
 
 ERRORS_LIMIT = 20
 """Errors of one run: a cell has one, and its background tasks may have some more."""
@@ -58,28 +64,6 @@ class DisplayCharge:
 
     text: int = 0
     rich: int = 0
-
-
-@dataclass
-class DisplayChange:
-    """An update in the queue; it may still be replaced by a newer one."""
-
-    event: OutputUpdated
-
-
-@dataclass
-class StreamText:
-    """Text of a stream in the queue; more may join it."""
-
-    name: StreamName
-    pieces: list[str] = field(default_factory=list)
-
-
-@dataclass
-class TailDue:
-    """The end of a stream is to be told, as it is when somebody reads this."""
-
-    name: StreamName
 
 
 class OutputStream:
@@ -117,7 +101,11 @@ class OutputStream:
         """Streams of which more came than was told."""
         self._tail_timer: asyncio.TimerHandle | None = None
         self._clear_before_next = False
-        self._queue: deque[AnyEvent | DisplayChange | StreamText | TailDue] = deque()
+        self._rate = EventRate(MARKS_AT_ONCE, MARKS_PER_SECOND, asyncio.get_running_loop().time)
+        """Of lines, questions, clearings and updates: all that is not bounded by the cap."""
+        self._marks: dict[type, LatestMark] = {}
+        """Those in the queue, the newest of each kind."""
+        self._queue: deque[QueuedItem] = deque()
         self._flushing: asyncio.Handle | None = None
         """What is queued will be emitted."""
         self._errors = 0
@@ -179,6 +167,7 @@ class OutputStream:
             return
         event = OutputUpdated(block_id=self._block_id, display_id=name, output=fitting)
         self._update_room -= RICH_COST + charged.text + charged.rich
+        self._rate.count()
         if name in self._unseen:
             self._unseen[name].event = event
         elif self._update_room < 0:
@@ -213,13 +202,14 @@ class OutputStream:
     def line(self, number: int) -> None:
         """The active line moved."""
         if 1 <= number <= self._lines and not self.over.is_set():
-            self._put(ActiveLineChanged(block_id=self._block_id, line=number))
+            self._put_mark(ActiveLineChanged(block_id=self._block_id, line=number))
 
     def ask(self, prompt: str, *, password: bool) -> None:
         """The run waits for a line."""
         if not self.over.is_set():
             question = expressible(prompt[:ERROR_LIMIT])
-            self._put(InputRequested(request_id=new_id(), block_id=self._block_id, prompt=question, password=password))
+            request = InputRequested(request_id=new_id(), block_id=self._block_id, prompt=question, password=password)
+            self._put_mark(request)
 
     def tell(self, text: str, *, responds: bool = False) -> None:
         """The process does not respond, or (`responds`) there is something else to know while it runs."""
@@ -263,12 +253,16 @@ class OutputStream:
 
     # -- how it is queued ----------------------------------------------------------------------------
 
-    def _event_of(self, item: AnyEvent | DisplayChange | StreamText | TailDue) -> AnyEvent | None:
+    def _event_of(self, item: QueuedItem) -> AnyEvent | None:
         """What is to be told of something that was queued; None if there is nothing to tell any more."""
         match item:
             case DisplayChange(event=event):
                 if self._unseen.get(event.display_id) is item:
                     del self._unseen[event.display_id]
+                return event
+            case LatestMark(event=event):
+                if self._marks.get(type(event)) is item:
+                    del self._marks[type(event)]
                 return event
             case StreamText(name=name, pieces=pieces):
                 return OutputAdded(block_id=self._block_id, output=StreamOutput(name=name, text="".join(pieces)))
@@ -306,14 +300,22 @@ class OutputStream:
             self._put(OutputDropped(block_id=self._block_id, characters=dropped - self._told_dropped))
             self._told_dropped = dropped
 
-    def _put(self, item: AnyEvent | DisplayChange | StreamText | TailDue) -> None:
-        """Queue it until the loop comes round: more of the same may join it. What comes late waits a little longer."""
+    def _put_mark(self, event: ActiveLineChanged | InputRequested) -> None:
+        if self._rate.count() and type(event) in self._marks:
+            self._marks[type(event)].event = event
+        else:
+            self._marks[type(event)] = mark = LatestMark(event)
+            self._put(mark)
+
+    def _put(self, item: QueuedItem) -> None:
+        """Queue it until the loop comes round: more of the same may join it. What comes late, or where too much comes,
+        waits a little longer."""
         if self._emit is None:
             return
         self._queue.append(item)
         if self._flushing is None:
             loop = asyncio.get_running_loop()
-            late = self.over.is_set()
+            late = self.over.is_set() or self._rate.is_exceeded
             self._flushing = loop.call_later(LATE_INTERVAL, self._flush) if late else loop.call_soon(self._flush)
 
     def _flush(self) -> None:
@@ -343,7 +345,8 @@ class OutputStream:
         self._cap.clear()
         self._filed = None
         self._moved.clear()
-        self._queue = deque(item for item in self._queue if not isinstance(item, TailDue))
+        gone = CLEARED if self._rate.count() else TailDue
+        self._queue = deque(item for item in self._queue if not isinstance(item, gone))
         self._rich_room = RICH_LIMIT
         for by_display in (self._charged, self._unseen, self._kept):
             by_display.clear()

@@ -9,6 +9,9 @@ from pathlib import Path
 PIECE = 65_536
 """Bytes of one read."""
 
+CAPACITY = 1_048_576
+"""Bytes that one pipe can hold at most, unless root made it larger."""
+
 
 class Pipe:
     """Reads a descriptor that does not block, which it owns, and hands on text.
@@ -43,9 +46,10 @@ class Pipe:
         return True
 
     def drain(self) -> None:
-        """Take all that is there now."""
-        while self.read():
-            pass
+        """Take all that is there now; what somebody goes on writing meanwhile is not waited for."""
+        for _ in range(CAPACITY // PIECE):
+            if not self.read():
+                break
 
     def abandon(self) -> None:
         """What comes from now on is read, or its writers would stop, but belongs to nobody."""

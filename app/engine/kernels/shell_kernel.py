@@ -66,6 +66,9 @@ STEADY = 0.02
 MAX_LOOKS = 10
 """A loop over short commands is never steady: after so many looks a ^C is typed all the same."""
 
+LONGEST_END = 100
+"""Characters of what bash writes when a run is over; others may write there, too, without a line end for instance."""
+
 LONGEST_COMPLAINT = 4_000
 """Characters that are kept of what a shell says that does not start."""
 
@@ -319,7 +322,7 @@ class ShellWorker:
     # -- what bash says ----------------------------------------------------------------------------------
 
     def _on_end_of_run(self, text: str) -> None:
-        *lines, self._heard = (self._heard + text).split("\n")
+        *lines, self._heard = (self._heard[-LONGEST_END:] + text).split("\n")
         for line in lines:
             match line.split():
                 case [number, status] if number.isdecimal() and status.isdecimal():

@@ -7,6 +7,9 @@ from typing import Literal
 
 from oi_tui.app.engine.kernels.output_stream import OutputStream
 
+LONGEST_QUESTION = 10_000
+"""Characters of an unfinished line: a longer one is output."""
+
 QUIET = 0.25
 """Seconds of silence after which an unfinished line is a question."""
 
@@ -81,6 +84,9 @@ class TerminalQuestions:
         if newline:
             self._asked = False
             self._run.stream("stderr", whole + newline)
+        if len(self._line) > LONGEST_QUESTION:
+            self._run.stream("stderr", self._line)
+            self._line = ""
         self._wait()
 
     def output(self, name: Literal["stdout", "stderr"], text: str) -> None:

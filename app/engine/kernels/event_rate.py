@@ -1,0 +1,25 @@
+"""How often something may be told as it comes, before it has to wait for what is newer and takes its place."""
+
+from collections.abc import Callable
+
+
+class EventRate:
+    """A number of events at once, and so many more in each second."""
+
+    def __init__(self, burst: int, per_second: float, clock: Callable[[], float]) -> None:
+        """`clock` tells seconds."""
+        self.is_exceeded = False
+        """Whether the last event was one too many."""
+        self._burst, self._per_second, self._clock = burst, per_second, clock
+        self._room = float(burst)
+        self._counted = clock()
+
+    def count(self) -> bool:
+        """Count one; whether it was one too many."""
+        now = self._clock()
+        self._room = min(self._burst, self._room + (now - self._counted) * self._per_second)
+        self._counted = now
+        self.is_exceeded = self._room < 1
+        if not self.is_exceeded:
+            self._room -= 1
+        return self.is_exceeded

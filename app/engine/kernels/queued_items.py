@@ -1,0 +1,49 @@
+"""What waits in the queue of a run until it is emitted, in a form that what comes later can join or replace."""
+
+from dataclasses import dataclass, field
+
+from oi_tui.app.engine.core.events import (
+    ActiveLineChanged,
+    AnyEvent,
+    InputRequested,
+    OutputAdded,
+    OutputKept,
+    OutputsCleared,
+    OutputUpdated,
+)
+from oi_tui.app.engine.core.outputs import StreamName
+
+
+@dataclass
+class DisplayChange:
+    """An update in the queue; it may still be replaced by a newer one."""
+
+    event: OutputUpdated
+
+
+@dataclass
+class LatestMark:
+    """A line or a question in the queue; where there are too many, it may still be replaced by a newer one."""
+
+    event: ActiveLineChanged | InputRequested
+
+
+@dataclass
+class StreamText:
+    """Text of a stream in the queue; more may join it."""
+
+    name: StreamName
+    pieces: list[str] = field(default_factory=list)
+
+
+@dataclass
+class TailDue:
+    """The end of a stream is to be told, as it is when somebody reads this."""
+
+    name: StreamName
+
+
+QueuedItem = AnyEvent | DisplayChange | LatestMark | StreamText | TailDue
+
+CLEARED = (OutputAdded, OutputKept, OutputsCleared, DisplayChange, StreamText, TailDue)
+"""What nobody need see any more when outputs are cleared, where that happens too often to be shown each time."""
