@@ -34,6 +34,10 @@ class ModelSection(SettingsSection, frozen=True, kw_only=True):
     """How often a request is repeated after 429, 5xx or a refused connection, before anything arrived."""
     timeout: Annotated[float, msgspec.Meta(gt=0)] = 120.0
     """Seconds without any byte from the server."""
+    content_timeout: Annotated[float, msgspec.Meta(gt=0)] = 300.0
+    """Seconds without any part of an answer, whatever else comes: comments that keep a connection alive are none."""
+    answer_timeout: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    """Seconds for one whole answer; 0 is no limit, for reasoning and slow machines take long."""
     titles: bool = True
     """Ask the model for a title of the session when the first turn is over (never an embedded one: it takes its time).
     """

@@ -7,7 +7,6 @@ class EventRate:
     """A number of events at once, and so many more in each second."""
 
     def __init__(self, burst: int, per_second: float, clock: Callable[[], float]) -> None:
-        """`clock` tells seconds."""
         self.is_exceeded = False
         """Whether the last event was one too many."""
         self._burst, self._per_second, self._clock = burst, per_second, clock

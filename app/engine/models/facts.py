@@ -4,6 +4,7 @@ LiteLLM itself is passed in, as it takes seconds to import (see model.py). Nothi
 a model that LiteLLM has never heard of is the common case, not a fault.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -60,6 +61,8 @@ def look_up(
         provider=provider,
         keyless=key == DUMMY_KEY,
         timeout=section.timeout,
+        content_timeout=section.content_timeout,
+        answer_timeout=section.answer_timeout,
         key_names=names,
         secrets=_secrets(key, environ),
     )
@@ -81,7 +84,7 @@ def look_up(
 def price(litellm: Any, facts: Facts, usage: Any) -> float | None:
     """US dollars of one answer: the provider's own figure, else the price list; None when neither knows."""
     reported = getattr(usage, "cost", None)
-    if isinstance(reported, int | float) and not isinstance(reported, bool) and reported >= 0:
+    if isinstance(reported, int | float) and not isinstance(reported, bool) and 0 <= reported < math.inf:
         return float(reported)
     try:
         cost = sum(litellm.cost_per_token(model=facts.model, usage_object=usage))

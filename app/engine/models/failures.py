@@ -5,6 +5,7 @@ LiteLLM's own classes cannot be trusted: a refused connection and a missing key 
 also keeps LiteLLM out of the imports here.
 """
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,19 @@ _NO_MODEL = re.compile(r"model\b.{0,80}(not found|not exist|unknown)|(invalid|un
 _NO_MONEY = re.compile(r"insufficient_quota|exceeded your current quota|insufficient (balance|credits)", re.I)
 
 
+MESSAGE_LIMIT = 20_000
+"""Characters of what a server said that are looked through."""
+
+
+class BoundBroken(Exception):
+    """A server sent what it must not; the words continue "the server ..."."""
+
+    def __init__(self, what: str, *, hint: str = "", timed_out: bool = False) -> None:
+        super().__init__(what)
+        self.hint = hint
+        self.timed_out = timed_out
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModelEndpoint:
     """Who was asked, for the words of an error."""
@@ -44,6 +58,10 @@ class ModelEndpoint:
     """No key was sent, because the server is on this machine and none was given for it."""
     timeout: float = 0.0
     """Seconds without a byte."""
+    content_timeout: float = math.inf
+    """Seconds without any part of an answer."""
+    answer_timeout: float = 0.0
+    """Seconds for a whole answer, 0 without limit."""
     key_names: tuple[str, ...] = ()
     """Variables of the environment that a key is looked for in."""
     secrets: tuple[str, ...] = ()
@@ -73,6 +91,9 @@ class RequestFailure:
 def failure(error: Exception, asked: ModelEndpoint, *, started: bool) -> RequestFailure:
     """What an exception out of LiteLLM means; `started` when a part of the answer had arrived."""
     chain = list(_chain(error))
+    broken = next((link for link in chain if isinstance(link, BoundBroken)), None)
+    if broken is not None:
+        return RequestFailure(error=broken_bound_error(broken, asked))
     names = {base.__name__ for link in chain for base in type(link).__mro__}
     said = _server_message(chain)
     details = redact_keys(said, asked.secrets)
@@ -93,6 +114,12 @@ def failure(error: Exception, asked: ModelEndpoint, *, started: bool) -> Request
     if names & _BROKEN:
         return RequestFailure(error=cut_off_error(asked, details), passing=not started, why="the connection broke")
     return _from_words(chain, said, details, asked, started)
+
+
+def broken_bound_error(broken: BoundBroken, asked: ModelEndpoint) -> ModelError:
+    """The server was not listened to any longer."""
+    hint = broken.hint or "What had arrived is kept. Send the message again, or choose another model."
+    return ModelError("timeout" if broken.timed_out else "bad_reply", f"{_capital(asked.server)} {broken}.", hint=hint)
 
 
 def no_key(asked: ModelEndpoint, details: str = "") -> ModelError:
@@ -263,16 +290,17 @@ def _http_status(chain: Sequence[BaseException]) -> int | None:
 
 
 def _server_message(chain: Sequence[BaseException]) -> str:
-    """What the server said, as far as it can be found, without class names in front."""
+    """What the server said, as far as it can be found and is looked at, without class names in front."""
     for link in chain:
         body: Any = getattr(link, "body", None)
         message = body.get("message") if isinstance(body, Mapping) else None
         if isinstance(message, str) and message:
             code = body.get("code") or body.get("type") or ""
-            return f"{message} ({code})" if code else message
-    text = _PREFIXES.sub("", str(chain[0])).partition(" Original exception: ")[0].strip()
+            message = message[:MESSAGE_LIMIT]
+            return f"{message} ({str(code)[:100]})" if code else message
+    text = _PREFIXES.sub("", str(chain[0])[:MESSAGE_LIMIT]).partition(" Original exception: ")[0].strip()
     if text in ("", "Connection error."):
-        return str(chain[-1]) or type(chain[-1]).__name__
+        return str(chain[-1])[:MESSAGE_LIMIT] or type(chain[-1]).__name__
     return text
 
 

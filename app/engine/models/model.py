@@ -8,10 +8,11 @@ does not require, so ours are here. What its errors mean is in failures.py.
 import asyncio
 import gc
 import logging
+import math
 import os
 import sys
 import warnings
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Iterator, Mapping
 from contextlib import aclosing, contextmanager, suppress
 from typing import Any
 from uuid import uuid4
@@ -29,12 +30,23 @@ from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.models import messages
 from oi_tui.app.engine.models.facts import Facts, look_up, named_provider, price
-from oi_tui.app.engine.models.failures import RequestFailure, bad_reply, cut_off_error, failure, refusal_error
+from oi_tui.app.engine.models.failures import (
+    BoundBroken,
+    RequestFailure,
+    bad_reply,
+    cut_off_error,
+    failure,
+    refusal_error,
+)
 
 LONGEST_WAIT = 60.0
 """Seconds: a server that asks for more is not waited for."""
 CONNECT_TIMEOUT = 10.0
 """Seconds."""
+MOST_TOKENS = 10**9
+"""Of one request or answer; more is not possible."""
+
+_log = logging.getLogger(__name__)
 
 
 class LiteLLMModel:
@@ -143,42 +155,75 @@ class _Answer:
         self._calls = _Calls()
         self.started = False
         """Whether any part of it arrived, reasoning that is not shown included."""
+        whole = facts.asked.answer_timeout
+        self._end_of_time = asyncio.get_running_loop().time() + whole if whole else math.inf
+        self._deadline = math.inf
 
     async def deltas(self, call: dict[str, Any]) -> AsyncGenerator[Delta, None]:
         """Ask once. Whatever LiteLLM raises comes out; ModelError where it fails to."""
         litellm = load()
         import httpx  # comes with LiteLLM, and costs 0.1 s without it
 
+        from oi_tui.app.engine.models.answer_bounds import asking
+
         timeout = self._facts.asked.timeout
         limits = httpx.Timeout(timeout, connect=min(CONNECT_TIMEOUT, timeout))
-        stream = await litellm.acompletion(**call, timeout=limits)
+        self._await_content()
+        token = asking.set(True)
+        try:
+            stream = await self._in_time(litellm.acompletion(**call, timeout=limits))
+        finally:
+            asking.reset(token)
         if stream is None:  # LiteLLM's way to say that the server answered 422 twice
             raise refusal_error(self._facts.asked)
         reason, usage = "", None
         async with aclosing(stream):
-            async for chunk in stream:
+            while (chunk := await self._in_time(anext(stream, None))) is not None:
                 usage = getattr(chunk, "usage", None) or usage
                 if not chunk.choices:
                     continue
                 reason = chunk.choices[0].finish_reason or reason
+                if reason or _has_content(chunk.choices[0].delta):
+                    self._await_content()
                 for delta in self._read(chunk.choices[0].delta):
                     yield delta
             whole = _is_complete(stream)
             estimated = not any(getattr(chunk, "usage", None) for chunk in stream.chunks)
         if not whole:
             raise cut_off_error(self._facts.asked) if self.started else bad_reply(self._facts.asked)
-        if usage is not None:
+        if usage is not None and (usage := _possible(usage)) is not None:
             yield _usage(litellm, self._facts, usage, estimated=estimated)
         yield self._end(reason)
 
     def _read(self, delta: Any) -> Iterator[Delta]:
-        self.started = self.started or bool(
-            delta.content or delta.tool_calls or getattr(delta, "reasoning_content", None)
-        )
+        self.started = self.started or _has_content(delta)
         if delta.content:
             yield TextDelta(text=delta.content)
         for fragment in delta.tool_calls or ():
             yield self._calls.read(fragment)
+
+    def _await_content(self) -> None:
+        """Some of the answer has to come within this time from now on."""
+        self._deadline = min(asyncio.get_running_loop().time() + self._facts.asked.content_timeout, self._end_of_time)
+
+    async def _in_time(self, step: Awaitable[Any]) -> Any:
+        """What comes of the next step; BoundBroken if none of the answer came in time."""
+        try:
+            async with asyncio.timeout_at(self._deadline) as limit:
+                return await step
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise self._too_late() from error
+
+    def _too_late(self) -> BoundBroken:
+        asked = self._facts.asked
+        if self._deadline == self._end_of_time:
+            what, name = f"did not come to an end within {asked.answer_timeout:g} s", "answer_timeout"
+        else:
+            what, name = f"sent nothing of an answer for {asked.content_timeout:g} s", "content_timeout"
+        hint = f"Send the message again, or set a longer model.{name}."
+        return BoundBroken(what, hint=hint, timed_out=True)
 
     def _end(self, reason: str) -> AnswerEnded:
         match reason:
@@ -249,6 +294,7 @@ def _prepare() -> None:
             warnings.simplefilter("ignore")  # deprecations inside LiteLLM and below it are not ours to mend
             with _defer_validators():
                 import litellm  # if it cannot be, `load` says so
+            _bound_transports()
             import openai.resources  # noqa: F401 - with the lines below, what the first request would stop the loop for
 
             question = [{"role": "user", "content": ""}]
@@ -260,6 +306,19 @@ def _prepare() -> None:
             gc.enable()
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).handlers = [logging.NullHandler()]  # in place of standard error
+
+
+def _bound_transports() -> None:
+    """Hold all answers to bounds that LiteLLM has none of. Every client that it makes sends by one of these."""
+    import httpx
+    from litellm.llms.custom_httpx.aiohttp_transport import LiteLLMAiohttpTransport
+
+    from oi_tui.app.engine.models.answer_bounds import bound
+
+    for transport in (LiteLLMAiohttpTransport, httpx.AsyncHTTPTransport):
+        transport.handle_async_request = bound(  # type: ignore[method-assign] # for there is no other way to all of them
+            transport.handle_async_request
+        )
 
 
 @contextmanager
@@ -290,6 +349,20 @@ def _is_complete(stream: Any) -> bool:
     stops, and code that was cut in two must not look whole; where it no longer tells, it is believed."""
     told = [getattr(stream, name, "unknown") for name in ("received_finish_reason", "intermittent_finish_reason")]
     return any(told)
+
+
+def _has_content(delta: Any) -> bool:
+    """Whether any part of an answer is in it, reasoning included."""
+    return bool(delta.content or delta.tool_calls or getattr(delta, "reasoning_content", None))
+
+
+def _possible(usage: Any) -> Any:
+    """The usage, None if no answer can have used so much, or less than nothing."""
+    counts = (usage.prompt_tokens or 0, usage.completion_tokens or 0)
+    if all(isinstance(count, int) and 0 <= count <= MOST_TOKENS for count in counts):
+        return usage
+    _log.warning("impossible usage was ignored: %.60s and %.60s tokens", *counts)
+    return None
 
 
 def _usage(litellm: Any, facts: Facts, usage: Any, *, estimated: bool) -> AnswerUsage:

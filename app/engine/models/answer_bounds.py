@@ -1,0 +1,158 @@
+"""What a server may send to us, whatever it says: how much of it, and where it may send us on to.
+
+Imported when the first model is asked: httpx takes a tenth of a second.
+"""
+
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextvars import ContextVar
+from typing import Any
+
+import httpx
+
+from oi_tui.app.engine.models.failures import BoundBroken
+
+ERROR_BODY = 64_000
+"""Bytes of the body of an error that anybody looks at."""
+
+EVENT = 1_000_000
+"""Bytes of one event of a stream, and of one line."""
+
+ERROR_MARKS = (b'"error"', b"\\u006", b"\\u007")
+"""One of these is in every event that reports an error; the others are letters of it that nobody has to escape. LiteLLM
+searches errors for secrets, which takes it seconds for a megabyte."""
+
+EVENT_LINES = 1_000
+"""Lines of one event."""
+
+ANSWER = 100_000_000
+"""Bytes of a whole answer."""
+
+PIECE = 65_536
+"""Bytes that are unpacked at a time."""
+
+REDIRECTS = (301, 302, 303, 307, 308)
+PACKED = {"gzip": 16 + zlib.MAX_WBITS, "x-gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
+"""What we can unpack within bounds."""
+
+asking: ContextVar[bool] = ContextVar("asking", default=False)
+"""Whether what is sent is a request to a model: a download may be larger, and come from elsewhere."""
+
+SendRequest = Callable[[Any, httpx.Request], Awaitable[httpx.Response]]
+
+
+def bound(send: SendRequest) -> SendRequest:
+    """The `handle_async_request` of a transport, held to these bounds while `asking`; BoundBroken where a server goes
+    beyond them."""
+
+    async def send_bounded(transport: Any, request: httpx.Request) -> httpx.Response:
+        if not asking.get():
+            return await send(transport, request)
+        request.headers["Accept-Encoding"] = "identity"
+        response = await send(transport, request)
+        try:
+            return _bounded_response(request, response)
+        except BaseException:
+            await response.aclose()
+            raise
+
+    return send_bounded
+
+
+def _bounded_response(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+    _require_same_origin(request, response)
+    packing = response.headers.get("content-encoding", "identity").strip().lower()
+    if packing not in ("identity", "", *PACKED):
+        raise BoundBroken(f"packed its answer in a way that was not asked for ({packing[:20]})")
+    headers = [
+        (name, value)
+        for name, value in response.headers.raw
+        if name.lower() not in (b"content-encoding", b"content-length")
+    ]
+    assert isinstance(response.stream, httpx.AsyncByteStream)
+    stream = _BoundedStream(
+        response.stream,
+        PACKED.get(packing),
+        is_error=response.status_code >= 400,
+        has_events=response.headers.get("content-type", "").startswith("text/event-stream"),
+    )
+    return httpx.Response(
+        response.status_code, headers=headers, stream=stream, request=request, extensions=response.extensions
+    )
+
+
+def _require_same_origin(request: httpx.Request, response: httpx.Response) -> None:
+    """The conversation goes to the server that the person chose, and to no other."""
+    location = response.headers.get("location")
+    if response.status_code not in REDIRECTS or location is None:
+        return
+    try:
+        there = request.url.join(location)
+    except httpx.InvalidURL as error:
+        raise BoundBroken("sends requests on to an address that is none") from error
+    if _origin(there) != _origin(request.url):
+        where = "{}://{}:{}".format(*_origin(there))
+        hint = "Nothing was sent there. If your model is there, give that address with --api-base."
+        raise BoundBroken(f"sends requests on to another one, {where}: that was refused", hint=hint)
+
+
+def _origin(url: httpx.URL) -> tuple[str, str, int]:
+    return url.scheme, url.host, url.port or {"https": 443, "http": 80}.get(url.scheme, 0)
+
+
+class _BoundedStream(httpx.AsyncByteStream):
+    """The body of one response, unpacked: cut if it is an error, else BoundBroken beyond what it may be."""
+
+    def __init__(self, body: httpx.AsyncByteStream, window: int | None, *, is_error: bool, has_events: bool) -> None:
+        self._body = body
+        self._unpacker = None if window is None else zlib.decompressobj(window)
+        self._is_error = is_error
+        self._ends = (b"\n\n", b"\r\n\r\n", b"\r\r") if has_events else (b"\n",)
+        self._size = 0
+        self._open = 0
+        """Bytes of the event, or line, that is not over."""
+        self._lines = 0
+        """Of these."""
+        self._may_be_error = False
+        """Whether they may report one."""
+        self._last = b""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for packed in self._body:
+            for piece in self._unpack(packed):
+                self._size += len(piece)
+                if self._is_error and self._size >= ERROR_BODY:
+                    yield piece[: len(piece) - (self._size - ERROR_BODY)]
+                    return
+                self._count(piece)
+                yield piece
+
+    async def aclose(self) -> None:
+        await self._body.aclose()
+
+    def _unpack(self, packed: bytes) -> Iterator[bytes]:
+        if self._unpacker is None:
+            yield packed
+            return
+        while packed:
+            try:
+                yield self._unpacker.decompress(packed, PIECE)
+            except zlib.error as error:
+                raise BoundBroken("sent something that cannot be unpacked") from error
+            packed = self._unpacker.unconsumed_tail
+
+    def _count(self, piece: bytes) -> None:
+        if self._size > ANSWER:
+            raise BoundBroken(f"sent more than {ANSWER // 1_000_000} MB as one answer")
+        seen = self._last + piece
+        end = max(seen.rfind(mark) + len(mark) if mark in seen else 0 for mark in self._ends)
+        self._open = len(seen) - end if end else self._open + len(piece)
+        self._lines = seen.count(b"\n", end) if end else self._lines + piece.count(b"\n")
+        self._last = seen[-6:]
+        self._may_be_error = any(mark in seen[end:] for mark in ERROR_MARKS) or (not end and self._may_be_error)
+        if self._open > EVENT:
+            raise BoundBroken(f"sent more than {EVENT // 1_000_000} MB without an end")
+        if self._open > ERROR_BODY and self._may_be_error:
+            raise BoundBroken("broke off the answer with an error of huge size")
+        if self._lines > EVENT_LINES:
+            raise BoundBroken(f"sent more than {EVENT_LINES:,} lines without an end")

@@ -1,0 +1,179 @@
+"""A server that sends without end, too much at once, or us elsewhere: bounded, named, and broken off at once."""
+
+import asyncio
+import gzip
+import json
+import logging
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from oi_tui.app.engine.core.chat_model import AnswerUsage, Delta, TextDelta
+from oi_tui.app.engine.core.errors import ModelError
+from oi_tui.app.engine.models.model import LiteLLMModel
+from support.kinds import of
+from support.openai_server import OpenAIServer, Turn
+from support.raw_server import raw_server
+
+Build = Callable[..., LiteLLMModel]
+MB = 1_000_000
+
+
+def event(content: str) -> bytes:
+    chunk = {"id": "1", "object": "chat.completion.chunk", "created": 0, "model": "m"}
+    return b"data: %b\n\n" % json.dumps({**chunk, "choices": [{"index": 0, "delta": {"content": content}}]}).encode()
+
+
+def sends(*pieces: bytes, then: bytes = b"") -> Callable[[], AsyncIterator[bytes]]:
+    """These pieces, and the last one without end."""
+
+    async def answer() -> AsyncIterator[bytes]:
+        for piece in pieces:
+            yield piece
+        while then:
+            yield then
+
+    return answer
+
+
+async def failed(answer: Any, model: LiteLLMModel, into: list[Delta] | None = None) -> ModelError:
+    async with asyncio.timeout(60):
+        with pytest.raises(ModelError) as caught:
+            await answer(model, into=into)
+    return caught.value
+
+
+@pytest.mark.parametrize("packed", [False, True])
+async def test_L22_the_body_of_an_error_is_cut_before_anything_looks_at_it(
+    model: Build, answer: Any, packed: bool
+) -> None:
+    body = json.dumps({"error": {"message": "model is not, " * (20 * MB // 14)}}).encode()
+    sent = 0
+
+    async def counted() -> AsyncIterator[bytes]:
+        nonlocal sent
+        whole = gzip.compress(body) if packed else body
+        for start in range(0, len(whole), 65_536):
+            yield whole[start : start + 65_536]
+            sent += len(whole[start : start + 65_536])
+
+    head = "Content-Encoding: gzip\r\n" if packed else ""
+    async with raw_server(counted, status=400, kind="application/json", head=head) as server:
+        error = await failed(answer, model(api_base=server.url, retries=0))
+    assert "model is not, model is not" in error.details
+    assert len(error.details) < 3_000
+    assert sent < 10 * MB  # the rest is in nobody's memory
+
+
+@pytest.mark.parametrize("key", ["error", "\\u0065rror"])
+async def test_L22_a_huge_error_within_the_stream_is_looked_at_by_nobody(model: Build, answer: Any, key: str) -> None:
+    said = json.dumps({"KEY": {"message": "model is not, " * 60_000, "code": 400}}).replace("KEY", key)
+    async with raw_server(sends(event("Hi"), b"data: %b\n\n" % said.encode())) as server:
+        error = await failed(answer, model(api_base=server.url, retries=0))
+    assert error.title == f"{server.url} broke off the answer with an error of huge size."
+
+
+async def test_L22_an_error_within_the_stream_is_told_as_far_as_is_of_use(model: Build, answer: Any) -> None:
+    said = json.dumps({"error": {"message": "model is not, " * 4_000, "code": 400}})
+    async with raw_server(sends(event("Hi"), b"data: %b\n\n" % said.encode())) as server:
+        error = await failed(answer, model(api_base=server.url, retries=0))
+    assert "model is not, model is not" in error.details
+    assert len(error.details) < 3_000
+
+
+async def test_L22_comments_are_no_part_of_an_answer(model: Build, answer: Any) -> None:
+    async def alive() -> AsyncIterator[bytes]:
+        yield event("Hel")
+        yield event("lo")
+        while True:
+            yield b": still there\n\n"
+            await asyncio.sleep(0.01)
+
+    deltas: list[Delta] = []
+    async with raw_server(alive) as server:
+        error = await failed(answer, model(api_base=server.url, content_timeout=0.3), deltas)
+    assert deltas == [TextDelta(text="Hel"), TextDelta(text="lo")]
+    assert (error.kind, error.title) == ("timeout", f"{server.url} sent nothing of an answer for 0.3 s.")
+    assert "model.content_timeout" in error.hint
+
+
+async def test_L22_nor_is_silence_before_the_first_word_longer_than_that(model: Build, answer: Any) -> None:
+    async def never() -> AsyncIterator[bytes]:
+        await asyncio.sleep(30)
+        yield b""
+
+    async with raw_server(never) as server:
+        error = await failed(answer, model(api_base=server.url, content_timeout=0.3, retries=0))
+    assert error.kind == "timeout"
+
+
+async def test_L22_an_answer_that_goes_on_and_on_is_ended_where_the_person_set_a_limit(
+    model: Build, answer: Any
+) -> None:
+    async def endless() -> AsyncIterator[bytes]:
+        while True:
+            yield event("x")
+            await asyncio.sleep(0.01)
+
+    async with raw_server(endless) as server:
+        error = await failed(answer, model(api_base=server.url, answer_timeout=0.5))
+    assert error.title == f"{server.url} did not come to an end within 0.5 s."
+
+
+@pytest.mark.parametrize(
+    ("pieces", "then", "most"),
+    [
+        ([b"data: "], b"x" * 65_536, "1 MB"),
+        ([], b"data: {}\n", "1,000 lines"),
+        ([], b":\n", "1,000 lines"),
+        ([b'data: {"choices": [{"delta": {"content": "'], b"a" * 65_536, "1 MB"),
+    ],
+)
+async def test_L22_what_has_no_end_is_not_gathered(
+    model: Build, answer: Any, pieces: list[bytes], then: bytes, most: str
+) -> None:
+    async with raw_server(sends(event("Hi"), *pieces, then=then * (65_536 // len(then)))) as server:
+        error = await failed(answer, model(api_base=server.url))
+    assert (error.kind, error.title) == ("bad_reply", f"{server.url} sent more than {most} without an end.")
+
+
+async def test_L22_a_piece_of_fifty_megabytes_is_refused(model: Build, answer: Any) -> None:
+    async with raw_server(sends(event("a" * 50 * MB), event("b"))) as server:
+        error = await failed(answer, model(api_base=server.url))
+    assert error.title == f"{server.url} sent more than 1 MB without an end."
+
+
+async def test_L22_a_long_answer_of_many_pieces_arrives(model: Build, answer: Any) -> None:
+    done = b'data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}\n\ndata: [DONE]\n\n'
+    async with raw_server(sends(*[event("a" * 400_000)] * 20, done)) as server:
+        deltas = await answer(model(api_base=server.url))
+    assert sum(len(delta.text) for delta in of(TextDelta, deltas)) == 8 * MB
+
+
+async def test_L23_a_redirect_to_another_origin_is_refused_and_named(model: Build, answer: Any) -> None:
+    async with raw_server(sends(b"")) as there:
+        head = f"Location: {there.url}/chat/completions\r\n"
+        async with raw_server(sends(b""), status=307, head=head) as server:
+            error = await failed(answer, model(api_base=server.url))
+        assert (len(server.requests), there.requests) == (1, [])
+    origin = there.url.removesuffix("/v1")
+    assert error.title == f"{server.url} sends requests on to another one, {origin}: that was refused."
+    assert "--api-base" in error.hint
+
+
+async def test_L23_a_redirect_within_the_server_is_followed(model: Build, answer: Any) -> None:
+    async with raw_server(sends(b""), status=307, head="Location: /v1/again\r\n") as server:
+        await failed(answer, model(api_base=server.url, retries=0))
+    assert b"POST /v1/again" in server.requests[1]
+
+
+@pytest.mark.parametrize("count", [-1_000_000, 10**30])
+async def test_L23_impossible_usage_is_ignored_and_told_in_the_log(
+    openai_server: OpenAIServer, model: Build, answer: Any, caplog: pytest.LogCaptureFixture, count: int
+) -> None:
+    openai_server.script(Turn(text="Hi", usage_details={"prompt_tokens": count, "completion_tokens": 5}))
+    with caplog.at_level(logging.WARNING):
+        deltas = await answer(model())
+    assert of(AnswerUsage, deltas) == []
+    assert "impossible usage" in caplog.text
