@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oi_tui.app.engine.core.errors import SettingsError, StoreError
+from oi_tui.app.engine.files.given_file import UnusableFile, read_given_file
 from oi_tui.app.engine.files.whole_file import write_whole
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.flags import words
@@ -150,11 +151,9 @@ def sessions_import(file: Path, as_json: bool) -> None:
     from oi_tui.app.engine.formats.export import import_session
 
     try:
-        if file.stat().st_size > IMPORT_LIMIT:
-            raise SettingsError(f"{file} is too large to be a session ({IMPORT_LIMIT // 1_000_000} MB at most).")
-        data = file.read_bytes()
-    except OSError as error:
-        raise SettingsError(f"{file} cannot be read: {error.strerror}.") from error
+        data = read_given_file(file, IMPORT_LIMIT)
+    except UnusableFile as error:
+        raise SettingsError(f"{file} {error}.") from error
     imported = import_session(data, file.name)
     cwd, now, session_id = imported.cwd or os.getcwd(), time.time(), new_id()
     begun = SessionOpened(session_id=session_id, created=now, cwd=cwd, model="", approval="ask")

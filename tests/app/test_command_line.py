@@ -293,3 +293,15 @@ def test_U20_what_runs_later_is_told_on_stderr_before_the_task_ends(
     assert done.returncode == 0, narration
     assert "config (git takes its folder for a repository)" in narration
     assert "files were looked at" in narration
+
+
+def test_that_no_code_can_run_for_want_of_an_audit_log_is_said_at_the_start(
+    clean_env: dict[str, str], script: Script, tmp_path: Path
+) -> None:
+    state = Path(clean_env["XDG_STATE_HOME"], "oi-tui")
+    state.mkdir(parents=True)
+    (state / "audit").write_text("in the way")
+    done = oi_tui(clean_env, *script.arguments, "run", "hello", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, b"Hello.\n")
+    why = f"and the folder {state / 'audit'} could not be made"
+    assert f"No code can run here: what runs is written down before, {why}" in done.stderr.decode()

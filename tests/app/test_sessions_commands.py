@@ -17,6 +17,7 @@ from oi_tui.app.cli import program
 from oi_tui.app.engine.core.blocks import UserBlock
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError, StoreError
 from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.log.recording.form import read_recording
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.transcript.event_log import fold_events
 from support.sessions import code, printed, prose, turn
@@ -137,6 +138,22 @@ def test_a_file_that_is_no_session_leaves_none(run: Run, tmp_path: Path) -> None
     path.write_text("[1, 2")
     with pytest.raises(OiTuiError):
         run("import", str(path))
+    assert len(objects(run("--json"))) == 2
+
+
+def test_devices_pipes_and_huge_files_are_not_imported_and_not_waited_for(run: Run, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "link.json").symlink_to("/dev/zero")
+    for name in ("pipe.json", "link.json"):
+        with pytest.raises(SettingsError, match="is no plain file, but a device, a pipe or a folder"):
+            run("import", str(tmp_path / name))
+        with pytest.raises(StoreError, match="is no plain file"):
+            read_recording(tmp_path / name)
+    large = tmp_path / "large.json"
+    with large.open("wb") as file:
+        file.truncate(500_000_001)
+    with pytest.raises(SettingsError, match="is larger than 500 MB"):
+        run("import", str(large))
     assert len(objects(run("--json"))) == 2
 
 

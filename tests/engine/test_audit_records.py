@@ -255,10 +255,11 @@ async def test_nothing_runs_that_cannot_be_written_down_and_the_session_stays_of
         ended = await front.turn("add")
         assert isinstance(ended, TurnEnded)
         assert (ended.reason, kernel.ran, kernel.state) == ("kernel_error", [], "idle")
-        (notice,) = [block for block in front.transcript.blocks if isinstance(block, NoticeBlock)]
+        first, notice = [block for block in front.transcript.blocks if isinstance(block, NoticeBlock)]
+        assert (first, first.level) == (front.transcript.blocks[0], "warning")
+        assert first.title.startswith("No code can run here: what runs is written down before, and the folder ")
         assert notice.title.startswith("Not run: The audit log ")
-        code = front.transcript.blocks[1]
-        assert isinstance(code, CodeBlock)
+        (code,) = [block for block in front.transcript.blocks if isinstance(block, CodeBlock)]
         assert (code.state, code.ending) == ("interrupted", Ending(stage="unstarted", cause="kernel"))
         await front.client.send(Run(language="python", source="mine"))
         await front.until(lambda reply: isinstance(reply, Batch) and "idle" in repr(reply.events[-1]))
@@ -270,7 +271,7 @@ async def test_nothing_runs_that_cannot_be_written_down_and_the_session_stays_of
     refused = [record.sha256 for record in records(here, RunWasRefused) if isinstance(record, RunWasRefused)]
     assert refused == [digest("1+1"), digest("mine")]
     assert len(records(here, RunBegan)) == 1
-    assert len(records(here, NoticeWasGiven)) == 2
+    assert len(records(here, NoticeWasGiven)) == 3
 
 
 async def test_who_only_looks_around_or_talks_leaves_no_log(here: Path) -> None:

@@ -85,6 +85,10 @@ class SessionLog:
             self._note = note
             self._tape.begin(past)
 
+    def obstacle(self) -> str:
+        """Why no run could be written down, so that none will begin; "" if nothing is seen to be in the way."""
+        return "" if self._audit is None else self._audit.auditor.obstacle()
+
     def append(self, event: AnyEvent) -> None:
         if not self._open:
             return

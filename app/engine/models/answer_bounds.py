@@ -1,16 +1,17 @@
 """What a server may send to us, whatever it says: how much of it, and where it may send us on to.
 
-Imported when the first model is asked: httpx takes a tenth of a second.
+httpx is passed in, as it takes a tenth of a second to import.
 """
 
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextvars import ContextVar
-from typing import Any
-
-import httpx
+from typing import TYPE_CHECKING, Any
 
 from oi_tui.app.engine.models.failures import BoundBroken
+
+if TYPE_CHECKING:
+    import httpx
 
 ERROR_BODY = 64_000
 """Bytes of the body of an error that anybody looks at."""
@@ -34,24 +35,39 @@ PIECE = 65_536
 REDIRECTS = (301, 302, 303, 307, 308)
 PACKED = {"gzip": 16 + zlib.MAX_WBITS, "x-gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
 """What we can unpack within bounds."""
+UNPACKED = (b"content-encoding", b"content-length")
+"""Headers that are not true of what was unpacked."""
 
 asking: ContextVar[bool] = ContextVar("asking", default=False)
 """Whether what is sent is a request to a model: a download may be larger, and come from elsewhere."""
 
-SendRequest = Callable[[Any, httpx.Request], Awaitable[httpx.Response]]
+SendRequest = Callable[[Any, "httpx.Request"], Awaitable["httpx.Response"]]
 
 
-def bound(send: SendRequest) -> SendRequest:
+def hold_to_bounds(send: SendRequest, library: Any) -> SendRequest:
     """The `handle_async_request` of a transport, held to these bounds while `asking`; BoundBroken where a server goes
-    beyond them."""
+    beyond them. `library` is httpx."""
+    make_body = type("BoundedBody", (_BoundedStream, library.AsyncByteStream), {})
 
-    async def send_bounded(transport: Any, request: httpx.Request) -> httpx.Response:
+    async def send_bounded(transport: Any, request: "httpx.Request") -> "httpx.Response":
         if not asking.get():
             return await send(transport, request)
         request.headers["Accept-Encoding"] = "identity"
         response = await send(transport, request)
         try:
-            return _bounded_response(request, response)
+            _require_same_origin(request, response, library.InvalidURL)
+            packing = _packing(response)
+            body = make_body(
+                response.stream,
+                PACKED.get(packing),
+                is_error=response.status_code >= 400,
+                has_events=response.headers.get("content-type", "").startswith("text/event-stream"),
+            )
+            headers = [(name, value) for name, value in response.headers.raw if name.lower() not in UNPACKED]
+            bounded: httpx.Response = library.Response(
+                response.status_code, headers=headers, stream=body, request=request, extensions=response.extensions
+            )
+            return bounded
         except BaseException:
             await response.aclose()
             raise
@@ -59,36 +75,21 @@ def bound(send: SendRequest) -> SendRequest:
     return send_bounded
 
 
-def _bounded_response(request: httpx.Request, response: httpx.Response) -> httpx.Response:
-    _require_same_origin(request, response)
-    packing = response.headers.get("content-encoding", "identity").strip().lower()
+def _packing(response: "httpx.Response") -> str:
+    packing = str(response.headers.get("content-encoding", "")).strip().lower()
     if packing not in ("identity", "", *PACKED):
         raise BoundBroken(f"packed its answer in a way that was not asked for ({packing[:20]})")
-    headers = [
-        (name, value)
-        for name, value in response.headers.raw
-        if name.lower() not in (b"content-encoding", b"content-length")
-    ]
-    assert isinstance(response.stream, httpx.AsyncByteStream)
-    stream = _BoundedStream(
-        response.stream,
-        PACKED.get(packing),
-        is_error=response.status_code >= 400,
-        has_events=response.headers.get("content-type", "").startswith("text/event-stream"),
-    )
-    return httpx.Response(
-        response.status_code, headers=headers, stream=stream, request=request, extensions=response.extensions
-    )
+    return packing
 
 
-def _require_same_origin(request: httpx.Request, response: httpx.Response) -> None:
+def _require_same_origin(request: "httpx.Request", response: "httpx.Response", invalid: type[Exception]) -> None:
     """The conversation goes to the server that the person chose, and to no other."""
     location = response.headers.get("location")
     if response.status_code not in REDIRECTS or location is None:
         return
     try:
         there = request.url.join(location)
-    except httpx.InvalidURL as error:
+    except invalid as error:
         raise BoundBroken("sends requests on to an address that is none") from error
     if _origin(there) != _origin(request.url):
         where = "{}://{}:{}".format(*_origin(there))
@@ -96,14 +97,14 @@ def _require_same_origin(request: httpx.Request, response: httpx.Response) -> No
         raise BoundBroken(f"sends requests on to another one, {where}: that was refused", hint=hint)
 
 
-def _origin(url: httpx.URL) -> tuple[str, str, int]:
+def _origin(url: "httpx.URL") -> tuple[str, str, int]:
     return url.scheme, url.host, url.port or {"https": 443, "http": 80}.get(url.scheme, 0)
 
 
-class _BoundedStream(httpx.AsyncByteStream):
+class _BoundedStream:
     """The body of one response, unpacked: cut if it is an error, else BoundBroken beyond what it may be."""
 
-    def __init__(self, body: httpx.AsyncByteStream, window: int | None, *, is_error: bool, has_events: bool) -> None:
+    def __init__(self, body: "httpx.AsyncByteStream", window: int | None, *, is_error: bool, has_events: bool) -> None:
         self._body = body
         self._unpacker = None if window is None else zlib.decompressobj(window)
         self._is_error = is_error

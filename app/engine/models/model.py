@@ -29,6 +29,7 @@ from oi_tui.app.engine.core.chat_model import (
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.models import messages
+from oi_tui.app.engine.models.answer_bounds import asking, hold_to_bounds
 from oi_tui.app.engine.models.facts import Facts, look_up, named_provider, price
 from oi_tui.app.engine.models.failures import (
     BoundBroken,
@@ -164,8 +165,6 @@ class _Answer:
         litellm = load()
         import httpx  # comes with LiteLLM, and costs 0.1 s without it
 
-        from oi_tui.app.engine.models.answer_bounds import asking
-
         timeout = self._facts.asked.timeout
         limits = httpx.Timeout(timeout, connect=min(CONNECT_TIMEOUT, timeout))
         self._await_content()
@@ -191,7 +190,7 @@ class _Answer:
             estimated = not any(getattr(chunk, "usage", None) for chunk in stream.chunks)
         if not whole:
             raise cut_off_error(self._facts.asked) if self.started else bad_reply(self._facts.asked)
-        if usage is not None and (usage := _possible(usage)) is not None:
+        if usage is not None and (usage := _require_possible(usage)) is not None:
             yield _usage(litellm, self._facts, usage, estimated=estimated)
         yield self._end(reason)
 
@@ -310,15 +309,12 @@ def _prepare() -> None:
 
 def _bound_transports() -> None:
     """Hold all answers to bounds that LiteLLM has none of. Every client that it makes sends by one of these."""
-    import httpx
-    from litellm.llms.custom_httpx.aiohttp_transport import LiteLLMAiohttpTransport
-
-    from oi_tui.app.engine.models.answer_bounds import bound
+    import httpx  # comes with LiteLLM, which is heavy
+    from litellm.llms.custom_httpx.aiohttp_transport import LiteLLMAiohttpTransport  # heavy, as all of it
 
     for transport in (LiteLLMAiohttpTransport, httpx.AsyncHTTPTransport):
-        transport.handle_async_request = bound(  # type: ignore[method-assign] # for there is no other way to all of them
-            transport.handle_async_request
-        )
+        send = hold_to_bounds(transport.handle_async_request, httpx)
+        setattr(transport, "handle_async_request", send)  # noqa: B010 - what mypy does not let be assigned
 
 
 @contextmanager
@@ -356,7 +352,7 @@ def _has_content(delta: Any) -> bool:
     return bool(delta.content or delta.tool_calls or getattr(delta, "reasoning_content", None))
 
 
-def _possible(usage: Any) -> Any:
+def _require_possible(usage: Any) -> Any:
     """The usage, None if no answer can have used so much, or less than nothing."""
     counts = (usage.prompt_tokens or 0, usage.completion_tokens or 0)
     if all(isinstance(count, int) and 0 <= count <= MOST_TOKENS for count in counts):

@@ -156,6 +156,9 @@ class OpenSession:
         self.session.emit(opened)
         for note in notes:
             self.session.notice("info", note)
+        if obstacle := self._log.obstacle():
+            title = f"No code can run here: what runs is written down before, and {obstacle}."
+            self.session.notice("warning", title, "Conversation goes on without it.")
         for kernel in self.kernels.started_kernels():
             self._tell_kernel(kernel, kernel.state)
         self._tasks = [

@@ -1,8 +1,8 @@
 """Blocks as Markdown: what is copied "as Markdown" and what an exported notebook consists of.
 
-Everything in it was written by a model, a program or a file, so two rules hold for each part: it goes through
-`safe_text` (code through `visible_text`), and it cannot end early or run on. A fence is longer than any run of
-backticks inside, and prose that leaves a fence or a comment open is closed, so that the next block stays a block.
+Everything in it was written by a model, a program or a file, so three rules hold for each part: it goes through
+`safe_text` (code through `visible_text`), HTML in it is text, and it cannot end early or run on. A fence is longer than
+any run of backticks inside, and prose that leaves a fence open is closed, so that the next block stays a block.
 """
 
 import base64
@@ -16,6 +16,7 @@ from urllib.parse import quote
 from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, CallBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
 from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text, without_escapes
+from oi_tui.app.engine.text.raw_html import escape_html
 from oi_tui.app.engine.text.safe import safe_text, visible_text
 from oi_tui.app.engine.text.words import one_line, quantity
 
@@ -38,8 +39,6 @@ _INFO_WORD = re.compile(r"[A-Za-z0-9_+#.-]{1,40}")
 _BACKTICKS = re.compile(r"`+")
 _PUNCTUATION = re.compile(r"([\\`*_\[\]<>#|~&])")
 _SENTINEL = "sentinel"
-_CLOSERS = ("-->", "?>", "]]>", "</pre>")
-"""Ends of the HTML that does not end at an empty line."""
 
 
 def as_markdown(block: Block, place: PlacePicture | None = None) -> str:
@@ -75,7 +74,7 @@ def info_word(language: str) -> str:
 
 
 def _prompt(block: UserBlock) -> str:
-    lines = safe_text(block.text).strip("\n").split("\n")
+    lines = escape_html(safe_text(block.text)).strip("\n").split("\n")
     pictures = [name for name in block.files if name.startswith("data:image/")]
     lines += [line for url in pictures for line in ("", f"![picture]({_target(url)})")]
     if names := ", ".join(escape_markdown(name) for name in block.files if name not in pictures):
@@ -269,16 +268,15 @@ def escape_markdown(text: str) -> str:
 
 
 def _close_markup(text: str) -> str:
-    """Markdown with whatever it leaves open closed, so that it says nothing about what comes after it."""
+    """Markdown without HTML, with a fence that it leaves open closed: it says nothing about what comes after it."""
     if not text.strip():
         return ""
-    for end in ("", *_CLOSERS):
-        candidate = f"{text}\n{end}" if end else text
-        last, markup = _after(candidate)
-        if last == "paragraph_close":
-            return candidate
-        if last == "fence":
-            return f"{text}\n{markup}"
+    escaped = escape_html(text)
+    last, markup = _after(escaped)
+    if last == "paragraph_close":
+        return escaped
+    if last == "fence":
+        return f"{escaped}\n{markup}"
     return fenced_block(text)  # nothing closes it: shown as it was written, at least
 
 

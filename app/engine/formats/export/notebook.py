@@ -30,6 +30,7 @@ from oi_tui.app.engine.formats.export.notebook_form import (
     split_lines,
 )
 from oi_tui.app.engine.text.markdown import as_markdown
+from oi_tui.app.engine.text.raw_html import escape_html
 from oi_tui.app.engine.transcript.from_blocks import has_run
 from oi_tui.app.engine.transcript.outline import SessionOutline, block_outline
 
@@ -100,9 +101,9 @@ def _cell(block: Block, number: int, count: int, language: str) -> NotebookCell:
         case CodeBlock() if _is_cell(block, language):
             return _code_cell(block, cell_id, count, SHELL_MAGIC if block.language != language else "")
         case ProseBlock():
-            return MarkdownCell(
-                id=cell_id, metadata={METADATA_KEY: {"block": block_outline(block)}}, source=split_lines(block.text)
-            )
+            text = escape_html(block.text)
+            values = block_outline(block, carries_text=text == block.text)
+            return MarkdownCell(id=cell_id, metadata={METADATA_KEY: {"block": values}}, source=split_lines(text))
         case _:
             values = block_outline(block, carries_text=False)
             return MarkdownCell(

@@ -30,6 +30,7 @@ from oi_tui.app.engine.formats.export.notebook_form import (
     join_lines,
 )
 from oi_tui.app.engine.text.markdown import as_markdown, fenced_block
+from oi_tui.app.engine.text.raw_html import escape_html
 from oi_tui.app.engine.transcript.outline import SessionOutline, attribute_to_file, block_of
 
 MOST_CELLS = 50_000
@@ -126,6 +127,8 @@ def _block_from_outline(cell: NotebookCell, number: int) -> Block | None:
 
 def _text(text: str, number: int, outlined: Block | None) -> Block:
     match outlined:
+        case ProseBlock() if outlined.text and escape_html(outlined.text) == text:
+            return outlined
         case ProseBlock():
             return msgspec.structs.replace(outlined, text=text)
         case UserBlock() | Action() | NoticeBlock() if as_markdown(outlined) == text:

@@ -6,6 +6,7 @@ begun with the first thing worth one; whoever only looks around leaves none.
 
 import contextlib
 import logging
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -74,6 +75,12 @@ class Auditor:
     def path(self) -> Path | None:
         """Of the log, None as long as there was nothing to write."""
         return self._log.path if self._log is not None else None
+
+    def obstacle(self) -> str:
+        """Why nothing could be written down, as far as can be seen before something is; "" if nothing is in the way."""
+        if not self._folder.is_dir():
+            return f"the folder {self._folder} could not be made"
+        return "" if os.access(self._folder, os.W_OK | os.X_OK) else f"the folder {self._folder} cannot be written in"
 
     def end(self) -> None:
         """The session is left: what can be written is. Idempotent."""

@@ -1,0 +1,28 @@
+"""Files that a person names: read whole, if they are files at all and of a size that makes sense."""
+
+import os
+import stat
+from pathlib import Path
+
+
+class UnusableFile(Exception):
+    """Why a file is not read; the words continue "the file ..."."""
+
+
+def read_given_file(path: Path, most: int) -> bytes:
+    """All of a plain file, or of one that a link leads to, of at most so many bytes; UnusableFile if it is none.
+
+    A device or a pipe is not even waited for: it may have no end, or nobody at the other one.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+        with open(descriptor, "rb") as file:
+            state = os.fstat(descriptor)
+            if not stat.S_ISREG(state.st_mode):
+                raise UnusableFile("is no plain file, but a device, a pipe or a folder")
+            data = file.read(most + 1) if state.st_size <= most else b""  # it may grow meanwhile
+    except OSError as error:
+        raise UnusableFile(f"cannot be read: {error.strerror}") from error
+    if max(len(data), state.st_size) > most:
+        raise UnusableFile(f"is larger than {most // 1_000_000} MB")
+    return data
