@@ -4,7 +4,6 @@ import asyncio
 import json
 import sys
 from collections.abc import Awaitable, Callable
-from functools import partial
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -24,8 +23,7 @@ from oi_tui.app.engine.kernels.channels import (
 )
 from oi_tui.app.engine.kernels.json_cleaner import STEPS, has_more_values
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
-from oi_tui.app.engine.kernels.jupyter_run import JupyterRun
-from support.runs import collect, events_of, make_run
+from support.runs import collect, events_of, make_jupyter_run
 
 session_module = pytest.importorskip("jupyter_client.session")
 
@@ -163,8 +161,7 @@ async def calls_on_the_loop(work: Awaitable[object]) -> int:
 async def test_K38_a_large_display_is_read_off_the_loop_and_dropped_if_it_has_too_many_values(
     values: int, shown: bool
 ) -> None:
-    run, reader = make_run(make=partial(JupyterRun, "r")), channels()
-    assert isinstance(run, JupyterRun)
+    run, reader = make_jupyter_run(), channels()
 
     async def take() -> None:
         message = await read(reader, display([[0]] * (values // 2)))
@@ -175,8 +172,8 @@ async def test_K38_a_large_display_is_read_off_the_loop_and_dropped_if_it_has_to
             run.on_iopub(message["msg_type"], message["content"])
 
     assert await calls_on_the_loop(take()) < 2_000
-    run.finish(RunResult(status="ok"))
-    kinds = [type(event) for event in await events_of(run)]
+    run.output.finish(RunResult(status="ok"))
+    kinds = [type(event) for event in await events_of(run.output)]
     assert kinds == [OutputAdded if shown else OutputDropped, RunResult]
 
 

@@ -137,9 +137,8 @@ STORM = 20_000
 
 @pytest.mark.parametrize("kind", ["lines", "clearings", "clearings and prints", "questions", "updates"])
 async def test_K39_what_comes_too_often_is_merged_and_the_last_of_it_is_told(kind: str) -> None:
-    run = make_run("1\n" * STORM, make=partial(JupyterRun, "request"))
-    assert isinstance(run, JupyterRun)
-    run.display(RichOutput(data={"text/plain": "first"}, display_id="d"))
+    run = make_jupyter_run("1\n" * STORM)
+    run.output.display(RichOutput(data={"text/plain": "first"}, display_id="d"))
     for number in range(STORM):
         match kind:
             case "lines":
@@ -156,8 +155,8 @@ async def test_K39_what_comes_too_often_is_merged_and_the_last_of_it_is_told(kin
                     "update_display_data", {"data": {"text/plain": f"{number}"}, "transient": {"display_id": "d"}}
                 )
         await asyncio.sleep(0)  # as between two messages: whatever is queued is emitted, if it need not wait
-    run.finish(RunResult(status="ok"))
-    *_, last, _ = events = await events_of(run)
+    run.output.finish(RunResult(status="ok"))
+    *_, last, _ = events = await events_of(run.output)
     assert len(events) < STORM / 4
     match last:
         case ActiveLineChanged(line=line):
@@ -173,12 +172,12 @@ async def test_K39_what_comes_too_often_is_merged_and_the_last_of_it_is_told(kin
 
 
 async def test_K39_marks_that_come_as_they_do_in_a_usual_run_are_all_told() -> None:
-    run = make_run("1\n" * 500, make=partial(JupyterRun, "request"))
+    run = make_jupyter_run("1\n" * 500)
     for number in range(500):
-        run.line(number + 1)
+        run.output.line(number + 1)
         await asyncio.sleep(0)
-    run.finish(RunResult(status="ok"))
-    assert len(await events_of(run)) == 501
+    run.output.finish(RunResult(status="ok"))
+    assert len(await events_of(run.output)) == 501
 
 
 async def test_k11_updates_replace_and_so_do_not_use_up_the_cap() -> None:
