@@ -56,6 +56,7 @@ def html_in(text: str) -> list[str]:
 @example("<div>\n```\n\n```\n<script>\n```")
 @example("|a|b|\n|-|-|\n|`x|<script>`|")
 @example("a <a href=`> ` <script> `")
+@example("<a href=`\n<script><a href=`")
 @example("- a\n\n      <script>\n\n     <script>")
 def test_nothing_that_is_exported_is_html(text: str) -> None:
     escaped = escape_html(text)

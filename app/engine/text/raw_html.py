@@ -63,8 +63,10 @@ def _escape(text: str) -> str:
                 closing = re.compile(f"(?<!`){match[0]}(?!`)").search(text, position)
                 position = closing.end() if closing is not None else position
                 span = text[match.start() : position]
-                # The cells of a table are read before code in them is: what seems to be code may be two cells.
-                escaped.append(_TAG.sub("< ", span) if in_table and "|" in span else span)
+                # Lines and the cells of a table are read before code in them is: HTML at the beginning of a line, or
+                # behind what divides two cells, is none of it.
+                is_cut = "\n" in span or (in_table and "|" in span)
+                escaped.append(_TAG.sub("< ", span) if is_cut else span)
             case "math":
                 escaped.append(_TAG.sub("< ", match[0]))
             case "tag":
