@@ -202,14 +202,14 @@ class OutputStream:
     def line(self, number: int) -> None:
         """The active line moved."""
         if 1 <= number <= self._lines and not self.over.is_set():
-            self._put_mark(ActiveLineChanged(block_id=self._block_id, line=number))
+            self._put(ActiveLineChanged(block_id=self._block_id, line=number))
 
     def ask(self, prompt: str, *, password: bool) -> None:
         """The run waits for a line."""
         if not self.over.is_set():
             question = expressible(prompt[:ERROR_LIMIT])
             request = InputRequested(request_id=new_id(), block_id=self._block_id, prompt=question, password=password)
-            self._put_mark(request)
+            self._put(request)
 
     def tell(self, text: str, *, responds: bool = False) -> None:
         """The process does not respond, or (`responds`) there is something else to know while it runs."""
@@ -300,18 +300,17 @@ class OutputStream:
             self._put(OutputDropped(block_id=self._block_id, characters=dropped - self._told_dropped))
             self._told_dropped = dropped
 
-    def _put_mark(self, event: ActiveLineChanged | InputRequested) -> None:
-        if self._rate.count() and type(event) in self._marks:
-            self._marks[type(event)].event = event
-        else:
-            self._marks[type(event)] = mark = LatestMark(event)
-            self._put(mark)
-
     def _put(self, item: QueuedItem) -> None:
         """Queue it until the loop comes round: more of the same may join it. What comes late, or where too much comes,
         waits a little longer."""
         if self._emit is None:
             return
+        if isinstance(item, ActiveLineChanged | InputRequested):
+            if self._rate.count() and type(item) in self._marks:
+                self._marks[type(item)].event = item
+                return
+            kind, item = type(item), LatestMark(item)
+            self._marks[kind] = item
         self._queue.append(item)
         if self._flushing is None:
             loop = asyncio.get_running_loop()

@@ -18,7 +18,6 @@ from oi_tui.app.engine.core.events import AnyEvent
 from oi_tui.app.engine.core.protocol import FRAME, REPLAYED
 from oi_tui.app.engine.core.values import ApprovalMode, Value
 from oi_tui.app.engine.core.verbs import AnyVerb
-from oi_tui.app.engine.files.given_file import UnusableFile, read_given_file
 from oi_tui.app.engine.transcript.coalesce import coalesce
 from oi_tui.app.engine.transcript.event_log import extend
 from oi_tui.app.engine.transcript.transcript import Transcript
@@ -149,9 +148,13 @@ def _is_at_once(batch: Told, told: Told, seconds: float, count: int) -> bool:
 def read_recording(path: Path) -> Recording:
     """StoreError, with the number of the line, if it is no recording; a last line that was cut off is left out."""
     try:
-        lines = read_given_file(path, LARGEST).split(b"\n")
-    except UnusableFile as error:
-        raise StoreError(f"{path} {error}.") from error
+        if path.stat().st_size > LARGEST:
+            raise StoreError(f"{path} is larger than {LARGEST:,} bytes.")
+        if not path.is_file():
+            raise StoreError(f"{path} is no plain file, but a device, a pipe or a folder.")  # which may have no end
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}.") from error
     header = _header(lines[0], path)
     recording = Recording(header=header, lines=tuple(_lines(lines[1:-1], path)))
     _require_sense(recording, path)
