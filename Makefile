@@ -2,7 +2,7 @@
 #                         set up .venv and start oi-tui (with a TASK, or without a terminal: headless)
 # make test               set up .venv and run the whole check
 # make check-servers      install foreign servers and a browser, and run what needs them
-# make soak               two hundred turns with faults, of which the check runs twenty
+# make soak               two hundred turns with faults, of which the check runs twenty; two hundred kills of starting kernels
 # make coverage           which lines of the engine the tests go through
 # make bench              measure; writes tests/benchmarks/RESULTS.md
 # make pictures           redraw screenshots/
@@ -32,7 +32,13 @@ run: $(VENV)/.run
 	elif [ -t 0 ] && [ -t 2 ]; then \
 		$(BIN)/oi-tui run "$$TASK"; code=$$?; \
 	else \
-		$(BIN)/oi-tui run --yes --accept-download "$${TASK:-Compute the first ten square numbers and print them.}" </dev/null; code=$$?; \
+		task="$${TASK:-Compute the first ten square numbers and print them.}"; \
+		$(BIN)/oi-tui run --yes --accept-download "$$task" </dev/null; code=$$?; \
+		if [ $$code -eq 4 ] && [ -z "$$TASK$$OI_TUI_SANDBOX$$OI_TUI_SANDBOX_RUNG" ]; then \
+			echo "  Once more with less, in .scratch, where there is nothing of anybody's:" >&2; \
+			mkdir -p .scratch; \
+			(cd .scratch && OI_TUI_SANDBOX_RUNG=lock exec $(abspath $(BIN))/oi-tui run --yes --accept-download "$$task" </dev/null); code=$$?; \
+		fi; \
 	fi; \
 	[ $$code -ne 4 ] || echo "  Without a sandbox, with make: SANDBOX=danger-full-access make run" >&2; \
 	[ $$code -ne 6 ] || echo "  With make: ACCEPT_DOWNLOAD=1 make run" >&2; \
@@ -65,7 +71,7 @@ check-servers: $(VENV)/.dev $(VENV)/.servers
 	OI_TUI_SERVERS="$(abspath $(VENV)/servers)" $(BIN)/pytest -n 2 --dist loadfile --durations 5 -m servers tests/servers
 
 soak: $(VENV)/.dev
-	OI_TUI_SOAK_TURNS=200 $(BIN)/pytest tests/security/test_soak.py -s
+	OI_TUI_SOAK_TURNS=200 OI_TUI_SOAK_KILLS=200 $(BIN)/pytest tests/security/test_soak.py tests/security/test_sandbox_kills.py -s
 
 # The kernels' own side is not in it: kernels are started without what coverage needs.
 coverage: $(VENV)/.dev
@@ -88,13 +94,15 @@ house:
 
 # First of all: what is missing of the machine is not said only after a minute.
 machine:
-	@$(foreach goal,$(filter run test,$(or $(MAKECMDGOALS),run)),PYTHON="$(PYTHON)" sh .ci/machine.sh $(goal);)
+	@$(if $(filter test,$(MAKECMDGOALS)),PYTHON="$(PYTHON)" sh .ci/machine.sh)
 
 $(VENV)/.run: pyproject.toml $(BROKEN) | machine
 	@sh .ci/venv.sh "$(PYTHON)" "$(VENV)"
 	@echo "Setting up $(VENV) (up to a minute or two, once) ..."
 	$(INSTALL) -e '.[local,data]'
 	@$(COMPILE)
+	@command -v bwrap >/dev/null || echo "bubblewrap is not here and not needed: code runs in a sandbox of our own, with the same promises. Installed \
+	(Debian and Ubuntu: apt install bubblewrap), it puts the sandbox together: a program that more people have looked at." >&2
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml $(BROKEN) | machine

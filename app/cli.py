@@ -280,7 +280,7 @@ def _require_sandbox(setup: Configure) -> None:
     found = try_sandbox(Path(setup.cwd), sandbox, sandbox.mode)
     if not found.works:
         without = "To run code with all your rights instead: --sandbox danger-full-access."
-        fix = found.fix.replace("\n", " ")
+        fix = found.fix.replace("\n", ". ").replace(":. ", ": ")
         raise KernelError(found.why, hint=f"{fix}. {without}" if fix else without)
 
 

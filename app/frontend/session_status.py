@@ -68,7 +68,7 @@ def current_status(
         approval=transcript.approval,
         floor=effective_mode(settings.policy, settings.sandbox),
         sandbox=FAILS if fails and not without else describe_sandbox(settings.sandbox),
-        exposed=fails or without,
+        exposed=fails or without or settings.sandbox.rung == "lock",
         recorded=recorded,
         activity="waiting for you" if asked else doing,
         kernels=tuple(kernels.items()),

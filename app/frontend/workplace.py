@@ -31,6 +31,10 @@ FolderChoice = Literal["trust", "look", "open"]
 """Trust it; only look; trust it and do without a sandbox."""
 
 
+LOCK = "files and network are held; .git and .env of this folder are not protected"
+"""What code is held by where the weaker lock was chosen."""
+
+
 class Workplace:
     """One folder, as it was started in."""
 
@@ -130,6 +134,8 @@ class Workplace:
             said.append(f"{where} is only looked at: nothing is written, and nothing runs unasked. See “oi-tui trust”.")
         if self.change:
             said.append(f"{self.change} Of its own rules those count that forbid, until you look: “oi-tui trust”.")
+        if mode != "danger-full-access" and self.settings.sandbox.rung == "lock":
+            said.append(f"Locked in only, as was chosen: {LOCK}.")
         if decision is not None and mode == decision.sandbox == "danger-full-access" and not self.mode_said:
             said.append("No sandbox, as was chosen for this folder: code can do all that you can.")
         return said

@@ -9,7 +9,7 @@ from oi_tui.app.engine.core.settings import SandboxSection
 from oi_tui.app.engine.text.safe import visible_text
 from oi_tui.app.engine.trust.folder_check import FolderCheck, FolderContent
 from oi_tui.app.engine.trust.folder_settings import stricter_sandbox
-from oi_tui.app.frontend.workplace import FolderChoice, Workplace
+from oi_tui.app.frontend.workplace import LOCK, FolderChoice, Workplace
 from oi_tui.widgets.lettering import lettering
 
 LABEL = 20
@@ -72,6 +72,7 @@ def _what_code_could_do(sandbox: SandboxSection, *, said: bool) -> str:
     who = " Your settings say so." if said else ""
     if sandbox.mode == "danger-full-access":
         return f"Code that runs here has no sandbox: it can do all that you can.{who}"
+    where = f"to be locked in only ({LOCK})" if sandbox.rung == "lock" else "to run in a sandbox"
     writes = "it writes nothing" if sandbox.mode == "read-only" else "it writes in this folder only"
     more = f" (and in {len(sandbox.writable)} more that your settings name)" if sandbox.writable else ""
     reaches = {
@@ -80,13 +81,15 @@ def _what_code_could_do(sandbox: SandboxSection, *, said: bool) -> str:
         "full": "reaches the network",
     }[sandbox.network]
     lost = "What it writes to /tmp or your home folder is gone when its kernel ends."
-    return f"Code that you approve is to run in a sandbox: {writes}{more}, and {reaches}. {lost}{who}"
+    return f"Code that you approve is {where}: {writes}{more}, and {reaches}. {lost}{who}"
 
 
 def sandbox_trial(place: Workplace, found: FolderCheck | None) -> Content:
     """Whether the sandbox works."""
     if found is None:
         return lettering(("… the sandbox is being tried", "$dim"))
+    if found.writing.rung == "lock":
+        return lettering(("✓ ", "$ok"), "the lock works: its self-test passed just now; it is weaker than a sandbox")
     if found.writing.works:
         return lettering(("✓ ", "$ok"), "the sandbox works: its self-test passed just now")
     fix = f"\n{visible_text(found.writing.fix).text}" if found.writing.fix else ""

@@ -83,7 +83,7 @@ def test_a_download_can_be_allowed_to_make(venv: Path) -> None:
 
 
 def test_S20_where_there_is_no_sandbox_make_says_what_to_do(venv: Path) -> None:
-    refused = make(venv, "run", CODE="4")
+    refused = make(venv, *TASK, CODE="4")
     assert refused.returncode == 2
     assert "SANDBOX=danger-full-access make run" in refused.stderr
     assert "SANDBOX" not in make(venv, "run", CODE="3").stderr
@@ -106,14 +106,22 @@ MANAGERS = {
 }
 
 
-def forget_bubblewrap(
+PACKAGES = {
+    "apt-get": "libcairo2 libgomp1",
+    "dnf": "cairo libgomp",
+    "pacman": "cairo gcc-libs",
+    "apk": "cairo libgomp",
+}
+
+
+def forget_packages(
     programs: Path, manager: str, *, root: bool = False, sudo: bool = False, works: bool = True
 ) -> None:
-    """A package manager that writes down how it was called, and installs a bwrap if it `works`."""
+    """Nothing is there, but a package manager that writes down how it was called, and installs if it `works`."""
     (programs / "bwrap").unlink()
-    done = f"cp {programs}/id {programs}/bwrap" if works else "echo no such mirror; exit 1"
-    put(programs / manager, f'#!/bin/sh\necho "$@" >> {programs}/called\ncase "$*" in *bubblewrap*) {done} ;; esac\n')
-    (programs / "cp").symlink_to("/bin/cp")
+    put(programs / "python3", "#!/bin/sh\nexit 1\n")
+    done = "true" if works else "echo no such mirror; exit 1"
+    put(programs / manager, f'#!/bin/sh\necho "$@" >> {programs}/called\ncase "$*" in *cairo*) {done} ;; esac\n')
     if root:
         put(programs / "id", "#!/bin/sh\necho 0\n")
     if sudo:
@@ -125,73 +133,90 @@ def called(programs: Path) -> list[str]:
     return file.read_text().splitlines() if file.exists() else []
 
 
+@pytest.mark.parametrize("root", [True, False])
+@pytest.mark.parametrize("terminal", [None, ""])
+def test_S27_the_program_needs_nothing_of_the_machine_and_make_run_asks_nothing(
+    venv: Path, programs: Path, root: bool, terminal: str | None
+) -> None:
+    forget_packages(programs, "apt-get", root=root, sudo=True)
+    ran = make(venv, *TASK, path=programs, terminal=terminal)
+    assert ran.stdout.endswith("do it\n")
+    assert (ran.stderr, called(programs)) == ("", [])
+
+
 @pytest.mark.parametrize("manager", MANAGERS)
-def test_root_without_a_terminal_gets_bubblewrap_unasked(venv: Path, programs: Path, manager: str) -> None:
-    forget_bubblewrap(programs, manager, root=True)
-    ran = make(venv, *TASK, path=programs)
-    assert ran.stdout.endswith("run --yes --accept-download do it\n")
-    assert called(programs)[-1] == f"{MANAGERS[manager]} bubblewrap"
-    (line,) = ran.stderr.splitlines()
-    assert line.startswith("Not installed: bubblewrap")
-    assert "sudo" not in line
-    assert make(venv, *TASK, path=programs).stderr == ""
+def test_root_without_a_terminal_gets_what_the_tests_need_unasked(venv: Path, programs: Path, manager: str) -> None:
+    forget_packages(programs, manager, root=True)
+    told = make(venv, "test", path=programs).stderr
+    assert called(programs)[-1] == f"{MANAGERS[manager]} {PACKAGES[manager]} bubblewrap"
+    assert "Not installed: cairo" in told
+    assert "sudo" not in told
 
 
 @pytest.mark.parametrize("sudo", [True, False])
-def test_who_is_not_root_and_has_no_terminal_is_told_what_to_do(venv: Path, programs: Path, sudo: bool) -> None:
-    forget_bubblewrap(programs, "apt-get", sudo=sudo)
-    ran = make(venv, *TASK, path=programs)
-    assert ran.stdout.endswith("do it\n")
+def test_who_is_not_root_and_has_no_terminal_is_told_what_the_tests_need(
+    venv: Path, programs: Path, sudo: bool
+) -> None:
+    forget_packages(programs, "apt-get", sudo=sudo)
+    told = make(venv, "test", path=programs).stderr
     assert called(programs) == []
-    (line,) = ran.stderr.splitlines()
-    assert "apt-get install -y --no-install-recommends bubblewrap" in line
+    (line,) = [line for line in told.splitlines() if "Not installed" in line]
+    assert line.endswith("apt-get install -y --no-install-recommends libcairo2 libgomp1")
     assert ("sudo" in line, "As root" in line) == (sudo, not sudo)
 
 
 @pytest.mark.parametrize("root", [True, False])
 @pytest.mark.parametrize(("typed", "installs"), [("y\n", True), ("\n", False), ("n\n", False), ("\x04", False)])
-def test_with_a_terminal_bubblewrap_is_installed_after_a_yes(
+def test_with_a_terminal_what_the_tests_need_is_installed_after_a_yes(
     venv: Path, programs: Path, root: bool, typed: str, installs: bool
 ) -> None:
-    forget_bubblewrap(programs, "apt-get", root=root, sudo=not root)
-    ran = make(venv, *TASK, path=programs, terminal=typed)
-    assert ran.stdout.endswith("run do it\n")
-    assert "[y/N]" in ran.stderr
-    assert (programs / "bwrap").exists() == installs
+    forget_packages(programs, "apt-get", root=root, sudo=not root)
+    told = make(venv, "test", path=programs, terminal=typed).stderr
+    assert "[y/N]" in told
+    assert "bubblewrap" not in told
+    assert any("install" in line for line in called(programs)) == installs
     assert ("sudo" in called(programs)) == (installs and not root)
 
 
-def test_nothing_is_installed_where_no_sandbox_is_wanted(venv: Path, programs: Path) -> None:
-    forget_bubblewrap(programs, "apt-get", root=True)
-    ran = make(venv, *TASK, "SANDBOX=danger-full-access", path=programs)
-    assert (ran.stderr, called(programs)) == ("", [])
+def test_an_installation_that_fails_is_told_and_the_tests_begin_all_the_same(venv: Path, programs: Path) -> None:
+    forget_packages(programs, "apt-get", root=True, works=False)
+    told = make(venv, "test", path=programs).stderr
+    assert "no such mirror" in told
+    assert "Going on without" in told
 
 
-def test_an_installation_that_fails_is_told_and_the_program_starts_all_the_same(venv: Path, programs: Path) -> None:
-    forget_bubblewrap(programs, "apt-get", root=True, works=False)
-    ran = make(venv, *TASK, path=programs)
-    assert ran.stdout.endswith("do it\n")
-    assert "no such mirror" in ran.stderr
-    assert "Going on without" in ran.stderr
-
-
-def test_an_unknown_system_is_told_the_package(venv: Path, programs: Path) -> None:
-    (programs / "bwrap").unlink()
-    assert "bubblewrap" in make(venv, *TASK, path=programs).stderr
-
-
-def test_root_gets_what_the_tests_load_as_well(venv: Path, programs: Path) -> None:
-    forget_bubblewrap(programs, "apt-get", root=True)
+def test_an_unknown_system_is_told_what_is_missing(venv: Path, programs: Path) -> None:
     put(programs / "python3", "#!/bin/sh\nexit 1\n")
-    assert make(venv, "test", path=programs).returncode == 2
-    assert called(programs)[-1] == "install -y --no-install-recommends bubblewrap libcairo2 libgomp1"
+    assert "cairo" in make(venv, "test", path=programs).stderr
 
 
 def test_the_machine_is_looked_at_before_the_environment_is_made(tmp_path: Path, programs: Path) -> None:
-    forget_bubblewrap(programs, "apt-get")
-    put(programs / "python3", "#!/bin/sh\necho python began >&2\nexit 1\n")
-    told = make(tmp_path / "venv", *TASK, path=programs).stderr
-    assert told.index("Not installed: bubblewrap") < told.index("python began")
+    forget_packages(programs, "apt-get")
+    put(programs / "python3", '#!/bin/sh\ncase "$*" in *ctypes*) exit 1 ;; esac\necho python began >&2\nexit 1\n')
+    told = make(tmp_path / "venv", "test", path=programs).stderr
+    assert told.index("Not installed: cairo") < told.index("python began")
+
+
+def test_S27_what_bubblewrap_would_add_is_said_once(tmp_path: Path, programs: Path) -> None:
+    venv = tmp_path / "venv"
+    put_python(programs)
+    (programs / "bwrap").unlink()
+    assert "apt install bubblewrap" in make(venv, *TASK, path=programs).stderr
+    assert make(venv, *TASK, path=programs).stderr == ""
+
+
+def test_S27_where_there_is_no_sandbox_make_shows_itself_with_less_in_a_folder_of_its_own(venv: Path) -> None:
+    put(
+        venv / "bin" / "oi-tui",
+        '#!/bin/sh\necho "$PWD|$OI_TUI_SANDBOX_RUNG|$@"\n[ -n "$OI_TUI_SANDBOX_RUNG" ] || exit 4\n',
+    )
+    ran = make(venv, "run")
+    assert ran.returncode == 0
+    assert ran.stdout.splitlines()[-1].startswith(f"{ROOT}/.scratch|lock|run --yes")
+    assert "Once more with less" in ran.stderr
+    refused = make(venv, *TASK)
+    assert refused.returncode == 2, "what somebody wants done is not done with less than was promised"
+    assert refused.stdout.count("\n") == 1
 
 
 # -- the environment

@@ -1,7 +1,7 @@
 """Real sandboxes with real kernels. Where there can be none, every test that needs one is skipped, and says so."""
 
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +14,34 @@ from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.shell_kernel import ShellKernel
 from oi_tui.app.engine.sandbox.profile import Profile
-from support.enclosure import make_home, make_project, profile, why_not
+from support.enclosure import RUNG, make_home, make_project, profile, why_no_rung
 
 QUICK = KernelSection(interrupt_step=1.0, output_cap=100_000)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests marked `bubblewrap` are skipped loudly where there is none."""
-    concerned = [item for item in items if item.get_closest_marker("bubblewrap")]
-    if concerned and (reason := why_not()):
-        for item in concerned:
-            item.add_marker(pytest.mark.skip(reason=reason))
+FULL = ("bubblewrap", "space")
+"""The kinds of sandbox that keep every promise."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Tests marked `sandbox` are run in each of them; where this machine has one kind only, the other is skipped
+    loudly."""
+    if metafunc.definition.get_closest_marker("sandbox"):
+        metafunc.parametrize("rung", FULL, indirect=True, scope="module")
+    elif metafunc.definition.get_closest_marker("bubblewrap"):
+        metafunc.parametrize("rung", ["bubblewrap"], indirect=True, scope="module")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def rung(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The kind of sandbox that everything in the test has; "" where it is not said."""
+    name = getattr(request, "param", "")
+    if name and (reason := why_no_rung(name)):
+        pytest.skip(reason)
+    with pytest.MonkeyPatch.context() as patch:
+        if name:
+            patch.setenv(RUNG, name)
+        yield name
 
 
 @pytest.fixture(scope="session")
@@ -35,7 +52,7 @@ def kernel_environ() -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def home(tmp_path_factory: pytest.TempPathFactory, rung: str) -> Path:
     """A home folder with secrets."""
     return make_home(tmp_path_factory.mktemp("home").resolve())
 

@@ -32,7 +32,7 @@ from oi_tui.app.engine.log.audit.log import HEADS
 from oi_tui.app.engine.log.audit.verify import verify_folder
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.client import EngineLost, ProcessClient
-from support.enclosure import UNENCLOSED, why_not
+from support.enclosure import UNENCLOSED, why_no_rung
 from support.script import Script
 
 pytestmark = pytest.mark.kernel
@@ -105,7 +105,7 @@ async def engine(setup: Configure, tmp_path: Path) -> AsyncIterator[Front]:
 
 
 def enclosed(setup: Configure, **more: Any) -> Configure:
-    if reason := why_not():
+    if reason := why_no_rung("space"):
         pytest.skip(reason)
     return msgspec.structs.replace(
         setup, settings=msgspec.structs.replace(setup.settings, sandbox=ENCLOSED), trusted=True, **more
@@ -252,7 +252,7 @@ async def test_what_the_persons_own_command_left_is_told_under_it(
     assert len([block for block in front.transcript.blocks if isinstance(block, NoticeBlock)]) == 1
 
 
-@pytest.mark.bubblewrap
+@pytest.mark.sandbox
 async def test_what_the_sandbox_refuses_of_the_network_is_told_under_the_run_and_in_the_log(
     setup: Configure, audit: Path, tmp_path: Path
 ) -> None:
@@ -288,7 +288,7 @@ async def test_what_the_sandbox_refuses_of_the_network_is_told_under_the_run_and
     assert "the network was refused 3 times: evil.example:80 × 2, other.example:8080 × 1" in shown
 
 
-@pytest.mark.bubblewrap
+@pytest.mark.sandbox
 async def test_in_a_sandbox_the_log_cannot_be_seen_even_where_the_home_folder_is_worked_in(
     setup: Configure, home: Path, audit: Path, tmp_path: Path
 ) -> None:

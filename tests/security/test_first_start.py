@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from support.enclosure import RUNG
 from support.question import wait_armed
 from support.script import Script
 from support.terminal import Terminal
@@ -30,18 +31,19 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def start(
-    terminal: Callable[..., Terminal], script: Script, clean_env: dict[str, str], folder: Path
+    terminal: Callable[..., Terminal], script: Script, clean_env: dict[str, str], folder: Path, rung: str
 ) -> Callable[..., Terminal]:
     """Starts the program as a newcomer does, with nothing said of a sandbox."""
 
     def started(**changed: str) -> Terminal:
-        env = {name: value for name, value in clean_env.items() if name != "OI_TUI_SANDBOX"} | changed
+        said = {RUNG: rung} if rung else {}
+        env = {name: value for name, value in clean_env.items() if name != "OI_TUI_SANDBOX"} | said | changed
         return terminal([str(OI_TUI), *script.arguments], env=env, cwd=folder, columns=100, rows=30, timeout=30)
 
     return started
 
 
-@pytest.mark.bubblewrap
+@pytest.mark.sandbox
 @pytest.mark.kernel
 @pytest.mark.pty
 def test_S1_a_newcomer_trusts_a_folder_and_code_stays_in_it(
@@ -75,7 +77,7 @@ def test_S20_without_bubblewrap_enter_runs_nothing_and_doing_without_is_a_choice
     start: Callable[..., Terminal], tmp_path: Path
 ) -> None:
     (tmp_path / "programs").mkdir()
-    shown = start(PATH=str(tmp_path / "programs"))
+    shown = start(PATH=str(tmp_path / "programs"), OI_TUI_SANDBOX_RUNG="bubblewrap")
     shown.wait_for("bubblewrap is not installed")
     shown.wait_for("▸ Only talk")
     wait_armed(shown, "enter choose")
@@ -120,7 +122,7 @@ def test_S20_a_sandbox_that_works_no_more_is_told_at_the_start_and_not_at_the_fi
 ) -> None:
     trusted(clean_env, folder)
     (tmp_path / "programs").mkdir()
-    shown = start(PATH=str(tmp_path / "programs"))
+    shown = start(PATH=str(tmp_path / "programs"), OI_TUI_SANDBOX_RUNG="bubblewrap")
     shown.wait_for("There is no sandbox here: bubblewrap is not installed.")
     shown.wait_for("install the package “bubblewrap”")
     shown.wait_for("asks first · sandbox fails")
@@ -136,12 +138,12 @@ def test_S20_a_sandbox_that_may_not_enclose_any_more_is_told_at_the_start(
     bwrap = tmp_path / "programs" / "bwrap"
     bwrap.write_text("#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n")
     bwrap.chmod(0o755)
-    shown = start(PATH=str(tmp_path / "programs"))
+    shown = start(PATH=str(tmp_path / "programs"), OI_TUI_SANDBOX_RUNG="bubblewrap")
     shown.wait_for("setting up uid map: Permission denied")
     shown.wait_for("asks first · sandbox fails")
 
 
-@pytest.mark.bubblewrap
+@pytest.mark.sandbox
 @pytest.mark.kernel
 @pytest.mark.pty
 def test_where_the_sandbox_works_nothing_is_told_of_it(

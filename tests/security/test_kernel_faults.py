@@ -51,7 +51,7 @@ QUICK = KernelSection(interrupt_step=1.0, output_cap=CAP)
 
 PLACES = [
     pytest.param("bare", id="bare"),
-    pytest.param("enclosed", id="enclosed", marks=pytest.mark.bubblewrap),
+    pytest.param("enclosed", id="enclosed", marks=pytest.mark.sandbox),
 ]
 
 Make = Callable[..., JupyterKernel]
@@ -179,7 +179,7 @@ async def test_k06_a_fork_prints_twice_and_a_second_idle_changes_nothing(shared:
     assert (following.result, following.text()) == ("2", "")
 
 
-@pytest.mark.bubblewrap
+@pytest.mark.sandbox
 async def test_k07_an_enclosed_kernel_may_not_have_more_processes_than_the_profile_says(
     make: Make, usual: Profile, home: Path
 ) -> None:

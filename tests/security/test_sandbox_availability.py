@@ -29,7 +29,7 @@ def put(path: Path, text: str = "#!/bin/sh\n") -> None:
     ("installer", "fix"), [("apt", "apt install bubblewrap"), ("dnf", "dnf install bubblewrap"), ("", "package")]
 )
 @pytest.mark.parametrize(("user", "sudo"), [(0, True), (1000, True), (1000, False)])
-async def test_S20_without_bubblewrap_the_command_that_installs_it_is_told(
+async def test_S20_where_bubblewrap_is_asked_for_the_command_that_installs_it_is_told(
     tmp_path: Path, programs: Path, monkeypatch: pytest.MonkeyPatch, installer: str, fix: str, user: int, sudo: bool
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: user)
@@ -37,7 +37,7 @@ async def test_S20_without_bubblewrap_the_command_that_installs_it_is_told(
         if name:
             put(programs / name)
     (tmp_path / "work").mkdir()
-    found = await look(profile(tmp_path / "work", make_home(tmp_path / "home")))
+    found = await look(profile(tmp_path / "work", make_home(tmp_path / "home"), rung="bubblewrap"))
     assert not found.works
     assert "not installed" in found.why
     assert fix in found.fix
@@ -47,7 +47,7 @@ async def test_S20_without_bubblewrap_the_command_that_installs_it_is_told(
 async def test_S20_a_bubblewrap_that_may_not_enclose_is_told_as_what_it_is(tmp_path: Path, programs: Path) -> None:
     put(programs / "bwrap", "#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n")
     (tmp_path / "work").mkdir()
-    found = await look(profile(tmp_path / "work", make_home(tmp_path / "home")))
+    found = await look(profile(tmp_path / "work", make_home(tmp_path / "home"), rung="bubblewrap"))
     assert not found.works
     assert "setting up uid map" in found.why
     assert found.fix
@@ -71,7 +71,7 @@ def test_S20_a_workspace_that_no_sandbox_can_have_is_told_and_nothing_is_raised(
     assert not found.reading.works
 
 
-@pytest.mark.bubblewrap
+@pytest.mark.sandbox
 def test_S20_the_survey_of_a_folder_proves_its_sandbox(tmp_path: Path) -> None:
     found = check_folder(tmp_path, SandboxSection())
     assert found.writing == found.reading
@@ -79,7 +79,7 @@ def test_S20_the_survey_of_a_folder_proves_its_sandbox(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.bubblewrap
+@pytest.mark.sandbox
 def test_where_a_guarded_name_is_a_link_only_looking_is_possible(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     work = tmp_path / "work"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from support.enclosure import RUNG
 from support.script import Script
 
 OI_TUI = Path(sys.executable).with_name("oi-tui")
@@ -25,9 +26,10 @@ print(sorted(path.name for path in Path.home().iterdir()))
 
 
 @pytest.fixture
-def environment(clean_env: dict[str, str]) -> dict[str, str]:
+def environment(clean_env: dict[str, str], rung: str) -> dict[str, str]:
     """A newcomer's: nothing is said of a sandbox."""
-    return {name: value for name, value in clean_env.items() if name != "OI_TUI_SANDBOX"}
+    said = {RUNG: rung} if rung else {}
+    return {name: value for name, value in clean_env.items() if name != "OI_TUI_SANDBOX"} | said
 
 
 @pytest.fixture
@@ -53,7 +55,7 @@ def run(
     )
 
 
-@pytest.mark.bubblewrap
+@pytest.mark.sandbox
 @pytest.mark.kernel
 def test_S1_code_of_a_newcomer_runs_in_a_sandbox(environment: dict[str, str], script: Script, folder: Path) -> None:
     (folder.parent / "secret").write_text("x")
@@ -70,7 +72,7 @@ def test_S1_code_of_a_newcomer_runs_in_a_sandbox(environment: dict[str, str], sc
     assert "no network" in system
 
 
-@pytest.mark.bubblewrap
+@pytest.mark.sandbox
 @pytest.mark.kernel
 def test_what_was_piped_in_can_be_read_in_the_sandbox(
     environment: dict[str, str], script: Script, folder: Path
@@ -90,7 +92,7 @@ def test_S20_where_there_is_no_sandbox_no_model_is_asked_and_the_way_out_is_name
     programs = tmp_path / "programs"
     programs.mkdir()
     script.write(CODE)
-    done = run(environment | {"PATH": str(programs)}, script, folder, "--yes")
+    done = run(environment | {"PATH": str(programs), RUNG: "bubblewrap"}, script, folder, "--yes")
     assert done.returncode == 4
     assert "bubblewrap is not installed" in done.stderr
     assert "--sandbox danger-full-access" in done.stderr
@@ -107,7 +109,7 @@ def test_S20_without_a_sandbox_only_when_it_is_said(environment: dict[str, str],
     assert "in a sandbox" not in script.requests[0]["messages"][0]["content"]
 
 
-@pytest.mark.bubblewrap
+@pytest.mark.sandbox
 @pytest.mark.kernel
 def test_U9_where_code_only_looks_yes_does_not_count_and_says_so(
     environment: dict[str, str], script: Script, folder: Path

@@ -13,7 +13,7 @@ from oi_tui.app.engine.sandbox.profile import Limits
 from support.enclosure import SECRET, SECRETS, attempt, make_home, make_project, nothing_changes, profile
 from support.runs import collect
 
-pytestmark = [pytest.mark.bubblewrap, pytest.mark.kernel, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.sandbox, pytest.mark.kernel, pytest.mark.asyncio(loop_scope="module")]
 
 Enclosed = Callable[..., Kernel]
 

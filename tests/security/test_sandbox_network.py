@@ -75,7 +75,7 @@ async def status(folder: Path, target: str, *, method: str = "CONNECT") -> str:
     return (await said(folder, f"{method} {target} HTTP/1.1\r\nHost: x\r\n\r\n")).split(" ")[1]
 
 
-@pytest.mark.bubblewrap
+@pytest.mark.sandbox
 @pytest.mark.kernel
 async def test_S21_an_empty_list_reaches_nothing(enclosed: Enclosed, project: Path, home: Path, site: Site) -> None:
     chosen = profile(project, home, network="hosts")
@@ -100,7 +100,7 @@ async def test_S21_a_proxy_without_rules_refuses_everything(tmp_path: Path) -> N
     assert told == [Refusal(target, "not on the list") for target in targets]
 
 
-@pytest.mark.bubblewrap
+@pytest.mark.sandbox
 @pytest.mark.kernel
 async def test_a_host_of_the_list_is_reached_from_inside_and_no_other(
     enclosed: Enclosed, project: Path, home: Path, site: Site

@@ -5,6 +5,7 @@ import ipaddress
 import json
 import os
 import platform
+import socket
 import stat
 import subprocess
 import sys
@@ -14,11 +15,11 @@ import pytest
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.settings import SandboxSection
-from oi_tui.app.engine.sandbox import inside, placeholders, places, sandbox_launch, seccomp
-from oi_tui.app.engine.sandbox.bubblewrap import Mount, MountKind, plan
+from oi_tui.app.engine.sandbox import inside, keeper, places, rungs, seccomp
 from oi_tui.app.engine.sandbox.environments import enclosed_environment
 from oi_tui.app.engine.sandbox.hosts import AllowList, Authority, is_public, parse_authority, parse_rule
 from oi_tui.app.engine.sandbox.limits import rlimits
+from oi_tui.app.engine.sandbox.mounts import Mount, MountKind, plan
 from oi_tui.app.engine.sandbox.profile import Limits
 from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
 from oi_tui.app.engine.sandbox.selftest import PROMISES, Report
@@ -392,7 +393,13 @@ def test_S20_a_report_has_to_name_every_promise() -> None:
 def test_S20_S24_without_a_sandbox_the_first_program_ends_before_the_command(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("x")
+    walls = {"read": [], "write": [], "devices": [], "pipes": [], "ports": False, "required": False, "newest": 0}
     promised = {
+        "own_processes": True,
+        "own_network": True,
+        "outsider": os.getpid(),
+        "landlock": walls,
+        "shared": "",
         "outside": [str(tmp_path)],
         "unchangeable": [str(secret), str(tmp_path / "gone")],
         "changeable": ["/proc/version"],
@@ -405,65 +412,71 @@ def test_S20_S24_without_a_sandbox_the_first_program_ends_before_the_command(tmp
         "proxy": "",
         "proxy_port": 0,
     }
-    told, report = os.memfd_create("told"), tmp_path / "report"
+    told = os.memfd_create("told")
     os.write(told, json.dumps(promised).encode())
     os.lseek(told, 0, os.SEEK_SET)
-    said = os.open(report, os.O_WRONLY | os.O_CREAT)
-    command = [sys.executable, "-I", "-S", str(sandbox_launch.INSIDE_PROGRAM), str(told), str(said), "echo", "ran"]
-    finished = subprocess.run(command, pass_fds=(told, said), env={"EXTRA": "1"}, capture_output=True, timeout=30)
+    ours, theirs = socket.socketpair()
+    line = theirs.detach()
+    spare = os.dup(line)
+    program = [sys.executable, "-I", "-S", str(rungs.INSIDE_PROGRAM), str(told), str(line), "-1", str(spare)]
+    finished = subprocess.run(
+        [*program, "echo", "ran"], pass_fds=(told, line, spare), env={"EXTRA": "1"}, capture_output=True, timeout=30
+    )
     os.close(told)
-    os.close(said)
+    os.close(line)
+    os.close(spare)
+    with ours, ours.makefile() as file:
+        broken = json.load(file)["broken"]
     assert (finished.returncode, finished.stdout) == (inside.BROKEN, b"")
     root = os.access("/proc/sys/kernel/core_pattern", os.W_OK)
-    broken = json.loads(report.read_text())["broken"]
     for part in (
         *("rights: ", "processes: ", f"files: {tmp_path} can be written", "is not there, so it could be made"),
         *("/proc/version cannot be written", f"secrets: {secret} can be read", f"{tmp_path} is visible", "EXTRA"),
         *("files: /proc can be written", *(["files: /proc/sys/kernel/core_pattern can be written"] if root else [])),
     ):
         assert any(part in entry for entry in broken), (part, broken)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["report", "secret"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["secret"]
 
 
 def test_S6_a_stand_in_that_was_filled_from_outside_stays(tmp_path: Path) -> None:
     path = tmp_path / ".git"
-    claimed = placeholders.claim([str(path)])
-    assert stat.S_IMODE(path.stat().st_mode) == placeholders.PLACEHOLDER_MODE
+    claimed = keeper.claim([str(path)])
+    assert stat.S_IMODE(path.stat().st_mode) == keeper.PLACEHOLDER_MODE
     path.chmod(0o700)
     (path / "HEAD").write_text("ref: refs/heads/main")
-    placeholders.release(claimed)
+    keeper.release(claimed)
     assert (path / "HEAD").exists()
 
 
 def test_S6_stand_ins_of_a_crash_are_cleared_away_by_the_next_sandbox(tmp_path: Path) -> None:
     path = tmp_path / ".oi"
-    for descriptor in placeholders.claim([str(path)]).values():
+    for descriptor in keeper.claim([str(path)]).values():
         os.close(descriptor)
-    assert placeholders.is_placeholder(str(path))
-    placeholders.release(placeholders.claim([str(path)]))
+    assert keeper.is_placeholder(str(path))
+    keeper.release(keeper.claim([str(path)]))
     assert not path.exists()
 
 
 def test_S6_a_stand_in_goes_with_the_last_who_needs_it(tmp_path: Path) -> None:
     path = str(tmp_path / ".git")
-    first, second = placeholders.claim([path]), placeholders.claim([path])
-    placeholders.release(first)
-    assert placeholders.is_placeholder(path)
-    placeholders.release(second)
+    first, second = keeper.claim([path]), keeper.claim([path])
+    keeper.release(first)
+    assert keeper.is_placeholder(path)
+    keeper.release(second)
     assert not os.path.lexists(path)
 
 
 UNWRITABLE = """
 import sys
 from pathlib import Path
-from oi_tui.app.engine.sandbox import placeholders
+from oi_tui.app.engine.sandbox import keeper
 folder = Path(sys.argv[1])
 path = str(folder / ".git")
-claimed = placeholders.claim([path])
+claimed = keeper.claim([path])
 print(list(claimed) == [path])
-placeholders.release(claimed)
+keeper.release(claimed)
 folder.chmod(0o500)
-print(placeholders.claim([path]))
+print(keeper.claim([path]))
 """
 
 

@@ -24,7 +24,7 @@ from support.enclosure import attempt, processes_with, profile
 from support.runs import collect, interrupted, prints
 from support.unprivileged import as_nobody, why_not_nobody
 
-pytestmark = [pytest.mark.bubblewrap, pytest.mark.kernel, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.sandbox, pytest.mark.kernel, pytest.mark.asyncio(loop_scope="module")]
 
 Enclosed = Callable[..., Kernel]
 
@@ -84,8 +84,8 @@ async def test_S12_nothing_can_be_mounted_and_no_namespace_made(python: Kernel, 
 
 
 async def test_S12_no_device_can_be_made(python: Kernel) -> None:
-    assert await attempt(python, "os.mknod('disk', 0o60600, os.makedev(8, 0))") == "EPERM"
-    assert await attempt(python, "os.mknod('/dev/disk', 0o60600, os.makedev(8, 0))") in ("EPERM", "EROFS")
+    assert await attempt(python, "os.mknod('disk', 0o60600, os.makedev(8, 0))") in ("EPERM", "EACCES")
+    assert await attempt(python, "os.mknod('/dev/disk', 0o60600, os.makedev(8, 0))") in ("EPERM", "EACCES", "EROFS")
 
 
 async def test_S12_a_nested_sandbox_cannot_be_made(shell: Kernel) -> None:

@@ -1,18 +1,22 @@
 """Sandboxes in tests: a small machine with a home full of secrets, and what code in there can and cannot do."""
 
+import asyncio
 import os
-import shutil
-import subprocess
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import psutil
 
 from oi_tui.app.engine.core.settings import SandboxSection
 from oi_tui.app.engine.kernels.base import Kernel
+from oi_tui.app.engine.sandbox.ladder import try_rung
 from oi_tui.app.engine.sandbox.profile import Limits, Profile
+from oi_tui.app.engine.sandbox.rungs import LADDER
 from support.runs import collect
 
 UNENCLOSED = SandboxSection(mode="danger-full-access")
@@ -34,15 +38,21 @@ SECRETS = (
 """Beneath the home folder that `make_home` makes."""
 
 
-def why_not() -> str:
-    """Why there can be no sandbox on this machine; "" if there can."""
-    if shutil.which("bwrap") is None:
-        return "bubblewrap is not installed: NOTHING OF THE SANDBOX IS TESTED"
-    command = ["bwrap", "--unshare-all", "--unshare-user", "--ro-bind", "/", "/", "true"]
-    tried = subprocess.run(command, capture_output=True, text=True, timeout=20)
-    return (
-        f"bubblewrap does not work here, NOTHING OF THE SANDBOX IS TESTED: {tried.stderr}" if tried.returncode else ""
-    )
+RUNG = "OI_TUI_SANDBOX_RUNG"
+"""The variable that says which kind of sandbox is to be had."""
+
+
+@cache
+def why_no_rung(name: str) -> str:
+    """Why there can be no such sandbox on this machine; "" if there can."""
+    with TemporaryDirectory() as folder:
+        for part in ("work", "home"):
+            Path(folder, part).mkdir()
+        wanted = Profile(mode="workspace-write", workspace=Path(folder, "work").resolve(), home=Path(folder, "home"))
+        rung = next(rung for rung in LADDER if rung.name == name)
+        with ThreadPoolExecutor(1) as thread:  # where a test is asynchronous, this one has a loop already
+            why = rung.obstacle(wanted) or thread.submit(lambda: asyncio.run(try_rung(rung, wanted))).result()
+    return f"There can be no sandbox of the kind “{name}” here, NOT TESTED: {why}" if why else ""
 
 
 def make_home(home: Path) -> Path:
@@ -82,6 +92,7 @@ def profile(workspace: Path, home: Path, **options: object) -> Profile:
         "mode": "workspace-write",
         "limits": Limits(scratch=20_000_000),
         "hidden": own,
+        "rung": os.environ.get(RUNG, "auto"),
         **options,
     }
     return Profile(workspace=workspace, home=home, **chosen)  # type: ignore[arg-type]  # the caller knows the fields

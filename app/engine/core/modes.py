@@ -47,5 +47,5 @@ def requested_mode(section: PolicySection) -> PermissionMode:
 def effective_mode(section: PolicySection, sandbox: SandboxSection) -> PermissionMode:
     """The same as it works out: without a sandbox that has no network, the mode `auto` asks about everything."""
     mode = requested_mode(section)
-    enclosed = sandbox.mode != "danger-full-access" and sandbox.network == "none"
+    enclosed = sandbox.mode != "danger-full-access" and sandbox.rung != "lock" and sandbox.network == "none"
     return "default" if mode == "auto" and not enclosed else mode

@@ -75,10 +75,13 @@ class KernelSection(SettingsSection, frozen=True, kw_only=True):
 
 
 class SandboxSection(SettingsSection, frozen=True, kw_only=True):
-    """What running code can reach. Needs bubblewrap; where that is missing, nothing is run rather than run without."""
+    """What running code can reach. Where there can be no sandbox, nothing is run rather than run without."""
 
     mode: SandboxMode = "workspace-write"
     """Write nothing, write in the folder that you started in, or no sandbox: code can do all that you can."""
+    rung: Literal["auto", "bubblewrap", "space", "lock"] = "auto"
+    """How: by bubblewrap, by a space of our own, or (`auto`) by the first of these that works here. `lock` is weaker,
+    for where neither can be had: files and network are held, .git and .env of the folder are not protected."""
     network: Literal["none", "hosts", "full"] = "none"
     """Nothing, the `hosts` only (by HTTP and HTTPS through a proxy), or everything."""
     hosts: tuple[str, ...] = ()
@@ -140,7 +143,8 @@ def describe_sandbox(settings: SandboxSection) -> str:
     count = len(settings.hosts)
     hosts = f"{count} host{'s' if count > 1 else ''}" if count else "no network"
     network = {"none": "no network", "hosts": hosts, "full": "network"}[settings.network]
-    return f"sandbox{' read-only' if settings.mode == 'read-only' else ''}, {network}"
+    held = "lock only (.git, .env open)" if settings.rung == "lock" else "sandbox"
+    return f"{held}{' read-only' if settings.mode == 'read-only' else ''}, {network}"
 
 
 class Settings(SettingsSection, frozen=True, kw_only=True):

@@ -21,7 +21,7 @@ class Confinement(Value, frozen=True, kw_only=True):
     """What holds back code that runs in one kernel. A kernel that promises nothing is held back by nothing."""
 
     sandboxed: bool = False
-    """A sandbox is around it; where that does not hold, the kernel does not start."""
+    """A sandbox is around it; where that does not hold, the kernel does not start. The weaker lock is none."""
     offline: bool = False
     """Nothing can be reached from inside."""
 

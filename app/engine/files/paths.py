@@ -63,9 +63,8 @@ def private_dir(path: Path) -> Path:
 
 
 def socket_dir() -> Path:
-    """A new private 0700 folder with a short absolute path (UNIX socket paths end at 108 bytes)."""
+    """Where a new private folder for sockets can be made: a name that nobody has, and a short absolute path, because
+    UNIX socket paths end at 108 bytes."""
     base = os.environ.get("XDG_RUNTIME_DIR", "")
     usable = len(base) < 40 and os.path.isdir(base) and os.access(base, os.W_OK)
-    import tempfile  # it brings modules that a first frame has no use for
-
-    return Path(tempfile.mkdtemp(prefix="oi-", dir=base if usable else "/tmp"))
+    return Path(base if usable else "/tmp", f"oi-tui-{os.urandom(6).hex()}")

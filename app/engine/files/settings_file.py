@@ -23,6 +23,7 @@ ENVIRONMENT: Mapping[str, tuple[str, str]] = {
     "OI_TUI_APPROVE": ("loop", "approve"),
     "OI_TUI_MAX_STEPS": ("loop", "max_steps"),
     "OI_TUI_SANDBOX": ("sandbox", "mode"),
+    "OI_TUI_SANDBOX_RUNG": ("sandbox", "rung"),
     "OI_TUI_THEME": ("screen", "theme"),
     "OI_TUI_TITLES": ("model", "titles"),
 }

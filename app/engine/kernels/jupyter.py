@@ -6,7 +6,6 @@ Both are imported when the first kernel is started: they cost 0.14 s. Messages g
 import asyncio
 import os
 import secrets
-import shutil
 from collections.abc import Awaitable
 from contextlib import AsyncExitStack, suppress
 from functools import partial
@@ -24,13 +23,19 @@ from oi_tui.app.engine.kernels.liveness import LivenessWatch
 from oi_tui.app.engine.kernels.output_stream import OutputStream
 from oi_tui.app.engine.kernels.preparation import PRELOAD, at_start, for_inspection
 from oi_tui.app.engine.kernels.processes import LoggedProcess, cancel_tasks
+from oi_tui.app.engine.kernels.socket_folder import socket_folder
 from oi_tui.app.engine.kernels.spec import KernelSpec, own_python
 from oi_tui.app.engine.kernels.worker import OnEnd, WorkerKernel
 from oi_tui.app.engine.sandbox.environments import kernel_environment
+from oi_tui.app.engine.sandbox.ladder import require_rung
+from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.sandbox.sandbox_launch import SandboxLaunch
 
 KEPT_RUNS = 50
 """Runs of which late output is taken; what belongs to older ones is dropped."""
+
+CONNECTION = "connection.json"
+"""The file in the folder of the sockets that tells a kernel where they are to be."""
 
 LAST_WORDS = 0.1
 """Seconds in which messages of a process that ended may still arrive."""
@@ -100,35 +105,55 @@ async def open_process(launch: Launch, spec: KernelSpec) -> Opened:
     from zmq.constants import Event  # deferred: heavy
 
     async with AsyncExitStack() as stack:
-        directory = socket_dir()
-        stack.callback(shutil.rmtree, directory, ignore_errors=True)
+        process: LoggedProcess | None = None
+        enclosed: SandboxLaunch | None = None
+        if launch.enclosure is not None:
+            enclosed = await _prepare_sandbox(launch, launch.enclosure, spec)
+            stack.push_async_callback(enclosed.close)
+            process = await LoggedProcess.start_enclosed(enclosed, launch.cwd)
+            stack.push_async_callback(process.close)
+            ours, theirs = enclosed.folder, enclosed.folder_inside
+        else:
+            ours = theirs = stack.enter_context(socket_folder())
         # Sockets in a folder that only we may enter: on a port of this machine every user could knock.
         file, info = write_connection_file(
-            str(directory / "connection.json"),
+            str(ours / CONNECTION),
             transport="ipc",
-            ip=str(directory / "s"),
+            ip=str(theirs / "s"),
             key=secrets.token_hex(32).encode(),
             **{f"{name}_port": number for number, name in enumerate(("shell", "iopub", "stdin", "hb", "control"), 1)},
         )
         context = zmq.asyncio.Context()
         context.rcvhwm = 0  # we read all the time; beyond a limit zmq would drop messages, the end of a run among them
         client = AsyncKernelClient(context=context)
-        client.load_connection_info(info)
+        client.load_connection_info(info | {"ip": str(ours / "s")})
         channels = Channels(client)
         stack.push_async_callback(channels.close)
         channels.connect(Event.HANDSHAKE_SUCCEEDED)
-        argv = [part.replace("{connection_file}", file) for part in spec.argv]
-        own = spec.env | {"IPYTHONDIR": str(directory / "ipython")}
-        if launch.enclosure is not None:
-            entrance = await SandboxLaunch.open(
-                launch.enclosure, argv, launch.environ, private=directory, extra=own, on_refusal=launch.on_refusal
-            )
-            process = await LoggedProcess.start_enclosed(entrance, launch.cwd)
-        else:
+        if enclosed is not None:
+            enclosed.release()
+        if process is None:
+            own = spec.env | {"IPYTHONDIR": str(ours / "ipython")}
             own["JPY_PARENT_PID"] = str(os.getpid())  # the kernel ends when we do, however we end
-            process = await LoggedProcess.start(argv, kernel_environment(launch.environ) | own, launch.cwd)
-        stack.push_async_callback(process.close)
+            process = await LoggedProcess.start(_argv(spec, file), kernel_environment(launch.environ) | own, launch.cwd)
+        stack.push_async_callback(process.close)  # before the channels are
         return Opened(process, channels, stack.pop_all())
+
+
+async def _prepare_sandbox(launch: Launch, profile: Profile, spec: KernelSpec) -> SandboxLaunch:
+    return await SandboxLaunch.open(
+        await require_rung(profile),
+        profile,
+        lambda folder, _: _argv(spec, str(folder / CONNECTION)),
+        launch.environ,
+        name_folder=socket_dir,
+        extra=lambda scratch: spec.env | {"IPYTHONDIR": str(scratch / ".ipython")},
+        on_refusal=launch.on_refusal,
+    )
+
+
+def _argv(spec: KernelSpec, file: str) -> list[str]:
+    return [part.replace("{connection_file}", file) for part in spec.argv]
 
 
 class JupyterWorker:

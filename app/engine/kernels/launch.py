@@ -37,7 +37,8 @@ class Launch:
         """What the sandbox promises."""
         enclosure = self.enclosure
         return Confinement(
-            sandboxed=enclosure is not None, offline=enclosure is not None and enclosure.network == "none"
+            sandboxed=enclosure is not None and not enclosure.is_weaker,
+            offline=enclosure is not None and enclosure.network == "none",
         )
 
     @property

@@ -13,7 +13,7 @@ from typing import Any, Self
 import psutil
 
 from oi_tui.app.engine.core.errors import KernelError
-from oi_tui.app.engine.sandbox.sandbox_launch import SandboxLaunch, leader
+from oi_tui.app.engine.sandbox.sandbox_launch import SandboxLaunch
 
 LOG_TAIL = 32_000
 """Bytes that are kept of what a process writes."""
@@ -83,7 +83,7 @@ class LoggedProcess:
         self._process = process
         self._leader = process.pid
         """Who gets signals: in a sandbox it is not the process that we started."""
-        self._entrance: SandboxLaunch | None = None
+        self._launch: SandboxLaunch | None = None
         self._session = ProcessSession(process.pid)
         self._memory = OomCheck()
         self._log = b""
@@ -112,23 +112,28 @@ class LoggedProcess:
         return cls(process)
 
     @classmethod
-    async def start_enclosed(cls, entrance: SandboxLaunch, cwd: Path) -> Self:
-        """Start it in a sandbox, which is closed with it; KernelError if the sandbox does not hold."""
+    async def start_enclosed(cls, launch: SandboxLaunch, cwd: Path) -> Self:
+        """Start it in a sandbox, which is closed with it; KernelError if the sandbox does not hold. The command waits
+        for its release."""
+        made: Self | None = None
         try:
-            made = await cls.start(entrance.argv, entrance.env, cwd, entrance.pass_fds)
-        except BaseException:
-            await entrance.close()
-            raise
-        made._entrance = entrance
-        try:
-            await entrance.prove()
-            made._leader = leader(made._process.pid)
-        except KernelError as error:
-            await made.close()
-            error.details = f"{error.details}\n{made.last_lines()}".strip()
-            raise
-        except BaseException:
-            await made.close()
+            process = await launch.start(
+                cwd=cwd,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+            )
+            made = cls(process)
+            made._launch = launch
+            await launch.prove()
+            made._leader = launch.leader
+        except OSError as error:
+            await launch.close()
+            raise KernelError(f"The kernel could not be started: {error.strerror}.") from error
+        except BaseException as error:
+            await (launch.close() if made is None else made.close())
+            if isinstance(error, KernelError) and made is not None:
+                error.details = f"{error.details}\n{made.last_lines()}".strip()
             raise
         return made
 
@@ -183,11 +188,11 @@ class LoggedProcess:
 
     async def close(self) -> None:
         """End it and its whole session."""
+        if self._launch is not None:
+            await self._launch.close()
         self._session.end()
         await wait_within(END_TIMEOUT, self._process.wait())
         await cancel_tasks(self._reader)
-        if self._entrance is not None:
-            await self._entrance.close()
 
     async def _read(self) -> None:
         assert self._process.stdout is not None

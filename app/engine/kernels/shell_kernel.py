@@ -9,12 +9,12 @@ text without a line end, followed by silence, is a question (`sudo`, `ssh`), and
 import asyncio
 import os
 import shlex
-import shutil
 import signal
 import sys
 import termios
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
+from pathlib import Path
 from typing import Any, Self
 
 from oi_tui.app.engine.core.errors import KernelError
@@ -31,9 +31,11 @@ from oi_tui.app.engine.kernels.processes import (
     cause_of_end,
     wait_within,
 )
+from oi_tui.app.engine.kernels.socket_folder import socket_folder
 from oi_tui.app.engine.kernels.terminal_questions import TerminalQuestions
 from oi_tui.app.engine.kernels.worker import OnEnd, WorkerKernel
 from oi_tui.app.engine.sandbox.environments import kernel_environment
+from oi_tui.app.engine.sandbox.ladder import require_rung
 from oi_tui.app.engine.sandbox.sandbox_launch import SandboxLaunch
 
 TAKE_TERMINAL = """\
@@ -89,12 +91,13 @@ class ShellWorker:
     def __init__(self, launch: Launch, on_end: OnEnd) -> None:
         self._launch = launch
         self._on_end = on_end
-        self._entrance: SandboxLaunch | None = None
+        self._enclosed: SandboxLaunch | None = None
         self._group = 0
         """The process group of bash itself."""
         self._complaint = ""
         """What was written on the terminal before the shell was ready."""
-        self._directory = socket_dir()
+        self._folder_end = ExitStack()
+        self._directory = Path()
         self._process: asyncio.subprocess.Process | None = None
         self._session: ProcessSession | None = None
         self._watcher: asyncio.Task[None] | None = None
@@ -135,13 +138,9 @@ class ShellWorker:
 
     async def _start(self) -> None:
         timeout = self._launch.settings.start_timeout
-        directory = self._directory
-        ends, rc = directory / "ends", directory / "rc"
-        rc.write_text(RC.format(ends=shlex.quote(str(ends))))
-        self._ends = Pipe(named_pipe(ends), self._on_end_of_run)
-        self._commands = named_pipe(directory / "commands")
         try:
             async with asyncio.timeout(timeout):
+                self._directory = await self._make_folder()
                 await self._start_process()
                 await self._ready.wait()
         except TimeoutError as error:
@@ -187,6 +186,8 @@ class ShellWorker:
         """End bash and all its jobs, running in the background or not."""
         if self._watcher is not None:
             await cancel_tasks(self._watcher)
+        if self._enclosed is not None:
+            await self._enclosed.close()
         if self._process is not None and self._session is not None:
             self._session.end()
             await wait_within(END_TIMEOUT, self._process.wait())
@@ -195,31 +196,36 @@ class ShellWorker:
         for pipe in (self._ends, self._screen, *self._outputs, *self._abandoned):
             if pipe is not None:
                 pipe.close()
-        if self._entrance is not None:
-            await self._entrance.close()
         if self._commands >= 0:
             os.close(self._commands)
             self._commands = -1
-        shutil.rmtree(self._directory, ignore_errors=True)
+        self._folder_end.close()
 
     # -- the process -----------------------------------------------------------------------------------
 
+    async def _make_folder(self) -> Path:
+        """With all that is needed to start in it; the sandbox's own, if there is one."""
+        launch = self._launch
+        if launch.enclosure is None:
+            return self._folder_end.enter_context(socket_folder())
+        self._enclosed = await SandboxLaunch.open(
+            await require_rung(launch.enclosure),
+            launch.enclosure,
+            lambda folder, _: _argv(folder),
+            launch.environ,
+            name_folder=socket_dir,
+            shared=False,
+            extra=lambda _: {"TERM": "dumb"},
+            on_refusal=launch.on_refusal,
+        )
+        return self._enclosed.folder
+
     async def _start_process(self) -> None:
         launch, directory = self._launch, self._directory
-        argv = [sys.executable, "-I", "-S", "-c", TAKE_TERMINAL, *BASH, str(directory / "rc"), "-i"]
-        env = kernel_environment(launch.environ) | {"TERM": "dumb"}
-        fds: tuple[int, ...] = ()
-        if launch.enclosure is not None:
-            self._entrance = entrance = await SandboxLaunch.open(
-                launch.enclosure,
-                argv,
-                launch.environ,
-                private=directory,
-                shared=False,
-                extra={"TERM": "dumb"},
-                on_refusal=launch.on_refusal,
-            )
-            argv, env, fds = entrance.argv, entrance.env, entrance.pass_fds
+        ends = directory / "ends"
+        (directory / "rc").write_text(RC.format(ends=shlex.quote(str(ends))))
+        self._ends = Pipe(named_pipe(ends), self._on_end_of_run)
+        self._commands = named_pipe(directory / "commands")
         self._terminal, inner = os.openpty()
         commands = os.open(directory / "commands", os.O_RDONLY)
         try:
@@ -229,16 +235,12 @@ class ShellWorker:
             termios.tcsetattr(inner, termios.TCSANOW, self._modes)
             os.set_blocking(self._terminal, False)
             self._screen = Pipe(self._terminal, self._on_terminal)
-            self._process = await asyncio.create_subprocess_exec(
-                *argv,
-                env=env,
-                cwd=launch.cwd,
-                pass_fds=fds,
-                stdin=commands,
-                stdout=inner,
-                stderr=inner,
-                start_new_session=True,
-            )
+            stdio: dict[str, Any] = {"cwd": launch.cwd, "stdin": commands, "stdout": inner, "stderr": inner}
+            if self._enclosed is not None:
+                self._process = await self._enclosed.start(**stdio)
+            else:
+                stdio |= {"env": kernel_environment(launch.environ) | {"TERM": "dumb"}, "start_new_session": True}
+                self._process = await asyncio.create_subprocess_exec(*_argv(directory), **stdio)
         except OSError as error:
             raise KernelError(
                 f"The shell could not be started in {launch.cwd}: {error.strerror}.",
@@ -249,17 +251,18 @@ class ShellWorker:
             os.close(commands)
         self._session = ProcessSession(self._process.pid)
         self._watcher = asyncio.create_task(self._watch(self._process, self._session))
-        if self._entrance is not None:
-            await self._prove(self._entrance)
+        if self._enclosed is not None:
+            await self._prove(self._enclosed)
 
-    async def _prove(self, entrance: SandboxLaunch) -> None:
+    async def _prove(self, enclosed: SandboxLaunch) -> None:
         try:
-            await entrance.prove()
+            await enclosed.prove()
         except KernelError as error:
             if self._screen is not None:
                 self._screen.drain()
             error.details = f"{error.details}\n{self._complaint}".strip()
             raise
+        enclosed.release()
 
     async def _watch(self, process: asyncio.subprocess.Process, session: ProcessSession) -> None:
         memory = OomCheck()
@@ -272,7 +275,7 @@ class ShellWorker:
             return
         detail = f"The shell {how}; the next run starts a fresh one."
         # Where there is a sandbox, it ends as shells do: a signal is told as 128 and its number.
-        if returncode < 0 or (self._entrance is not None and returncode - 128 in signal.valid_signals()):
+        if returncode < 0 or (self._enclosed is not None and returncode - 128 in signal.valid_signals()):
             self._end_run(RunResult(status="died", detail=detail))
         else:
             self._end_run(RunResult(status="error" if returncode else "ok", exit_code=returncode, detail=detail))
@@ -354,6 +357,10 @@ class ShellWorker:
             self._conversation.terminal(text)
         elif not self._ready.is_set():
             self._complaint = (self._complaint + text)[-LONGEST_COMPLAINT:]
+
+
+def _argv(folder: Path) -> list[str]:
+    return [sys.executable, "-I", "-S", "-c", TAKE_TERMINAL, *BASH, str(folder / "rc"), "-i"]
 
 
 def _result(status: int, *, interrupted: bool) -> RunResult:

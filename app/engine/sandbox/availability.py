@@ -1,18 +1,15 @@
 """Whether there can be a sandbox on this machine, and if not, what a person can do about it."""
 
-import asyncio
 import os
 import shutil
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
+from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.sandbox.bubblewrap import find_bubblewrap
+from oi_tui.app.engine.sandbox.ladder import find_rung
 from oi_tui.app.engine.sandbox.profile import Profile
-from oi_tui.app.engine.sandbox.sandbox_launch import unavailable
-
-PATIENCE = 20.0
-"""Seconds that the trial has."""
 
 INSTALLERS = {
     "apt": "sudo apt install bubblewrap",
@@ -52,20 +49,28 @@ class Availability(NamedTuple):
     """Why not, in plain words."""
     fix: str = ""
     """What can be done about it; "" if nothing is known."""
+    rung: str = ""
+    """Which kind of sandbox there is."""
 
 
 async def look(profile: Profile) -> Availability:
     """Start such a sandbox and have it proven. Never raises for what a machine lacks."""
     if not sys.platform.startswith("linux"):
-        return Availability(False, "There is no sandbox on this system: bubblewrap is for Linux only.")
-    if find_bubblewrap(profile) is None:
-        return Availability(False, "There is no sandbox here: bubblewrap is not installed.", _installation())
+        return Availability(False, "There is no sandbox on this system: it is for Linux only.")
     try:
-        async with asyncio.timeout(PATIENCE):
-            why = await unavailable(profile)
-    except TimeoutError:
-        return Availability(False, f"The sandbox did not start within {PATIENCE:.0f} seconds.")
-    return Availability(not why, why, _as_typed(forbidden()) if "namespace" in why or "uid map" in why else "")
+        found = await find_rung(profile)
+    except KernelError as error:
+        return Availability(False, error.title, error.hint)
+    if found.rung is not None:
+        return Availability(True, rung=found.rung.name)
+    why = found.why_not
+    fix = _as_typed(forbidden()) if any(word in why for word in ("unshare", "namespace", "uid map")) else ""
+    if profile.rung in ("auto", "bubblewrap") and find_bubblewrap(profile) is None:
+        fix = f"{fix}\n{_installation()}".strip()
+    return Availability(False, why, f"{fix}\n{WEAKER}" if profile.rung == "auto" else fix)
+
+
+WEAKER = "Weaker, without any right of the system: OI_TUI_SANDBOX_RUNG=lock (files and network held, .git and .env not)"
 
 
 def _installation() -> str:

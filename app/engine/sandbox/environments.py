@@ -34,16 +34,16 @@ def kernel_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def enclosed_environment(
-    environ: Mapping[str, str], names: Iterable[str], home: Path, *, proxy: bool
+    environ: Mapping[str, str], names: Iterable[str], home: Path, temporary: Path = Path("/tmp"), *, proxy: bool
 ) -> dict[str, str]:
-    """The variables in a sandbox: the usual ones, those of `names`, and where the home and the proxy are."""
+    """The variables in a sandbox: the usual ones, those of `names`, and where home, scratch files and the proxy are."""
     wanted = {*USUAL, *names}
     given = {
         name: value
         for name, value in environ.items()
         if (name in wanted or name.startswith("LC_")) and (name in names or not is_credential(name, value))
     }
-    given |= {"PATH": _path(given), "HOME": str(home), "TMPDIR": "/tmp"}
+    given |= {"PATH": _path(given), "HOME": str(home), "TMPDIR": str(temporary)}
     if proxy:
         address = f"http://127.0.0.1:{PROXY_PORT}"
         for name in ("http_proxy", "https_proxy", "all_proxy"):

@@ -1,10 +1,9 @@
 """The first program inside a sandbox: proves that the sandbox holds, sets limits, then becomes the real command.
 
-Never imported by us: bubblewrap starts it as `python -I -S` with the arguments of the real command, so what it
-tries is what the command could do. It is told on one descriptor what was promised and says on another what it found.
-If one promise is broken, it ends here, and the command never runs.
-
-No first-party import may stand here.
+Never imported by us: every rung runs it as `python -I -S` where the real command is to run, so what it tries is what
+that could do. It is told on a descriptor what was promised, says on a socket what it found, and waits for a word;
+where a promise is broken, the command never runs. It stays as the first process, which takes in orphans, and ends
+with the command, its child, or as soon as nobody holds the other end of the socket. No first-party import here.
 """
 
 import contextlib
@@ -14,52 +13,71 @@ import fcntl
 import json
 import os
 import resource
+import select
 import signal
 import socket
+import struct
 import sys
 import termios
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 BROKEN = 125
 """Exit code where a promise does not hold."""
 
-CREATE_RULESET, RESTRICT_SELF = 444, 446
-"""System calls of Landlock."""
-
-SCOPED_SOCKETS = 6
-"""The version of Landlock since which sockets without a path can be kept apart."""
+DEATH_SIGNAL, DUMPABLE, SUBREAPER = 1, 4, 36
+"""Of `prctl`."""
 
 NEW_USER_NAMESPACE = 0x10000000
 PATIENCE = 0.2
 """Seconds that a connection may take which must not come about."""
 
-OF_THE_SYSTEM = ("/proc/sys/kernel/core_pattern", "/proc/sys/vm/overcommit_memory", "/proc/pressure/memory")
+OF_THE_SYSTEM = (
+    *("/proc/sys/kernel/core_pattern", "/proc/sys/vm/overcommit_memory"),
+    *("/proc/pressure/cpu", "/proc/pressure/io", "/proc/pressure/memory"),
+)
 """Files that change the whole machine; what is written to the first one is run by the system, outside."""
 
 PIECE = 65_536
-
 Promised = dict[str, Any]
-Findings = Iterator[str]
-"""What is wrong, in plain words."""
+Findings = Iterator[str]  # what is wrong, in plain words
 
 
 def main() -> None:
-    """Tell what holds, then become the command."""
-    told, said, *command = sys.argv[1:]
+    """Stay as the first process; the child tells what holds, then becomes the command."""
+    told, line, held, spare, *command = sys.argv[1:]
+    os.close(int(spare))
     with os.fdopen(int(told), "rb") as file:
         promised: Promised = json.load(file)
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(DUMPABLE, 0, 0, 0, 0)
+    if promised["own_processes"]:
+        libc.prctl(DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+    else:
+        libc.prctl(SUBREAPER, 1, 0, 0, 0)  # it has to live on to end the others
+    other_end = socket.socket(fileno=int(line))  # no child inherits it, nor what is open as long as this process is
+    if int(held) >= 0 and promised["own_processes"]:
+        os.set_inheritable(int(held), False)
+    first = os.fork()
+    if first:
+        stay(first, other_end, alone=promised["own_processes"])
     with contextlib.suppress(PermissionError):
         os.setsid()  # so that signals can reach the command and its children, and nobody else
+    become(command, promised, other_end)
+
+
+def become(command: list[str], promised: Promised, other_end: socket.socket) -> NoReturn:
+    """Tell what holds; the command, if all does and somebody still wants it."""
     if promised["proxy"]:
         forward(promised["proxy"], promised["proxy_port"])
-    promised["apart"] = keep_sockets_apart()
+    promised["apart"], promised["walled"] = enclose(promised["landlock"])
     set_limits(promised["limits"])
     broken = [f"{name}: {wrong}" for name, check in CHECKS.items() for wrong in check(promised)]
-    with os.fdopen(int(said), "w") as report:
-        json.dump({"checked": list(CHECKS), "broken": broken}, report)
-    if broken:
+    handed = [os.open(promised["shared"], os.O_PATH | os.O_DIRECTORY)] if promised["shared"] and not broken else []
+    socket.send_fds(other_end, [b" "], handed)
+    other_end.sendall(json.dumps({"checked": list(CHECKS), "broken": broken}).encode() + b"\n")
+    if broken or not other_end.recv(1):
         os._exit(BROKEN)
     for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)  # Python, or who started us, ignores them; the command must not
@@ -67,6 +85,54 @@ def main() -> None:
         os.execvp(command[0], command)
     except OSError as error:
         sys.exit(f"{command[0]}: {error.strerror}")
+
+
+def stay(first: int, other_end: socket.socket, *, alone: bool) -> NoReturn:
+    """Take in who ends, until that is the command, or nobody outside wants it any more. `alone`: what there is of
+    processes ends with this one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    woken, waker = os.pipe()
+    os.set_blocking(waker, False)
+    signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    events = select.poll()
+    events.register(woken, select.POLLIN)
+    events.register(other_end, select.POLLRDHUP)
+    code = None
+    while code is None:
+        while (ended := reap())[0]:
+            if ended[0] == first:
+                code = ended[1]
+        for descriptor, _ in events.poll() if code is None else ():
+            if descriptor == woken:
+                os.read(woken, PIECE)
+            else:
+                code = -signal.SIGKILL
+    if not alone:
+        end_all()
+    os._exit(code if code >= 0 else 128 - code)
+
+
+def reap() -> tuple[int, int]:
+    """A child that ended, and its exit code or negative signal; 0 for the child if none did."""
+    try:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        return 0, 0
+    return pid, os.waitstatus_to_exitcode(status)
+
+
+def end_all() -> None:
+    """Kill all that descends from this process: whose parent is gone becomes its child."""
+    while True:
+        for name in filter(str.isdecimal, os.listdir("/proc")):
+            with contextlib.suppress(OSError), open(f"/proc/{name}/stat", encoding="ascii", errors="replace") as stat:
+                if int(stat.read().rpartition(")")[2].split()[1]) == os.getpid():
+                    os.kill(int(name), signal.SIGKILL)
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            return
 
 
 def set_limits(limits: dict[str, int]) -> None:
@@ -80,32 +146,81 @@ def set_limits(limits: dict[str, int]) -> None:
         resource.setrlimit(number, (wanted, ceiling))
 
 
-def keep_sockets_apart() -> bool:
-    """Whether abstract sockets of other programs are out of reach from now on, be the network shared or not: the
-    screen's, for one, through which everything can be typed."""
+# -- Landlock ------------------------------------------------------------------------------------------
+
+CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
+"""System calls."""
+
+(EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, REMOVE_DIR, REMOVE_FILE, _CHAR, MAKE_DIR, MAKE_REG, MAKE_SOCK, MAKE_FIFO) = (
+    1 << number for number in range(11)
+)
+MAKE_SYM, REFER, TRUNCATE, IOCTL_DEV = 1 << 12, 1 << 13, 1 << 14, 1 << 15
+
+READ = EXECUTE | READ_FILE | READ_DIR
+MAKE = REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | MAKE_SOCK | MAKE_FIFO | MAKE_SYM | REFER
+WRITE = READ | MAKE | WRITE_FILE | TRUNCATE
+DEVICE = READ_FILE | WRITE_FILE | READ_DIR | TRUNCATE | IOCTL_DEV
+OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
+"""Rights that a rule for what is no folder may name."""
+
+RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1}
+"""Of a version; from 5 on all of these. 6 brought signals, and 7 nothing that is of use here."""
+
+MOVES, PORTS, SCOPES = 2, 4, 6
+
+
+def enclose(wanted: dict[str, Any]) -> tuple[bool, bool]:
+    """A wall of its own, whatever else there is: rules for files, ports if `ports` says so, and what other programs
+    listen on without a path. Whether the latter is kept apart from now on, and whether the rules for files hold.
+
+    Where files could not be moved between folders any more, because the system is so old, they are left alone.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.syscall(CREATE_RULESET, None, 0, 1) < SCOPED_SOCKETS:
-        return False
-    handled = (ctypes.c_uint64 * 3)(0, 0, 1)  # neither files nor ports, but the scope of abstract sockets
-    rules = libc.syscall(CREATE_RULESET, handled, ctypes.sizeof(handled), 0)
+    version = min(libc.syscall(CREATE_RULESET, None, 0, 1), wanted["newest"])
+    if version < 1:
+        return False, False
+    files = RIGHTS.get(version, (1 << 16) - 1) if version >= MOVES else 0
+    ports = 0b11 if wanted["ports"] and version >= PORTS else 0
+    scopes = 0b11 if version >= SCOPES else 0
+    known = 3 if version >= SCOPES else 2 if version >= PORTS else 1
+    handled = struct.pack("=QQQ", files, ports, scopes)[: 8 * known]
+    rules = libc.syscall(CREATE_RULESET, handled, len(handled), 0) if files or ports or scopes else -1
     if rules < 0:
-        return False
-    done: bool = libc.syscall(RESTRICT_SELF, rules, 0) == 0
+        return False, False
+    own = [f"/proc/{os.getpid()}"] if wanted["required"] else []
+    kinds = {"read": READ, "write": WRITE, "devices": DEVICE, "pipes": READ | WRITE_FILE}
+    for kind, rights in kinds.items() if files else ():
+        for path in [*wanted[kind], *(own if kind == "read" else [])]:
+            allow(libc, rules, path, rights & files)
+    done = libc.syscall(RESTRICT_SELF, rules, 0) == 0
     os.close(rules)
-    return done
+    return done and bool(scopes), done and bool(files)
+
+
+def allow(libc: ctypes.CDLL, rules: int, path: str, rights: int) -> None:
+    """A rule for a path and all beneath it; what is not there needs none."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        if not os.path.isdir(path):
+            rights &= OF_FILES
+        libc.syscall(ADD_RULE, rules, 1, struct.pack("=Qi", rights, descriptor), 0)
+        os.close(descriptor)
 
 
 # -- promises ------------------------------------------------------------------------------------------
 
 
-def check_rights(_promised: Promised) -> Findings:
+def check_rights(promised: Promised) -> Findings:
     """No capabilities, none to be had, and a filter of system calls."""
-    wanted = {"CapEff": "0" * 16, "CapBnd": "0" * 16, "CapPrm": "0" * 16, "NoNewPrivs": "1", "Seccomp": "2"}
+    wanted = {"CapEff": "0" * 16, "CapPrm": "0" * 16, "NoNewPrivs": "1", "Seccomp": "2"}
+    wanted |= {"CapBnd": "0" * 16} if promised["own_processes"] else {}  # who has none cannot drop what it may not have
     with open("/proc/self/status", encoding="ascii", errors="replace") as status:
         found = dict(line.rstrip("\n").split(":\t", 1) for line in status if ":\t" in line)
     for name, value in wanted.items():
         if found.get(name, "").strip() != value:
             yield f"{name} is {found.get(name, 'not told')} instead of {value}"
+    if promised["landlock"]["required"] and not promised["walled"]:
+        yield "this system has no Landlock, or one that is too old"
 
 
 def check_calls(_promised: Promised) -> Findings:
@@ -126,8 +241,17 @@ def check_calls(_promised: Promised) -> Findings:
             yield "typing into terminals is not denied"
 
 
-def check_processes(_promised: Promised) -> Findings:
-    """Nobody else's processes are visible."""
+def check_processes(promised: Promised) -> Findings:
+    """Others' processes are not visible; or, where they are, they can be neither looked into nor signalled."""
+    if not promised["own_processes"]:
+        with contextlib.suppress(OSError):
+            os.kill(promised["outsider"], 0)
+            yield "processes outside can be signalled"
+        for name in ("environ", "cmdline", "mem"):
+            with contextlib.suppress(OSError):
+                os.close(os.open(f"/proc/{promised['outsider']}/{name}", os.O_RDONLY))
+                yield f"{name} of processes outside can be read"
+        return
     if os.getppid() != 1:
         yield "this is not a process space of its own"
     others = {int(name) for name in os.listdir("/proc") if name.isdecimal()} - {1, os.getpid()}
@@ -148,7 +272,7 @@ def check_files(promised: Promised) -> Findings:
         with contextlib.suppress(OSError):
             os.close(os.open(path, os.O_WRONLY))  # nothing is ever written to it
             yield f"{path} can be written"
-    if not os.statvfs("/proc").f_flag & os.ST_RDONLY:
+    if promised["own_processes"] and not os.statvfs("/proc").f_flag & os.ST_RDONLY:
         yield "/proc can be written"
     for path in promised["unchangeable"]:
         if not os.path.lexists(path):
@@ -194,15 +318,17 @@ def check_network(promised: Promised) -> Findings:
         yield "a socket of this machine could be reached"
     if promised["network"]:
         return
+    if reaches(socket.AF_INET, tuple(promised["bait"][:2])):
+        yield "a port of this machine could be reached"
+    if not promised["own_network"]:
+        return
     interfaces = {name for _, name in socket.if_nameindex()} - {"lo"}
     if interfaces:
         yield f"there are network interfaces: {', '.join(sorted(interfaces))}"
-    if reaches(socket.AF_INET, tuple(promised["bait"][:2])):
-        yield "a port of this machine could be reached"
 
 
 def check_limits(promised: Promised) -> Findings:
-    """Resource limits (processes, file size, core dumps) are set as the profile says."""
+    """Limits are set as the profile says."""
     for name, value in promised["limits"].items():
         soft = resource.getrlimit(getattr(resource, name))[0]
         if soft == resource.RLIM_INFINITY or soft > value:
@@ -211,12 +337,12 @@ def check_limits(promised: Promised) -> Findings:
 
 def reaches(family: int, address: Any) -> bool:
     """Whether somebody listens there."""
-    with socket.socket(family, socket.SOCK_STREAM) as caller:
-        caller.settimeout(PATIENCE)
-        try:
+    try:
+        with socket.socket(family, socket.SOCK_STREAM) as caller:
+            caller.settimeout(PATIENCE)
             caller.connect(address)
-        except OSError:
-            return False
+    except OSError:
+        return False
     return True
 
 

@@ -28,6 +28,15 @@ ETC = (
 SCRATCH_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")
 """Folders for everybody, of which the sandbox has its own."""
 
+DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx")
+"""What every program may use; of terminals only that which it runs in."""
+
+HARMLESS_PROC = (
+    *("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/uptime", "/proc/loadavg", "/proc/filesystems"),
+    *("/proc/version", "/proc/sys/kernel", "/proc/sys/vm"),
+)
+"""What programs read of the machine as a whole, where /proc is that of everybody."""
+
 NO_WORKSPACE = (
     *("/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/tmp", "/usr", "/var"),
     "/var/tmp",
@@ -132,8 +141,11 @@ def python_places() -> tuple[Path, ...]:
     """All that the Python we run in is made of: prefixes, packages, and the links that lead to it; and our own code,
     for that would be run outside if somebody changed it in a workspace."""
     packages = [*site.getsitepackages(), *([site.getusersitepackages()] if site.ENABLE_USER_SITE else [])]
-    # What `.pth` files lead to, and what PYTHONPATH names; but nobody's whole home folder.
-    packages += [entry for entry in sys.path if os.path.isabs(entry) and not Path.home().is_relative_to(entry)]
+    # What `.pth` files lead to, and what PYTHONPATH names; but nobody's whole home folder, nor all that is in /tmp.
+    above = (Path.home(), *map(Path, SCRATCH_FOLDERS))
+    packages += [
+        entry for entry in sys.path if os.path.isabs(entry) and not any(place.is_relative_to(entry) for place in above)
+    ]
     places = [sys.prefix, sys.base_prefix, sys.exec_prefix, *packages, str(OURS)]
     return tuple(Path(place) for place in dict.fromkeys((*places, *map(str, _hops(Path(sys.executable))))))
 

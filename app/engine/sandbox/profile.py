@@ -11,6 +11,12 @@ Network = Literal["none", "hosts", "full"]
 """Nothing; the hosts of a list, through a proxy; all that this machine reaches."""
 
 
+SCRATCH = 1_000_000_000
+
+RungChoice = Literal["auto", "bubblewrap", "space", "lock"]
+"""Which kind of sandbox (`ladder.py`); `auto` is the first of the full ones that works here."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """What one kernel may use up; 0 stands for no limit of ours."""
@@ -27,6 +33,11 @@ class Limits:
     """Seconds of processor time of one process."""
     scratch: int = 0
     """Bytes in each of the folders that are in memory only: /tmp, /dev/shm and the home folder."""
+
+    @property
+    def scratch_size(self) -> int:
+        """The same, where nothing was set: the system's own default would be half of all memory."""
+        return self.scratch or SCRATCH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,11 +60,17 @@ class Profile:
     environment: tuple[str, ...] = ()
     """Names of variables that are passed on beside the usual ones."""
     limits: Limits = field(default_factory=Limits)
+    rung: RungChoice = "auto"
 
     @property
     def encloses(self) -> bool:
         """Whether there is a sandbox."""
         return self.mode != "danger-full-access"
+
+    @property
+    def is_weaker(self) -> bool:
+        """Whether files and network alone are held, and nothing in the workspace is protected."""
+        return self.rung == "lock"
 
     @property
     def writes(self) -> tuple[Path, ...]:
@@ -69,7 +86,8 @@ class Profile:
         """One line for the person: the sandbox, what may be written, the network."""
         if not self.encloses:
             return "no sandbox: code can do all that you can"
-        said = "sandbox: writes nothing but scratch files" if not self.writes else "sandbox: writes in the workspace"
+        said = "lock, .git and .env not protected" if self.is_weaker else "sandbox"
+        said += ": writes nothing but scratch files" if not self.writes else ": writes in the workspace"
         if self.writes and self.writable:
             said += f" and {len(self.writable)} more folder{'s' if len(self.writable) > 1 else ''}"
         if self.holds_home:
@@ -83,6 +101,11 @@ class Profile:
         kept = "Only files in that folder are kept" if self.writes else "No file is kept"
         if self.writes and self.writable:
             kept = f"Only files in that folder and in {', '.join(map(str, self.writable))} are kept"
+        if self.is_weaker:
+            return (
+                f"It runs locked in. {kept}: of the rest of the disk little can be read, and $TMPDIR is scratch space "
+                f"that is lost. There is {self._describe_network()}."
+            )
         lost = "/tmp is" if self.holds_home else "/tmp and the home folder are"
         return (
             f"It runs in a sandbox. {kept}: the rest of the disk is read-only, and {lost} scratch space that is lost. "

@@ -19,6 +19,7 @@ def chosen_profile(settings: SandboxSection, workspace: Path, *, hidden: Iterabl
         parse_rule(rule)
     return Profile(
         mode=settings.mode,
+        rung=settings.rung,
         workspace=workspace.resolve(),
         home=Path.home().resolve(),
         writable=tuple(_folder(name, "writable") for name in settings.writable),

@@ -1,108 +1,150 @@
 """One way into a sandbox: what has to be started instead of a command, and the proof that the sandbox holds.
 
-entrance = await Entrance.open(profile, argv, environ, private=folder)
-process = start(entrance.argv, entrance.env, pass_fds=entrance.pass_fds)
-await entrance.prove()                              # KernelError if a promise is broken
-pid = leader(process.pid)                           # of the command itself, as it is seen from here
+launch = await SandboxLaunch.open(rung, profile, lambda folder: argv, environ, name_folder=...)
+process = await launch.start(cwd=..., stdin=...)
+await launch.prove()                                # KernelError if a promise is broken
+launch.folder                                       # files for the command, or its sockets; then
+launch.release()                                    # the command begins
+pid = launch.leader                                 # of the command itself, as it is seen from here
 ...
-await entrance.close()                              # after the process has ended
+await launch.close()                                # at any moment: of what was started nothing is left then
 """
 
 import asyncio
+import json
 import os
 import shutil
+import signal
+import socket
+import subprocess
 import sys
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import psutil
 
 from oi_tui.app.engine.core.errors import KernelError
-from oi_tui.app.engine.sandbox import bubblewrap, placeholders, places, seccomp, selftest
+from oi_tui.app.engine.sandbox import keeper, mounts, places, seccomp, selftest
 from oi_tui.app.engine.sandbox.environments import enclosed_environment
 from oi_tui.app.engine.sandbox.hosts import OnRefusal, Refusal
+from oi_tui.app.engine.sandbox.mounts import Mount, MountKind
 from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.sandbox.proxy import Proxy
+from oi_tui.app.engine.sandbox.rungs import Rung
 
 PATIENCE = 2.0
-"""Seconds that the stand-ins have to be gone after the sandbox is."""
+"""Seconds that all has to be gone in after the sandbox is closed."""
 
-INSIDE_PROGRAM = Path(__file__).with_name("inside.py")
-KEEPER = Path(placeholders.__file__)
+KEEPER = Path(keeper.__file__)
+
+MEETING = Path("/run/oi-tui")
+"""Where sockets are in a sandbox with files of its own: in memory, of which nothing is on this machine's disks."""
+
+MEETING_SIZE = 4_000_000
+"""Bytes of it."""
+
+DOOR = "proxy"
+"""The socket in the folder of sockets through which the network is asked for."""
 
 NO_FALLBACK = "Nothing was run. To do without: --sandbox danger-full-access, or /sandbox on the screen."
 
+Command = Callable[[Path, Path], Sequence[str]]
+"""The command, by the folder of its sockets and one for scratch files, as it sees them."""
+
 
 class SandboxLaunch:
-    """Made by `open`; owns descriptors, the proxy and the stand-ins of its sandbox."""
+    """Made by `open`; owns the processes, the proxy, the folders and the stand-ins of its sandbox."""
 
-    def __init__(self, profile: Profile, on_refusal: OnRefusal | None = None) -> None:
+    def __init__(self, rung: Rung, profile: Profile, on_refusal: OnRefusal | None = None) -> None:
+        self._rung = rung
         self._profile = profile
         self._on_refusal = on_refusal or _ignore_refusal
-        self.argv: list[str] = []
-        self.env: dict[str, str] = {}
-        """Of what is started: what bubblewrap itself gets can be read inside."""
+        self._argv: list[str] = []
+        self._env: dict[str, str] = {}
         self._ours: list[int] = []
         """Descriptors that are ours until the process has its own."""
         self._passed: list[int] = []
-        self._report = -1
+        self._line: socket.socket | None = None
+        """To the first process inside, which ends when this end is closed."""
+        self._info = -1
+        """Where its number is told."""
+        self._first = 0
+        self._leader = 0
+        self._first_handle = -1
+        """That process, which no other one can be taken for."""
+        self._folder = -1
+        """The folder of sockets, where it is in the sandbox only."""
+        self._host_folder: Path | None = None
         self._probe: selftest.Probe | None = None
         self._proxy: Proxy | None = None
-        self._placeholder_process: asyncio.subprocess.Process | None = None
+        self._starting: asyncio.Task[asyncio.subprocess.Process] | None = None
+        self._keeper: subprocess.Popen[bytes] | None = None
+        self._closing: asyncio.Task[None] | None = None
 
     @property
-    def pass_fds(self) -> tuple[int, ...]:
-        """Descriptors that it needs."""
-        return tuple(self._passed)
+    def folder(self) -> Path:
+        """The folder of sockets, as we see it; after the proof."""
+        return self._host_folder if self._host_folder is not None else Path(f"/proc/self/fd/{self._folder}")
+
+    @property
+    def folder_inside(self) -> Path:
+        """The same, as the command sees it."""
+        return self._host_folder if self._host_folder is not None else MEETING
+
+    @property
+    def leader(self) -> int:
+        """The process of the command, after the proof."""
+        return self._leader
 
     @classmethod
     async def open(
         cls,
+        rung: Rung,
         profile: Profile,
-        argv: Sequence[str],
+        command: Command,
         environ: Mapping[str, str],
         *,
-        private: Path,
+        name_folder: Callable[[], Path],
         shared: bool = True,
-        extra: Mapping[str, str] | None = None,
+        extra: Callable[[Path], Mapping[str, str]] | None = None,
         on_refusal: OnRefusal | None = None,
     ) -> Self:
         """Get everything ready. KernelError if there can be no such sandbox here.
 
-        `private` is a folder of ours, which code in there may change where it is `shared`: we must not write in it
-        then, for there may be links. Pipes and sockets in it can be used by both sides in any case. `extra` are
-        variables that are passed on as they are. `on_refusal` is told of what asks for the network in vain.
+        Between us and the command is a `folder`, which is gone with the sandbox. Where it is `shared`, code may change
+        it: once it runs nothing may be written there, for there may be links, but sockets in it serve both sides. Else
+        code may only read in it, and we may write. `name_folder` gives names of folders that can be made, where
+        they are needed. `extra` are variables that are passed on as they are, given the folder for scratch files.
+        `on_refusal` is told of what asks for the network in vain.
         """
-        bubblewrap.check(profile)
-        program = bubblewrap.find_bubblewrap(profile)
-        if program is None:
-            raise KernelError(
-                "There is no sandbox here: bubblewrap is not installed.",
-                hint=f"Install it (the package “bubblewrap”). {NO_FALLBACK}",
-            )
+        mounts.check(profile)
         if not seccomp.is_supported():
             raise KernelError("There is no sandbox for this processor.", hint=NO_FALLBACK)
-        if shutil.which(argv[0], path=environ.get("PATH", os.defpath)) is None:
-            raise KernelError(f"The kernel could not be started: there is no program {argv[0]}.")
-        entrance = cls(profile, on_refusal)
-        kind = bubblewrap.MountKind.WRITABLE if shared else bubblewrap.MountKind.READABLE
+        launch = cls(rung, profile, on_refusal)
         try:
-            await entrance._prepare(program, argv, environ, bubblewrap.Mount(private, kind), extra or {})
+            await launch._prepare(command, environ, name_folder, shared, extra or (lambda _: {}))
         except OSError as error:
-            await entrance.close()
+            await launch.close()
             raise KernelError(f"The sandbox could not be prepared: {error}.", hint=NO_FALLBACK) from error
         except BaseException:
-            await entrance.close()
+            await launch.close()
             raise
-        return entrance
+        return launch
+
+    async def start(self, **options: Any) -> asyncio.subprocess.Process:
+        """The process to wait for: its end is that of all. It may be cancelled: `close` knows it all the same."""
+        starting = asyncio.create_subprocess_exec(
+            *self._argv, env=self._env, pass_fds=tuple(self._passed), start_new_session=True, **options
+        )
+        self._starting = asyncio.ensure_future(starting)
+        return await asyncio.shield(self._starting)
 
     async def prove(self) -> None:
         """Wait for the proof; KernelError without it, or where it fails: the command has not run then."""
         self._let_go()
-        report = selftest.Report.parse(await _read_to_end(self._take_report()))
+        report = selftest.Report.parse(await self._hear_report())
         self._close_probe()
         if report is None:
             raise KernelError("The sandbox could not be set up.", hint=f"The details say why. {NO_FALLBACK}")
@@ -112,82 +154,150 @@ class SandboxLaunch:
                 hint=f"The details say which promise is broken. {NO_FALLBACK}",
                 details="\n".join(report.broken) or "Not every promise was checked.",
             )
+        await self._meet_first()
+        self._leader = self._find_leader()
+        if self._profile.network == "hosts":
+            self._proxy = await Proxy(self._profile.hosts, self._on_refusal).open(self.folder / DOOR)
+
+    def _find_leader(self) -> int:
+        with suppress(psutil.Error):
+            for child in psutil.Process(self._first).children():
+                return child.pid
+        raise KernelError("The sandbox ended as soon as it was started.")
+
+    def release(self) -> None:
+        """Let the command begin."""
+        assert self._line is not None
+        with suppress(BrokenPipeError):  # it ended, which whoever waits for it learns
+            self._line.send(b"\n")
 
     async def close(self) -> None:
-        """Give everything back; idempotent."""
+        """End what runs and give everything back; idempotent, and done to the end though it be cancelled."""
+        if self._closing is None:
+            self._closing = asyncio.ensure_future(self._close())
+        await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
         self._let_go()
         self._close_probe()
-        if self._report >= 0:
-            os.close(self._take_report())
+        if self._line is not None:
+            self._line.close()
+        await self._end_processes()
+        for descriptor in (self._info, self._first_handle, self._folder):
+            if descriptor >= 0:
+                os.close(descriptor)
         if self._proxy is not None:
             await self._proxy.close()
-        if self._placeholder_process is not None:
+        if self._keeper is not None:
             with suppress(TimeoutError):
                 async with asyncio.timeout(PATIENCE):
-                    await self._placeholder_process.wait()
+                    await _wait_for(self._keeper)
+
+    async def _end_processes(self) -> None:
+        if self._starting is None:
+            return
+        try:
+            process = await self._starting
+        except OSError:
+            return  # it was never started
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                await self._meet_first()
+        if self._rung.has_namespaces and self._first_handle >= 0:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._first_handle, signal.SIGKILL)
+        # Without a process space of its own it has to end the others itself, which it does as the line is closed.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                await process.wait()
+        if process.returncode is None or self._first_handle < 0:
+            _kill_all(process.pid)  # who started it was killed between two of its steps
+            await process.wait()
+        if not self._rung.has_namespaces and self._leader:
+            _kill_all(self._leader)  # whose end was not seen to, if the first process was killed
+
+    # -- getting ready -------------------------------------------------------------------------------------
 
     async def _prepare(
         self,
-        program: str,
-        argv: Sequence[str],
+        command: Command,
         environ: Mapping[str, str],
-        private: bubblewrap.Mount,
-        extra: Mapping[str, str],
+        name_folder: Callable[[], Path],
+        shared: bool,
+        extra: Callable[[Path], Mapping[str, str]],
     ) -> None:
-        profile = self._profile
-        sync = await self._keep_placeholders()
-        plan = bubblewrap.plan(profile, private, places.program_places(argv[0]))
-        socket = private.path / "proxy" if profile.network == "hosts" else None
-        if socket is not None:
-            self._proxy = await Proxy(profile.hosts, self._on_refusal).open(socket)
-        usual = enclosed_environment(environ, profile.environment, profile.home, proxy=socket is not None)
-        self.env = usual | dict(extra)
+        profile, rung = self._profile, self._rung
+        if shared and rung.has_namespaces:
+            private = Mount(MEETING, MountKind.SCRATCH, MEETING_SIZE)
+        else:
+            self._host_folder = name_folder()
+            private = Mount(self._host_folder, MountKind.WRITABLE if shared else MountKind.READABLE)
+        scratch = None if rung.has_namespaces else name_folder()
+        held = self._keep([folder for folder in (self._host_folder, scratch) if folder is not None])
+        home = scratch or profile.home
+        temporary = scratch or Path("/tmp")
+        argv = command(private.path, temporary)
+        if shutil.which(argv[0], path=environ.get("PATH", os.defpath)) is None:
+            raise KernelError(f"The kernel could not be started: there is no program {argv[0]}.")
+        plan = mounts.plan(profile, private, places.program_places(argv[0]))
+        usual = enclosed_environment(environ, profile.environment, home, temporary, proxy=profile.network == "hosts")
+        self._env = usual | dict(extra(temporary))
         self._probe = selftest.Probe()
-        filter_ = self._memory(seccomp.filter_program())
-        told = self._memory(selftest.encode_promises(profile, plan, self.env, bait=self._probe, proxy=socket))
-        self._report, said = os.pipe()
-        self._pass(said)
-        arguments = bubblewrap.arguments(profile, plan.mounts, inside=INSIDE_PROGRAM, seccomp=filter_, sync=sync)
-        # Not on the command line, where it would be in the way of everybody who lists processes.
-        listed = self._memory(b"".join(f"{argument}\0".encode("utf-8", "surrogateescape") for argument in arguments))
-        self.argv = [
-            *(program, "--args", str(listed), "--"),
-            *(sys.executable, "-I", "-S", bubblewrap.INSIDE_PATH, str(told), str(said)),
-            *argv,
-        ]
+        self._line, theirs = socket.socketpair()
+        self._line.setblocking(False)
+        self._info, info = os.pipe()
+        # Who writes there must not be killed for want of a reader, as it would be after our end: bubblewrap's child
+        # would wait for it for ever. So it has the other end as well.
+        spare = self._pass(os.dup(self._info))
+        promised = selftest.encode_promises(
+            profile,
+            plan,
+            self._env,
+            rung=rung,
+            landlock=rung.landlock(profile, plan, scratch=scratch, pipes=private.path),
+            bait=self._probe,
+            proxy=str(private.path / DOOR) if profile.network == "hosts" else "",
+            shared=str(MEETING) if private.path == MEETING else "",
+        )
+        told, line = self._readable(promised), self._pass(theirs.detach())
+        start = rung.argv(profile, plan, self._readable, self._pass(info))
+        self._argv = [*start, str(told), str(line), str(held), str(spare), *argv]
 
-    async def _keep_placeholders(self) -> int | None:
-        """The descriptor that has to be open as long as the stand-ins are needed, if any are."""
-        claimed = placeholders.claim(map(str, bubblewrap.missing_paths(self._profile)))
-        if not claimed:
-            return None
-        end, sync = os.pipe()
-        self._pass(sync)
-        named = [text for path, descriptor in claimed.items() for text in (path, str(descriptor))]
-        try:
-            self._placeholder_process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-I", "-S", str(KEEPER), *named),
-                stdin=end,
-                stdout=asyncio.subprocess.DEVNULL,
-                stderr=asyncio.subprocess.DEVNULL,
-                pass_fds=tuple(claimed.values()),
+    def _keep(self, folders: Sequence[Path]) -> int:
+        """Make folders and stand-ins; the descriptor that is open as long as they are needed, -1 if there are none."""
+        missing = mounts.missing_paths(self._profile) if self._rung.has_namespaces else ()
+        if not missing and not folders:
+            return -1
+        theirs, ours = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        held = self._pass(ours.fileno())
+        with theirs:
+            # First of all: whoever is killed after this leaves nothing.
+            self._keeper = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(KEEPER), *map(str, folders), "--", *map(str, missing)],
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
                 env={},
                 cwd="/",
                 start_new_session=True,  # it has to live on when everything else is killed
             )
-        except BaseException:
-            placeholders.release(claimed)
-            raise
+        locks: dict[str, int] = {}
+        try:
+            for folder in folders:
+                locks[str(folder)] = keeper.make_folder(str(folder))
+            locks |= keeper.claim(map(str, missing))
+            socket.send_fds(ours, [json.dumps(list(locks)).encode()], list(locks.values()))
         finally:
-            os.close(end)
-        for descriptor in claimed.values():
-            os.close(descriptor)
-        return sync
+            ours.detach()
+            for lock in locks.values():
+                os.close(lock)
+        return held
 
-    def _memory(self, data: bytes) -> int:
+    def _readable(self, data: bytes) -> int:
         """A descriptor from which this can be read."""
         descriptor = os.memfd_create("oi-tui")
-        os.write(descriptor, data)
+        with os.fdopen(os.dup(descriptor), "wb") as file:
+            file.write(data)
         os.lseek(descriptor, 0, os.SEEK_SET)
         return self._pass(descriptor)
 
@@ -206,66 +316,81 @@ class SandboxLaunch:
             self._probe.close()
             self._probe = None
 
-    def _take_report(self) -> int:
-        descriptor, self._report = self._report, -1
-        return descriptor
+    # -- what is heard from inside -------------------------------------------------------------------------
+
+    async def _hear_report(self) -> bytes:
+        """What the first program says, without the end of the line; less if it ended before that."""
+        line = self._line
+        assert line is not None
+        await _readable(line.fileno())
+        with suppress(ConnectionResetError):
+            heard, descriptors, _, _ = socket.recv_fds(line, 1, 1)
+            if descriptors:
+                self._folder = descriptors[0]
+            loop = asyncio.get_running_loop()
+            while not heard.endswith(b"\n") and (more := await loop.sock_recv(line, 65_536)):
+                heard += more
+            return heard
+        return b""
+
+    async def _meet_first(self) -> None:
+        """Learn who the first process is, unless it is known."""
+        heard = b""
+        while self._first == 0 and self._info >= 0:
+            await _readable(self._info)
+            more = os.read(self._info, 65_536)
+            heard += more
+            with suppress(ValueError):
+                self._first = int(json.loads(heard)["child-pid"])
+            if not more:
+                return
+        if self._first_handle < 0:
+            with suppress(ProcessLookupError):
+                self._first_handle = os.pidfd_open(self._first)
 
 
-async def unavailable(profile: Profile) -> str:
-    """Why there can be no such sandbox here, in plain words; "" if there can. Starts one to find out."""
-    with tempfile.TemporaryDirectory(prefix="oi-") as private:
-        try:
-            entrance = await SandboxLaunch.open(profile, [sys.executable, "-c", ""], os.environ, private=Path(private))
-        except KernelError as error:
-            return error.title
-        try:
-            return await _try_launch(entrance)
-        finally:
-            await entrance.close()
-
-
-async def _try_launch(entrance: SandboxLaunch) -> str:
-    process = await asyncio.create_subprocess_exec(
-        *entrance.argv,
-        env=entrance.env,
-        pass_fds=entrance.pass_fds,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    try:
-        await entrance.prove()
-    except KernelError as error:
-        _, said = await process.communicate()
-        return " ".join(f"{error.title} {error.details} {said.decode(errors='replace')}".split())
-    finally:
-        with suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
-    return ""
-
-
-def leader(pid: int) -> int:
-    """The process of the command, by that of bubblewrap: the first one after the sandbox's own init."""
+def _kill_all(leader: int) -> None:
+    """Kill who is in the session of this process, and had no time yet to begin one of its own, and who descends from
+    it."""
+    doomed = {pid for pid in psutil.pids() if _session(pid) == leader}
     with suppress(psutil.Error):
-        for init in psutil.Process(pid).children():
-            for child in init.children():
-                return child.pid
-    raise KernelError("The sandbox ended as soon as it was started.")
+        doomed |= {child.pid for child in psutil.Process(leader).children(recursive=True)}
+    for pid in doomed | {leader}:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _session(pid: int) -> int:
+    try:
+        return os.getsid(pid)
+    except OSError:
+        return -1
+
+
+async def _wait_for(process: subprocess.Popen[bytes]) -> None:
+    handle = os.pidfd_open(process.pid)
+    try:
+        await _readable(handle)
+    finally:
+        os.close(handle)
+    process.wait()
+
+
+async def _readable(descriptor: int) -> None:
+    """Wait until something can be read from it, or its other end is gone."""
+    loop = asyncio.get_running_loop()
+    ready = loop.create_future()
+
+    def wake() -> None:
+        if not ready.done():
+            ready.set_result(None)
+
+    loop.add_reader(descriptor, wake)
+    try:
+        await ready
+    finally:
+        loop.remove_reader(descriptor)
 
 
 def _ignore_refusal(refusal: Refusal) -> None:
     """There is nobody to tell."""
-
-
-async def _read_to_end(descriptor: int) -> bytes:
-    """All that is written to a pipe, which is closed then."""
-    reader = asyncio.StreamReader()
-    loop = asyncio.get_running_loop()
-    transport, _ = await loop.connect_read_pipe(
-        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(descriptor, "rb")
-    )
-    try:
-        return await reader.read()
-    finally:
-        transport.close()

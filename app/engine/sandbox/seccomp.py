@@ -23,7 +23,14 @@ X32 = 0x40000000
 FAMILIES = {"AF_UNIX": 1, "AF_INET": 2, "AF_INET6": 10, "AF_NETLINK": 16}
 """Sockets that may be made. Netlink tells the network interfaces, without which ZeroMQ aborts."""
 
-RAW_SOCKET, SOCKET_TYPE = 3, 0xF
+STREAM, DATAGRAM, RAW_SOCKET, SEQUENCED, SOCKET_TYPE = 1, 2, 3, 5, 0xF
+TCP = 6
+
+FAST_OPEN = 0x20000000
+"""Makes a connection by sending."""
+
+_FLAGS = {"sendto": 3, "sendmsg": 2, "sendmmsg": 3}
+"""Calls that send, and which argument has their flags."""
 
 NEW_NAMESPACE = 0x02000000 | 0x00020000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
 """CLONE_NEW- CGROUP, NS, UTS, IPC, USER, PID, NET."""
@@ -51,6 +58,10 @@ _NEWER = {
 
 _X86_64 = {
     "socket": 41,
+    "connect": 42,
+    "sendto": 44,
+    "sendmsg": 46,
+    "sendmmsg": 307,
     "socketpair": 53,
     "clone": 56,
     "ioctl": 16,
@@ -97,6 +108,10 @@ _X86_64 = {
 
 _AARCH64 = {
     "socket": 198,
+    "connect": 203,
+    "sendto": 206,
+    "sendmsg": 211,
+    "sendmmsg": 269,
     "socketpair": 199,
     "clone": 220,
     "ioctl": 29,
@@ -138,7 +153,9 @@ _AARCH64 = {
     **_NEWER,
 }
 
-_LOOKED_INTO = frozenset({"socket", "socketpair", "clone", "clone3", "ioctl", "personality"})
+_LOOKED_INTO = frozenset(
+    {"socket", "socketpair", "clone", "clone3", "ioctl", "personality", "connect", "sendto", "sendmsg", "sendmmsg"}
+)
 """Calls that are allowed or not by what they are asked for; the others are denied altogether."""
 
 PERSONALITIES = (0x0, 0xFFFFFFFF)
@@ -165,8 +182,12 @@ def is_supported(machine: str = "") -> bool:
     return (machine or platform.machine()) in MACHINES
 
 
-def filter_program(machine: str = "") -> bytes:
-    """The filter for a processor family of `MACHINES`, eight bytes an instruction; KeyError for any other."""
+def filter_program(machine: str = "", *, calls_out: bool = True) -> bytes:
+    """The filter for a processor family of `MACHINES`, eight bytes an instruction; KeyError for any other.
+
+    Without `calls_out` no connection can be made to anybody, be it a port or a socket with a path, and nothing be sent
+    to who was not connected: for where there is no network of its own. Being called stays possible.
+    """
     target = MACHINES[machine or platform.machine()]
     calls = target.calls
     program = [
@@ -184,8 +205,15 @@ def filter_program(machine: str = "") -> bytes:
     program += _call(calls["clone"], [_argument(0), *_if(JUMP_ANY_BIT, NEW_NAMESPACE), _allow()])
     program += _call(calls["ioctl"], [_argument(1), *_if_among(TERMINAL_REQUESTS), _allow()])
     program += _call(calls["personality"], [_argument(0), *_unless_among(PERSONALITIES), _allow()])
-    program += _call(calls["socket"], _socket())
-    program += _call(calls["socketpair"], [_argument(0), *_unless_among((FAMILIES["AF_UNIX"],)), _allow()])
+    program += _call(calls["socket"], _socket() if calls_out else _listener())
+    pair = [_argument(0), *_unless_among((FAMILIES["AF_UNIX"],))]
+    if not calls_out:
+        program += _call(calls["connect"], [_failure(errno.EPERM)])
+        for name, index in _FLAGS.items():
+            program += _call(calls[name], [_argument(index), *_if(JUMP_ANY_BIT, FAST_OPEN), _allow()])
+        # What is sent by a datagram can name somebody else than the other end of the pair.
+        pair += [_argument(1), _instruction(AND, SOCKET_TYPE), *_if(JUMP_EQUAL, DATAGRAM)]
+    program += _call(calls["socketpair"], [*pair, _allow()])
     return b"".join([*program, _allow()])
 
 
@@ -199,6 +227,22 @@ def _socket() -> list[bytes]:
         _argument(1),
         _instruction(AND, SOCKET_TYPE),
         *_if(JUMP_EQUAL, RAW_SOCKET),
+        _allow(),
+    ]
+
+
+def _listener() -> list[bytes]:
+    netlink, step = FAMILIES["AF_NETLINK"], _instruction(AND, SOCKET_TYPE)
+    return [
+        _argument(0),
+        *_unless_among(FAMILIES.values()),
+        _instruction(JUMP_EQUAL, netlink, 0, 1),
+        _allow(),
+        _argument(1),
+        step,
+        *_unless_among((STREAM, SEQUENCED)),
+        _argument(2),
+        *_unless_among((0, TCP)),  # other protocols have other ways to call
         _allow(),
     ]
 

@@ -4,15 +4,17 @@ import json
 import os
 import secrets
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
-from oi_tui.app.engine.sandbox.bubblewrap import MountKind, Plan
 from oi_tui.app.engine.sandbox.environments import PROXY_PORT
 from oi_tui.app.engine.sandbox.limits import rlimits
+from oi_tui.app.engine.sandbox.mounts import MountKind, Plan
+from oi_tui.app.engine.sandbox.places import is_covered
 from oi_tui.app.engine.sandbox.profile import Profile
+from oi_tui.app.engine.sandbox.rungs import Rung
 
 OUTSIDE = tuple(map(Path, ("/", "/usr", "/etc", "/dev", "/run", "/proc", "/home")))
 """Where a file must not come to be, beside what is above the workspace."""
@@ -68,22 +70,40 @@ class Probe:
 
 
 def encode_promises(
-    profile: Profile, plan: Plan, environment: Iterable[str], *, bait: Probe, proxy: Path | None
+    profile: Profile,
+    plan: Plan,
+    environment: Iterable[str],
+    *,
+    rung: Rung,
+    landlock: Mapping[str, Any],
+    bait: Probe,
+    proxy: str,
+    shared: str,
 ) -> bytes:
-    """The promises of a profile, for `inside.py`."""
-    replaced = [_identity(mount.path) for mount in plan.mounts if mount.kind == MountKind.SCRATCH]
+    """The promises of a profile on this rung, for `inside.py`.
+
+    `proxy` is the socket of the network's only door, `shared` the folder that is handed out to us; "" if there is none.
+    """
+    own = rung.has_namespaces
+    replaced = [_identity(mount.path) for mount in plan.mounts if mount.kind == MountKind.SCRATCH] if own else []
+    seen = [] if own else [Path(path) for path in (*landlock["read"], *landlock["write"])]
     return json.dumps(
         {
+            "own_processes": own,
+            "own_network": own,
+            "outsider": os.getpid(),
+            "landlock": landlock,
+            "shared": shared,
             "outside": [str(folder) for folder in (*OUTSIDE, *profile.workspace.parents) if _is_outside(folder, plan)],
-            "unchangeable": [str(path) for path in plan.guarded],
+            "unchangeable": [str(path) for path in plan.guarded] if own else [],
             "changeable": [str(folder) for folder in profile.writes if os.access(folder, os.W_OK)],
-            "secrets": [str(path) for path in plan.secrets],
+            "secrets": [str(path) for path in plan.secrets if not is_covered(path, seen)],
             "replaced": [entry for entry in replaced if entry is not None],
             "environment": sorted(environment),
             "network": profile.network == "full",
             "bait": bait.addresses,
             "limits": dict(rlimits(profile.limits)),
-            "proxy": str(proxy) if proxy is not None else "",
+            "proxy": proxy,
             "proxy_port": PROXY_PORT,
         }
     ).encode()

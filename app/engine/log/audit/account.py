@@ -151,7 +151,8 @@ def _refusals(record: RefusalsWereCounted) -> str:
 def _sandbox(sandbox: str, network: str, proof: str) -> str:
     if sandbox == "danger-full-access":
         return "no sandbox"
-    return ", ".join(part for part in (f"sandbox {sandbox}", f"network {network}" if network else "", proof) if part)
+    held = sandbox if sandbox.startswith("lock ") else f"sandbox {sandbox}"
+    return ", ".join(part for part in (held, f"network {network}" if network else "", proof) if part)
 
 
 def _join(*parts: str) -> str:

@@ -134,7 +134,7 @@ def make_audit_trail(
     roots, home = (profile.writes, None) if profile.encloses else ((profile.workspace,), profile.home)
     surroundings = Surroundings(
         cwd=cwd,
-        sandbox=profile.mode,
+        sandbox=f"lock {profile.mode}" if profile.encloses and profile.is_weaker else profile.mode,
         proof=PROOF if profile.encloses else "",
         profile_sha256=hashlib.sha256(repr(profile).encode(errors="backslashreplace")).hexdigest(),
         network=profile.network if profile.encloses else "full",

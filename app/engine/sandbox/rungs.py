@@ -1,0 +1,95 @@
+"""The ladder: the kinds of sandbox that there are, the best first, each with what starts it and what it promises.
+
+bubblewrap   a program of the system that puts namespaces and mounts together
+space        the same by our own launcher: needs no package, only that the system allows namespaces
+lock         no namespace at all, Landlock and a filter of system calls alone: files and network are held, what lies in
+             a folder that may be written is not protected. Only where a person chose it, and never taken for a sandbox
+"""
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from oi_tui.app.engine.sandbox import places
+from oi_tui.app.engine.sandbox.bubblewrap import bubblewrap_arguments, find_bubblewrap
+from oi_tui.app.engine.sandbox.mounts import MountKind, Plan
+from oi_tui.app.engine.sandbox.profile import Profile
+from oi_tui.app.engine.sandbox.seccomp import filter_program
+from oi_tui.app.engine.sandbox.space import LAUNCHER, launcher_plan
+
+RungName = Literal["bubblewrap", "space", "lock"]
+
+INSIDE_PROGRAM = Path(__file__).with_name("inside.py")
+INSIDE_PATH = "/run/oi-tui.py"
+"""Where our first program is in bubblewrap."""
+
+NEWEST = 7
+"""Version of Landlock's interface that is known here."""
+
+Readable = Callable[[bytes], int]
+"""Gives a descriptor from which that can be read, and which the new process inherits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """One kind of sandbox."""
+
+    name: RungName
+    has_namespaces: bool
+    """Files, processes and network of its own."""
+    title: str
+    """What comes before its obstacles, in a sentence."""
+
+    def obstacle(self, profile: Profile) -> str:
+        """Why it need not even be tried, in plain words; "" if it is to be tried."""
+        if self.name == "bubblewrap" and find_bubblewrap(profile) is None:
+            return "bubblewrap is not installed"
+        if self.name == "lock" and profile.network == "hosts":
+            return "a list of hosts needs a network of its own"
+        return ""
+
+    def argv(self, profile: Profile, plan: Plan, readable: Readable, info: int) -> list[str]:
+        """What is started; what `inside.py` is told is to follow. `info` is where the first process is told."""
+        if self.name != "bubblewrap":
+            told = readable(launcher_plan(self.name, profile, plan, inside=INSIDE_PROGRAM))
+            return [sys.executable, "-I", "-S", str(LAUNCHER), str(told), str(info)]
+        program = find_bubblewrap(profile)
+        assert program is not None
+        put, seccomp = (INSIDE_PROGRAM, INSIDE_PATH), readable(filter_program())
+        arguments = bubblewrap_arguments(profile, plan, inside=put, seccomp=seccomp, info=info)
+        # Not on the command line, where it would be in the way of everybody who lists processes.
+        listed = readable(b"".join(f"{argument}\0".encode("utf-8", "surrogateescape") for argument in arguments))
+        return [program, "--args", str(listed), "--", sys.executable, "-I", "-S", INSIDE_PATH]
+
+    def landlock(self, profile: Profile, plan: Plan, *, scratch: Path | None, pipes: Path) -> Mapping[str, Any]:
+        """What `inside.py` is to allow; a second wall where the rung has mounts, and else the only one.
+
+        `scratch` is the folder for files that do not last, where it is one of this machine; in `pipes` nothing can be
+        made, but what there is be written to.
+        """
+        write = [str(mount.path) for mount in plan.mounts if mount.kind == MountKind.WRITABLE]
+        if self.has_namespaces:
+            own = [str(mount.path) for mount in plan.mounts if mount.kind == MountKind.SCRATCH]
+            rules = {"read": ["/"], "write": [*write, *own], "devices": ["/dev"], "ports": False, "required": False}
+        else:
+            kept = [mount.source for mount in plan.mounts if mount.kind == MountKind.READABLE]
+            read = [*kept, str(INSIDE_PROGRAM), *(name for name, _ in plan.links), *places.HARMLESS_PROC]
+            ports = profile.network != "full"
+            write += [str(scratch)] if scratch is not None else []
+            rules = {"read": read, "write": write, "devices": places.DEVICES, "ports": ports, "required": True}
+        return {**rules, "pipes": [str(pipes)], "newest": NEWEST}
+
+
+LADDER = (
+    Rung("bubblewrap", True, ""),
+    Rung("space", True, "without it: "),
+    Rung("lock", False, "by Landlock alone: "),
+)
+
+
+def offered_rungs(profile: Profile) -> tuple[Rung, ...]:
+    """Those that this profile may have, the best first."""
+    wanted = ("bubblewrap", "space") if profile.rung == "auto" else (profile.rung,)
+    return tuple(rung for rung in LADDER if rung.name in wanted)

@@ -1,0 +1,230 @@
+"""Row S25: whoever is killed, at whatever moment of the start of a kernel, under load: nothing is left of it.
+
+The check kills a dozen times in each kind of sandbox; `make soak` kills two hundred times. The seed is printed.
+"""
+
+import asyncio
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import psutil
+import pytest
+
+from oi_tui.app.engine.core.errors import KernelError
+from oi_tui.app.engine.kernels.jupyter import JupyterKernel
+from oi_tui.app.engine.kernels.launch import Launch
+from oi_tui.app.engine.kernels.shell_kernel import ShellKernel
+from oi_tui.app.engine.kernels.spec import KernelSpec
+from oi_tui.app.engine.sandbox.keeper import YOUNG, make_folder, remove_tree, sweep
+from oi_tui.app.engine.sandbox.profile import Profile
+from support.enclosure import attempt, make_home, processes_with, profile, why_no_rung
+
+pytestmark = [pytest.mark.kernel, pytest.mark.timeout(540)]
+
+KILLS = int(os.environ.get("OI_TUI_SOAK_KILLS", "12"))
+SEED = int(os.environ.get("OI_TUI_SOAK_SEED", "20261122"))
+
+LONGEST = 0.7
+"""Seconds that a start may take on a busy machine."""
+
+LIMIT = 10.0
+"""Seconds in which all has to be gone; on a machine that is not busy it takes a tenth."""
+
+ENGINE = """
+import asyncio, sys
+from pathlib import Path
+from support.enclosure import profile
+from test_sandbox_kills import kernel
+async def main(work, home, rung, language, mark):
+    made = kernel(profile(Path(work), Path(home), rung=rung), language, mark)
+    print("now", flush=True)
+    await made.start()
+    print("started", flush=True)
+    await asyncio.sleep(600)
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+def kernel(sandbox: Profile, language: str, mark: str) -> JupyterKernel | ShellKernel:
+    """One whose processes have the mark on their command line, or the folder that is named so."""
+    launch = Launch(cwd=sandbox.workspace, sandbox=sandbox)
+    if language == "shell":
+        return ShellKernel(launch)
+    argv = (sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", f"--Session.username={mark}")
+    return JupyterKernel(launch, spec=KernelSpec(name="python", argv=argv, env={}, signals=True))
+
+
+class Scene:
+    """A folder to work in, and one for sockets, both of this test alone."""
+
+    def __init__(self, base: Path, runtime: Path, rung: str) -> None:
+        self.mark = f"oi-tui-kill-{uuid.uuid4().hex[:12]}"
+        self.runtime = runtime
+        self.work, home = base / self.mark, make_home(base / "home")
+        self.work.mkdir()
+        self.profile = profile(self.work, home, rung=rung)
+        self.slowest = 0.0
+
+    def left(self) -> list[str]:
+        """All that is there of a sandbox."""
+        processes = [f"process {pid}" for pid in self.processes()]
+        return [*processes, *(str(path) for folder in (self.work, self.runtime) for path in folder.iterdir())]
+
+    def processes(self) -> set[int]:
+        """Of a sandbox: by the command line, or the folder that they are in."""
+        found = set(processes_with(self.mark))
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                if Path(process.cwd()).name == self.mark:
+                    found.add(process.pid)
+        return found
+
+    async def becomes_empty(self, after: str) -> None:
+        """Wait until nothing is left."""
+        begun = time.monotonic()
+        while left := self.left():
+            await asyncio.sleep(0.02)
+            if time.monotonic() - begun > LIMIT:
+                for pid in self.processes():
+                    with suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+                pytest.fail(f"left {after}: {left}")
+        self.slowest = max(self.slowest, time.monotonic() - begun)
+
+
+@pytest.fixture(params=["bubblewrap", "space", "lock"])
+def scene(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
+    if reason := why_no_rung(request.param):
+        pytest.skip(reason)
+    with TemporaryDirectory(prefix="k-", dir="/tmp") as runtime:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
+        yield Scene(tmp_path, Path(runtime), request.param)
+
+
+@pytest.fixture
+def busy() -> Iterator[None]:
+    """Three programs beside us that never rest."""
+    loops = [subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"]) for _ in range(3)]
+    yield
+    for loop in loops:
+        loop.kill()
+        loop.wait()
+
+
+async def kill_engine(scene: Scene, language: str, delay: float) -> None:
+    """The program that starts it is killed."""
+    tests = Path(__file__).parents[1]
+    env = os.environ | {"PYTHONPATH": f"{tests}{os.pathsep}{Path(__file__).parent}"}
+    given = (scene.work, scene.profile.home, scene.profile.rung, language, scene.mark)
+    victim = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", ENGINE, *map(str, given), env=env, cwd="/", stdout=subprocess.PIPE
+    )
+    assert victim.stdout is not None
+    assert await victim.stdout.readline() == b"now\n"
+    await asyncio.sleep(delay)  # the moment is what this is about
+    victim.kill()
+    await victim.communicate()
+
+
+async def cancel(scene: Scene, language: str, delay: float) -> None:
+    """Who waits for the start gives up."""
+    made = kernel(scene.profile, language, scene.mark)
+    starting = asyncio.create_task(made.start())
+    await asyncio.sleep(delay)
+    starting.cancel()
+    await asyncio.wait([starting])
+    await made.close()
+    if not starting.cancelled():
+        starting.exception()
+
+
+async def kill_first(scene: Scene, language: str, delay: float) -> None:
+    """The process that is started is killed."""
+    made = kernel(scene.profile, language, scene.mark)
+    starting = asyncio.create_task(made.start())
+    await asyncio.sleep(delay)
+    for child in psutil.Process().children():
+        with suppress(psutil.Error):
+            if Path(child.cwd()).name == scene.mark:
+                child.kill()
+    with suppress(KernelError):
+        await starting
+    await made.close()
+
+
+@pytest.mark.usefixtures("busy")
+async def test_S25_a_kill_at_any_moment_of_a_start_leaves_nothing(scene: Scene) -> None:
+    chance = random.Random(SEED)
+    for number in range(KILLS):
+        way, language = (kill_engine, cancel, kill_first)[number % 3], chance.choice(["python", "shell"])
+        delay = chance.random() * (LONGEST if language == "python" else LONGEST / 3)
+        await way(scene, language, delay)
+        await scene.becomes_empty(f"after {way.__name__} of a {language} kernel {delay:.3f} s after its start")
+    print(f"{scene.profile.rung}: {KILLS} kills (seed {SEED}), all was gone after {scene.slowest:.2f} s at most")
+
+
+# -- folders
+
+
+def test_S28_folders_of_any_depth_are_removed(tmp_path: Path) -> None:
+    top = tmp_path / "top"
+    folder = os.open(tmp_path, os.O_RDONLY)
+    name = "top"
+    for _ in range(1_500):
+        os.mkdir(name, dir_fd=folder)
+        inner = os.open(name, os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        folder, name = inner, "d"
+        os.close(os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=folder))
+        os.symlink("/etc", "link", dir_fd=folder)
+    os.close(folder)
+    (top / "closed").mkdir()
+    (top / "closed" / "x").touch()
+    (top / "closed").chmod(0)
+    remove_tree(str(top))
+    assert not top.exists()
+    assert Path("/etc/passwd").exists()
+
+
+@pytest.mark.sandbox
+async def test_S28_what_code_puts_beside_its_sockets_is_bounded_and_not_on_this_machine(
+    tmp_path: Path, rung: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with TemporaryDirectory(prefix="k-", dir="/tmp") as runtime:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
+        scene = Scene(tmp_path, Path(runtime), rung)
+        made = kernel(scene.profile, "python", scene.mark)
+        try:
+            fill = "open('/run/oi-tui/full', 'wb').write(bytes(300_000_000))"
+            assert await attempt(made, fill) == "ENOSPC"
+            assert await attempt(made, "os.remove('/run/oi-tui/full')") == "done"
+            deep = "os.chdir('/run/oi-tui'); [(os.mkdir('d'), os.chdir('d')) for _ in range(1500)]"
+            await attempt(made, deep)
+            assert list(Path(runtime).iterdir()) == []
+        finally:
+            await made.close()
+        await scene.becomes_empty("at the end")
+
+
+def test_S28_folders_of_programs_that_were_killed_are_swept_and_no_others(tmp_path: Path) -> None:
+    held, dead, young, other = (tmp_path / f"oi-tui-{digit * 12}" for digit in "abcd")
+    locks = [make_folder(str(path)) for path in (held, dead, young)]
+    other.mkdir()
+    other = other.rename(tmp_path / "oi-tui-of-somebody")
+    os.close(locks[1])
+    (dead / "deep").mkdir()
+    sweep(str(tmp_path), now=time.time())
+    assert dead.exists(), "it may just have been made"
+    sweep(str(tmp_path), now=time.time() + YOUNG + 1)
+    assert sorted(tmp_path.iterdir()) == sorted([held, young, other])
+    for lock in (locks[0], locks[2]):
+        os.close(lock)

@@ -1,0 +1,172 @@
+"""Row S27: the ladder. Which promise is kept on which rung, tried from within as whoever runs the tests and as another
+user; and what is left, and said, where bubblewrap or namespaces or both are missing."""
+
+import asyncio
+import functools
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from oi_tui.app.engine.core.settings import SandboxSection, describe_sandbox
+from oi_tui.app.engine.kernels.launch import Launch
+from oi_tui.app.engine.sandbox import rungs
+from oi_tui.app.engine.sandbox.ladder import try_rung
+from oi_tui.app.engine.sandbox.profile import Profile
+from oi_tui.app.engine.sandbox.rungs import LADDER
+from support.enclosure import make_home, profile, why_no_rung
+from support.promises import BREACHES, broken_promises
+from support.script import Script
+from support.unprivileged import ROOT, as_nobody, why_not_nobody
+
+pytestmark = pytest.mark.kernel
+
+NAMES = [rung.name for rung in LADDER]
+OI_TUI = Path(sys.executable).with_name("oi-tui")
+
+
+def table() -> dict[str, dict[str, bool]]:
+    """Of the README: rung, promise, and whether it is kept."""
+    text = (ROOT / "app" / "engine" / "sandbox" / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (S\d+ .+?) \| (.+?) \| (.+?) \| (.+?) \|$", text, re.MULTILINE)
+    words = {"kept": True, "**not kept**": False}
+    return {name: {row[0]: words[row[number]] for row in rows} for number, name in enumerate(NAMES, 1)}
+
+
+def expected(rung: str) -> set[str]:
+    return {promise for promise, kept in table()[rung].items() if not kept}
+
+
+@pytest.fixture
+def each(request: pytest.FixtureRequest) -> str:
+    """A rung that this machine has."""
+    if reason := why_no_rung(request.param):
+        pytest.skip(reason)
+    return str(request.param)
+
+
+def test_S27_the_table_has_a_line_for_each_promise_that_is_tried() -> None:
+    assert all(list(kept) == list(BREACHES) for kept in table().values())
+
+
+def test_S27_what_the_full_rungs_promise_is_the_same() -> None:
+    assert table()["bubblewrap"] == table()["space"]
+    assert all(table()["space"].values())
+
+
+@pytest.mark.parametrize("each", NAMES, indirect=True)
+async def test_S27_each_rung_keeps_what_the_table_says(each: str, tmp_path: Path) -> None:
+    assert await broken_promises(each, tmp_path) == expected(each)
+
+
+@pytest.mark.parametrize("each", NAMES, indirect=True)
+async def test_S27_each_rung_keeps_what_the_table_says_to_another_user(each: str, tmp_path: Path) -> None:
+    assert await run(each, tmp_path / "own") == expected(each)
+
+
+@pytest.mark.parametrize("how", ["limit", "filter"])
+@pytest.mark.parametrize("user", ["whoever runs the tests", "another"])
+async def test_S27_where_namespaces_are_forbidden_the_lock_keeps_what_it_says(
+    how: str, user: str, tmp_path: Path
+) -> None:
+    if reason := why_no_rung("lock"):
+        pytest.skip(reason)
+    assert await run("lock", tmp_path / "own", forbid=how, other=user == "another") == expected("lock")
+
+
+async def run(rung: str, folder: Path, *, forbid: str = "", other: bool = True) -> set[str]:
+    """What is broken in this rung, tried by another program, as another user if the tests are run by root."""
+    folder.mkdir()
+    if other and (reason := await asyncio.to_thread(why_not_nobody, folder)):
+        pytest.skip(reason)
+    tests = Path(__file__).parents[1]
+    command = [sys.executable, str(tests / "support" / "promises.py"), rung, str(folder)]
+    if forbid:
+        command = [sys.executable, str(tests / "support" / "forbidden.py"), forbid, *command]
+    given = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+    env = given | {"PYTHONPATH": str(tests), "HOME": str(folder), "TMPDIR": "/tmp"}
+    command = as_nobody(command, writable=folder) if other else command
+    call = functools.partial(subprocess.run, command, capture_output=True, text=True, timeout=90, env=env, cwd=folder)
+    done = await asyncio.to_thread(call)
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stdout))
+
+
+# -- what is left, and said
+
+
+def run_program(
+    *before: str, environment: dict[str, str], script: Script, folder: Path, flags: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
+    """One task of the installed program, behind another program."""
+    return subprocess.run(
+        [*before, str(OI_TUI), "run", *script.arguments, *flags, "do it"],
+        env={name: value for name, value in environment.items() if name != "OI_TUI_SANDBOX"},
+        cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, start_new_session=True,
+    )  # fmt: skip
+
+
+def forbidding(how: str) -> tuple[str, ...]:
+    return (sys.executable, str(Path(__file__).parents[1] / "support" / "forbidden.py"), how)
+
+
+@pytest.mark.parametrize("how", ["limit", "filter"])
+def test_S27_where_there_are_no_namespaces_nothing_runs_until_the_lock_is_chosen(
+    clean_env: dict[str, str], script: Script, tmp_path: Path, how: str
+) -> None:
+    folder = tmp_path / "home" / "work"
+    folder.mkdir(parents=True)
+    script.write("```python\nopen('made', 'w').write('x'); print('it ran')\n```\n", "Done.")
+    refused = run_program(*forbidding(how), environment=clean_env, script=script, folder=folder, flags=("--yes",))
+    assert refused.returncode == 4, refused.stderr
+    assert "OI_TUI_SANDBOX_RUNG=lock" in refused.stderr
+    assert script.requests == []
+    assert list(folder.iterdir()) == []
+    chosen = clean_env | {"OI_TUI_SANDBOX_RUNG": "lock"}
+    done = run_program(*forbidding(how), environment=chosen, script=script, folder=folder, flags=("--yes",))
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in folder.iterdir()] == ["made"]
+    assert "files and network are held; .git and .env of this folder are not protected" in done.stderr
+    assert "sandbox" not in done.stderr.replace("OI_TUI_SANDBOX", "")
+
+
+def test_S27_the_lock_is_never_called_a_sandbox_and_never_enough_for_auto(tmp_path: Path) -> None:
+    chosen = profile(tmp_path, tmp_path / "home", rung="lock")
+    assert not Launch(cwd=tmp_path, sandbox=chosen).confinement.sandboxed
+    assert Launch(cwd=tmp_path, sandbox=chosen).confinement.offline
+    words = (chosen.describe(), chosen.tell_model(), describe_sandbox(SandboxSection(rung="lock")))
+    assert not any("sandbox" in said for said in words)
+    assert ".git" in words[0]
+
+
+# -- older systems: their interface is forced, it is not such a kernel that runs
+
+
+@pytest.mark.parametrize("version", range(8))
+async def test_S27_older_versions_of_landlock_are_understood_or_refused_not_run_on_such_a_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: int
+) -> None:
+    if reason := why_no_rung("lock"):
+        pytest.skip(reason)
+    monkeypatch.setattr(rungs, "NEWEST", version)
+    (tmp_path / "work").mkdir()
+    home = make_home(tmp_path / "home")
+
+    async def why(name: str) -> str:
+        wanted: Profile = profile(tmp_path / "work", home, rung=name)
+        return await try_rung(next(rung for rung in LADDER if rung.name == name), wanted)
+
+    for name in ("bubblewrap", "space"):
+        if not why_no_rung(name):
+            assert await why(name) == "", name
+    refused = await why("lock")
+    if version >= 6:
+        assert refused == ""
+    elif version >= 2:
+        assert "processes outside can be signalled" in refused
+    else:
+        assert "no Landlock, or one that is too old" in refused
