@@ -94,7 +94,7 @@ house:
 
 # First of all: what is missing of the machine is not said only after a minute.
 machine:
-	@$(if $(filter test,$(MAKECMDGOALS)),PYTHON="$(PYTHON)" sh .ci/machine.sh)
+	@$(if $(filter test,$(MAKECMDGOALS)),PYTHON="$(PYTHON)" sh .ci/machine.sh test)
 
 $(VENV)/.run: pyproject.toml $(BROKEN) | machine
 	@sh .ci/venv.sh "$(PYTHON)" "$(VENV)"
