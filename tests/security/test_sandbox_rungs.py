@@ -6,6 +6,7 @@ import functools
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 from oi_tui.app.engine.core.settings import SandboxSection, describe_sandbox
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.sandbox import rungs
-from oi_tui.app.engine.sandbox.ladder import try_rung
+from oi_tui.app.engine.sandbox.ladder import find_rung, try_rung
 from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.sandbox.rungs import LADDER
 from support.enclosure import make_home, profile, why_no_rung
@@ -112,6 +113,39 @@ def run_program(
 
 def forbidding(how: str) -> tuple[str, ...]:
     return (sys.executable, str(Path(__file__).parents[1] / "support" / "forbidden.py"), how)
+
+
+def test_S27_without_bubblewrap_the_program_runs_code_in_its_own_sandbox(
+    clean_env: dict[str, str], script: Script, tmp_path: Path
+) -> None:
+    if reason := why_no_rung("space"):
+        pytest.skip(reason)
+    folder, programs = tmp_path / "home" / "work", tmp_path / "programs"
+    for made in (folder, programs):
+        made.mkdir(parents=True)
+    (programs / "bash").symlink_to(shutil.which("bash") or "bash")
+    script.write("```python\nopen('made', 'w')\nopen('../outside', 'w')  # into memory\n```\n", "Done.")
+    alone = clean_env | {"PATH": str(programs)}
+    done = run_program(environment=alone, script=script, folder=folder, flags=("--yes",))
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in folder.iterdir()] == ["made"]
+    assert not (folder.parent / "outside").exists()
+    assert "It runs in a sandbox" in script.requests[0]["messages"][0]["content"]
+
+
+async def test_S20_a_rung_that_was_removed_is_not_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    programs = tmp_path / "programs"
+    for folder in (tmp_path / "work", programs):
+        folder.mkdir()
+    bwrap = programs / "bwrap"
+    bwrap.symlink_to(shutil.which("bwrap") or "bwrap")
+    monkeypatch.setenv("PATH", str(programs))
+    wanted = profile(tmp_path / "work", make_home(tmp_path / "home"))
+    if not why_no_rung("bubblewrap"):
+        assert (await find_rung(wanted)).rung == LADDER[0]
+    bwrap.unlink()
+    if not why_no_rung("space"):
+        assert (await find_rung(wanted)).rung == LADDER[1]
 
 
 @pytest.mark.parametrize("how", ["limit", "filter"])

@@ -41,8 +41,9 @@ async def find_rung(profile: Profile) -> Climb:
     """Start one after the other and have it proven; KernelError only for a folder around which there can be none."""
     mounts.check(profile)
     key = (profile, os.environ.get("PATH", ""))
-    if key in _found:
-        return Climb(_found[key])
+    known = _found.get(key)
+    if known is not None and not known.obstacle(profile):  # bubblewrap may have been removed since
+        return Climb(known)
     obstacles: list[tuple[Rung, str]] = []
     for rung in offered_rungs(profile):
         why = rung.obstacle(profile) or await try_rung(rung, profile)

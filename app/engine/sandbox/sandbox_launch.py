@@ -71,7 +71,7 @@ class SandboxLaunch:
         self._info = -1
         """Where its number is told."""
         self._first = 0
-        self._leader = 0
+        self._leader: psutil.Process | None = None
         self._first_handle = -1
         """That process, which no other one can be taken for."""
         self._folder = -1
@@ -96,7 +96,8 @@ class SandboxLaunch:
     @property
     def leader(self) -> int:
         """The process of the command, after the proof."""
-        return self._leader
+        assert self._leader is not None
+        return self._leader.pid
 
     @classmethod
     async def open(
@@ -159,10 +160,10 @@ class SandboxLaunch:
         if self._profile.network == "hosts":
             self._proxy = await Proxy(self._profile.hosts, self._on_refusal).open(self.folder / DOOR)
 
-    def _find_leader(self) -> int:
+    def _find_leader(self) -> psutil.Process:
         with suppress(psutil.Error):
             for child in psutil.Process(self._first).children():
-                return child.pid
+                return child
         raise KernelError("The sandbox ended as soon as it was started.")
 
     def release(self) -> None:
@@ -213,8 +214,8 @@ class SandboxLaunch:
         if process.returncode is None or self._first_handle < 0:
             _kill_all(process.pid)  # who started it was killed between two of its steps
             await process.wait()
-        if not self._rung.has_namespaces and self._leader:
-            _kill_all(self._leader)  # whose end was not seen to, if the first process was killed
+        if not self._rung.has_namespaces and self._leader is not None and self._leader.is_running():
+            _kill_all(self._leader.pid)  # whose end was not seen to, if the first process was killed
 
     # -- getting ready -------------------------------------------------------------------------------------
 
@@ -353,9 +354,10 @@ def _kill_all(leader: int) -> None:
     """Kill who is in the session of this process, and had no time yet to begin one of its own, and who descends from
     it."""
     doomed = {pid for pid in psutil.pids() if _session(pid) == leader}
-    with suppress(psutil.Error):
-        doomed |= {child.pid for child in psutil.Process(leader).children(recursive=True)}
-    for pid in doomed | {leader}:
+    if leader in doomed:
+        with suppress(psutil.Error):
+            doomed |= {child.pid for child in psutil.Process(leader).children(recursive=True)}
+    for pid in doomed:
         with suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)
 
