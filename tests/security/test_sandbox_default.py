@@ -132,7 +132,7 @@ def test_U9_rules_of_a_folder_that_nobody_trusts_forbid_and_do_not_allow(
 ) -> None:
     (folder / ".oi").mkdir()
     rules = folder / ".oi" / "permissions.toml"
-    rules.write_text('deny = ["Shell(touch *)"]\nallow = ["Shell(mkdir *)"]\n')
+    rules.write_text('deny = ["Shell(touch *)"]\nallow = ["Shell(mkdir made)"]\n')
     script.write("```bash\ntouch file\n```\n", "```bash\nmkdir made\n```\n", "Done.")
     done = run(environment | {"OI_TUI_SANDBOX": "danger-full-access"}, script, folder)
     assert done.returncode == 7, done.stderr
@@ -158,7 +158,7 @@ def test_U9_rules_that_came_after_a_folder_was_trusted_forbid_and_do_not_allow(
     rules.write_text('deny = ["Shell(touch *)"]\n')
     rules.chmod(0o644)
     trusted()
-    rules.write_text('deny = ["Shell(touch *)"]\nallow = ["Shell(mkdir *)"]\n')
+    rules.write_text('deny = ["Shell(touch *)"]\nallow = ["Shell(mkdir made)"]\n')
     done = task()
     assert done.returncode == 7, done.stderr
     assert "The rules of this folder changed since you trusted it." in done.stderr
