@@ -70,7 +70,7 @@ def writing(request: pytest.FixtureRequest) -> Place:
     return opened
 
 
-async def test_many_pasted_lines_can_be_undone_and_redone(writing: Place) -> None:
+async def test_V10_many_pasted_lines_can_be_undone_and_redone(writing: Place) -> None:
     async with writing("") as stage:
         await stage.paste(LINES)
         for _ in range(2):
@@ -78,7 +78,7 @@ async def test_many_pasted_lines_can_be_undone_and_redone(writing: Place) -> Non
             assert await stage.press("ctrl+y") == LINES
 
 
-async def test_many_deleted_lines_can_be_undone_and_redone(writing: Place) -> None:
+async def test_V10_many_deleted_lines_can_be_undone_and_redone(writing: Place) -> None:
     async with writing(LINES) as stage:
         stage.area.clear()
         await stage.pilot.pause()
@@ -87,7 +87,7 @@ async def test_many_deleted_lines_can_be_undone_and_redone(writing: Place) -> No
             assert await stage.press("ctrl+y") == ""
 
 
-async def test_lines_that_were_written_one_by_one_can_be_undone_and_redone(writing: Place) -> None:
+async def test_V10_lines_that_were_written_one_by_one_can_be_undone_and_redone(writing: Place) -> None:
     async with writing("") as stage:
         for number in range(15):
             stage.area.insert(f"{number}\n")
@@ -100,7 +100,7 @@ async def test_lines_that_were_written_one_by_one_can_be_undone_and_redone(writi
 
 
 @pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
-async def test_the_lines_of_a_paste_stay_lines_however_the_terminal_ends_them(writing: Place, end: str) -> None:
+async def test_V11_the_lines_of_a_paste_stay_lines_however_the_terminal_ends_them(writing: Place, end: str) -> None:
     async with writing("") as stage:
         await stage.paste(end.join(["a = 1", "b = 2", "", "c = 3"]))
         assert stage.area.text == "a = 1\nb = 2\n\nc = 3"
