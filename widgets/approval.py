@@ -324,7 +324,10 @@ class ApprovalPanel(Widget, can_focus=True):
                 refuse = KeyLabel("enter", "refuse with this reason", "refuse")
                 labels = refuse, KeyLabel("esc", "back", "back", owner=self, action="screen.step_back")
             case "question":
-                labels = key_labels(self, words={"v": ("smaller", "small")} if self.full else None, off=face.off())
+                words = {"v": ("smaller", "small")} if self.full else {}
+                if self.request is not None and self.request.tool:
+                    words["a"] = ("always this call", "always")
+                labels = key_labels(self, words=words, off=face.off())
         self.query_one(KeyRow).labels = labels
         self._resize(note)
 

@@ -72,7 +72,7 @@ def _what_code_could_do(sandbox: SandboxSection, *, said: bool) -> str:
     who = " Your settings say so." if said else ""
     if sandbox.mode == "danger-full-access":
         return f"Code that runs here has no sandbox: it can do all that you can.{who}"
-    where = f"to be locked in only ({LOCK})" if sandbox.rung == "lock" else "to run in a sandbox"
+    where = f"locked in only ({LOCK})" if sandbox.rung == "lock" else "in a sandbox"
     writes = "it writes nothing" if sandbox.mode == "read-only" else "it writes in this folder only"
     more = f" (and in {len(sandbox.writable)} more that your settings name)" if sandbox.writable else ""
     reaches = {
@@ -81,7 +81,7 @@ def _what_code_could_do(sandbox: SandboxSection, *, said: bool) -> str:
         "full": "reaches the network",
     }[sandbox.network]
     lost = "What it writes to /tmp or your home folder is gone when its kernel ends."
-    return f"Code that you approve is {where}: {writes}{more}, and {reaches}. {lost}{who}"
+    return f"Code you approve runs {where}: {writes}{more}, and {reaches}. {lost}{who}"
 
 
 def sandbox_trial(place: Workplace, found: FolderCheck | None) -> Content:

@@ -237,6 +237,7 @@ async def ask_once(session: Session, verdict: Verdict, source: str | None = None
 async def test_the_person_is_asked_with_the_arguments_as_they_will_run_and_can_edit_them() -> None:
     session = make(FakeModel(answer(*call('{"text":"\\u0068i"}')), "Done."), approve="ask")
     (asked,) = await ask_once(session, "edit", '{"text": "you"}')
+    assert asked.labels == ("runs without a sandbox",)
     assert (asked.tool, asked.language, asked.source) == ("shout", "", '{\n  "text": "hi"\n}')
     (block,) = calls(session)
     assert (block.is_edited, text_of(block)) == (True, "YOU")
@@ -265,7 +266,7 @@ async def test_in_the_mode_auto_what_may_change_something_or_reach_out_says_so()
     bold = tool(capabilities=Capabilities())
     session = make(FakeModel(answer(*call()), "Done."), bold, policy=Policy(mode="auto"))
     (asked,) = await ask_once(session, "skip")
-    assert asked.labels == ("network", "may change files or data")
+    assert asked.labels == ("runs without a sandbox", "network", "may change files or data")
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ from textual.screen import Screen
 
 from oi_tui.app.engine.core.events import (
     AnyEvent,
+    CallFinished,
+    CallStarted,
     CodeFinished,
     CodeStarted,
     DecisionRequested,
@@ -169,6 +171,19 @@ class Stage:
                 sha256=hashlib.sha256(source.encode()).hexdigest(),
                 why=why,
                 labels=labels,
+            ),
+        )
+        await self.settle()
+
+    async def propose_call(self, tool: str, arguments: str, labels: tuple[str, ...] = ()) -> None:
+        """A turn that has come to the question about this call."""
+        digest = hashlib.sha256(arguments.encode()).hexdigest()
+        self.engine.say(
+            TurnStarted(block_id="u1", text="do it"),
+            CallStarted(block_id="t1", tool=tool),
+            CallFinished(block_id="t1", tool=tool, source=arguments),
+            DecisionRequested(
+                request_id="d1", block_id="t1", tool=tool, source=arguments, sha256=digest, labels=labels
             ),
         )
         await self.settle()

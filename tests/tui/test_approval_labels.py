@@ -84,6 +84,23 @@ async def test_why_explains_with_the_rule(play: Play) -> None:
         assert "the approval mode is" not in note(stage)
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["narrow", "wide"])
+async def test_a_question_about_a_call_says_that_no_sandbox_is_around_it_and_looks_like_its_picture(
+    play: Play, snap: Snap, size: tuple[int, int]
+) -> None:
+    async with play(size) as stage:
+        arguments = '{\n  "zone": "Europe/Rome"\n}'
+        await stage.propose_call("clock", arguments, labels=("runs without a sandbox", "network"))
+        await stage.until(lambda: "waits for your decision" in stage.seen)
+        await stage.arm()
+        stage.app.chat.query_one(ApprovalPanel).show_arming()
+        await stage.settle()
+        assert note(stage) == "runs without a sandbox · network"
+        assert "tool clock · 3 lines" in stage.seen
+        assert ("always this call" in stage.seen) == (size[0] == 120)
+        await snap(stage.pilot)
+
+
 @SIZES
 async def test_a_question_with_labels_looks_like_its_picture(play: Play, snap: Snap, size: tuple[int, int]) -> None:
     async with play(size) as stage:

@@ -11,13 +11,13 @@ _LINES = 3
 """Line numbers of one label at most."""
 
 _ORDER = (
-    *("changes how later code is read", "asks for more rights", "names a place of secrets", "changes disks"),
-    *("deletes files", "runs text as code", "network", "installs packages", "starts a process", "ends processes"),
-    *("changes who may use files", "unpickles data", "writes files"),
+    *("changes how later code is read", "runs without a sandbox", "asks for more rights", "names a place of secrets"),
+    *("changes disks", "deletes files", "runs text as code", "network", "installs packages", "starts a process"),
+    *("ends processes", "changes who may use files", "unpickles data", "writes files"),
 )
 
 DELETES, WRITES, NETWORK, STARTS = "deletes files", "writes files", "network", "starts a process"
-SECRETS = "names a place of secrets"
+SECRETS, EXPOSED = "names a place of secrets", "runs without a sandbox"
 ENDS, RIGHTS, CODE, PICKLE, PERMISSIONS = (
     *("ends processes", "asks for more rights", "runs text as code", "unpickles data", "changes who may use files"),
 )

@@ -18,7 +18,7 @@ from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.core.values import Confinement, Value
 from oi_tui.app.engine.policy.reading import PathUse, Risk, SourceFacts, Unread, merge_facts
-from oi_tui.app.engine.policy.risks import NETWORK, SECRETS
+from oi_tui.app.engine.policy.risks import EXPOSED, NETWORK, SECRETS
 from oi_tui.app.engine.policy.secrets import names_secret
 
 Arguments = dict[str, Any]
@@ -99,6 +99,7 @@ class Tool:
         """What a call with these arguments does, as far as it can be told. Never raises."""
         risks = [Risk("may change files or data", WHOLE)] if self.capabilities.writes else []
         risks += [Risk(NETWORK, WHOLE)] if self.capabilities.network else []
+        risks += [] if self.confinement.sandboxed else [Risk(EXPOSED, WHOLE)]
         known = SourceFacts(risks=tuple(risks))
         try:
             arguments = decode_arguments(source)
