@@ -15,8 +15,8 @@ from oi_tui.widgets.timeline.view import Timeline
 from support.gallery import PAGES
 
 
-class Gallery(App[None]):
-    """All pages, one under the other."""
+class GalleryApp(App[None]):
+    """All pages of the gallery, one under the other."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+t", "other_theme", "The other theme")]
 
@@ -28,11 +28,11 @@ class Gallery(App[None]):
         self._graphics = graphics
 
     def compose(self) -> ComposeResult:
-        """Only a timeline."""
+        """One timeline that fills the screen."""
         yield Timeline(palette=load_palette(self.theme), graphics=self._graphics)
 
     def on_mount(self) -> None:
-        """From the top."""
+        """Show all pages, from the top."""
         timeline = self.query_one(Timeline)
         timeline.reset([block for page in PAGES.values() for block in page()])
         timeline.focus()
@@ -47,19 +47,19 @@ class Gallery(App[None]):
         self.notify(event.href, markup=False)
 
     def action_other_theme(self) -> None:
-        """The next one."""
+        """Go on to the next theme by name."""
         names = sorted(theme_names())
         self.theme = names[(names.index(self.theme) + 1) % len(names)]
         self.query_one(Timeline).set_look(palette=load_palette(self.theme))
 
 
 def main() -> None:
-    """Show it."""
+    """Open the gallery as the options say."""
     parser = argparse.ArgumentParser(description="Every kind of block, to look at.")
     parser.add_argument("--theme", default="harbour", choices=sorted(theme_names()))
     parser.add_argument("--images", default="half", choices=("kitty", "sixel", "half", "none"))
     options = parser.parse_args()
-    Gallery(options.theme, Graphics(options.images)).run()
+    GalleryApp(options.theme, Graphics(options.images)).run()
 
 
 if __name__ == "__main__":
