@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from oi_tui.app.engine.core.settings import SandboxSection, describe_sandbox
+from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.sandbox import rungs
 from oi_tui.app.engine.sandbox.ladder import find_rung, try_rung
@@ -21,6 +22,7 @@ from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.sandbox.rungs import LADDER
 from support.enclosure import make_home, profile, why_no_rung
 from support.promises import BREACHES, broken_promises
+from support.runs import collect
 from support.script import Script
 from support.unprivileged import ROOT, as_nobody, why_not_nobody
 
@@ -54,9 +56,24 @@ def test_S27_the_table_has_a_line_for_each_promise_that_is_tried() -> None:
     assert all(list(kept) == list(BREACHES) for kept in table().values())
 
 
-def test_S27_what_the_full_rungs_promise_is_the_same() -> None:
-    assert table()["bubblewrap"] == table()["space"]
-    assert all(table()["space"].values())
+def test_S27_what_the_full_rungs_promise_is_the_same_but_to_root() -> None:
+    assert expected("bubblewrap") == {"S12 the mode of a device cannot be changed"}
+    assert not expected("space")
+
+
+async def test_S12_whoever_owns_the_machines_devices_cannot_change_their_modes(tmp_path: Path) -> None:
+    if reason := why_no_rung("space"):
+        pytest.skip(reason)
+    (tmp_path / "work").mkdir()
+    wanted = profile(tmp_path / "work", make_home(tmp_path / "home"))
+    kernel = JupyterKernel(Launch(cwd=tmp_path / "work", sandbox=wanted))
+    try:
+        same = "os.chmod('/dev/null', os.stat('/dev/null').st_mode & 0o7777)"
+        run = await collect(kernel, f"import os\nopen('/dev/null', 'w').write('x')\n{same}")
+        assert run.finished.status == "error"
+        assert "PermissionError" in str(run.events) or "Read-only file system" in str(run.events)
+    finally:
+        await kernel.close()
 
 
 @pytest.mark.parametrize("each", NAMES, indirect=True)
@@ -142,7 +159,7 @@ async def test_S20_a_rung_that_was_removed_is_not_remembered(tmp_path: Path, mon
     monkeypatch.setenv("PATH", str(programs))
     wanted = profile(tmp_path / "work", make_home(tmp_path / "home"))
     if not why_no_rung("bubblewrap"):
-        assert (await find_rung(wanted)).rung == LADDER[0]
+        assert (await find_rung(wanted)).rung == LADDER[os.geteuid() == 0]
     bwrap.unlink()
     if not why_no_rung("space"):
         assert (await find_rung(wanted)).rung == LADDER[1]

@@ -19,6 +19,7 @@ from support.runs import collect
 BREACHES = {
     "S1 nothing is written outside": "open(OUT + '/x', 'w')",
     "S1 nothing is written in the machine's /tmp": "open('/tmp/' + MARK, 'w').close(); seen('/tmp/' + MARK)",
+    "S1 the mode of what is outside cannot be changed": "os.chmod(OUT, 0o700)",
     "S2 secrets of the home folder cannot be read": "open(HOME + '/.ssh/id_rsa')",
     "S2 the home folder cannot be listed": "'.ssh' in os.listdir(HOME) or stop()",
     "S2 that a secret is there cannot be seen": "os.stat(HOME + '/.ssh/id_rsa')",
@@ -31,6 +32,7 @@ BREACHES = {
     "S10 scratch files have an end": "open(tempfile.gettempdir() + '/full', 'wb').write(bytes(30_000_000))",
     "S11 there are no capabilities": "int(field('CapEff'), 16) or stop()",
     "S12 no device can be made": "os.mknod('disk', 0o60600, os.makedev(8, 0))",
+    "S12 the mode of a device cannot be changed": "os.statvfs('/dev/null').f_flag & os.ST_RDONLY and stop()",
     "S12 nothing can be mounted": "call('mount', b'none', b'/tmp', b'tmpfs', 0, None)",
     "S13 the environment of other processes cannot be read": "open(f'/proc/{PID}/environ', 'rb').read(1)",
     "S13 the command line of other processes cannot be read": "open(f'/proc/{PID}/cmdline', 'rb').read(1)",

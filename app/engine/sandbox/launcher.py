@@ -47,8 +47,6 @@ CAPABILITIES = 0x20080522
 
 INTERFACE_FLAGS, UP = 0x8914, 1
 
-DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
-
 libc = ctypes.CDLL(None, use_errno=True)
 
 Plan = dict[str, Any]
@@ -124,7 +122,7 @@ def build(plan: Plan) -> None:
     call("pivot_root", libc.syscall(plan["pivot_call"], b".", OLD[1:].encode()))
     os.chdir("/")
     mount("tmpfs", NEW, "tmpfs", NO_SUID | NO_DEVICES, "size=4m,mode=0755")
-    make_system()
+    make_system(plan["devices"])
     for name, target in plan["links"]:
         os.symlink(target, NEW + name)
     for entry in plan["mounts"]:
@@ -141,15 +139,16 @@ def build(plan: Plan) -> None:
     os.chdir("/")
 
 
-def make_system() -> None:
+def make_system(devices: list[str]) -> None:
     """/proc of this process space, and the devices that every program expects."""
     os.mkdir(f"{NEW}/proc")
     mount("proc", f"{NEW}/proc", "proc", NO_SUID | NO_DEVICES | NO_PROGRAMS)
     os.mkdir(f"{NEW}/dev")
     mount("tmpfs", f"{NEW}/dev", "tmpfs", NO_SUID, "size=64k,mode=0755")
-    for name in DEVICES:
-        os.close(os.open(f"{NEW}/dev/{name}", os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
-        mount(f"{OLD}/dev/{name}", f"{NEW}/dev/{name}", None, BIND)
+    for path in devices:
+        os.close(os.open(NEW + path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+        mount(OLD + path, NEW + path, None, BIND)
+        restrict(NEW + path, READ_ONLY)  # or root could change its mode, for everybody
     for name in ("shm", "pts"):
         os.mkdir(f"{NEW}/dev/{name}", 0o755)
     mount("devpts", f"{NEW}/dev/pts", "devpts", NO_SUID | NO_PROGRAMS, "newinstance,ptmxmode=0666,mode=620")

@@ -28,8 +28,11 @@ ETC = (
 SCRATCH_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")
 """Folders for everybody, of which the sandbox has its own."""
 
-DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx")
+DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
 """What every program may use; of terminals only that which it runs in."""
+
+TERMINALS = "/dev/ptmx"
+"""Makes new ones."""
 
 HARMLESS_PROC = (
     *("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/uptime", "/proc/loadavg", "/proc/filesystems"),

@@ -6,6 +6,7 @@ lock         no namespace at all, Landlock and a filter of system calls alone: f
              a folder that may be written is not protected. Only where a person chose it, and never taken for a sandbox
 """
 
+import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -78,7 +79,13 @@ class Rung:
             read = [*kept, str(INSIDE_PROGRAM), *(name for name, _ in plan.links), *places.HARMLESS_PROC]
             ports = profile.network != "full"
             write += [str(scratch)] if scratch is not None else []
-            rules = {"read": read, "write": write, "devices": places.DEVICES, "ports": ports, "required": True}
+            rules = {
+                "read": read,
+                "write": write,
+                "devices": (*places.DEVICES, places.TERMINALS),
+                "ports": ports,
+                "required": True,
+            }
         return {**rules, "pipes": [str(pipes)], "newest": NEWEST}
 
 
@@ -92,4 +99,6 @@ LADDER = (
 def offered_rungs(profile: Profile) -> tuple[Rung, ...]:
     """Those that this profile may have, the best first."""
     wanted = ("bubblewrap", "space") if profile.rung == "auto" else (profile.rung,)
-    return tuple(rung for rung in LADDER if rung.name in wanted)
+    found = [rung for rung in LADDER if rung.name in wanted]
+    # Bubblewrap cannot mount a device so that its mode stays, which root, who owns it, could change for everybody.
+    return tuple(sorted(found, key=lambda rung: rung.name == "bubblewrap") if os.geteuid() == 0 else found)

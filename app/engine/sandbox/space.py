@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from oi_tui.app.engine.sandbox import seccomp
+from oi_tui.app.engine.sandbox import places, seccomp
 from oi_tui.app.engine.sandbox.mounts import Mount, Plan
 from oi_tui.app.engine.sandbox.profile import Profile
 
@@ -25,6 +25,7 @@ def launcher_plan(rung: Literal["space", "lock"], profile: Profile, plan: Plan, 
             "rung": rung,
             "network": profile.network == "full",
             "folder": str(profile.workspace),
+            "devices": places.DEVICES,
             "links": plan.links,
             "mounts": [_entry(mount, scratch) for mount in plan.mounts],
             "inside": str(inside),
