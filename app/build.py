@@ -8,6 +8,7 @@ from pathlib import Path
 
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import KernelSection
+from oi_tui.app.engine.environments.discovery import choose_environment
 from oi_tui.app.engine.files import paths
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
@@ -70,15 +71,20 @@ def make_engine(
     spill_dir = paths.private_dir(paths.data_dir() / "outputs")
 
     def make_kernels(ties: KernelTies) -> Kernels:
+        cwd, trusted = Path(setup.cwd), setup.trusted
+        chosen = choose_environment(cwd, environ, asked=settings.kernel.python, trusted=trusted)
         launch = Launch(
-            cwd=Path(setup.cwd),
+            cwd=cwd,
             settings=settings.kernel,
+            environ=environ,
+            python=chosen.environment,
+            trusted=trusted,
             sandbox=profile,
             on_refusal=lambda refusal: ties.on_refusal(refusal),
             spill_dir=spill_dir,
             preload=lambda: preloads(settings.kernel, small_model=ties.has_embedded_model()),
         )
-        return Kernels(launch)
+        return Kernels(launch, chosen.remark)
 
     return Engine(
         Services(

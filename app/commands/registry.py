@@ -22,6 +22,7 @@ from oi_tui.app.engine.core.verbs import (
     SetApproval,
     SetBudget,
     Submit,
+    UseKernel,
     UseModel,
 )
 
@@ -103,6 +104,10 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "restart", "Restart the kernels", "Fresh kernels: variables are lost, the conversation stays", slash="restart",
         argument="[LANGUAGE]", verb=lambda argument: Restart(language=argument or None),
+    ),
+    Command(
+        "kernel", "Choose a Python", "Run Python code in another environment, in a fresh kernel; alone, a list",
+        slash="kernel", argument="[NAME]", verb=lambda argument: UseKernel(name=argument),
     ),
     Command(
         "rebuild", "Rebuild variables", "Run chosen code of this session again, in fresh kernels", slash="rebuild",

@@ -123,6 +123,7 @@ class FakeKernel:
     ) -> None:
         self.script = script if script is not None else {}
         self.language = language
+        self.place = ""
         self.confinement = confinement or Confinement()
         self.state: KernelState = "cold"
         self.generation = 0
@@ -253,7 +254,15 @@ class FakeKernels:
         """What can be run."""
         return tuple(self.by_language)
 
-    surroundings = ""
+    surroundings = remark = ""
+
+    async def use(self, name: str) -> str:
+        """A fresh kernel, whatever the name."""
+        await self.by_language["python"].restart()
+        return name
+
+    async def describe_choices(self) -> str:
+        return "only fakes"
 
     def canonical(self, label: str) -> Language | None:
         """The languages given, by exact name, and py and bash."""

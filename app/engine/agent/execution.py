@@ -87,7 +87,9 @@ class Execution:
         try:
             await self.runner.start()
             self.tell_kernel("busy")
-            started = ExecutionStarted(block_id=self.block.id, generation=self.runner.generation)
+            started = ExecutionStarted(
+                block_id=self.block.id, generation=self.runner.generation, place=self.runner.place
+            )
             self._seal(started, self.block)
             self._emit(started)
             begun = self._clock()
@@ -220,7 +222,8 @@ class Execution:
         """Say which state its kernel is in; a tool has none worth telling."""
         if isinstance(self.block, CodeBlock):
             generation = self.runner.generation
-            self._emit(KernelChanged(language=self.block.language, state=state, generation=generation))
+            detail = self.runner.place if state == "starting" else ""
+            self._emit(KernelChanged(language=self.block.language, state=state, generation=generation, detail=detail))
 
     # -- events of ours ------------------------------------------------------------------------------
 

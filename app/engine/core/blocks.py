@@ -99,6 +99,8 @@ class CodeBlock(Action, frozen=True, kw_only=True, tag="code"):
     """1-based line that runs now, None when unknown or not running."""
     rerun: RerunState = ""
     """How it went when it was run once more to rebuild the state of its kernel."""
+    place: str = ""
+    """What it ran in: "Python 3.12.4 in .venv"; "" before it ran, and where there is nothing to tell."""
 
     @property
     def runs_in(self) -> str:

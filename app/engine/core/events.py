@@ -230,6 +230,8 @@ class ExecutionStarted(Event, frozen=True, kw_only=True, tag=True):
     generation: int
     """How often this kernel has been started, or this tool defined; a restart counts up. 0 for a run that is only known
     from a file."""
+    place: str = ""
+    """What the kernel runs in, as the person is told: "Python 3.12.4 in .venv"."""
 
 
 class ActiveLineChanged(Event, frozen=True, kw_only=True, tag=True):
@@ -344,6 +346,7 @@ class KernelChanged(Event, frozen=True, kw_only=True, tag=True):
     state: KernelState
     generation: int = 0
     detail: str = ""
+    """Of one that starts: what it runs in."""
 
 
 class SettingsChanged(Event, frozen=True, kw_only=True, tag=True):

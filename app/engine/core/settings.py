@@ -64,6 +64,9 @@ class LoopSection(SettingsSection, frozen=True, kw_only=True):
 class KernelSection(SettingsSection, frozen=True, kw_only=True):
     """Settings of the kernels: how code runs."""
 
+    python: str = ""
+    """What Python code runs in: a program, the folder of an environment, or its name. Without one: the environment that
+    is active, else that of the folder, else the Python of oi-tui."""
     start_timeout: Annotated[float, msgspec.Meta(gt=0)] = 60.0
     """Seconds."""
     output_cap: Annotated[int, msgspec.Meta(ge=10_000)] = 2_000_000

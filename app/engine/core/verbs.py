@@ -121,6 +121,13 @@ class UseModel(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Kept in memory only; never in an event."""
 
 
+class UseKernel(SessionVerb, frozen=True, kw_only=True, tag=True):
+    """Run Python code in another environment from now on, in a fresh kernel: variables go. Its name or path; "" tells
+    in a notice which there are."""
+
+    name: str = ""
+
+
 class SetApproval(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Another approval mode from the next decision on."""
 
@@ -218,7 +225,7 @@ class Close(Verb, frozen=True, kw_only=True, tag=True):
     """Save all sessions, end kernels and model server, and end."""
 
 
-Job = Submit | Run | Retry | Clear | Restart | Rebuild
+Job = Submit | Run | Retry | Clear | Restart | Rebuild | UseKernel
 """What a session does one after the other."""
 
 WorkVerb = (

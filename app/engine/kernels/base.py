@@ -77,6 +77,11 @@ class Runner(Protocol):
         ...
 
     @property
+    def place(self) -> str:
+        """What it runs in, as the person is told: "Python 3.12.4 in .venv"; "" if there is nothing to tell."""
+        ...
+
+    @property
     def state(self) -> KernelState:
         """Where it stands now."""
         ...
@@ -140,6 +145,20 @@ class KernelSource(Protocol):
     @property
     def surroundings(self) -> str:
         """For the model: what code in them can reach and change; "" if that is not known."""
+        ...
+
+    @property
+    def remark(self) -> str:
+        """What the person has to know of where code runs before any does; "" if nothing."""
+        ...
+
+    async def use(self, name: str) -> str:
+        """Run Python code elsewhere from now on, in a fresh kernel; what it runs in. SettingsError if that is not
+        there or cannot run it."""
+        ...
+
+    async def describe_choices(self) -> str:
+        """What Python code can run in, a line for each."""
         ...
 
     def canonical(self, label: str) -> Language | None:

@@ -24,7 +24,7 @@ from oi_tui.app.engine.kernels.output_stream import OutputStream
 from oi_tui.app.engine.kernels.preparation import PRELOAD, at_start, for_inspection
 from oi_tui.app.engine.kernels.processes import LoggedProcess, cancel_tasks
 from oi_tui.app.engine.kernels.socket_folder import socket_folder
-from oi_tui.app.engine.kernels.spec import KernelSpec, own_python
+from oi_tui.app.engine.kernels.spec import KernelSpec, python_spec
 from oi_tui.app.engine.kernels.worker import OnEnd, WorkerKernel
 from oi_tui.app.engine.sandbox.environments import kernel_environment
 from oi_tui.app.engine.sandbox.ladder import require_rung
@@ -72,8 +72,12 @@ class JupyterKernel(WorkerKernel):
     """Runs source in a Jupyter kernel of its own."""
 
     def __init__(self, launch: Launch, *, language: Language = "python", spec: KernelSpec | None = None) -> None:
-        """Without a `spec` it is the Python that we run in."""
-        super().__init__(language, launch, partial(JupyterWorker.open, launch, own_python() if spec is None else spec))
+        """Without a `spec` it is the Python of the launch."""
+        if spec is None:
+            spec, place = python_spec(launch.python), launch.python.describe(launch.cwd)
+        else:
+            place = f"kernel {spec.name}"
+        super().__init__(language, launch, partial(JupyterWorker.open, launch, spec), place)
 
     def variables(self, known: tuple[str, ...], *, again: bool) -> Awaitable[Listing | None]:
         first = names_in(self._worker.source) if isinstance(self._worker, JupyterWorker) else []
@@ -135,7 +139,8 @@ async def open_process(launch: Launch, spec: KernelSpec) -> Opened:
         if process is None:
             own = spec.env | {"IPYTHONDIR": str(ours / "ipython")}
             own["JPY_PARENT_PID"] = str(os.getpid())  # the kernel ends when we do, however we end
-            process = await LoggedProcess.start(_argv(spec, file), kernel_environment(launch.environ) | own, launch.cwd)
+            own = kernel_environment(launch.variables) | own
+            process = await LoggedProcess.start(_argv(spec, file), own, launch.cwd)
         stack.push_async_callback(process.close)  # before the channels are
         return Opened(process, channels, stack.pop_all())
 
@@ -145,7 +150,7 @@ async def _prepare_sandbox(launch: Launch, profile: Profile, spec: KernelSpec) -
         await require_rung(profile),
         profile,
         lambda folder, _: _argv(spec, str(folder / CONNECTION)),
-        launch.environ,
+        launch.variables,
         name_folder=socket_dir,
         extra=lambda scratch: spec.env | {"IPYTHONDIR": str(scratch / ".ipython")},
         on_refusal=launch.on_refusal,

@@ -2,13 +2,15 @@
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.core.values import Confinement
+from oi_tui.app.engine.environments.environment import PythonEnvironment, active_environ, own_environment
 from oi_tui.app.engine.kernels.liveness import LivenessTimeouts
 from oi_tui.app.engine.sandbox.hosts import OnRefusal
+from oi_tui.app.engine.sandbox.places import program_places
 from oi_tui.app.engine.sandbox.profile import Profile
 
 
@@ -21,6 +23,10 @@ class Launch:
     settings: KernelSection = field(default_factory=KernelSection)
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     """What they get variables from: all but the keys; in a sandbox only those that it passes on."""
+    python: PythonEnvironment = field(default_factory=own_environment)
+    """What Python code runs in, and what is active in the shell."""
+    trusted: bool = False
+    """Whether environments that lie in the folder may be chosen."""
     sandbox: Profile | None = None
     """Without one, or with one that does not enclose, code can do all that we can."""
     on_refusal: OnRefusal | None = None
@@ -43,5 +49,13 @@ class Launch:
 
     @property
     def enclosure(self) -> Profile | None:
-        """The sandbox that they run in; None if they run without."""
-        return self.sandbox if self.sandbox is not None and self.sandbox.encloses else None
+        """The sandbox that they run in, with the environment to be seen in it; None if they run without."""
+        if self.sandbox is None or not self.sandbox.encloses:
+            return None
+        wanted = () if self.python.is_ours else program_places(str(self.python.python))
+        return replace(self.sandbox, readable=(*self.sandbox.readable, *wanted))
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The variables that they get, with the environment active."""
+        return active_environ(self.environ, self.python)

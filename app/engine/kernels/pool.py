@@ -1,12 +1,15 @@
 """The kernels of a session, by language: made when first asked for, kept until the end."""
 
 import asyncio
+from dataclasses import replace
 
 from oi_tui.app.engine.core.values import Language
+from oi_tui.app.engine.environments.discovery import find_environments, kernel_obstacle, usable_environment
 from oi_tui.app.engine.kernels.base import Kernel
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel, installed_kernelspecs, kernelspec
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.shell_kernel import ShellKernel
+from oi_tui.app.engine.kernels.worker import WorkerKernel
 
 PYTHON_NAMES = frozenset({"python", "python3", "py", "py3", "ipython", "ipython3"})
 SHELL_NAMES = frozenset({"shell", "sh", "bash", "zsh"})
@@ -19,9 +22,11 @@ NATIVE = "python3"
 class Kernels:
     """Makes and keeps one kernel for each language."""
 
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: Launch, remark: str = "") -> None:
+        """`remark` is what the person has to know of how the Python was chosen."""
+        self.remark = remark
         self._launch = launch
-        self._kernels: dict[Language, Kernel] = {}
+        self._kernels: dict[Language, WorkerKernel] = {}
         self._installed: dict[str, str] | None = None
 
     @property
@@ -55,6 +60,36 @@ class Kernels:
         """Those that were started at least once."""
         return tuple(kernel for kernel in self._kernels.values() if kernel.generation > 0)
 
+    async def use(self, name: str) -> str:
+        """Run Python code in this environment from now on, and have it active in the shell."""
+        launch = self._launch
+        environment = await asyncio.to_thread(
+            usable_environment, name, launch.cwd, launch.environ, trusted=launch.trusted
+        )
+        self._launch = replace(launch, python=environment)
+        for language in ("python", "shell"):
+            old = self._kernels.pop(language, None)
+            if old is not None:
+                await old.close()
+                # What was allowed for the kernel before is not allowed for this one.
+                fresh = self._kernels[language] = self._make(language)
+                fresh.generation = old.generation
+        return environment.describe(launch.cwd)
+
+    async def describe_choices(self) -> str:
+        """The environment in use, and the others."""
+        return await asyncio.to_thread(self._describe_choices)
+
+    def _describe_choices(self) -> str:
+        launch = self._launch
+        lines = [f"In use: {launch.python.describe(launch.cwd)}"]
+        for found in find_environments(launch.cwd, launch.environ, trusted=launch.trusted):
+            if found.prefix != launch.python.prefix:
+                name = "oi-tui" if found.is_ours else found.prefix.name
+                what = kernel_obstacle(found) and " (has no ipykernel)"
+                lines.append(f"/kernel {name}: {found.describe(launch.cwd)}{what}")
+        return "\n".join(lines)
+
     async def restart(self, language: Language | None = None) -> None:
         """A fresh process for this language, or for all that were started."""
         for kernel in self.started_kernels():
@@ -65,7 +100,7 @@ class Kernels:
         """End all of them; idempotent."""
         await asyncio.gather(*(kernel.close() for kernel in self._kernels.values()))
 
-    def _make(self, language: Language) -> Kernel:
+    def _make(self, language: Language) -> WorkerKernel:
         match language:
             case "shell":
                 return ShellKernel(self._launch)

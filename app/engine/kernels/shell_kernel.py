@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from oi_tui.app.engine.core.errors import KernelError
+from oi_tui.app.engine.environments.environment import PythonEnvironment
 from oi_tui.app.engine.files.paths import socket_dir
 from oi_tui.app.engine.kernels.base import InterruptMeans, RunRequest, RunResult
 from oi_tui.app.engine.kernels.launch import Launch
@@ -56,6 +57,7 @@ unset HISTFILE
 PS1= PS2= __oi_run=0
 __oi_end() {{ builtin echo "$__oi_run $1" >{ends}; }}
 PROMPT_COMMAND='__oi_end $?'
+{activate}
 """
 """Told to every new shell. The prompt reports the end of a run once more, because bash forgets the rest of a line
 that was interrupted."""
@@ -212,7 +214,7 @@ class ShellWorker:
             await require_rung(launch.enclosure),
             launch.enclosure,
             lambda folder, _: _argv(folder),
-            launch.environ,
+            launch.variables,
             name_folder=socket_dir,
             shared=False,
             extra=lambda _: {"TERM": "dumb"},
@@ -223,7 +225,7 @@ class ShellWorker:
     async def _start_process(self) -> None:
         launch, directory = self._launch, self._directory
         ends = directory / "ends"
-        (directory / "rc").write_text(RC.format(ends=shlex.quote(str(ends))))
+        (directory / "rc").write_text(RC.format(ends=shlex.quote(str(ends)), activate=_activation(launch.python)))
         self._ends = Pipe(named_pipe(ends), self._on_end_of_run)
         self._commands = named_pipe(directory / "commands")
         self._terminal, inner = os.openpty()
@@ -239,7 +241,7 @@ class ShellWorker:
             if self._enclosed is not None:
                 self._process = await self._enclosed.start(**stdio)
             else:
-                stdio |= {"env": kernel_environment(launch.environ) | {"TERM": "dumb"}, "start_new_session": True}
+                stdio |= {"env": kernel_environment(launch.variables) | {"TERM": "dumb"}, "start_new_session": True}
                 self._process = await asyncio.create_subprocess_exec(*_argv(directory), **stdio)
         except OSError as error:
             raise KernelError(
@@ -357,6 +359,14 @@ class ShellWorker:
             self._conversation.terminal(text)
         elif not self._ready.is_set():
             self._complaint = (self._complaint + text)[-LONGEST_COMPLAINT:]
+
+
+def _activation(environment: PythonEnvironment) -> str:
+    """What activates it, beyond its variables: the scripts that packages of conda bring along."""
+    if environment.kind != "conda":
+        return ""
+    scripts = shlex.quote(str(environment.prefix / "etc" / "conda" / "activate.d"))
+    return f'for __oi_run in {scripts}/*.sh; do [ -r "$__oi_run" ] && . "$__oi_run"; done; __oi_run=0'
 
 
 def _argv(folder: Path) -> list[str]:

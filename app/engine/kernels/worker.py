@@ -60,8 +60,9 @@ nothing is left of it."""
 class WorkerKernel:
     """A `Kernel` over one worker after the other."""
 
-    def __init__(self, language: Language, launch: Launch, open_worker: OpenWorker) -> None:
+    def __init__(self, language: Language, launch: Launch, open_worker: OpenWorker, place: str = "") -> None:
         self.language = language
+        self.place = place
         self.confinement = launch.confinement
         """What holds back the code that it runs."""
         self._settings = launch.settings

@@ -1,7 +1,6 @@
 """What code that runs here gets to see of our environment: everything but the keys; in a sandbox, what it needs."""
 
 import os
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -24,13 +23,10 @@ PROXY_PORT = 3128
 
 
 def kernel_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables a kernel may have: without keys, and without marks of a Jupyter that we may run in.
-
-    Our Python's folder comes first on the path, so that `python` and `pip` mean the kernel's.
-    """
+    """The variables a kernel may have: without keys, and without marks of a Jupyter that we may run in."""
     given = {name: value for name, value in environ.items() if not is_credential(name, value)}
     given.pop("JPY_PARENT_PID", None)  # the kernel would end with a process that is not ours
-    return given | {"PATH": _path(given)}
+    return given
 
 
 def enclosed_environment(
@@ -43,15 +39,10 @@ def enclosed_environment(
         for name, value in environ.items()
         if (name in wanted or name.startswith("LC_")) and (name in names or not is_credential(name, value))
     }
-    given |= {"PATH": _path(given), "HOME": str(home), "TMPDIR": str(temporary)}
+    given |= {"PATH": given.get("PATH", os.defpath), "HOME": str(home), "TMPDIR": str(temporary)}
     if proxy:
         address = f"http://127.0.0.1:{PROXY_PORT}"
         for name in ("http_proxy", "https_proxy", "all_proxy"):
             given |= {name: address, name.upper(): address}
         given |= {"no_proxy": "localhost,127.0.0.1,::1", "NO_PROXY": "localhost,127.0.0.1,::1"}
     return given
-
-
-def _path(given: Mapping[str, str]) -> str:
-    folders = [str(Path(sys.executable).parent), *given.get("PATH", os.defpath).split(os.pathsep)]
-    return os.pathsep.join(dict.fromkeys(folders))

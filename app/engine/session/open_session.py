@@ -42,6 +42,7 @@ from oi_tui.app.engine.core.verbs import (
     SetApproval,
     SetBudget,
     Submit,
+    UseKernel,
     UseModel,
     WorkVerb,
 )
@@ -159,6 +160,8 @@ class OpenSession:
         if obstacle := self._log.obstacle():
             title = f"No code can run here: what runs is written down before, and {obstacle}."
             self.session.notice("warning", title, "Conversation goes on without it.")
+        if self.kernels.remark:
+            self.session.notice("warning", self.kernels.remark)
         for kernel in self.kernels.started_kernels():
             self._tell_kernel(kernel, kernel.state)
         self._tasks = [
@@ -224,7 +227,7 @@ class OpenSession:
         """Do what the person wants of this session; OiTuiError if that cannot be."""
         session = self.session
         match verb:
-            case Submit() | Run() | Retry() | Clear() | Restart() | Rebuild():
+            case Submit() | Run() | Retry() | Clear() | Restart() | Rebuild() | UseKernel():
                 self.add(verb)
             case Decide():
                 session.decide(verb)
@@ -307,6 +310,13 @@ class OpenSession:
                         else "No kernel runs yet."
                     )
                     session.notice("info", what)
+                case UseKernel(name=""):
+                    session.notice("info", "What Python code can run in:", await self.kernels.describe_choices())
+                case UseKernel():
+                    place = await self.kernels.use(job.name)
+                    for kernel in self.kernels.started_kernels():
+                        self._tell_kernel(kernel, kernel.state)
+                    session.notice("info", f"Python code now runs in {place}. Variables are gone.")
                 case Rebuild():
                     await self._restart(None)
                     await session.rebuild(job.block_ids)

@@ -24,6 +24,7 @@ _log = logging.getLogger(__name__)
 class ToolRunner:
     """Runs one call at a time."""
 
+    place = ""
     state: KernelState = "idle"
     generation = 1
     """A tool does not change while the session is open."""

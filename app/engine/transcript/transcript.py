@@ -214,7 +214,10 @@ class Transcript:
             case ExecutionStarted():
                 if event.generation == 0:
                     self.foreign.add(event.block_id)
-                return self._set(msgspec.structs.replace(self._action(event.block_id), state="running"))
+                running = msgspec.structs.replace(self._action(event.block_id), state="running")
+                if isinstance(running, CodeBlock) and event.place:
+                    running = msgspec.structs.replace(running, place=event.place)
+                return self._set(running)
             case ActiveLineChanged():
                 return self._set(msgspec.structs.replace(self._code(event.block_id), active_line=event.line))
             case ProgressReported():

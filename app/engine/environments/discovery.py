@@ -1,0 +1,197 @@
+"""Which Python environments there are, and which one code runs in. Only files are read, nothing is run."""
+
+import base64
+import hashlib
+import os
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.environments.environment import (
+    PythonEnvironment,
+    environment_at,
+    environment_of,
+    own_environment,
+)
+from oi_tui.app.engine.environments.lending import can_lend
+from oi_tui.app.engine.files.given_file import UnusableFile, read_given_file
+
+IN_FOLDER = (".venv", "venv", ".pixi/envs/default")
+"""Where tools make the environment of a folder, the first that is there counts."""
+
+MOST_FOUND = 100
+"""Environments that are listed."""
+
+_ODD = re.compile(r'[ $`!*@"\\\r\n\t]')
+"""What Poetry does not put into a folder's name."""
+
+PROJECT_SIZE = 1_000_000
+"""Bytes of a `pyproject.toml` that is read."""
+
+
+class EnvironmentChoice(NamedTuple):
+    """An environment, and what the person has to know of the choice."""
+
+    environment: PythonEnvironment
+    remark: str = ""
+
+
+def choose_environment(
+    folder: Path, environ: Mapping[str, str], *, asked: str = "", trusted: bool = False
+) -> EnvironmentChoice:
+    """Where Python code runs: in what is `asked` for (a program, a folder, a name); in the environment that is active;
+    in that of the working folder, once that is trusted; in ours.
+
+    SettingsError if what is asked for is not there or has no ipykernel. One that is only found and has none is passed
+    over, with a remark.
+    """
+    if asked:
+        return EnvironmentChoice(usable_environment(asked, folder, environ, trusted=trusted))
+    active = [environ.get(variable, "") for variable in ("VIRTUAL_ENV", "CONDA_PREFIX")]
+    # One that lies in the folder and is active was activated by the person.
+    prefixes = [Path(prefix) for prefix in active if os.path.isabs(prefix)]
+    prefixes += project_prefixes(folder, environ) if trusted else ()
+    remark = ""
+    for prefix in prefixes:
+        if (found := environment_at(prefix)) is None:
+            continue
+        if obstacle := kernel_obstacle(found):
+            remark = remark or f"{obstacle} Until then code runs in the Python of oi-tui. {how_to_mend(found)}"
+            continue
+        return EnvironmentChoice(found, remark)
+    return EnvironmentChoice(own_environment(), remark)
+
+
+def usable_environment(
+    asked: str, folder: Path, environ: Mapping[str, str], *, trusted: bool = False
+) -> PythonEnvironment:
+    """The environment of this name or path; SettingsError if it is not there or no kernel can be started in it."""
+    found = named_environment(asked, folder, environ, trusted=trusted)
+    if obstacle := kernel_obstacle(found):
+        raise SettingsError(obstacle, hint=how_to_mend(found))
+    return found
+
+
+def kernel_obstacle(environment: PythonEnvironment) -> str:
+    """Why no kernel can be started there, as a sentence; "" if one can."""
+    if environment.is_ours or environment.has_ipykernel or can_lend(environment):
+        return ""
+    return f"{environment.prefix} (Python {environment.version or 'of unknown version'}) has no ipykernel."
+
+
+def how_to_mend(environment: PythonEnvironment) -> str:
+    """The command that installs what a kernel needs."""
+    python = shlex.quote(str(environment.python))
+    if "pip" in environment.packages:
+        return f"To install it: {python} -m pip install ipykernel"
+    return f"To install it: uv pip install --python {python} ipykernel"
+
+
+def named_environment(
+    asked: str, folder: Path, environ: Mapping[str, str], *, trusted: bool = False
+) -> PythonEnvironment:
+    """The environment that a person means by a path or a name; SettingsError that says what was looked for."""
+    if "/" in asked or asked.startswith((".", "~")):
+        path = Path(os.path.abspath(folder / Path(asked).expanduser()))
+        found = environment_at(path) if path.is_dir() else environment_of(path)
+        if found is None:
+            raise SettingsError(
+                f"There is no Python in {asked}.",
+                hint="Name a program such as .venv/bin/python, or the folder of an environment.",
+            )
+        return found
+    if asked == "oi-tui":
+        return own_environment()
+    known = list(find_environments(folder, environ, trusted=trusted))
+    for environment in known:
+        if environment.prefix.name == asked:
+            return environment
+    for program in filter(None, environ.get("PATH", os.defpath).split(os.pathsep)):
+        path = Path(program, asked)
+        if re.match("python|pypy", asked) and (found := environment_of(path)) is not None:
+            return found
+    names = ", ".join(sorted({environment.prefix.name for environment in known})) or "none"
+    raise SettingsError(
+        f"There is no Python environment called “{asked}”.", hint=f"Found: {names}. A path such as ./env works as well."
+    )
+
+
+def find_environments(folder: Path, environ: Mapping[str, str], *, trusted: bool) -> Iterator[PythonEnvironment]:
+    """What there is, each once: active ones, the folder's if it is trusted, conda's and pyenv's, and ours."""
+    seen: set[str] = set()
+    for prefix in _prefixes(folder, environ, trusted=trusted):
+        real = os.path.realpath(prefix)
+        if real not in seen and len(seen) < MOST_FOUND and (found := environment_at(prefix)) is not None:
+            seen.add(real)
+            yield found
+    ours = own_environment()
+    if os.path.realpath(ours.prefix) not in seen:
+        yield ours
+
+
+def project_prefixes(folder: Path, environ: Mapping[str, str]) -> Iterator[Path]:
+    """Where the environment of a folder would be, of whatever tool made it."""
+    if named := environ.get("UV_PROJECT_ENVIRONMENT"):
+        yield folder / named
+    yield from (folder / name for name in IN_FOLDER)
+    yield from _poetry_prefixes(folder, environ)
+
+
+def _prefixes(folder: Path, environ: Mapping[str, str], *, trusted: bool) -> Iterator[Path]:
+    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        if os.path.isabs(environ.get(variable, "")):
+            yield Path(environ[variable])
+    if trusted:
+        yield from project_prefixes(folder, environ)
+        yield from _subfolders(folder)
+        yield from _subfolders(folder / ".pixi" / "envs")
+    home = Path(environ.get("HOME") or Path.home())
+    roots = [environ.get("MAMBA_ROOT_PREFIX", ""), str(Path(environ.get("CONDA_EXE", "")).parent.parent)]
+    roots += [str(home / name) for name in ("miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba")]
+    for root in filter(os.path.isabs, roots):
+        yield Path(root)
+        yield from _subfolders(Path(root, "envs"))
+    yield from _listed_by_conda(home / ".conda" / "environments.txt")
+    yield from _subfolders(Path(environ.get("WORKON_HOME") or home / ".virtualenvs"))
+    yield from _subfolders(Path(environ.get("PYENV_ROOT") or home / ".pyenv") / "versions")
+    yield Path("/usr/local")
+    yield Path("/usr")
+
+
+def _subfolders(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(
+                Path(entry.path) for entry, _ in zip(entries, range(MOST_FOUND), strict=False) if entry.is_dir()
+            )
+    except OSError:
+        return []
+
+
+def _listed_by_conda(path: Path) -> list[Path]:
+    try:
+        lines = read_given_file(path, PROJECT_SIZE).decode(errors="replace").splitlines()
+    except UnusableFile:
+        return []
+    return [Path(line) for line in lines if os.path.isabs(line)]
+
+
+def _poetry_prefixes(folder: Path, environ: Mapping[str, str]) -> list[Path]:
+    """Poetry keeps environments in its cache, under the project's name and a digest of its folder."""
+    try:
+        project = tomllib.loads(read_given_file(folder / "pyproject.toml", PROJECT_SIZE).decode(errors="replace"))
+    except (UnusableFile, tomllib.TOMLDecodeError, RecursionError):
+        return []
+    match project:
+        case {"tool": {"poetry": {"name": str(name)}}} | {"project": {"name": str(name)}, "tool": {"poetry": dict()}}:
+            digest = base64.urlsafe_b64encode(hashlib.sha256(os.path.realpath(folder).encode()).digest()).decode()[:8]
+            start = f"{_ODD.sub('_', name)[:42]}-{digest}-py"
+        case _:
+            return []
+    cache = Path(environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME") or Path.home(), ".cache"))
+    kept = Path(environ.get("POETRY_VIRTUALENVS_PATH") or cache / "pypoetry" / "virtualenvs")
+    return [prefix for prefix in _subfolders(kept) if prefix.name.startswith(start)]
