@@ -82,6 +82,7 @@ def make_engine(
             sandbox=profile,
             on_refusal=lambda refusal: ties.on_refusal(refusal),
             spill_dir=spill_dir,
+            small_model=lambda: ties.has_embedded_model(),
             preload=lambda: preloads(settings.kernel, small_model=ties.has_embedded_model()),
         )
         return Kernels(launch, chosen.remark)

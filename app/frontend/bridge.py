@@ -55,7 +55,7 @@ from oi_tui.app.engine.core.verbs import AnyVerb, FindModels, Fork, Inspect, Kee
 from oi_tui.app.engine.transcript.event_log import extend
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.client import Connect, EngineClient, EngineLost
-from oi_tui.app.frontend.session_status import activity, current_status
+from oi_tui.app.frontend.session_status import activity, current_status, kernel_label
 from oi_tui.widgets.status import STARTING, Status
 
 _DEFAULTS = Settings()
@@ -123,6 +123,8 @@ class Bridge:
         self._renewing = False
         self._running: set[str] = set()
         self._kernels: dict[str, KernelState] = {}
+        self._places: dict[str, str] = {}
+        """By language: what its kernel runs in."""
         self._sandbox_fails = False
         self._activity = STARTING
         self._queued = 0
@@ -352,6 +354,8 @@ class Bridge:
                 self._running.clear()
             case KernelChanged():
                 self._kernels[event.language] = event.state
+                if event.detail:
+                    self._places[event.language] = event.detail
                 self._sandbox_fails &= event.state not in ("idle", "busy")  # none starts that is not enclosed
             case ConversationCleared():
                 self._running.clear()
@@ -384,8 +388,12 @@ class Bridge:
         self._apply([NoticeAdded(block_id=block_id, level=level, title=title, hint=hint, details=details)])
 
     def _show_status(self) -> None:
+        kernels = {
+            kernel_label(language, self._places.get(language, "")): self._kernels[language]
+            for language in self._kernels
+        }
         fails, recorded = self._sandbox_fails, self._recorded
         status = current_status(
-            self.transcript, self._settings, self._kernels, self._activity, fails=fails, recorded=recorded
+            self.transcript, self._settings, kernels, self._activity, fails=fails, recorded=recorded
         )
         self._view.show_status(status, self._queued)

@@ -51,6 +51,12 @@ def activity(event: AnyEvent, before: str, *, turn_open: bool) -> str:
             return before
 
 
+def kernel_label(language: str, place: str) -> str:
+    """A kernel on a narrow line: "python in .venv" for one in "Python 3.12.4 in /home/me/project/.venv"."""
+    environment = place.partition(" in ")[2].rpartition("/")[2]
+    return f"{language} in {environment}" if environment else language
+
+
 def current_status(
     transcript: Transcript,
     settings: Settings,

@@ -75,7 +75,7 @@ class TextLog:
                 self._new_line()
                 self.say(_end_line(event))
             case KernelChanged(state="starting"):
-                self.say(f"● starting {event.language}…\n")
+                self.say(f"● starting {event.language}{f' ({event.detail})' if event.detail else ''}…\n")
             case RetryScheduled():
                 self.say(f"● {event.why}; trying again in {event.delay:.0f} s\n")
             case NoticeAdded():

@@ -111,5 +111,4 @@ async def test_R11_each_language_has_its_own_state_and_is_restarted_alone(
 def test_keys_are_withheld_from_kernels_and_nothing_else_is() -> None:
     environ = {"PATH": "/bin", "HOME": "/home/ada", "OPENAI_API_KEY": "1", "JPY_PARENT_PID": "6"}
     given = kernel_environment(environ)
-    assert given["PATH"].split(":") == [str(Path(sys.executable).parent), "/bin"]
-    assert sorted(given) == ["HOME", "PATH"]
+    assert given == {"PATH": "/bin", "HOME": "/home/ada"}

@@ -34,7 +34,7 @@ PROJECT_SIZE = 1_000_000
 
 
 class EnvironmentChoice(NamedTuple):
-    """An environment, and what the person has to know of the choice."""
+    """An environment, and what the person has to know of the choice; nothing of our own."""
 
     environment: PythonEnvironment
     remark: str = ""
@@ -50,19 +50,20 @@ def choose_environment(
     over, with a remark.
     """
     if asked:
-        return EnvironmentChoice(usable_environment(asked, folder, environ, trusted=trusted))
+        found = usable_environment(asked, folder, environ, trusted=trusted)
+        return EnvironmentChoice(found, "" if found.is_ours else f"Python code runs in {found.describe(folder)}.")
     active = [environ.get(variable, "") for variable in ("VIRTUAL_ENV", "CONDA_PREFIX")]
     # One that lies in the folder and is active was activated by the person.
     prefixes = [Path(prefix) for prefix in active if os.path.isabs(prefix)]
     prefixes += project_prefixes(folder, environ) if trusted else ()
     remark = ""
     for prefix in prefixes:
-        if (found := environment_at(prefix)) is None:
+        if (there := environment_at(prefix)) is None or there.is_ours:
             continue
-        if obstacle := kernel_obstacle(found):
-            remark = remark or f"{obstacle} Until then code runs in the Python of oi-tui. {how_to_mend(found)}"
+        if obstacle := kernel_obstacle(there):
+            remark = remark or f"{obstacle} Until then code runs in the Python of oi-tui. {how_to_mend(there)}"
             continue
-        return EnvironmentChoice(found, remark)
+        return EnvironmentChoice(there, remark or f"Python code runs in {there.describe(folder)}.")
     return EnvironmentChoice(own_environment(), remark)
 
 

@@ -25,6 +25,16 @@ CONFIG_SIZE = 64_000
 MOST_ENTRIES = 20_000
 """Entries of a folder that are looked at."""
 
+MOST_TOLD = 12
+"""Packages that a model is told of."""
+
+USUAL = (
+    *("numpy", "pandas", "matplotlib", "scipy", "scikit-learn", "polars", "seaborn", "plotly", "torch", "tensorflow"),
+    *("jax", "xarray", "geopandas", "statsmodels", "sympy", "networkx", "pyarrow", "duckdb", "sqlalchemy", "requests"),
+    *("httpx", "beautifulsoup4", "lxml", "openpyxl", "pillow", "opencv-python", "transformers", "biopython", "astropy"),
+)
+"""What code for data counts on most, the most usual first."""
+
 _LIBRARY = re.compile(r"python(\d+\.\d+)(t?)")
 _VERSION = re.compile(r"(\d+\.\d+(?:\.\d+)?)")
 _DISTRIBUTION = re.compile(r"([A-Za-z0-9][A-Za-z0-9._]*)-([^-]+)\.dist-info")
@@ -65,6 +75,12 @@ class PythonEnvironment(msgspec.Struct, frozen=True, dict=True):
         if self.kind == "python":
             return f"Python {self.version}, {self.python}"
         return f"Python {self.version} in {where}".replace("  ", " ")
+
+    def tell_model(self) -> str:
+        """For who writes the code: a package that is not there costs it a step."""
+        there = [f"{name} {self.packages[name]}" for name in USUAL if name in self.packages][:MOST_TOLD]
+        found = f"there are {', '.join(there)}" if there else "there is none"
+        return f"Python is {self.version}; of the usual packages {found}."
 
     @cached_property
     def packages(self) -> dict[str, str]:

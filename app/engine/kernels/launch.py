@@ -33,6 +33,8 @@ class Launch:
     """Told of each request for the network that a sandbox does not grant."""
     spill_dir: Path | None = None
     """Where the whole text of long outputs is kept; without it, only as much is kept as is shown."""
+    small_model: Callable[[], bool] = lambda: True
+    """Asked for each request: a small model is told no more than it needs."""
     preload: Callable[[], bool] = lambda: False
     """Asked at each start of a Python kernel: whether it imports numpy, pandas and pyplot beforehand."""
     patience: LivenessTimeouts = field(default_factory=LivenessTimeouts)

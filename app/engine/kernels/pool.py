@@ -37,7 +37,9 @@ class Kernels:
     @property
     def surroundings(self) -> str:
         """For the model: what code in them can reach and change."""
-        return "" if self._launch.sandbox is None else self._launch.sandbox.tell_model()
+        launch = self._launch
+        sandbox = "" if launch.sandbox is None else launch.sandbox.tell_model()
+        return sandbox if launch.small_model() else f"{sandbox} {launch.python.tell_model()}".strip()
 
     def get(self, language: Language) -> Kernel:
         """The kernel of this language, not necessarily started; KernelError naming those there are."""

@@ -161,7 +161,7 @@ class OpenSession:
             title = f"No code can run here: what runs is written down before, and {obstacle}."
             self.session.notice("warning", title, "Conversation goes on without it.")
         if self.kernels.remark:
-            self.session.notice("warning", self.kernels.remark)
+            self.session.notice("info", self.kernels.remark)
         for kernel in self.kernels.started_kernels():
             self._tell_kernel(kernel, kernel.state)
         self._tasks = [
@@ -303,13 +303,10 @@ class OpenSession:
                     self._entitle(job.source)
                     await session.run_code(self._language(job.language), job.source)
                 case Restart():
-                    restarted = await self._restart(job.language)
-                    what = (
-                        f"Restarted: {', '.join(restarted)}. Variables are gone."
-                        if restarted
-                        else "No kernel runs yet."
+                    names = ", ".join(await self._restart(job.language))
+                    session.notice(
+                        "info", f"Restarted: {names}. Variables are gone." if names else "No kernel runs yet."
                     )
-                    session.notice("info", what)
                 case UseKernel(name=""):
                     session.notice("info", "What Python code can run in:", await self.kernels.describe_choices())
                 case UseKernel():

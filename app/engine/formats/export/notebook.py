@@ -59,7 +59,7 @@ def notebook_bytes(blocks: Sequence[Block], session: SessionOutline) -> bytes:
         count += _is_cell(block, language)
         cells.append(_cell(block, number, count, language))
     metadata = {
-        "kernelspec": _kernelspec(language),
+        "kernelspec": _kernelspec(language, _place(blocks, language)),
         "language_info": {"name": language},
         **({"title": session.title} if session.title else {}),
         METADATA_KEY: {"version": NOTEBOOK_VERSION, **msgspec.to_builtins(session)},
@@ -82,9 +82,15 @@ def _main_language(blocks: Sequence[Block]) -> str:
     return others.pop() if len(others) == 1 and others == ran else "python"
 
 
-def _kernelspec(language: str) -> dict[str, str]:
+def _place(blocks: Sequence[Block], language: str) -> str:
+    """What its cells ran in, if all of them ran in the same."""
+    places = {block.place for block in blocks if isinstance(block, CodeBlock) and block.language == language}
+    return places.pop() if len(places) == 1 else ""
+
+
+def _kernelspec(language: str, place: str) -> dict[str, str]:
     if language == "python":
-        return {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+        return {"name": "python3", "display_name": place or "Python 3 (ipykernel)", "language": "python"}
     return {"name": language, "display_name": language, "language": language}
 
 
