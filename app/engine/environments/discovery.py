@@ -51,7 +51,7 @@ def choose_environment(
     """
     if asked:
         found = usable_environment(asked, folder, environ, trusted=trusted)
-        return EnvironmentChoice(found, "" if found.is_ours else f"Python code runs in {found.describe(folder)}.")
+        return EnvironmentChoice(found, "" if found.is_ours else f"Code runs in {found.describe(folder)}.")
     active = [environ.get(variable, "") for variable in ("VIRTUAL_ENV", "CONDA_PREFIX")]
     # One that lies in the folder and is active was activated by the person.
     prefixes = [Path(prefix) for prefix in active if os.path.isabs(prefix)]
@@ -63,7 +63,7 @@ def choose_environment(
         if obstacle := kernel_obstacle(there):
             remark = remark or f"{obstacle} Until then code runs in the Python of oi-tui. {how_to_mend(there)}"
             continue
-        return EnvironmentChoice(there, remark or f"Python code runs in {there.describe(folder)}.")
+        return EnvironmentChoice(there, remark or f"Code runs in {there.describe(folder)}.")
     return EnvironmentChoice(own_environment(), remark)
 
 

@@ -308,12 +308,12 @@ class OpenSession:
                         "info", f"Restarted: {names}. Variables are gone." if names else "No kernel runs yet."
                     )
                 case UseKernel(name=""):
-                    session.notice("info", "What Python code can run in:", await self.kernels.describe_choices())
+                    session.notice("info", "Code can run in:", await self.kernels.describe_choices())
                 case UseKernel():
                     place = await self.kernels.use(job.name)
                     for kernel in self.kernels.started_kernels():
                         self._tell_kernel(kernel, kernel.state)
-                    session.notice("info", f"Python code now runs in {place}. Variables are gone.")
+                    session.notice("info", f"Code now runs in {place}. Variables are gone.")
                 case Rebuild():
                     await self._restart(None)
                     await session.rebuild(job.block_ids)
