@@ -140,6 +140,38 @@ async def test_S5_a_guarded_link_is_refused(enclosed: Enclosed, tmp_path: Path, 
         await enclosed(profile(tmp_path / "work", tmp_path / "home")).start()
 
 
+@pytest.mark.parametrize("where", ["beside the work", "in the work"])
+async def test_S3_folders_of_ours_that_lie_in_each_other_are_hidden(
+    enclosed: Enclosed, tmp_path: Path, where: str
+) -> None:
+    work = tmp_path / "work"
+    state = (work if where == "in the work" else tmp_path / "state") / "oi-tui"
+    (state / "log" / "engine").mkdir(parents=True)
+    for folder in (work, tmp_path / "home"):
+        folder.mkdir(exist_ok=True)
+    kernel = enclosed(profile(work, tmp_path / "home", hidden=(state, state / "log"), readable=(tmp_path,)))
+    assert await attempt(kernel, f"os.listdir({str(state)!r})") == "EACCES"
+    assert await attempt(kernel, f"os.listdir({str(state / 'log')!r})") == "EACCES"
+
+
+async def test_S2_what_python_looks_in_and_holds_our_folders_or_the_home_or_the_work_is_not_put_in_whole(
+    enclosed: Enclosed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    above = [tmp_path / name for name in ("of-the-home", "of-the-work", "of-ours")]
+    home, work, state = (folder / "in" for folder in above)
+    for folder in (home, work, state / "log", library := tmp_path / "library"):
+        folder.mkdir(parents=True)
+    for folder in (*above, library):
+        (folder / "beside.txt").write_text("read me")
+        monkeypatch.syspath_prepend(str(folder))
+    kernel = enclosed(profile(work, make_home(home), hidden=(state, state / "log")))
+    for folder in above:
+        assert await attempt(kernel, f"open({str(folder / 'beside.txt')!r})") == "ENOENT"
+    assert await attempt(kernel, f"open({str(library / 'beside.txt')!r})") == "done"
+    assert await attempt(kernel, f"open({str(home / '.ssh' / 'id_rsa')!r})") == "ENOENT"
+    assert await attempt(kernel, f"os.listdir({str(state / 'log')!r})") == "ENOENT"
+
+
 async def test_S7_links_that_lead_out_lead_nowhere(python: Kernel, home: Path) -> None:
     with nothing_changes(home):
         assert await attempt(python, "open('to-etc/x', 'w')") in REFUSED

@@ -106,7 +106,7 @@ def plan(profile: Profile, private: Mount, readable: Sequence[Path] = ()) -> Pla
     system += [Path("/etc", name) for name in places.ETC if os.path.exists(f"/etc/{name}")]
     if profile.network == "full" and RESOLVER.exists():
         system.append(RESOLVER)
-    wanted = [*system, *places.python_places(), *profile.readable, *places.fonts(profile.home), *readable]
+    wanted = [*system, *places.python_places(profile), *profile.readable, *places.fonts(profile.home), *readable]
     for path in wanted:
         if path.exists() and not path.is_symlink():
             put(path, MountKind.READABLE)
@@ -157,7 +157,7 @@ def _is_needed(path: Path, mounts: Mapping[Path, MountKind]) -> bool:
     if str(path) in places.ROOT_LINKS and path.is_symlink():
         return False
     around = next((mounts[parent] for parent in path.parents if parent in mounts), None)
-    return not (mounts[path] is around is MountKind.READABLE)
+    return not (mounts[path] is around and around in (MountKind.READABLE, MountKind.HIDDEN))
 
 
 def _depth(entry: tuple[Path, MountKind]) -> tuple[int, str]:

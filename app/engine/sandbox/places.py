@@ -140,15 +140,14 @@ def guarded_paths(folder: Path, *, is_home: bool) -> tuple[Path, ...]:
     return tuple(path for path in dict.fromkeys((*there, *environments, *repositories)) if path.is_relative_to(folder))
 
 
-def python_places() -> tuple[Path, ...]:
+def python_places(profile: Profile) -> tuple[Path, ...]:
     """All that the Python we run in is made of: prefixes, packages, and the links that lead to it; and our own code,
     for that would be run outside if somebody changed it in a workspace."""
     packages = [*site.getsitepackages(), *([site.getusersitepackages()] if site.ENABLE_USER_SITE else [])]
-    # What `.pth` files lead to, and what PYTHONPATH names; but nobody's whole home folder, nor all that is in /tmp.
-    above = (Path.home(), *map(Path, SCRATCH_FOLDERS))
-    packages += [
-        entry for entry in sys.path if os.path.isabs(entry) and not any(place.is_relative_to(entry) for place in above)
-    ]
+    # What `.pth` files lead to, and what PYTHONPATH names; but no folder as a whole that happens to hold one of these.
+    held = {Path.home(), profile.home, profile.workspace, *profile.writable, *profile.hidden}
+    held |= set(map(Path, SCRATCH_FOLDERS))
+    packages += [entry for entry in sys.path if os.path.isabs(entry) and not _is_above(entry, held)]
     places = [sys.prefix, sys.base_prefix, sys.exec_prefix, *packages, str(OURS)]
     return tuple(Path(place) for place in dict.fromkeys((*places, *map(str, _hops(Path(sys.executable))))))
 
@@ -161,6 +160,11 @@ def program_places(name: str) -> tuple[Path, ...]:
     hops = [*_hops(Path(found)), _real(Path(found))]
     prefixes = [hop.parent.parent for hop in hops if hop.parent.name == "bin" and hop.parent.parent.name != ".local"]
     return (*(prefix for prefix in prefixes if not Path.home().is_relative_to(prefix)), *hops)
+
+
+def _is_above(entry: str, held: Iterable[Path]) -> bool:
+    """Whether it is one of these or holds one, with and without its links."""
+    return any(place.is_relative_to(folder) for folder in (entry, _real(Path(entry))) for place in held)
 
 
 def fonts(home: Path) -> tuple[Path, ...]:
