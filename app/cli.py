@@ -282,6 +282,8 @@ def _require_sandbox(setup: Configure) -> None:
         without = "To run code with all your rights instead: --sandbox danger-full-access."
         fix = found.fix.replace("\n", ". ").replace(":. ", ": ")
         raise KernelError(found.why, hint=f"{fix}. {without}" if fix else without)
+    for gap in found.gaps:
+        echo(f"▪ The sandbox leaves something open here: {gap}.", err=True)
 
 
 def _with_data(task: str, data: bytes, setup: Configure) -> tuple[str, Configure]:

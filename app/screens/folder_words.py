@@ -91,7 +91,9 @@ def sandbox_trial(place: Workplace, found: FolderCheck | None) -> Content:
     if found.writing.rung == "lock":
         return lettering(("✓ ", "$ok"), "the lock works: its self-test passed just now; it is weaker than a sandbox")
     if found.writing.works:
-        return lettering(("✓ ", "$ok"), "the sandbox works: its self-test passed just now")
+        lines = [lettering(("✓ ", "$ok"), "the sandbox works: its self-test passed just now")]
+        lines += [lettering(("! ", "$warning"), f"left open: {gap}") for gap in found.writing.gaps]
+        return Content("\n").join(lines)
     fix = f"\n{visible_text(found.writing.fix).text}" if found.writing.fix else ""
     lines = [lettering(("✗ ", "$error"), visible_text(found.writing.why).text, (fix, "$text"))]
     if found.reading.works:

@@ -370,6 +370,18 @@ async def test_S20_where_there_can_be_no_sandbox_that_is_told_before_anything_is
         assert isinstance(await front.turn("hi"), TurnEnded)  # talking is possible
 
 
+async def test_S15_what_a_sandbox_that_works_leaves_open_is_told_in_each_session(tmp_path: Path) -> None:
+    async def trial() -> Availability:
+        return Availability(True, gaps=("code can reach a thing",))
+
+    async with engine(tmp_path, FakeModel("Hello."), trial=trial) as front:
+        await front.client.send(Open())
+        await front.until(lambda _: any(isinstance(block, NoticeBlock) for block in front.transcript.blocks))
+        (notice,) = [block for block in front.transcript.blocks if isinstance(block, NoticeBlock)]
+        assert (notice.level, notice.hint) == ("warning", "Code can reach a thing.")
+    assert not any(isinstance(reply, SandboxFailed) for reply in front.replies)
+
+
 async def test_S20_a_sandbox_that_is_being_tried_keeps_nobody_waiting_and_is_no_concern_of_who_left(
     tmp_path: Path,
 ) -> None:

@@ -1,14 +1,19 @@
 """Row S20: what is said where there can be no sandbox, and what a person can do about it."""
 
 import os
+import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from oi_tui.app.engine.core.settings import SandboxSection
+from oi_tui.app.engine.kernels.base import Kernel
+from oi_tui.app.engine.sandbox import gaps, inside, rungs
 from oi_tui.app.engine.sandbox.availability import SWITCHES, forbidden, look
+from oi_tui.app.engine.sandbox.gaps import OPEN_SOCKETS, landlock_version, sandbox_gaps
 from oi_tui.app.engine.trust.folder_check import check_folder
-from support.enclosure import make_home, profile
+from support.enclosure import attempt, make_home, profile
 
 
 @pytest.fixture
@@ -88,3 +93,48 @@ def test_where_a_guarded_name_is_a_link_only_looking_is_possible(tmp_path: Path)
     found = check_folder(work, SandboxSection())
     assert "symbolic link" in found.writing.why
     assert found.reading.works, found.reading.why
+
+
+# -- what it leaves open: the version of Landlock is forced, it is not such a kernel that runs
+
+
+@pytest.mark.parametrize("version", range(8))
+def test_S15_what_the_sandbox_leaves_open_on_an_older_system_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: int
+) -> None:
+    monkeypatch.setattr(rungs, "NEWEST", version)
+    if landlock_version() != version:
+        pytest.skip(f"This system's Landlock is older than {version}, NOT TESTED")
+
+    def gaps_of(**options: object) -> tuple[str, ...]:
+        return sandbox_gaps(profile(tmp_path, tmp_path / "home", **options))
+
+    assert gaps_of(network="full") == ((OPEN_SOCKETS,) if version < 6 else ())
+    assert gaps_of() == gaps_of(network="hosts") == gaps_of(network="full", rung="lock") == ()
+    assert gaps_of(network="full", mode="danger-full-access") == ()
+
+
+@pytest.mark.sandbox
+@pytest.mark.kernel
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("version", [5, 6])
+async def test_S15_a_socket_without_a_path_is_open_to_code_exactly_where_that_is_said(
+    enclosed: Callable[..., Kernel], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: int
+) -> None:
+    monkeypatch.setattr(rungs, "NEWEST", version)
+    if landlock_version() != version:
+        pytest.skip(f"This system's Landlock is older than {version}, NOT TESTED")
+    (tmp_path / "work").mkdir()
+    shared = profile(tmp_path / "work", make_home(tmp_path / "home"), network="full")
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(f"\0{tmp_path}")
+        other.listen()
+        reached = await attempt(enclosed(shared), f"socket.socket(socket.AF_UNIX).connect('\\0{tmp_path}')")
+    found = await look(shared)
+    assert found.works, found.why
+    assert (reached == "done") == (found.gaps == (OPEN_SOCKETS,)) == (version == 5)
+
+
+def test_S15_the_version_is_asked_for_as_the_first_program_inside_does() -> None:
+    assert gaps.VERSION_CALL == (inside.CREATE_RULESET, None, 0, 1)
+    assert gaps.SCOPES == inside.SCOPES

@@ -13,6 +13,7 @@ from textual.widgets import OptionList
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import SandboxSection, Settings
 from oi_tui.app.engine.sandbox.availability import Availability
+from oi_tui.app.engine.sandbox.gaps import OPEN_SOCKETS
 from oi_tui.app.engine.trust.folder_check import FolderCheck, read_folder
 from oi_tui.app.engine.trust.folder_decisions import FolderDecisions
 from oi_tui.app.engine.trust.folder_settings import folder_digests
@@ -247,6 +248,17 @@ async def test_where_only_a_stricter_sandbox_works_that_is_said_and_offered(play
     async with play() as stage:
         screen = await shown(stage, place(), MISSING, WORKS)
         assert marked(screen).startswith("▸ Only look")
+
+
+@SIZES
+async def test_S15_what_the_sandbox_leaves_open_is_said_where_the_folder_is_decided_about(
+    play: Play, place: Place, size: tuple[int, int]
+) -> None:
+    async with play(size) as stage:
+        await shown(stage, place(), Availability(True, gaps=(OPEN_SOCKETS,)))
+        assert "the sandbox works" in stage.seen
+        assert "left open: this Linux is older than 6.12" in stage.seen
+        assert "D-Bus)" in stage.seen  # to its end, also where the line is short
 
 
 async def test_U11_what_cannot_be_relied_on_cannot_be_trusted(play: Play, place: Place, data: Path) -> None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.sandbox.bubblewrap import find_bubblewrap
+from oi_tui.app.engine.sandbox.gaps import sandbox_gaps
 from oi_tui.app.engine.sandbox.ladder import find_rung
 from oi_tui.app.engine.sandbox.profile import Profile
 
@@ -51,6 +52,8 @@ class Availability(NamedTuple):
     """What can be done about it; "" if nothing is known."""
     rung: str = ""
     """Which kind of sandbox there is."""
+    gaps: tuple[str, ...] = ()
+    """What it leaves open on this system, in plain words."""
 
 
 async def look(profile: Profile) -> Availability:
@@ -62,7 +65,7 @@ async def look(profile: Profile) -> Availability:
     except KernelError as error:
         return Availability(False, error.title, error.hint)
     if found.rung is not None:
-        return Availability(True, rung=found.rung.name)
+        return Availability(True, rung=found.rung.name, gaps=sandbox_gaps(profile))
     why = found.why_not
     fix = _as_typed(forbidden()) if any(word in why for word in ("unshare", "namespace", "uid map")) else ""
     if profile.rung in ("auto", "bubblewrap") and find_bubblewrap(profile) is None:

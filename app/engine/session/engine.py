@@ -141,9 +141,8 @@ class Engine:
         except OSError as error:  # no room for it: whether there is a sandbox shows when something is to run
             _log.warning("the sandbox could not be tried: %s", error)
             return
-        if not found.works:
-            for session in self._sessions.open_ones:
-                session.without_sandbox(found)
+        for session in self._sessions.open_ones:
+            session.tell_sandbox(found)
 
     # -- what must not happen --------------------------------------------------------------------------
 

@@ -382,10 +382,14 @@ class OpenSession:
 
     # -- the way out -----------------------------------------------------------------------------------
 
-    def without_sandbox(self, found: Availability) -> None:
-        """There has to be one and can be none: said before somebody wants to run something."""
+    def tell_sandbox(self, found: Availability) -> None:
+        """What came of its trial, where somebody has to know that before something runs."""
         if not self._tasks:
             return  # it is left already
+        for gap in found.gaps:
+            self.session.notice("warning", "The sandbox leaves something open here.", f"{gap[0].upper()}{gap[1:]}.")
+        if found.works:
+            return
         hint = f"{found.fix}. {NO_FALLBACK}" if found.fix else NO_FALLBACK
         self.session.notice("error", found.why, hint.replace("\n", " "))
         self._outbox.put(SandboxFailed())
