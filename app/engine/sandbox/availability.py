@@ -11,6 +11,7 @@ from oi_tui.app.engine.sandbox.bubblewrap import find_bubblewrap
 from oi_tui.app.engine.sandbox.gaps import sandbox_gaps
 from oi_tui.app.engine.sandbox.ladder import find_rung
 from oi_tui.app.engine.sandbox.profile import Profile
+from oi_tui.app.engine.sandbox.rungs import UNPROVEN
 
 INSTALLERS = {
     "apt": "sudo apt install bubblewrap",
@@ -59,7 +60,8 @@ class Availability(NamedTuple):
 async def look(profile: Profile) -> Availability:
     """Start such a sandbox and have it proven. Never raises for what a machine lacks."""
     if not sys.platform.startswith("linux"):
-        return Availability(False, "There is no sandbox on this system: it is for Linux only.")
+        why = f"that of macOS is not used: {UNPROVEN}" if sys.platform == "darwin" else "it is for Linux only"
+        return Availability(False, f"There is no sandbox on this system: {why}.")
     try:
         found = await find_rung(profile)
     except KernelError as error:

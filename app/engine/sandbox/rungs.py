@@ -4,6 +4,7 @@ bubblewrap   a program of the system that puts namespaces and mounts together
 space        the same by our own launcher: needs no package, only that the system allows namespaces
 lock         no namespace at all, Landlock and a filter of system calls alone: files and network are held, what lies in
              a folder that may be written is not protected. Only where a person chose it, and never taken for a sandbox
+seatbelt     what macOS has: a profile that nobody has ever run on a Mac. Nothing is started with it
 """
 
 import os
@@ -17,10 +18,11 @@ from oi_tui.app.engine.sandbox import places
 from oi_tui.app.engine.sandbox.bubblewrap import bubblewrap_arguments, find_bubblewrap
 from oi_tui.app.engine.sandbox.mounts import MountKind, Plan
 from oi_tui.app.engine.sandbox.profile import Profile
+from oi_tui.app.engine.sandbox.seatbelt import seatbelt_text
 from oi_tui.app.engine.sandbox.seccomp import filter_program
 from oi_tui.app.engine.sandbox.space import LAUNCHER, launcher_plan
 
-RungName = Literal["bubblewrap", "space", "lock"]
+RungName = Literal["bubblewrap", "space", "lock", "seatbelt"]
 
 INSIDE_PROGRAM = Path(__file__).with_name("inside.py")
 INSIDE_PATH = "/run/oi-tui.py"
@@ -28,6 +30,8 @@ INSIDE_PATH = "/run/oi-tui.py"
 
 NEWEST = 7
 """Version of Landlock's interface that is known here."""
+
+UNPROVEN = "its profile is written, but nobody has run it on a Mac, and no program there proves that it holds"
 
 Readable = Callable[[bytes], int]
 """Gives a descriptor from which that can be read, and which the new process inherits."""
@@ -45,24 +49,37 @@ class Rung:
 
     def obstacle(self, profile: Profile) -> str:
         """Why it need not even be tried, in plain words; "" if it is to be tried."""
+        if self.name == "seatbelt":
+            return UNPROVEN if sys.platform == "darwin" else "Seatbelt is there on macOS only"
         if self.name == "bubblewrap" and find_bubblewrap(profile) is None:
             return "bubblewrap is not installed"
         if self.name == "lock" and profile.network == "hosts":
             return "a list of hosts needs a network of its own"
         return ""
 
-    def argv(self, profile: Profile, plan: Plan, readable: Readable, info: int) -> list[str]:
-        """What is started; what `inside.py` is told is to follow. `info` is where the first process is told."""
-        if self.name != "bubblewrap":
-            told = readable(launcher_plan(self.name, profile, plan, inside=INSIDE_PROGRAM))
-            return [sys.executable, "-I", "-S", str(LAUNCHER), str(told), str(info)]
-        program = find_bubblewrap(profile)
-        assert program is not None
-        put, seccomp = (INSIDE_PROGRAM, INSIDE_PATH), readable(filter_program())
-        arguments = bubblewrap_arguments(profile, plan, inside=put, seccomp=seccomp, info=info)
-        # Not on the command line, where it would be in the way of everybody who lists processes.
-        listed = readable(b"".join(f"{argument}\0".encode("utf-8", "surrogateescape") for argument in arguments))
-        return [program, "--args", str(listed), "--", sys.executable, "-I", "-S", INSIDE_PATH]
+    def argv(
+        self, profile: Profile, plan: Plan, readable: Readable, info: int, *, scratch: Path | None, pipes: Path
+    ) -> list[str]:
+        """What is started; what `inside.py` is told is to follow. `info` is where the first process is told, the
+        folders are those of `landlock`."""
+        match self.name:
+            case "space" | "lock" as name:
+                told = readable(launcher_plan(name, profile, plan, inside=INSIDE_PROGRAM))
+                return [sys.executable, "-I", "-S", str(LAUNCHER), str(told), str(info)]
+            case "seatbelt":
+                assert scratch is not None
+                text = seatbelt_text(profile, plan, scratch=scratch, pipes=pipes)
+                return [*text.arguments(), sys.executable, "-I", "-S", str(INSIDE_PROGRAM)]
+            case "bubblewrap":
+                program = find_bubblewrap(profile)
+                assert program is not None
+                put, seccomp = (INSIDE_PROGRAM, INSIDE_PATH), readable(filter_program())
+                arguments = bubblewrap_arguments(profile, plan, inside=put, seccomp=seccomp, info=info)
+                # Not on the command line, where it would be in the way of everybody who lists processes.
+                listed = readable(
+                    b"".join(f"{argument}\0".encode("utf-8", "surrogateescape") for argument in arguments)
+                )
+                return [program, "--args", str(listed), "--", sys.executable, "-I", "-S", INSIDE_PATH]
 
     def landlock(self, profile: Profile, plan: Plan, *, scratch: Path | None, pipes: Path) -> Mapping[str, Any]:
         """What `inside.py` is to allow; a second wall where the rung has mounts, and else the only one.
@@ -93,6 +110,7 @@ LADDER = (
     Rung("bubblewrap", True, ""),
     Rung("space", True, "without it: "),
     Rung("lock", False, "by Landlock alone: "),
+    Rung("seatbelt", False, "by Seatbelt: "),
 )
 
 

@@ -261,7 +261,7 @@ class SandboxLaunch:
             shared=str(MEETING) if private.path == MEETING else "",
         )
         told, line = self._readable(promised), self._pass(theirs.detach())
-        start = rung.argv(profile, plan, self._readable, self._pass(info))
+        start = rung.argv(profile, plan, self._readable, self._pass(info), scratch=scratch, pipes=private.path)
         self._argv = [*start, str(told), str(line), str(held), str(spare), *argv]
 
     def _keep(self, folders: Sequence[Path]) -> int:
