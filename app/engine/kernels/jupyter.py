@@ -40,6 +40,9 @@ CONNECTION = "connection.json"
 LAST_WORDS = 0.1
 """Seconds in which messages of a process that ended may still arrive."""
 
+KNOCKING = 10
+"""Milliseconds between two attempts to connect: with zmq's usual 100 to 200, a kernel that is ready waits for us."""
+
 POLITE_END = 0.7
 """Seconds that an idle kernel has to end by itself, so that `atexit` handlers run."""
 
@@ -129,6 +132,7 @@ async def open_process(launch: Launch, spec: KernelSpec) -> Opened:
         )
         context = zmq.asyncio.Context()
         context.rcvhwm = 0  # we read all the time; beyond a limit zmq would drop messages, the end of a run among them
+        context.reconnect_ivl = KNOCKING
         client = AsyncKernelClient(context=context)
         client.load_connection_info(info | {"ip": str(ours / "s")})
         channels = Channels(client)
