@@ -22,10 +22,11 @@ def find_bubblewrap(profile: Profile, path: str = "") -> str | None:
 
 
 def bubblewrap_arguments(
-    profile: Profile, plan: Plan, *, inside: tuple[Path, str], seccomp: int, info: int
+    profile: Profile, plan: Plan, *, inside: tuple[int, str], seccomp: int, info: int
 ) -> list[str]:
-    """All that it is told beside the command. `inside` is our first program and where it is put, `seccomp` a
-    descriptor of the filter, `info` one to which the number of the first process is written before that does anything.
+    """All that it is told beside the command. `inside` is a descriptor of our first program and where that is put,
+    `seccomp` a descriptor of the filter, `info` one to which the number of the first process is written before that
+    does anything.
 
     It is not told to die with us: who kills it between two of its steps leaves a process that waits for ever. The
     first process inside, which is ours, ends when we do.
@@ -40,7 +41,7 @@ def bubblewrap_arguments(
     for mount in plan.mounts:
         made += _mount_arguments(mount, profile.limits.scratch_size)
     program, place = inside
-    made += ["--ro-bind", str(program), place]
+    made += ["--ro-bind-data", str(program), place]
     # What bubblewrap made to hang all this on is writable until here.
     return [*made, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(profile.workspace)]
 

@@ -14,6 +14,7 @@ No first-party import may stand here.
 import ctypes
 import fcntl
 import json
+import marshal
 import os
 import signal
 import socket
@@ -57,8 +58,6 @@ def main() -> None:
     told, info, *rest = sys.argv[1:]
     with os.fdopen(int(told), "rb") as file:
         plan: Plan = json.load(file)
-    with open(plan["inside"], "rb") as source:
-        program = compile(source.read(), plan["inside"], "exec")
     if plan["rung"] == "space":
         enter_space(plan, int(info))
     else:
@@ -67,7 +66,7 @@ def main() -> None:
     os.chdir(plan["folder"])
     load_filter(bytes.fromhex(plan["filter"]))
     sys.argv = [plan["inside"], *rest]
-    exec(program, {"__name__": "__main__"})
+    exec(marshal.loads(bytes.fromhex(plan["program"])), {"__name__": "__main__"})
 
 
 def tell(info: int, pid: int) -> None:

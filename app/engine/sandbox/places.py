@@ -174,7 +174,7 @@ def fonts(home: Path) -> tuple[Path, ...]:
 
 def is_covered(path: Path, roots: Iterable[Path]) -> bool:
     """Whether it is one of these or beneath one."""
-    return any(path.is_relative_to(root) for root in roots)
+    return not {path, *path.parents}.isdisjoint(roots)
 
 
 def _hops(program: Path) -> Iterator[Path]:

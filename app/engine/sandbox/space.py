@@ -16,8 +16,10 @@ CALLS: Mapping[str, tuple[int, int]] = {"x86_64": (155, 126), "aarch64": (41, 91
 """Numbers of `pivot_root` and `capset`, for which the C library has no names."""
 
 
-def launcher_plan(rung: Literal["space", "lock"], profile: Profile, plan: Plan, *, inside: Path) -> bytes:
-    """`inside` is the program to go on as."""
+def launcher_plan(
+    rung: Literal["space", "lock"], profile: Profile, plan: Plan, *, inside: Path, program: bytes
+) -> bytes:
+    """`inside` is the program to go on as, `program` its bytecode."""
     pivot, capset = CALLS[platform.machine()]
     scratch = profile.limits.scratch_size
     return json.dumps(
@@ -29,6 +31,7 @@ def launcher_plan(rung: Literal["space", "lock"], profile: Profile, plan: Plan, 
             "links": plan.links,
             "mounts": [_entry(mount, scratch) for mount in plan.mounts],
             "inside": str(inside),
+            "program": program.hex(),
             "filter": seccomp.filter_program(calls_out=rung == "space" or profile.network == "full").hex(),
             "pivot_call": pivot,
             "capability_call": capset,
