@@ -6,6 +6,7 @@ The check kills a dozen times in each kind of sandbox; `make soak` kills two hun
 import asyncio
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -170,6 +171,35 @@ async def test_S25_a_kill_at_any_moment_of_a_start_leaves_nothing(scene: Scene) 
         await way(scene, language, delay)
         await scene.becomes_empty(f"after {way.__name__} of a {language} kernel {delay:.3f} s after its start")
     print(f"{scene.profile.rung}: {KILLS} kills (seed {SEED}), all was gone after {scene.slowest:.2f} s at most")
+
+
+async def test_S25_bubblewrap_that_has_something_to_say_when_nobody_listens_any_more_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if reason := why_no_rung("bubblewrap"):
+        pytest.skip(reason)
+    with TemporaryDirectory(prefix="k-", dir="/tmp") as runtime:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
+        scene = Scene(tmp_path, Path(runtime), "bubblewrap")
+        programs = tmp_path / f"{scene.mark}-programs"
+        programs.mkdir()
+        os.mkfifo(ready := programs / "ready")
+        os.mkfifo(go := programs / "go")
+        held = f'#!/bin/bash\necho >{ready}\nread <{go}\nexec -a {scene.mark} {shutil.which("bwrap")} "$@"\n'
+        (programs / "bwrap").write_text(held)
+        (programs / "bwrap").chmod(0o755)
+        monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+        tests = Path(__file__).parents[1]
+        env = os.environ | {"PYTHONPATH": f"{tests}{os.pathsep}{Path(__file__).parent}"}
+        given = (scene.work, scene.profile.home, "bubblewrap", "shell", scene.mark)
+        victim = await asyncio.create_subprocess_exec(sys.executable, "-c", ENGINE, *map(str, given), env=env, cwd="/")
+        async with asyncio.timeout(LIMIT):
+            await asyncio.to_thread(ready.read_text)
+        victim.kill()
+        await victim.wait()
+        assert scene.processes()  # it is held: who reads what it says is gone before it says anything
+        await asyncio.to_thread(go.write_text, "\n")
+        await scene.becomes_empty("after our end was gone before bubblewrap wrote to it")
 
 
 # -- folders
