@@ -28,6 +28,7 @@ from oi_tui.app.engine.kernels.spec import KernelSpec
 from oi_tui.app.engine.sandbox.keeper import YOUNG, make_folder, remove_tree, sweep
 from oi_tui.app.engine.sandbox.profile import Profile
 from support.enclosure import attempt, make_home, processes_with, profile, why_no_rung
+from support.runs import collect
 
 pytestmark = [pytest.mark.kernel, pytest.mark.timeout(540)]
 
@@ -200,6 +201,42 @@ async def test_S25_bubblewrap_that_has_something_to_say_when_nobody_listens_any_
         assert scene.processes()  # it is held: who reads what it says is gone before it says anything
         await asyncio.to_thread(go.write_text, "\n")
         await scene.becomes_empty("after our end was gone before bubblewrap wrote to it")
+
+
+@pytest.mark.parametrize("who", ["the first process", "who started it", "who started it, and then the engine closes"])
+@pytest.mark.parametrize("rung_name", ["space", "lock"])
+async def test_S18_what_was_detached_ends_also_if_a_process_of_ours_is_killed_from_outside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rung_name: str, who: str
+) -> None:
+    if reason := why_no_rung(rung_name):
+        pytest.skip(reason)
+    with TemporaryDirectory(prefix="k-", dir="/tmp") as runtime:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
+        scene = Scene(tmp_path, Path(runtime), rung_name)
+        made = kernel(scene.profile, "shell", scene.mark)
+        detached = f"{scene.mark}-detached"
+        try:
+            await collect(made, f"setsid bash -c 'exec -a {detached} sleep 600' >/dev/null 2>&1 & sleep 0.1")
+            async with asyncio.timeout(LIMIT):
+                while not (found := processes_with(detached)):  # noqa: ASYNC110  # nobody else tells
+                    await asyncio.sleep(0.01)
+            chain = [psutil.Process(found[0]), *psutil.Process(found[0]).parents()]
+            ours = [
+                process for process in chain if process.pid != os.getpid() and "launcher.py" in str(process.cmdline())
+            ]
+            first, starter = ours[0], ours[-1]
+            assert first != starter
+            (first if who == "the first process" else starter).kill()
+            if who.endswith("closes"):
+                await made.close()
+            async with asyncio.timeout(LIMIT):
+                while processes_with(detached):  # noqa: ASYNC110  # nobody else tells
+                    await asyncio.sleep(0.01)
+        finally:
+            await made.close()
+            for pid in processes_with(detached):
+                os.kill(pid, signal.SIGKILL)
+        await scene.becomes_empty("at the end")
 
 
 # -- folders

@@ -20,6 +20,7 @@ import signal
 import socket
 import struct
 import sys
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 FAILED = 1
@@ -40,7 +41,7 @@ ALL_BENEATH = 0x8000
 DETACH = 2
 MOUNT_SETATTR = 442
 
-NO_NEW_RIGHTS, FILTER, DROP_BOUNDING, DEATH_SIGNAL, AMBIENT, CLEAR_AMBIENT = 38, 22, 24, 1, 47, 4
+NO_NEW_RIGHTS, FILTER, DROP_BOUNDING, DEATH_SIGNAL, AMBIENT, CLEAR_AMBIENT, SUBREAPER = 38, 22, 24, 1, 47, 4, 36
 """Of `prctl`."""
 
 CAPABILITIES = 0x20080522
@@ -58,15 +59,17 @@ def main() -> None:
     told, info, *rest = sys.argv[1:]
     with os.fdopen(int(told), "rb") as file:
         plan: Plan = json.load(file)
+    inside: dict[str, Any] = {"__name__": "inside"}
+    exec(marshal.loads(bytes.fromhex(plan["program"])), inside)
     if plan["rung"] == "space":
         enter_space(plan, int(info))
     else:
-        tell(int(info), os.getpid())
+        enter_lock(int(info), inside["end_all"])
     drop_rights(plan["capability_call"])
     os.chdir(plan["folder"])
     load_filter(bytes.fromhex(plan["filter"]))
     sys.argv = [plan["inside"], *rest]
-    exec(marshal.loads(bytes.fromhex(plan["program"])), {"__name__": "__main__"})
+    inside["main"]()
 
 
 def tell(info: int, pid: int) -> None:
@@ -97,12 +100,24 @@ def enter_space(plan: Plan, info: int) -> None:
             fcntl.ioctl(any_socket, INTERFACE_FLAGS, struct.pack("16sH22x", b"lo", UP))
 
 
-def wait_for(pid: int) -> NoReturn:
-    """Nothing but that: whoever kills this process kills the first one inside with it."""
+def enter_lock(info: int, end_all: Callable[[], None]) -> None:
+    """Go on as the first process; who came here waits for it, and takes in and ends what it leaves behind if it is
+    killed. The other way round the first one ends all, as soon as the engine learns that this one is gone."""
+    libc.prctl(SUBREAPER, 1, 0, 0, 0)
+    pid = os.fork()
+    if pid:
+        tell(info, pid)
+        wait_for(pid, end_all)
+    os.close(info)
+
+
+def wait_for(pid: int, then: Callable[[], None] = lambda: None) -> NoReturn:
+    """Nothing but that: whoever kills this process of a space kills the first one inside with it."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    then()
     os._exit(code if code >= 0 else 128 - code)
 
 
