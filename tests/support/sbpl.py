@@ -93,9 +93,9 @@ class Policy:
             case ["subpath", value]:
                 return "path" in facts and _is_beneath(facts["path"], self._text(value))
             case ["regex", Pattern(value)]:
-                return "path" in facts and re.search(value, facts["path"]) is not None
+                return "path" in facts and _finds(value, facts["path"])
             case ["ipc-posix-name-regex", Pattern(value)]:
-                return "ipc" in facts and re.search(value, facts["ipc"]) is not None
+                return "ipc" in facts and _finds(value, facts["ipc"])
             case [("remote" | "local") as side, "unix-socket", [kind, value]]:
                 known = facts.get(f"{side}_socket")
                 same = {"subpath": _is_beneath, "path-literal": str.__eq__}[kind]
@@ -125,3 +125,7 @@ def _covers(pattern: str, operation: str) -> bool:
 
 def _is_beneath(path: str, folder: str) -> bool:
     return path == folder or path.startswith(f"{folder.rstrip('/')}/")
+
+
+def _finds(pattern: str, text: str) -> bool:
+    return re.search(pattern.replace("$", r"\Z"), text) is not None  # the end is the end, also after a line end

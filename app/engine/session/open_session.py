@@ -384,14 +384,11 @@ class OpenSession:
 
     def tell_sandbox(self, found: Availability) -> None:
         """What came of its trial, where somebody has to know that before something runs."""
-        if not self._tasks:
-            return  # it is left already
-        for gap in found.gaps:
+        for gap in found.gaps if self._tasks else ():
             self.session.notice("warning", "The sandbox leaves something open here.", f"{gap[0].upper()}{gap[1:]}.")
-        if found.works:
-            return
-        hint = f"{found.fix}. {NO_FALLBACK}" if found.fix else NO_FALLBACK
-        self.session.notice("error", found.why, hint.replace("\n", " "))
+        if found.works or not self._tasks:
+            return  # or it is left already
+        self.session.notice("error", found.why, f"{found.fix}. {NO_FALLBACK}".removeprefix(". ").replace("\n", " "))
         self._outbox.put(SandboxFailed())
 
     def write_down(self) -> StoreError | None:
