@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 from oi_tui.app.engine.core.modes import OF_APPROVAL, strictest
 from oi_tui.app.engine.core.values import ApprovalMode, Confinement, Language, PermissionMode, Value
 from oi_tui.app.engine.policy.destruction import find_harm
+from oi_tui.app.engine.policy.losses import Loss, Target, targets_of
 from oi_tui.app.engine.policy.programs import SHELLS, is_python
 from oi_tui.app.engine.policy.python import read_python
 from oi_tui.app.engine.policy.reading import SourceFacts, Unread
@@ -42,6 +43,10 @@ class PolicyRequest(NamedTuple):
     """What the session has read before."""
     made: frozenset[str] = frozenset()
     """Files that the session wrote whole before, absolute: to delete them destroys nothing else."""
+    folders: tuple[str, ...] = ()
+    """Those that earlier sources changed to, absolute: a relative path may begin in them."""
+    losses: tuple[Loss, ...] = ()
+    """What was found that running it would overwrite, and nobody could bring back (see `PolicyDecision.targets`)."""
     handed: frozenset[str] = frozenset()
     """Keys of the handovers that a person approved in this session."""
     confinement: Confinement = Confinement()
@@ -89,6 +94,8 @@ class PolicyDecision(NamedTuple):
     """What running it brings in."""
     reading: SourceFacts | None = None
     """What stands in the source, for whoever asks about the same source again."""
+    targets: tuple[Target, ...] = ()
+    """What it would overwrite: whoever decides for good looks at these, and asks again with the `losses`."""
 
 
 class _Case(NamedTuple):
@@ -115,7 +122,8 @@ def decide(request: PolicyRequest, policy: Policy, approval: ApprovalMode = "aut
     lasting = tool == "Shell" and reading.lasting
     rereads = any(risk.what == REREADS for risk in reading.risks)
     taint = taint_of(reading, policy.base)
-    return PolicyDecision(verdict, by, ground, labels(reading), lasting, rereads, taint, reading)
+    targets = targets_of(reading, policy.base, request.folders)
+    return PolicyDecision(verdict, by, ground, labels(reading), lasting, rereads, taint, reading, targets)
 
 
 def _kind(request: PolicyRequest) -> RuleKind:
@@ -259,7 +267,8 @@ def _unwanted_harm(case: _Case) -> str:
     """What it destroys, and what would permit that; "" if it destroys nothing, or that is wanted."""
     if case.mode == "bypassPermissions" or case.policy.allow_destructive:
         return ""
-    harm = find_harm(case.reading, case.request.source, case.policy.base, case.request.made)
+    request = case.request
+    harm = find_harm(case.reading, request.source, case.policy.base, request.made, request.losses)
     if harm is None:
         return ""
     example = "Shell(…)" if case.tool == "Shell" else 'Python with sandbox = "verified"'

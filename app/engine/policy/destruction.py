@@ -1,16 +1,19 @@
 """What a source would destroy: what cannot be brought back by running something else.
 
-Deletes of what the session did not make itself, changes under version control thrown away, forced pushes, dropped
-tables, disk tools. Only what can be read off the source is found: `make clean` says nothing.
+Deletes of what the session did not make itself, work that is not under version control overwritten or thrown away, forced
+pushes, dropped tables, disk tools. Only what can be read off the source is found.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from oi_tui.app.engine.policy.losses import Loss
+from oi_tui.app.engine.policy.overwrites import clears_away, may_destroy_unseen
 from oi_tui.app.engine.policy.programs import inner_commands
 from oi_tui.app.engine.policy.reading import ShellCommand, SourceFacts
 from oi_tui.app.engine.policy.rules import Base
+from oi_tui.app.engine.text.safe import safe_text
 
 
 class Harm(NamedTuple):
@@ -40,6 +43,9 @@ _PHRASES: tuple[tuple[str, str], ...] = (
     *((f"git {words}", _DISCARD) for words in ("stash drop", "stash clear", "reflog expire", "reflog delete")),
     *((f"git {words}", _DISCARD) for words in ("branch -D", "update-ref -d", "filter-branch", "worktree remove -f")),
     *((f"git {words}", _DISCARD) for words in ("gc --prune=now", "prune", "filter-repo", "branch --delete --force")),
+    *((f"git {words} --abort", _DISCARD) for words in ("merge", "rebase", "am", "cherry-pick", "revert")),
+    *((f"git {words}", _DISCARD) for words in ("checkout-index -f", "checkout-index --force", "read-tree --reset -u")),
+    *((f"git {words}", _DISCARD) for words in ("worktree remove --force", "submodule deinit -f", "lfs prune")),
     ("git rm", _DELETE),
     *(
         (f"git push {option}", _FORCE)
@@ -79,14 +85,34 @@ _PYTHON_DROPS = re.compile(r".+\.(?:drop_all|drop_database|drop_collection|drop_
 _BY_ONE = re.compile(r"os\.(?:remove|unlink)|pathlib\.\w*Path\(\)(?:\.\w+\(\))*\.unlink")
 
 
-def find_harm(reading: SourceFacts, source: str, base: Base, made: frozenset[str]) -> Harm | None:
+def find_harm(
+    reading: SourceFacts, source: str, base: Base, made: frozenset[str], losses: Sequence[Loss] = ()
+) -> Harm | None:
     """The first thing that the source would destroy, None if none can be read off it; `made` are the absolute paths of
-    files that earlier runs of the session wrote whole, which may go."""
-    for harm in (*_of_commands(reading), *_of_python(reading), *_of_sql(source)):
+    files that earlier runs of the session wrote whole, which may go, and `losses` what was found that it would
+    overwrite."""
+    for harm in (*_of_commands(reading, source), *_of_python(reading), *_of_sql(source)):
         mine = harm.paths and not reading.moves and all(base.absolute(path) in made for path in harm.paths)
         if not mine:
             return harm
-    return None
+    return _of_losses(losses, base)
+
+
+def _of_losses(losses: Sequence[Loss], base: Base) -> Harm | None:
+    """In words such as “overwrites notes.md and 2 more, whose changes are not committed”."""
+    if not losses:
+        return None
+    first = losses[0]
+    more = len({loss.path for loss in losses}) - 1
+    name = safe_text(first.path.removeprefix(f"{base.cwd.rstrip('/')}/"))
+    if len(name) > LONGEST_NAME:
+        name = f"…{name[-LONGEST_NAME:]}"
+    others = f" and {more} more file{'s' if more > 1 else ''}" if more > 0 else ""
+    return Harm(f"overwrites {name}{others}{first.why}" if name else f"overwrites {first.why}", first.target.line)
+
+
+LONGEST_NAME = 80
+"""Characters of a path that are told, its end."""
 
 
 def made_paths(reading: SourceFacts, source: str, base: Base) -> frozenset[str]:
@@ -103,8 +129,10 @@ _CONDITION = re.compile(
 )
 
 
-def _of_commands(reading: SourceFacts) -> Iterator[Harm]:
+def _of_commands(reading: SourceFacts, source: str) -> Iterator[Harm]:
     for command in reading.commands:
+        if may_destroy_unseen(command, source):
+            yield Harm("may delete files: what it runs is known at the run only", command.line)
         for one in (command, *inner_commands(command)):
             if what := _harm_of(one, alone=one is command):
                 yield Harm(what, one.line, _single_files(one) if one is command else ())
@@ -121,6 +149,10 @@ def _harm_of(command: ShellCommand, alone: bool) -> str:
         return _DISK if any(word.startswith("of=/dev/") and word != "of=/dev/null" for word in words) else ""
     if program in _ALWAYS:
         return _ALWAYS[program]
+    if clears_away(command):
+        return _DELETE
+    if program == "rsync" and any(word.startswith(("--del", "--remove-source")) for word in words):
+        return _DELETE
     if program == "git":
         return _harm_of_git(words) or _phrase(program, words)
     return _phrase(program, words)
@@ -135,7 +167,7 @@ def _harm_of_git(words: list[str]) -> str:
             return "" if any(re.fullmatch(r"-[a-z]*n[a-z]*|--dry-run", word) for word in rest) else _DELETE
         case ["restore"]:
             return "" if "--staged" in rest and "--worktree" not in rest else _DISCARD
-        case ["push"] if any(word.startswith(("+", ":", "--force")) or _SHORT_FORCE.fullmatch(word) for word in rest):
+        case ["push"] if any(word.startswith(("+", ":", "--forc")) or _SHORT_FORCE.fullmatch(word) for word in rest):
             return _FORCE
         case _:
             return _phrase("git", words)
@@ -150,7 +182,13 @@ def _phrase(program: str, words: list[str]) -> str:
 
 def _in_order(phrase: tuple[str, ...], words: list[str]) -> bool:
     rest = iter(words)
-    return all(word in rest for word in phrase)
+    return all(any(_is_word(word, one) for one in rest) for word in phrase)
+
+
+def _is_word(wanted: str, given: str) -> bool:
+    """Long options may be abbreviated, and have a value: `--har`, `--force-with-lease=main`."""
+    name = given.partition("=")[0]
+    return given == wanted or (wanted.startswith("--") and len(name) > 4 and wanted.startswith(name))
 
 
 _PHRASES_OF: dict[str, list[tuple[tuple[str, ...], str]]] = {}

@@ -11,12 +11,14 @@ from collections.abc import Iterator
 
 from oi_tui.app.engine.policy import magics
 from oi_tui.app.engine.policy.python_names import HANDED_ON, REACHED, RUNS_TEXT, Aliases, constant_text, disguises
+from oi_tui.app.engine.policy.python_writes import PathValues, replaced_in
 from oi_tui.app.engine.policy.reading import (
     LONGEST_SOURCE,
     TOO_LONG,
     Handover,
     NameUse,
     PathUse,
+    ReplacedFile,
     Risk,
     ShellCommand,
     SourceFacts,
@@ -163,14 +165,16 @@ def _of_line(text: str, line: int) -> SourceFacts:
     if name in _PYTHON_CELLS:
         return shift_lines(read_python(re.sub(r"^(?:\s*-\w+(?:\s*\d+)?)+\s*", "", rest)), line - 1)
     if name in ("cd", "pushd", "popd"):
-        return SourceFacts(places=(PathUse(rest.strip(), line),), moves=True)
+        return SourceFacts(places=(PathUse(rest.strip(), line),), folders=(rest.strip(" '\""),), moves=True)
     if name in ("env", "set_env"):
         return SourceFacts(risks=(Risk("changes the environment", line),) if rest.strip() else ())
     if name in ("run", "load", "loadpy", "rerun", "recall", "macro", "edit", "load_ext", "reload_ext"):
         return SourceFacts(risks=(risk(CODE, line),), unread=(Unread(f"%{name} runs what only the run tells", line),))
     if name in ("save", "store", "logstart", "notebook", "writefile"):
         return SourceFacts(
-            risks=(Risk(WRITES, line),), places=tuple(PathUse(word, line, True) for word in rest.split())
+            risks=(Risk(WRITES, line),),
+            places=tuple(PathUse(word, line, True) for word in rest.split()),
+            replaced=tuple(ReplacedFile(word, line) for word in rest.split() if name != "logstart"),
         )
     return SourceFacts(unread=(Unread("a magic that is not known", line),))
 
@@ -183,8 +187,9 @@ def _of_cell(magic: magics.Magic, body: str) -> SourceFacts:
         statement = _of_line(magic.rest.strip(), magic.line) if name in ("time", "timeit", "prun") else SourceFacts()
         return merge_facts(statement, shift_lines(read_python(body), magic.line))
     if name in ("writefile", "file"):
-        path = rest.replace("-a ", "").strip()
-        return SourceFacts(risks=(Risk(WRITES, magic.line),), places=(PathUse(path, magic.line, True),))
+        path = re.sub(r"(?:^|\s)(?:-a|--append)(?=\s)", "", rest).strip(" '\"")
+        whole = (ReplacedFile(path, magic.line),) if path == rest.strip(" '\"") else ()
+        return SourceFacts((), (PathUse(path, magic.line, True),), risks=(Risk(WRITES, magic.line),), replaced=whole)
     if name in _QUIET_CELLS:
         return SourceFacts()
     risks = (Risk(STARTS, magic.line),)
@@ -205,7 +210,8 @@ def _shell(text: str, line: int) -> SourceFacts:
 def _of_tree(tree: ast.Module, source: str) -> SourceFacts:
     nodes = list(ast.walk(tree))
     aliases = Aliases(nodes)
-    found = [reading for node in nodes for reading in _of_node(node, aliases)]
+    values = PathValues(nodes, aliases)
+    found = [reading for node in nodes for reading in _of_node(node, values)]
     mentioned = _mentions(nodes, aliases)
     return merge_facts(
         *found, mentioned, SourceFacts(names=aliases.imported, risks=(*aliases.risks, *disguises(source)))
@@ -250,12 +256,13 @@ def _mentions(nodes: list[ast.AST], aliases: Aliases) -> SourceFacts:
     return SourceFacts(names=used, handovers=tuple(handovers), risks=tuple(risks))
 
 
-def _of_node(node: ast.AST, aliases: Aliases) -> Iterator[SourceFacts]:
+def _of_node(node: ast.AST, values: PathValues) -> Iterator[SourceFacts]:
+    aliases = values.aliases
     if isinstance(node, ast.expr) and changes_reading(node, aliases):
         yield SourceFacts(risks=(risk(REREADS, node.lineno),))
     match node:
         case ast.Call():
-            yield from _of_call(node, aliases)
+            yield from _of_call(node, values)
         case ast.Constant(value=str(text)) if 0 < len(text) < 1_000 and "\n" not in text:
             grave = (Risk(SECRETS, node.lineno, grave=True),) if names_secret(text) else ()
             yield SourceFacts(places=(PathUse(text, node.lineno),), risks=grave)
@@ -269,17 +276,20 @@ def _of_node(node: ast.AST, aliases: Aliases) -> Iterator[SourceFacts]:
             pass
 
 
-def _of_call(node: ast.Call, aliases: Aliases) -> Iterator[SourceFacts]:
+def _of_call(node: ast.Call, values: PathValues) -> Iterator[SourceFacts]:
+    aliases = values.aliases
     name, line = aliases.full_name(node.func), node.lineno
     if not name:
         return
+    if replaced := tuple(replaced_in(node, name, values)):
+        yield SourceFacts(replaced=replaced)
     what = of_name(name)
     if name == "re.compile" or (what == CODE and name == "compile" and not node.args):
         what = ""
     yield SourceFacts(names=(NameUse(name, line, called=True),), risks=(risk(what, line),) if what else ())
     texts = [arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
     if name == "os.chdir":
-        yield SourceFacts(moves=True)
+        yield SourceFacts(moves=True, folders=tuple(one.text for arg in node.args for one in values.spell(arg)))
     if what in (CODE, PICKLE) or name in RUNS_TEXT or name.startswith(("get_ipython().", "sys.modules.")):
         yield SourceFacts(handovers=(Handover(name, line, ast.unparse(node)),))
     if any(_URL.match(text) for text in texts) and name != "print":

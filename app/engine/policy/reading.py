@@ -47,6 +47,19 @@ class PathUse(NamedTuple):
     """Whether nothing that stood in it before is left: it is a file of the source's own."""
 
 
+class ReplacedFile(NamedTuple):
+    """A file that is written anew: what stood in it before is gone, if it was there."""
+
+    path: str
+    line: int
+    pattern: bool = False
+    """`*`, `?` and `[…]` in the path, and in that of the source, stand for names of files."""
+    source: str = ""
+    """What is copied or moved there, "" if nothing is: in a folder it keeps its name."""
+    tree: bool = False
+    """With all that is beneath the source."""
+
+
 class NameUse(NamedTuple):
     """Something of a library that is imported, called or only named, by its full dotted name."""
 
@@ -96,6 +109,10 @@ class SourceFacts(NamedTuple):
     plain: bool = False
     """Shell: nothing but simple commands of literal words, joined by `&&`, `||`, `|`, `;` and line ends, and two ways
     of reading agree on what they are. Only such a source can be allowed by a rule for commands."""
+    replaced: tuple[ReplacedFile, ...] = ()
+    """As far as the source says so; paths that only the run tells are not among them."""
+    folders: tuple[str, ...] = ()
+    """Those that are changed to on the way, as far as the source says so."""
     moves: bool = False
     """The folder is changed on the way: a relative path may mean another one."""
     lasting: bool = False
@@ -121,6 +138,7 @@ def shift_lines(reading: SourceFacts, lines: int) -> SourceFacts:
         unread=tuple(item._replace(line=item.line + lines) for item in reading.unread),
         handovers=tuple(item._replace(line=item.line + lines) for item in reading.handovers),
         risks=tuple(item._replace(line=item.line + lines) for item in reading.risks),
+        replaced=tuple(item._replace(line=item.line + lines) for item in reading.replaced),
     )
 
 
@@ -133,6 +151,8 @@ def merge_facts(*readings: SourceFacts) -> SourceFacts:
         unread=tuple(item for reading in readings for item in reading.unread),
         handovers=tuple(item for reading in readings for item in reading.handovers),
         risks=tuple(item for reading in readings for item in reading.risks),
+        replaced=tuple(item for reading in readings for item in reading.replaced),
+        folders=tuple(item for reading in readings for item in reading.folders),
         moves=any(reading.moves for reading in readings),
         lasting=any(reading.lasting for reading in readings),
     )

@@ -13,6 +13,7 @@ import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
 from oi_tui.app.engine.policy.handovers import NAMES_PROGRAM, find_handover, given_texts
+from oi_tui.app.engine.policy.overwrites import PlainValues, replaced_by
 from oi_tui.app.engine.policy.plain_shell import GLOB, plain_commands
 from oi_tui.app.engine.policy.programs import (
     DELETES,
@@ -30,6 +31,7 @@ from oi_tui.app.engine.policy.reading import (
     TOO_LONG,
     Handover,
     PathUse,
+    ReplacedFile,
     Risk,
     ShellCommand,
     SourceFacts,
@@ -133,6 +135,8 @@ class _Walk:
         self.unread: list[Unread] = []
         self.handovers: list[Handover] = []
         self.risks: list[Risk] = []
+        self.replaced: list[ReplacedFile] = []
+        self.values = PlainValues()
         self.lasting = False
         stack = [_parser().parse(_FOREIGN.sub(b"%", self.bytes)).root_node]
         while stack:
@@ -147,6 +151,8 @@ class _Walk:
             unread=tuple(dict.fromkeys(self.unread)),
             handovers=tuple(dict.fromkeys(self.handovers)),
             risks=tuple(dict.fromkeys(self.risks)),
+            replaced=tuple(dict.fromkeys(self.replaced)),
+            folders=tuple(path for command in self.commands if command.program in _MOVES for path in _goals(command)),
             moves=any(command.program in _MOVES for command in self.commands),
             lasting=self.lasting,
         )
@@ -163,12 +169,27 @@ class _Walk:
             self._declaration(node)
         elif kind == "file_redirect":
             self._redirection(node)
+        elif kind == "variable_assignment":
+            self._value(node)
+        elif kind == "for_statement":
+            self._loop(node)
         elif kind in _EVALUATES:
             text = self._text(node)
             key = text if "`" in text or "$(" in text.replace("$((", "") else ""
             self.handovers.append(Handover("arithmetic", node.start_point[0] + 1, key))
         elif kind == "variable_name" and NAMES_PROGRAM.fullmatch(name := self._text(node)):
             self._assignment(node, name)
+
+    def _value(self, node: Node) -> None:
+        """A variable that is given a text."""
+        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        if name is not None and value is not None:
+            self.values.add(self._text(name), self.values.spell(self._word(value)))
+
+    def _loop(self, node: Node) -> None:
+        name = node.child_by_field_name("variable")
+        for value in node.children_by_field_name("value") if name is not None else ():
+            self.values.add(self._text(name), self.values.spell(self._word(value)))
 
     def _assignment(self, node: Node, name: str) -> None:
         """A variable that names a program; to read it changes nothing."""
@@ -211,6 +232,7 @@ class _Walk:
         self.risks += [Risk(what, command.line, grave) for what, grave in (*effects(command), *behind)]
         programs = {one.program for one in (command, *inner)}
         self.lasting = self.lasting or not programs.isdisjoint(_LASTING)
+        self.replaced += [found for one in (command, *inner) for found in replaced_by(one, self.values.spell)]
         self._paths(command, writes=not programs.isdisjoint(DELETES | WRITES))
 
     def _paths(self, command: ShellCommand, writes: bool) -> None:
@@ -231,6 +253,9 @@ class _Walk:
             self._add_unread("a redirection that is not understood", node)
             return
         target = self._word(targets[0])
+        if sign in (">", ">|", "&>", ">&") and target.text not in _NOWHERE:
+            spelled = self.values.spell(target)
+            self.replaced += [ReplacedFile(one.text, line, one.pattern) for one in spelled if one.text]
         if sign in (">&", "<&") and re.fullmatch(r"\d+-?|-", target.text):
             return
         if not target.sure:
@@ -281,6 +306,11 @@ class _Walk:
 
     def _text(self, node: Node) -> str:
         return self.bytes[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+
+def _goals(command: ShellCommand) -> list[str]:
+    """Where `cd` leads, as far as it says so."""
+    return [word.text for word in command.words[1:] if word.sure and not word.text.startswith("-")]
 
 
 def _unescape(found: re.Match[str]) -> str:

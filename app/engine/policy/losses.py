@@ -1,0 +1,84 @@
+"""What a source would overwrite, and what of that is work that nobody could bring back: the words between the policy,
+which reads sources, and whoever looks at the disk for it."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Protocol
+
+from oi_tui.app.engine.policy.reading import SourceFacts
+from oi_tui.app.engine.policy.rules import Base
+
+MANY = 200
+"""Targets of one source; the ones behind are not looked at, which counts as a loss."""
+
+
+class Target(NamedTuple):
+    """A file that a source would write anew. All paths are absolute."""
+
+    path: str
+    line: int = 0
+    pattern: bool = False
+    """`path` has `*`, `?` or `[…]` in it, and stands for all files that are there."""
+    source: str = ""
+    """What is copied or moved there: where `path` is a folder, the file of that name within is meant."""
+    tree: bool = False
+    """With all that is beneath `source`."""
+
+
+class Loss(NamedTuple):
+    """Something that would be gone."""
+
+    target: Target
+    path: str
+    """Absolute; "" where it cannot be named."""
+    why: str
+    """In words that follow its name: `, whose changes are not committed`."""
+
+
+class WorkLook(Protocol):
+    """Looks at the disk. The methods are called in a thread, need not be done when nobody waits any longer, and never
+    raise."""
+
+    def list_files(self, targets: Sequence[Target]) -> Sequence[str]:
+        """The files that are meant, be they there or not; absolute and without links."""
+        ...
+
+    def find_losses(self, targets: Sequence[Target]) -> Sequence[Loss]:
+        """What would be lost."""
+        ...
+
+
+class NoLook:
+    """Finds nothing: for where there are no files."""
+
+    def list_files(self, targets: Sequence[Target]) -> Sequence[str]:
+        """None."""
+        return ()
+
+    def find_losses(self, targets: Sequence[Target]) -> Sequence[Loss]:
+        """None."""
+        return ()
+
+
+def targets_of(reading: SourceFacts, base: Base, folders: Iterable[str] = ()) -> tuple[Target, ...]:
+    """What the source would overwrite as far as it says so. `folders` are those that relative paths may begin in beside
+    the one of the base, absolute; those that the source itself changes to are added."""
+    bases = [base, *(base._replace(cwd=folder) for folder in (*folders, *folders_of(reading, base, folders)))]
+    found: dict[Target, None] = {}
+    for one in reading.replaced:
+        for start in bases if not one.path.startswith(("/", "~")) or not one.source.startswith(("/", "~")) else [base]:
+            source = start.absolute(one.source) if one.source else ""
+            found[Target(start.absolute(one.path), one.line, one.pattern, source, one.tree)] = None
+    return tuple(found)
+
+
+def folders_of(reading: SourceFacts, base: Base, folders: Iterable[str] = ()) -> tuple[str, ...]:
+    """The folders that the source may be in after it ran; absolute."""
+    known = [base.cwd, *folders]
+    found: dict[str, None] = {}
+    for path in reading.folders[:MANY_FOLDERS]:
+        for start in (*known, *found)[:MANY_FOLDERS]:
+            found[base._replace(cwd=start).absolute(path)] = None
+    return tuple(found)[:MANY_FOLDERS]
+
+
+MANY_FOLDERS = 20
