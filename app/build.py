@@ -26,6 +26,7 @@ from oi_tui.app.engine.session.outbox import Send
 from oi_tui.app.engine.session.services import KernelTies, Services
 from oi_tui.app.engine.trust.folder_decisions import FOLDERS_FILE as FOLDERS
 from oi_tui.app.engine.trust.rule_files import load_policy
+from oi_tui.app.engine.trust.unsaved_work import UnsavedWork
 from oi_tui.app.frontend.client import LocalClient
 from oi_tui.plugins.host import engine_hooks
 
@@ -96,6 +97,7 @@ def make_engine(
             log=Log(store=store, trail=trail, tape=tape),
             policy=policy,
             redactor=redactor,
+            look=UnsavedWork(),
             hooks=engine_hooks(),
             trial=(lambda: look(profile)) if try_sandbox and profile.encloses else None,
         )

@@ -181,15 +181,15 @@ async def test_what_a_look_at_the_source_asks_about_is_refused_with_the_reason(t
 
 
 @pytest.mark.parametrize(("mode", "refused"), [("ask", False), ("auto", False), ("never", True)])
-def test_of_a_choice_the_mode_asks_nothing_more_and_a_rule_that_asks_is_not_passed(
+async def test_of_a_choice_the_mode_asks_nothing_more_and_a_rule_that_asks_is_not_passed(
     mode: ApprovalMode, refused: bool
 ) -> None:
     block = CodeBlock(id="c", language="shell", source="git push origin")
     decisions = Decisions(mode, Runners(FakeKernels(), Toolbox()), can_ask=False)
-    assert bool(decisions.denial_reason(decisions.rule(block))) == refused
+    assert bool(decisions.denial_reason(await decisions.rule(block))) == refused
     policy = Policy(rules=(short_form("Shell(git push *)", "ask"),))
     decisions = Decisions(mode, Runners(FakeKernels(), Toolbox()), can_ask=True, policy=policy)
-    assert decisions.denial_reason(decisions.rule(block))
+    assert decisions.denial_reason(await decisions.rule(block))
 
 
 async def test_marks_are_gone_when_the_session_is_opened_again(tmp_path: Path) -> None:

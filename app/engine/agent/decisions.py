@@ -11,6 +11,7 @@ import msgspec
 
 from oi_tui.app.engine.agent.guard import CROWDED, RepeatGuard
 from oi_tui.app.engine.agent.halt import TurnStopped
+from oi_tui.app.engine.agent.own_files import OwnFiles
 from oi_tui.app.engine.agent.runners import Runners
 from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, CallBlock, CodeBlock, UserBlock
 from oi_tui.app.engine.core.encoding import text_digest
@@ -21,6 +22,7 @@ from oi_tui.app.engine.core.values import ApprovalMode, Confinement, Language
 from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, decide
 from oi_tui.app.engine.policy.destruction import made_paths
+from oi_tui.app.engine.policy.losses import MANY_FOLDERS, NO_LOOK, Loss, WorkLook, folders_of
 from oi_tui.app.engine.policy.reading import SourceFacts
 from oi_tui.app.engine.policy.rule_text import parse_short
 from oi_tui.app.engine.policy.rules import Effect as RuleVerdict
@@ -48,6 +50,7 @@ class Decisions:
         can_ask: bool,
         policy: Policy | None = None,
         past: Sequence[Block] = (),
+        look: WorkLook = NO_LOOK,
     ) -> None:
         """`past` is what the session held when it was opened."""
         self.mode = mode
@@ -63,8 +66,10 @@ class Decisions:
         """Kernels in which later code may be read as something else, by generation: no "always" holds there."""
         self._handed: set[str] = set()
         """What may run others unseen, and was approved by the person."""
-        self._made: frozenset[str] = frozenset()
-        """Files that the session wrote whole."""
+        self.files = OwnFiles(look)
+        self._look = look
+        self._folders: dict[tuple[str, int], tuple[str, ...]] = {}
+        """That code changed to, by what ran it and its generation."""
         self._taint = Taint()
         self._past = tuple(past)
         """What has not been looked through for it yet."""
@@ -94,10 +99,13 @@ class Decisions:
 
     def fork(self) -> "Decisions":
         """Those of another session in the same kernels: what is known of these stays, grants do not."""
-        other = Decisions(self.mode, self._runners, can_ask=self._can_ask, policy=self.policy, past=self._past)
+        other = Decisions(
+            self.mode, self._runners, can_ask=self._can_ask, policy=self.policy, past=self._past, look=self._look
+        )
         other._changed = set(self._changed)
         other._rereading = set(self._rereading)
         other._taint = self._taint
+        other._folders = dict(self._folders)
         return other
 
     def add_rule(self, verdict: RuleVerdict, text: str) -> None:
@@ -114,11 +122,16 @@ class Decisions:
             self._rereading.add((block.runs_in, self._runners.next_generation(block)))
         if found.lasting and isinstance(block, CodeBlock):
             self._changed.add((block.language, self._runners.next_generation(block)))
+        if found.reading is not None and found.reading.folders:
+            place = (block.runs_in, self._runners.next_generation(block))
+            known = self._folders.get(place, ())
+            new = folders_of(found.reading, self.policy.base, known)
+            self._folders[place] = tuple(dict.fromkeys((*known, *new)))[-MANY_FOLDERS:]
 
-    def note_success(self, block: ActionBlock, ruling: PolicyDecision) -> None:
-        """This ran to its end: the files that it wrote whole are the session's own."""
-        if ruling.reading is not None:
-            self._made |= made_paths(ruling.reading, block.source, self.policy.base)
+    async def note_end(self, block: ActionBlock, ruling: PolicyDecision, *, whole: bool) -> None:
+        """This has run, to its end where `whole`: what it wrote is the session's own."""
+        read = ruling.reading if whole else None
+        await self.files.end_run(made_paths(read, block.source, self.policy.base) if read is not None else ())
 
     def note_files(self, files: Sequence[str]) -> None:
         """The person gave the model these files."""
@@ -136,8 +149,11 @@ class Decisions:
             return f"asked about because of {ruling.by}: run it again by itself with r"
         return ""
 
-    async def settle(self, block: ActionBlock, guard: RepeatGuard, emit: Emit) -> PolicyDecision | None:
-        """What the policy says of the action that is to run now, None if none is. TurnStopped if that ends the turn.
+    async def settle(
+        self, block: ActionBlock, ruling: PolicyDecision, guard: RepeatGuard, emit: Emit
+    ) -> PolicyDecision | None:
+        """What the policy says of the action that is to run now, None if none is; `ruling` is what `rule` said of it.
+        TurnStopped if that ends the turn.
 
         `DecisionMade` is emitted, with `DecisionRequested` before it where the person has to be asked.
 
@@ -145,15 +161,14 @@ class Decisions:
         mode, the repeat guard and an earlier "always", the strictest counts; "always" answers what the mode would ask,
         not what a rule asks.
         """
-        settled = await self._settle(block, guard, emit)
+        settled = await self._settle(block, ruling, guard, emit)
         emit(settled.made)
         if settled.stop is not None:
             raise settled.stop
         return settled.ruling
 
-    async def _settle(self, block: ActionBlock, guard: RepeatGuard, emit: Emit) -> _Settled:
+    async def _settle(self, block: ActionBlock, ruling: PolicyDecision, guard: RepeatGuard, emit: Emit) -> _Settled:
         objection, generation = guard.objection(block), self._runners.next_generation(block)
-        ruling = self.rule(block)
         granted = _grant(block, generation) in self._granted and (block.runs_in, generation) not in self._rereading
         if self.mode == "never":
             return _never(block)
@@ -185,12 +200,32 @@ class Decisions:
         finally:
             self._waiting = None
 
-    def rule(self, block: ActionBlock, reading: SourceFacts | None = None) -> PolicyDecision:
-        """What the policy says of the block's source now; what was read in it before need not be read again."""
+    async def rule(self, block: ActionBlock) -> PolicyDecision:
+        """What the policy says of the block's source now, with a look at what would be lost if it ran."""
+        made = await self.files.made()
+        ruling = self._judge(block, made=made)
+        if ruling.targets and ruling.verdict != "deny" and (losses := await self.files.find_losses(ruling.targets)):
+            return self._judge(block, ruling.reading, made, losses)
+        return ruling
+
+    def _judge(
+        self,
+        block: ActionBlock,
+        reading: SourceFacts | None = None,
+        made: frozenset[str] = frozenset(),
+        losses: tuple[Loss, ...] = (),
+    ) -> PolicyDecision:
+        """The same without a look; what was read in the source before need not be read again."""
         request = self._runners.request(block, reading)
-        changed = (request.language, self._runners.next_generation(block)) in self._changed
-        taint = self._taint_so_far(request.confinement)
-        asked = request._replace(changed=changed, taint=taint, made=self._made, handed=frozenset(self._handed))
+        generation = self._runners.next_generation(block)
+        asked = request._replace(
+            changed=(request.language, generation) in self._changed,
+            taint=self._taint_so_far(request.confinement),
+            made=made,
+            folders=self._folders.get((block.runs_in, generation), ()),
+            losses=losses,
+            handed=frozenset(self._handed),
+        )
         return decide(asked, self.policy, self.mode)
 
     def _taint_so_far(self, confinement: Confinement) -> Taint:
@@ -221,7 +256,7 @@ class Decisions:
                 source = block.source if verb.source is None else verb.source
                 same = source == block.source
                 proposed = block if same else msgspec.structs.replace(block, source=source)
-                ruling = self.rule(proposed, asked.reading if same else None)
+                ruling = self._judge(proposed, asked.reading if same else None)
                 if self.mode == "never":
                     return _never(block)
                 if ruling.verdict == "deny":

@@ -48,6 +48,7 @@ from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.hooks import NO_PLUGINS, Hooks
 from oi_tui.app.engine.kernels.base import KernelSource
 from oi_tui.app.engine.policy.decide import Policy, PolicyDecision
+from oi_tui.app.engine.policy.losses import NO_LOOK, WorkLook
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.tools.toolbox import Toolbox
 from oi_tui.app.engine.transcript.transcript import Transcript
@@ -72,6 +73,7 @@ class Session:
         seal: Seal = no_seal,
         hooks: Hooks = NO_PLUGINS,
         tools: Toolbox | None = None,
+        look: WorkLook = NO_LOOK,
         forked_from: "Session | None" = None,
     ) -> None:
         """`ready` is awaited before each question to the model: the model may still be opening. `forked_from` was in
@@ -87,7 +89,9 @@ class Session:
         if forked_from is None:
             past = self.transcript.blocks
             self.emitter = Emitter(self.transcript)
-            self.decisions = Decisions(settings.approve, self._runners, can_ask=can_ask, policy=policy, past=past)
+            self.decisions = Decisions(
+                settings.approve, self._runners, can_ask=can_ask, policy=policy, past=past, look=look
+            )
             self.budget = Budget(settings.max_cost, settings.max_tokens)
         else:
             self.decisions, self.budget = forked_from.decisions.fork(), forked_from.budget
@@ -217,15 +221,17 @@ class Session:
         if self._obstacle(block):
             self._skip(block_id)
             return None
-        return await self.decisions.settle(block, self._guard, self.emit)
+        if (ruling := await self._halt.result(partial(self.decisions.rule, block))) is None:
+            self._skip(block_id)
+            return None
+        return await self.decisions.settle(block, ruling, self._guard, self.emit)
 
     async def _run(self, block_id: str, ruling: PolicyDecision) -> None:
         """Run what was decided about. TurnStopped if nothing can run it; code that raises ends nothing."""
         failure = await self._execute(block_id, ruling)
         block = self._action(block_id)
         self._guard.note_run(block)
-        if block.state == "ok":
-            self.decisions.note_success(block, ruling)
+        await self.decisions.note_end(block, ruling, whole=block.state == "ok")
         if failure is not None:
             raise TurnStopped("kernel_error", failure.title)
 
@@ -258,9 +264,10 @@ class Session:
         blocks = [block for block in codes if block.id in block_ids and block.duration is not None]
 
         async def perform(block: CodeBlock, emit: Emit) -> str:
-            ruling = self.decisions.rule(block)
+            ruling = await self.decisions.rule(block)
             if not (why := self.decisions.denial_reason(ruling)):
                 await self._perform(block, emit, ruling)
+                await self.decisions.note_end(block, ruling, whole=False)
             return why
 
         await rebuild(blocks, perform, self.emit)
@@ -284,10 +291,13 @@ class Session:
         """Run this, which was decided about. KernelError where there is no such kernel or tool; a failure of the kernel
         that there is has been emitted when it is returned."""
         runner = self._runners.get(block)
-        self.decisions.note_run(block, ruling)
-        self._execution = Execution(block, runner, emit, self._seal, can_ask=self._can_ask, clock=self._clock)
+        execution = Execution(block, runner, emit, self._seal, can_ask=self._can_ask, clock=self._clock)
+        self._execution = execution
         try:
-            return await self._execution.run()
+            if ruling is not None:
+                await self.decisions.files.begin_run(ruling.targets)
+            self.decisions.note_run(block, ruling)
+            return await execution.run()
         finally:
             self._execution = None
 

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 
 from oi_tui.app.engine.core.modes import OF_APPROVAL, strictest
 from oi_tui.app.engine.core.values import ApprovalMode, Confinement, Language, PermissionMode, Value
-from oi_tui.app.engine.policy.destruction import find_harm
+from oi_tui.app.engine.policy.destruction import find_harm, tell_losses
 from oi_tui.app.engine.policy.losses import Loss, Target, targets_of
 from oi_tui.app.engine.policy.programs import SHELLS, is_python
 from oi_tui.app.engine.policy.python import read_python
@@ -123,7 +123,9 @@ def decide(request: PolicyRequest, policy: Policy, approval: ApprovalMode = "aut
     rereads = any(risk.what == REREADS for risk in reading.risks)
     taint = taint_of(reading, policy.base)
     targets = targets_of(reading, policy.base, request.folders)
-    return PolicyDecision(verdict, by, ground, labels(reading), lasting, rereads, taint, reading, targets)
+    lost = tuple(filter(None, [tell_losses(request.losses, policy.base)])) if ground != "harm" else ()
+    told = (*lost, *labels(reading))
+    return PolicyDecision(verdict, by, ground, told, lasting, rereads, taint, reading, targets)
 
 
 def _kind(request: PolicyRequest) -> RuleKind:

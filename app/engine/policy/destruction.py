@@ -1,7 +1,7 @@
 """What a source would destroy: what cannot be brought back by running something else.
 
-Deletes of what the session did not make itself, work that is not under version control overwritten or thrown away, forced
-pushes, dropped tables, disk tools. Only what can be read off the source is found.
+Deletes of what the session did not make itself, work that is not under version control overwritten or thrown away,
+forced pushes, dropped tables, disk tools. Only what can be read off the source is found.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from oi_tui.app.engine.policy.losses import Loss
-from oi_tui.app.engine.policy.overwrites import clears_away, may_destroy_unseen
+from oi_tui.app.engine.policy.overwrites import clears_away, git_options, may_destroy_unseen
 from oi_tui.app.engine.policy.programs import inner_commands
 from oi_tui.app.engine.policy.reading import ShellCommand, SourceFacts
 from oi_tui.app.engine.policy.rules import Base
@@ -98,17 +98,22 @@ def find_harm(
     return _of_losses(losses, base)
 
 
+def tell_losses(losses: Sequence[Loss], base: Base) -> str:
+    """As a label: “overwrites notes.md, whose changes are not committed, line 3”; "" if there are none."""
+    harm = _of_losses(losses, base)
+    return "" if harm is None else f"{harm.what}, line {harm.line}"
+
+
 def _of_losses(losses: Sequence[Loss], base: Base) -> Harm | None:
-    """In words such as “overwrites notes.md and 2 more, whose changes are not committed”."""
     if not losses:
         return None
     first = losses[0]
     more = len({loss.path for loss in losses}) - 1
-    name = safe_text(first.path.removeprefix(f"{base.cwd.rstrip('/')}/"))
+    name = safe_text(first.path.removeprefix(f"{base.cwd.rstrip('/')}/")).replace("\n", "\\n")
     if len(name) > LONGEST_NAME:
         name = f"…{name[-LONGEST_NAME:]}"
     others = f" and {more} more file{'s' if more > 1 else ''}" if more > 0 else ""
-    return Harm(f"overwrites {name}{others}{first.why}" if name else f"overwrites {first.why}", first.target.line)
+    return Harm(f"overwrites {name}{others}{first.why}", first.target.line)
 
 
 LONGEST_NAME = 80
@@ -154,13 +159,11 @@ def _harm_of(command: ShellCommand, alone: bool) -> str:
     if program == "rsync" and any(word.startswith(("--del", "--remove-source")) for word in words):
         return _DELETE
     if program == "git":
-        return _harm_of_git(words) or _phrase(program, words)
+        return _harm_of_git(words[git_options(command.words[1:]) :]) or _phrase(program, words)
     return _phrase(program, words)
 
 
 def _harm_of_git(words: list[str]) -> str:
-    while words[:1] and words[0].startswith("-"):  # `git -C there push -f`, `git -c a=b push -f`
-        words = words[2:] if words[0] in ("-C", "-c", "--git-dir", "--work-tree", "--namespace") else words[1:]
     rest = words[1:]
     match words[:1]:
         case ["clean"]:

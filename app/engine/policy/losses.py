@@ -47,8 +47,12 @@ class WorkLook(Protocol):
         ...
 
 
-class NoLook:
-    """Finds nothing: for where there are no files."""
+MANY_FOLDERS = 20
+"""That relative paths may begin in."""
+
+
+class _NoLook:
+    """Finds nothing."""
 
     def list_files(self, targets: Sequence[Target]) -> Sequence[str]:
         """None."""
@@ -57,6 +61,10 @@ class NoLook:
     def find_losses(self, targets: Sequence[Target]) -> Sequence[Loss]:
         """None."""
         return ()
+
+
+NO_LOOK: WorkLook = _NoLook()
+"""For where there are no files of a person."""
 
 
 def targets_of(reading: SourceFacts, base: Base, folders: Iterable[str] = ()) -> tuple[Target, ...]:
@@ -79,6 +87,3 @@ def folders_of(reading: SourceFacts, base: Base, folders: Iterable[str] = ()) ->
         for start in (*known, *found)[:MANY_FOLDERS]:
             found[base._replace(cwd=start).absolute(path)] = None
     return tuple(found)[:MANY_FOLDERS]
-
-
-MANY_FOLDERS = 20

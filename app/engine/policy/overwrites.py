@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, product
 from typing import NamedTuple
 
-from oi_tui.app.engine.policy.programs import is_python
+from oi_tui.app.engine.policy.programs import WRAPPERS, is_python
 from oi_tui.app.engine.policy.reading import ReplacedFile, ShellCommand, Word
 
 SPELLINGS = 50
@@ -93,16 +93,29 @@ _COPY_VALUES = {
 _INTO = re.compile(r"-[a-zA-Z]*t(.*)|--target-directory(?:=(.*))?", re.DOTALL)
 _TREES = re.compile(r"-[a-zA-Z]*[rRa][a-zA-Z]*|--(?:recursive|archive)")
 _FORCES = re.compile(r"-[a-zA-Z]*[fi][a-zA-Z]*|--(?:force|interactive)")
-_SPARES = re.compile(r"-[a-zA-Z]*n[a-zA-Z]*|--no-clobber|--ignore-existing|--dry-run|-[a-zA-Z]*b[a-zA-Z]*|--backup(?:=.*)?")
+_SPARES = re.compile(
+    r"-[a-zA-Z]*n[a-zA-Z]*|--no-clobber|--ignore-existing|--dry-run|-[a-zA-Z]*b[a-zA-Z]*|--backup(?:=.*)?"
+)
 """What is there stays, or is kept under another name."""
 _EDITS = re.compile(r"-[a-zA-Z]*?i(.*)|--in-place(?:=(.*))?", re.DOTALL)
 """`-i` edits in place; what is behind it is the ending of a copy that is kept."""
 _SCRIPTS = re.compile(r"-[a-zA-Z]*?[ef]|--(?:expression|file)(?:=.*)?")
 
 
+_KNOWN = _COPIES | _OUTPUTS.keys() | frozenset({
+    *("tee", "sponge", "dd", "sed", "gsed", "perl", "ruby", "awk", "gawk", "uniq", "xxd", "ffmpeg", "git"),
+})  # fmt: skip
+
+
 def replaced_by(command: ShellCommand, spell: Spell) -> Iterator[ReplacedFile]:
     """The files that this command writes anew, if it runs as it stands there."""
     program, words = command.program, command.words[1:]
+    if program not in _KNOWN:
+        return
+    if program == "git":
+        words = words[git_options(words) :]
+    if words and words[-1].text in (";", "+"):
+        words = words[:-1]  # of `find … -exec`
     for target, source, tree in _of_program(program, words):
         for spelling in spell(target):
             for origin in (spell(source) if source is not None else ()) or (Spelling(""),):
@@ -203,6 +216,17 @@ def _names_branch(texts: list[str]) -> bool:
     return any(re.fullmatch(r"-[bBt]|--(?:orphan|detach|track)", text) for text in texts)
 
 
+_WITH_VALUE = ("-C", "-c", "--git-dir", "--work-tree", "--namespace")
+
+
+def git_options(words: Sequence[Word]) -> int:
+    """How many words stand before what git is asked to do: `-C there`, `-c a=b`."""
+    place = 0
+    while place < len(words) and words[place].text.startswith("-"):
+        place += 2 if words[place].text in _WITH_VALUE else 1
+    return place
+
+
 def _behind(word: Word, sign: str) -> Word:
     return Word(word.text.removeprefix(sign), word.sure)
 
@@ -223,7 +247,9 @@ def _behind_option(program: str, words: tuple[Word, ...]) -> Iterator[Word]:
 
 # -- clearing away by a name that says so -------------------------------------------------------------
 
-_CLEANS = re.compile(r"(?:[\w.]*[-_:])?(?:clean|cleanall|distclean|realclean|mrproper|clobber|purge|nuke)(?:[-_:][\w.-]*)?")
+_CLEANS = re.compile(
+    r"(?:[\w.]*[-_:])?(?:clean|cleanall|distclean|realclean|mrproper|clobber|purge|nuke)(?:[-_:][\w.-]*)?"
+)
 _RUNNERS = frozenset({
     *("make", "gmake", "bmake", "nmake", "ninja", "just", "task", "rake", "mvn", "mvnw", "gradle", "gradlew", "ant"),
     *("sbt", "lein", "mix", "invoke", "inv", "doit", "nox", "tox", "scons", "waf", "bazel", "buck", "dune", "lake"),
@@ -243,15 +269,16 @@ def clears_away(command: ShellCommand) -> bool:
     return not dry and any(_CLEANS.fullmatch(word) for word in words)
 
 
-_RUINOUS = re.compile(r"-[a-zA-Z]*(?:r[a-zA-Z]*f|f[a-zA-Z]*r|R[a-zA-Z]*f|f[a-zA-Z]*R)[a-zA-Z]*|--(?:hard|no-preserve-root|force)|-delete")
+_RUINOUS = re.compile(r"-(?=\w*[rR])(?=\w*f)[rRfvidI]+|--(?:hard|no-preserve-root|force)|-delete")
+_DELETERS = re.compile(
+    r"(?<![\w./=-])(?:rm|unlink|shred|srm|rmdir|rimraf)(?![\w./=-])|=['\"]?(?:rm|unlink|shred|srm)\b"
+)
 
 
 def may_destroy_unseen(command: ShellCommand, source: str) -> bool:
     """Of a command whose name only the run tells: whether its options look destructive, or the source names a program
     that deletes."""
-    if not command.words or command.words[0].sure:
+    words = command.words[1:] if command.program in WRAPPERS else command.words
+    if not words or words[0].sure:
         return False
-    return any(_RUINOUS.fullmatch(word.text) for word in command.words[1:]) or _DELETERS.search(source) is not None
-
-
-_DELETERS = re.compile(r"(?<![\w./=-])(?:rm|unlink|shred|srm|rmdir|rimraf)(?![\w./=-])|=['\"]?(?:rm|unlink|shred|srm)\b")
+    return any(_RUINOUS.fullmatch(word.text) for word in words[1:]) or _DELETERS.search(source) is not None

@@ -60,7 +60,9 @@ class PathValues:
                 case ast.Assign(targets=targets, value=value):
                     for target in targets:
                         self._give(target, value)
-                case ast.NamedExpr(target=target, value=value) | ast.AnnAssign(target=target, value=ast.expr() as value):
+                case (
+                    ast.NamedExpr(target=target, value=value) | ast.AnnAssign(target=target, value=ast.expr() as value)
+                ):
                     self._give(target, value)
                 case ast.For(target=target, iter=items) | ast.comprehension(target=target, iter=items):
                     self._give_each(target, items)
@@ -71,7 +73,7 @@ class PathValues:
         match target, value:
             case ast.Name(id=name), _:
                 self._given.setdefault(name, []).append(value)
-            case (ast.Tuple(elts=names) | ast.List(elts=names)), (ast.Tuple(elts=values) | ast.List(elts=values)):
+            case ((ast.Tuple(elts=names) | ast.List(elts=names)), (ast.Tuple(elts=values) | ast.List(elts=values))):
                 for one, given in zip(names, values, strict=False):
                     self._give(one, given)
             case _:
@@ -164,7 +166,7 @@ def _targets(node: ast.Call, name: str) -> Iterator[tuple[ast.expr, ast.expr | N
     args, keywords = node.args, {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
     method = name.rpartition(".")[2]
     owner = node.func.value if isinstance(node.func, ast.Attribute) else None
-    named = next((value for key, value in keywords.items() if key in _PATH_KEYWORDS), None)
+    named = next((value for key, value in keywords.items() if key in _PATH_KEYWORDS), None) if keywords else None
     if name in _TO_SECOND:
         source = args[0] if args else keywords.get("src")
         target = args[1] if len(args) > 1 else named
@@ -185,7 +187,7 @@ def _targets(node: ast.Call, name: str) -> Iterator[tuple[ast.expr, ast.expr | N
             yield args[0], None, False
     elif _begins_empty(args, keywords, method):
         own = method == "open" and owner is not None and _is_mode(next(iter(args), None))
-        place = owner if own or not args else args[0]
+        place = owner if own else args[0] if args else named if named is not None else owner
         if place is not None:
             yield place, None, False
     elif method not in _NO_PATH and "." in name and _METHODS.fullmatch(method):

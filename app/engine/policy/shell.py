@@ -188,7 +188,9 @@ class _Walk:
 
     def _loop(self, node: Node) -> None:
         name = node.child_by_field_name("variable")
-        for value in node.children_by_field_name("value") if name is not None else ():
+        if name is None:
+            return
+        for value in node.children_by_field_name("value"):
             self.values.add(self._text(name), self.values.spell(self._word(value)))
 
     def _assignment(self, node: Node, name: str) -> None:

@@ -108,6 +108,7 @@ class OpenSession:
             seal=self._log.seal,
             hooks=services.hooks,
             tools=Toolbox(services.tools),
+            look=services.look,
             forked_from=None if forked_from is None else forked_from.session,
         )
         self._outbox = Outbox(self.send)

@@ -12,6 +12,7 @@ from oi_tui.app.engine.kernels.base import KernelSource
 from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.store import Claims, Store
 from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.losses import NO_LOOK, WorkLook
 from oi_tui.app.engine.sandbox.availability import Availability
 from oi_tui.app.engine.sandbox.hosts import OnRefusal
 from oi_tui.app.engine.secrets.redaction import Redactor
@@ -59,6 +60,8 @@ class Services:
     policy: Policy = field(default_factory=Policy)
     """What each session begins with."""
     redactor: Redactor = field(default_factory=Redactor)
+    look: WorkLook = NO_LOOK
+    """Finds what of the person's work would be overwritten."""
     hooks: Hooks = NO_PLUGINS
     trial: Trial | None = None
     """Finds out whether a sandbox can be had; None where there need be none."""

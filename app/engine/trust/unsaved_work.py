@@ -1,4 +1,4 @@
-"""What of the person's work would be lost if a file were written anew: what git does not have in the state in which it is.
+"""What of the person's work would be lost if a file were written anew: what git does not have in the state it is in.
 
 git itself is not run (see `git_index.py`). A file counts as safe where its content is in the index of its repository:
 committed, or staged at least. One outside of any repository is nobody's business here. Other systems of version control
@@ -170,8 +170,8 @@ def _told_folder(file: str) -> str:
 
 
 def _known_files(repository: _Repository, names: dict[bytes, str]) -> tuple[dict[bytes, IndexEntry], int]:
-    """What the index says of these, and when it was written, in nanoseconds; nothing of one that cannot be read. It may be
-    split in two files, of which the second holds what did not change for long."""
+    """What the index says of these, and when it was written, in nanoseconds; nothing of one that cannot be read. It may
+    be split in two files, of which the second holds what did not change for long."""
     index = os.path.join(repository.data, "index")
     entries: dict[bytes, IndexEntry] = {}
     try:
@@ -195,8 +195,9 @@ def _read_all(path: str, most: int) -> bytes:
 
 
 def _is_held(path: str, entry: IndexEntry, written: int) -> bool:
-    """Whether the file has the content that git has. As `git status` does: a file that looks as it did when it was compared
-    last is the same, unless it could have changed in the moment the index was written; else the content counts."""
+    """Whether the file has the content that git has. As `git status` does: a file that looks as it did when it was
+    compared last is the same, unless it could have changed in the moment the index was written; else the content
+    counts."""
     if not entry.held:
         return False
     try:
