@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from oi_tui.app.engine.core.values import Confinement, Language
+from oi_tui.app.engine.core.values import Confinement, Language, Reach
 from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, PolicyRequest, decide
-from oi_tui.app.engine.policy.rules import Base, short_form
+from oi_tui.app.engine.policy.rules import Base, fixed_path, short_form
 
 CORPUS = Path(__file__).parent / "policy_corpus"
 DENIED = tuple(
     short_form(text, "deny") for text in ("Shell(rm *)", "Python(shutil.rmtree)", "Python(os.remove)", "Edit(.git/**)")
 )
-POLICY = Policy(rules=DENIED, base=Base(cwd="/work", home="/home/me"), kept=("/work/.git",))
+POLICY = Policy(rules=DENIED, base=Base(cwd="/work", home="/home/me"))
 
 
 def corpus(language: str) -> list[str]:
@@ -102,10 +102,83 @@ def test_U23_a_rule_that_allows_what_runs_others_answers_the_doubt_but_not_a_den
     assert decided("shell", "make && rm x", policy).verdict == "deny"
 
 
-def test_U23_what_the_sandbox_keeps_by_itself_is_not_asked_about() -> None:
-    policy = Policy(rules=(short_form("Edit(.git/**)", "deny"),), base=POLICY.base, kept=POLICY.kept)
-    enclosed = Confinement(sandboxed=True)
-    assert decided("shell", "make", policy).verdict == "ask"
-    assert decided("shell", "make", policy, confinement=enclosed).verdict == "allow"
-    assert decided("shell", "$x", policy, confinement=enclosed).verdict == "allow"
-    assert decided("shell", "echo x > .git/config", policy, confinement=enclosed).verdict == "deny"
+REACH = Reach(writes=("/work",), kept=("/work/.git",), reads=("/usr", "/work", "/home/me/tools"))
+FULL = Confinement(sandboxed=True, offline=True, reach=REACH)
+LOCK = Confinement(offline=True, reach=Reach(writes=("/work",), reads=("/usr", "/work")))
+ONLINE = Confinement(sandboxed=True, reach=REACH)
+
+
+def denying(text: str, real: str = "") -> Policy:
+    """One rule that denies; `real` is where it leads, "" if to what it says."""
+    rule = short_form(text, "deny")
+    if rule.tool in ("Edit", "Read"):
+        rule = rule._replace(real=real or fixed_path(rule, POLICY.base))
+    return Policy(rules=(rule,), base=POLICY.base)
+
+
+@pytest.mark.parametrize(
+    ("rule", "full", "lock", "online"),
+    [
+        ("Edit(.git/**)", "allow", "ask", "allow"),
+        ("Edit(.git/config)", "allow", "ask", "allow"),
+        ("Edit(/etc/**)", "allow", "allow", "allow"),
+        ("Edit(~/.ssh/**)", "allow", "allow", "allow"),
+        ("Read(~/.ssh/**)", "allow", "allow", "allow"),
+        ("Read(~/.ssh/id_*)", "allow", "allow", "allow"),
+        ("Read(/srv)", "allow", "allow", "allow"),
+        ("Read(/usr/share/x)", "ask", "ask", "ask"),
+        ("Read(~/**)", "ask", "allow", "ask"),
+        ("Read(~/t*)", "ask", "allow", "ask"),
+        ("Read(/**)", "ask", "ask", "ask"),
+        ("Read(data/**)", "ask", "ask", "ask"),
+        ("Edit(src/**)", "ask", "ask", "ask"),
+        ("Edit(**/*.pem)", "ask", "ask", "ask"),
+        ("Edit(/**)", "ask", "ask", "ask"),
+        ("Edit", "ask", "ask", "ask"),
+        ("Edit(.gitignore)", "ask", "ask", "ask"),
+        ("Shell(rm *)", "ask", "ask", "ask"),
+        ("Shell(curl *)", "allow", "allow", "ask"),
+        ("Shell(ssh *)", "allow", "allow", "ask"),
+        ("Shell(sudo *)", "allow", "ask", "allow"),
+        ("Shell(git push *)", "ask", "ask", "ask"),
+        ("Shell", "deny", "deny", "deny"),
+    ],
+)
+def test_U29_what_the_sandbox_keeps_by_itself_is_not_asked_about(rule: str, full: str, lock: str, online: str) -> None:
+    policy = denying(rule)
+    for source in ("pytest -q", "make", "$x"):
+        assert decided("shell", source, policy).verdict in ("ask", "deny")
+        for confinement, verdict in ((FULL, full), (LOCK, lock), (ONLINE, online)):
+            assert decided("shell", source, policy, confinement=confinement).verdict == verdict, (source, confinement)
+
+
+def test_U29_what_is_denied_by_its_name_stays_denied_in_a_sandbox() -> None:
+    for rule, source in (
+        ("Edit(.git/**)", "echo x > .git/config"),
+        ("Read(~/.ssh/**)", "cat ~/.ssh/id_rsa"),
+        ("Shell(curl *)", "curl http://a"),
+        ("Shell(sudo *)", "sudo ls"),
+    ):
+        assert decided("shell", source, denying(rule), confinement=FULL).verdict == "deny"
+
+
+def test_U29_a_rule_counts_where_its_links_lead_and_one_that_was_not_looked_at_is_asked_about() -> None:
+    assert decided("shell", "make", denying("Edit(/data/**)", "/work/data"), confinement=FULL).verdict == "ask"
+    assert decided("shell", "make", denying("Read(/data/**)", "/srv/data"), confinement=FULL).verdict == "allow"
+    unseen = Policy(rules=(short_form("Edit(/data/**)", "deny"),), base=POLICY.base)
+    assert decided("shell", "make", unseen, confinement=FULL).verdict == "ask"
+
+
+def test_U29_python_is_held_to_the_same() -> None:
+    runs = "import subprocess\nsubprocess.run(['make'])"
+    for rule, verdict in (
+        ("Python(requests.*)", "allow"),
+        ("Python(socket)", "allow"),
+        ("Python(shutil.rmtree)", "ask"),
+    ):
+        assert (
+            decided("python", "import code\ncode.InteractiveConsole()", denying(rule), confinement=FULL).verdict
+            == verdict
+        )
+    assert decided("python", runs, denying("Read(~/.ssh/**)"), confinement=FULL).verdict == "allow"
+    assert decided("python", runs, denying("Read(~/.ssh/**)")).verdict == "ask"

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from types import FrameType
 
 import msgspec
@@ -12,7 +13,7 @@ from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.events import AnyEvent, DecisionMade, DecisionRequested, ExecutionStarted, TurnEnded
 from oi_tui.app.engine.core.outcomes import Verdict
 from oi_tui.app.engine.core.settings import LoopSection
-from oi_tui.app.engine.core.values import ApprovalMode, Confinement, PermissionMode
+from oi_tui.app.engine.core.values import ApprovalMode, Confinement, PermissionMode, Reach
 from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.policy.decide import Policy
@@ -170,6 +171,46 @@ async def test_U23_what_may_run_others_is_asked_about_once_in_a_session_where_so
     assert asked.why == "asked because of the rule Shell(rm *), and make may do the same unseen"
     assert not of(DecisionRequested, await play(session, session.run("on"), answering(session, "run")))
     assert of(DecisionMade, await play(session, session.run("on")))[0].reason == "denied by the rule Shell(rm *)"
+
+
+async def test_U29_where_something_is_denied_pytest_is_asked_about_once_and_again_in_the_next_session() -> None:
+    runs = ("pytest -q", "pytest tests/a.py", "pytest")
+    for _ in ("this session", "the next"):
+        session = make(FakeModel(*map(bash, runs), "Done."), *runs, approve="auto", deny=("Shell(rm *)",))
+        events = await play(session, session.run("go"), answering(session, "run"))
+        assert [made.decider for made in of(DecisionMade, events)] == ["person", "mode", "mode"]
+        [asked] = of(DecisionRequested, events)
+        assert asked.why == "asked because of the rule Shell(rm *), and pytest may do the same unseen"
+
+
+async def test_U29_what_was_approved_once_is_asked_about_again_after_a_refusal_and_when_all_is_forgotten() -> None:
+    session = make(
+        FakeModel(bash("make"), *(bash("make"), "Ok.") * 3),
+        "make",
+        approve="auto",
+        deny=("Shell(rm *)",),
+    )
+    deciders: list[int] = []
+    for verdict in ("skip", "run", "run", "run"):
+        asked = of(DecisionRequested, await play(session, session.run("go"), answering(session, verdict)))
+        deciders.append(len(asked))
+        if len(deciders) == 3:
+            session.forget()
+    assert deciders == [1, 1, 0, 1]
+
+
+async def test_U29_a_rule_that_the_sandbox_keeps_asks_nothing_and_links_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "link").symlink_to("work")
+    reach = Reach(writes=(str(tmp_path / "work"),), reads=("/usr",))
+    for path, asked in ((tmp_path / "link", 1), (tmp_path / "work", 1), (tmp_path / "other", 0)):
+        kernel = FakeKernel({"pytest": OK}, language="shell", confinement=Confinement(sandboxed=True, reach=reach))
+        policy = Policy(rules=(short_form(f"Edit({path}/**)", "deny"),))
+        settings, model = LoopSection(approve="auto"), FakeModel(bash("pytest"), "Done.")
+        session = Session(
+            kernels=FakeKernels(shell=kernel), settings=settings, model=model, can_ask=True, policy=policy
+        )
+        assert len(of(DecisionRequested, await play(session, session.run("go"), answering(session, "run")))) == asked
 
 
 async def test_what_destroys_is_asked_about_and_a_file_of_the_sessions_own_may_go() -> None:

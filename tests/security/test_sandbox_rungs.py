@@ -188,8 +188,11 @@ def test_S27_where_there_are_no_namespaces_nothing_runs_until_the_lock_is_chosen
 
 def test_S27_the_lock_is_never_called_a_sandbox_and_never_enough_for_auto(tmp_path: Path) -> None:
     chosen = profile(tmp_path, tmp_path / "home", rung="lock")
-    assert not Launch(cwd=tmp_path, sandbox=chosen).confinement.sandboxed
-    assert Launch(cwd=tmp_path, sandbox=chosen).confinement.offline
+    confinement = Launch(cwd=tmp_path, sandbox=chosen).confine("python")
+    assert not confinement.sandboxed
+    assert confinement.offline
+    assert confinement.reach is not None
+    assert confinement.reach.kept == ()
     words = (chosen.describe(), chosen.tell_model(), describe_sandbox(SandboxSection(rung="lock")))
     assert not any("sandbox" in said for said in words)
     assert ".git" in words[0]

@@ -4,6 +4,7 @@ Nothing here runs anything.
 """
 
 import asyncio
+import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ from oi_tui.app.engine.policy.losses import MANY_FOLDERS, NO_LOOK, Loss, WorkLoo
 from oi_tui.app.engine.policy.reading import SourceFacts
 from oi_tui.app.engine.policy.rule_text import parse_short
 from oi_tui.app.engine.policy.rules import Effect as RuleVerdict
+from oi_tui.app.engine.policy.rules import fixed_path
 from oi_tui.app.engine.policy.taint import Taint, is_foreign
 
 
@@ -54,7 +56,7 @@ class Decisions:
     ) -> None:
         """`past` is what the session held when it was opened."""
         self.mode = mode
-        self.policy = policy if policy is not None else Policy()
+        self.policy = _resolve(policy if policy is not None else Policy())
         self._runners = runners
         self._can_ask = can_ask
         self._granted: set[tuple[str, str, str, int]] = set()
@@ -111,7 +113,7 @@ class Decisions:
     def add_rule(self, verdict: RuleVerdict, text: str) -> None:
         """One more rule, as long as the session is open; SettingsError if it is none."""
         rules = parse_short((text,), verdict, "this session")
-        self.policy = msgspec.structs.replace(self.policy, rules=(*self.policy.rules, *rules))
+        self.policy = _resolve(msgspec.structs.replace(self.policy, rules=(*self.policy.rules, *rules)))
 
     def note_run(self, block: ActionBlock, ruling: PolicyDecision | None) -> None:
         """Take note of what is about to run: what it reads, and in a shell, what it may redefine. Without a `ruling`
@@ -281,6 +283,17 @@ class Decisions:
             case "stop":
                 refusal = decision_event(block, "stop", "person", reason=verb.reason, request_id=verb.request_id)
                 return _Settled(refusal, TurnStopped("stopped", "Stopped by you."))
+
+
+def _resolve(policy: Policy) -> Policy:
+    """The same, with where the rules for files lead."""
+    if not any(rule.tool in ("Edit", "Read") and not rule.real for rule in policy.rules):
+        return policy
+    rules = (
+        rule._replace(real=os.path.realpath(fixed_path(rule, policy.base))) if rule.tool in ("Edit", "Read") else rule
+        for rule in policy.rules
+    )
+    return msgspec.structs.replace(policy, rules=tuple(rules))
 
 
 def decision_event(

@@ -17,6 +17,18 @@ Language = str
 """Canonical name of what runs a source: "python", "shell", or the name of a Jupyter kernelspec."""
 
 
+class Reach(Value, frozen=True, kw_only=True):
+    """The places of the machine that code in a sandbox can reach, absolute and without links. What is in none of them
+    it cannot."""
+
+    writes: tuple[str, ...] = ()
+    """It can change files in these."""
+    kept: tuple[str, ...] = ()
+    """But not these, which are in them."""
+    reads: tuple[str, ...] = ()
+    """It can read files in these."""
+
+
 class Confinement(Value, frozen=True, kw_only=True):
     """What holds back code that runs in one kernel. A kernel that promises nothing is held back by nothing."""
 
@@ -24,6 +36,8 @@ class Confinement(Value, frozen=True, kw_only=True):
     """A sandbox is around it; where that does not hold, the kernel does not start. The weaker lock is none."""
     offline: bool = False
     """Nothing can be reached from inside."""
+    reach: Reach | None = None
+    """Files that can be reached; None where nothing is promised. The weaker lock promises it too."""
 
 
 ApprovalMode = Literal["ask", "auto", "never"]

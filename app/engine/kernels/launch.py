@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from oi_tui.app.engine.core.settings import KernelSection
-from oi_tui.app.engine.core.values import Confinement
+from oi_tui.app.engine.core.values import Confinement, Language
 from oi_tui.app.engine.environments.environment import PythonEnvironment, active_environ, own_environment
 from oi_tui.app.engine.kernels.liveness import LivenessTimeouts
+from oi_tui.app.engine.kernels.reach import reach_of
 from oi_tui.app.engine.sandbox.hosts import OnRefusal
 from oi_tui.app.engine.sandbox.places import program_places
 from oi_tui.app.engine.sandbox.profile import Profile
@@ -40,13 +41,13 @@ class Launch:
     patience: LivenessTimeouts = field(default_factory=LivenessTimeouts)
     """How long Jupyter kernels may give no sign of life."""
 
-    @property
-    def confinement(self) -> Confinement:
-        """What the sandbox promises."""
+    def confine(self, language: Language) -> Confinement:
+        """What the sandbox promises of code of this language."""
         enclosure = self.enclosure
         return Confinement(
             sandboxed=enclosure is not None and not enclosure.is_weaker,
             offline=enclosure is not None and enclosure.network == "none",
+            reach=reach_of(enclosure, language) if enclosure is not None else None,
         )
 
     @property

@@ -18,11 +18,11 @@ from oi_tui.app.engine.core.modes import OF_APPROVAL, strictest
 from oi_tui.app.engine.core.values import ApprovalMode, Confinement, Language, PermissionMode, Value
 from oi_tui.app.engine.policy.destruction import find_harm, tell_losses
 from oi_tui.app.engine.policy.losses import Loss, Target, targets_of
-from oi_tui.app.engine.policy.programs import SHELLS, is_python
+from oi_tui.app.engine.policy.programs import ONLY_NETWORK, RIGHTS, SHELLS, is_python
 from oi_tui.app.engine.policy.python import read_python
 from oi_tui.app.engine.policy.reading import SourceFacts, Unread
-from oi_tui.app.engine.policy.risks import REREADS, labels
-from oi_tui.app.engine.policy.rules import Base, Effect, Rule, RuleKind, covers, fixed_path, hit, mentions
+from oi_tui.app.engine.policy.risks import NETWORK, REREADS, labels, of_name
+from oi_tui.app.engine.policy.rules import Base, Effect, Rule, RuleKind, covers, hit, is_out_of_reach, mentions
 from oi_tui.app.engine.policy.shell import read_shell
 from oi_tui.app.engine.policy.taint import Taint, leads_out, taint_of
 from oi_tui.app.engine.text.safe import safe_text, visible_text
@@ -73,8 +73,6 @@ class Policy(Value, frozen=True, kw_only=True):
     """Folders of our settings and rules, absolute."""
     allow_destructive: bool = False
     """What would be destroyed does not matter."""
-    kept: tuple[str, ...] = ()
-    """Paths that a sandbox keeps from being changed by itself, absolute."""
 
 
 class PolicyDecision(NamedTuple):
@@ -200,11 +198,19 @@ def _way_around(rule: Rule, case: _Case) -> str:
 
 
 def _keeps_itself(rule: Rule, case: _Case) -> bool:
-    """Whether the sandbox around what runs keeps the same files by itself."""
-    if rule.tool != "Edit" or not case.request.confinement.sandboxed:
-        return False
-    path = fixed_path(rule, case.policy.base)
-    return any(path == kept or path.startswith(f"{kept}/") for kept in case.policy.kept)
+    """Whether what encloses the code keeps the rule by itself: the files are out of reach, or the programs are of no
+    use in there."""
+    confinement = case.request.confinement
+    match rule.tool:
+        case "Edit" | "Read":
+            return confinement.reach is not None and is_out_of_reach(rule, confinement.reach)
+        case "Shell" if rule.words:
+            programs = set(rule.words[0])
+            return (confinement.offline and programs <= ONLY_NETWORK) or (confinement.sandboxed and programs <= RIGHTS)
+        case "Python" if confinement.offline:
+            return of_name(rule.pattern.removesuffix(".*")) == NETWORK
+        case _:
+            return False
 
 
 def _rule_text(rule: Rule) -> str:

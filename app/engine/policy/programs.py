@@ -60,6 +60,12 @@ NETWORK = frozenset({
     *("kaggle",),
 })  # fmt: skip
 
+ONLY_NETWORK = frozenset({
+    *("curl", "wget", "ssh", "sftp", "ftp", "nc", "ncat", "netcat", "telnet", "ping", "dig", "nslookup", "host"),
+    *("nmap", "aria2c", "lynx", "w3m", "whois", "mosh"),
+})  # fmt: skip
+"""What is of no use without."""
+
 _GIT_NETWORK = frozenset({"clone", "fetch", "pull", "push", "ls-remote", "submodule", "remote"})
 _GIT_DELETES = frozenset({"clean", "rm"})
 _INSTALLERS = frozenset({

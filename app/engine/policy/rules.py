@@ -21,6 +21,7 @@ from itertools import islice, product
 from posixpath import dirname, join, normpath
 from typing import Literal, NamedTuple
 
+from oi_tui.app.engine.core.values import Reach
 from oi_tui.app.engine.policy.harmless import doubt_about, is_harmless
 from oi_tui.app.engine.policy.programs import inner_commands
 from oi_tui.app.engine.policy.reading import ShellCommand, SourceFacts
@@ -62,6 +63,9 @@ class Rule(NamedTuple):
     origin: Origin = "user"
     place: str = ""
     """File and line."""
+    real: str = ""
+    """Of files: where the path up to its first `*` leads, without links, as of when the session began; "" if that was
+    not looked at."""
     why: str = ""
 
     @property
@@ -282,6 +286,19 @@ def mentions(rule: Rule, source: str) -> bool:
 def fixed_path(rule: Rule, base: Base) -> str:
     """The folder or file that a rule for files speaks of, without what its signs stand for; absolute."""
     return base.absolute(_WILD.split(rule.pattern or "/**")[0] or ".")
+
+
+def is_out_of_reach(rule: Rule, reach: Reach) -> bool:
+    """Whether nothing that a rule for files speaks of can be reached, so that the sandbox keeps the rule by itself."""
+    if not rule.real:
+        return False
+    if rule.tool == "Edit" and any(f"{rule.real}/".startswith(f"{kept}/") for kept in reach.kept):
+        return True
+    places = reach.writes if rule.tool == "Edit" else reach.reads
+    beyond = not any(
+        f"{rule.real}/".startswith(f"{place.rstrip('/')}/") or place.startswith(rule.real) for place in places
+    )
+    return rule.tool in ("Edit", "Read") and beyond
 
 
 def _hit_path(rule: Rule, reading: SourceFacts, base: Base) -> RuleMatch:

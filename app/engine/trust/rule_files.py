@@ -15,7 +15,6 @@ from oi_tui.app.engine.files.owned_file import read_owned_file
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.policy.rule_text import parse_rules, parse_short
 from oi_tui.app.engine.policy.rules import Base, Origin, Rule
-from oi_tui.app.engine.sandbox.places import GUARDED
 from oi_tui.app.engine.trust.folder_settings import PROJECT, RULES, digest_of
 
 ADMIN = Path("/etc/oi-tui/permissions.toml")
@@ -51,7 +50,6 @@ def load_policy(
             *project_rules(cwd, trusted=trusted, seen=seen),
         ),
         base=Base(cwd=str(cwd), home=str(Path.home())),
-        kept=tuple(str(cwd / name) for name in GUARDED),
         own=tuple(
             dict.fromkeys(
                 (str(folder), os.path.realpath(folder), str(admin.parent), str(cwd / PROJECT), *map(str, own))
