@@ -43,7 +43,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def lost(folder: Path, *names: str, work: UnsavedWork | None = None, **more: bool | str) -> dict[str, str]:
-    targets = [Target(str(folder / name), **more) for name in names]  # type: ignore[arg-type]
+    targets = [Target(str(folder / name), **more) for name in names]  # type: ignore[arg-type]  # the fields of Target
     return {os.path.relpath(loss.path, folder): loss.why for loss in (work or UnsavedWork()).find_losses(targets)}
 
 

@@ -204,7 +204,7 @@ class Decisions:
 
     async def rule(self, block: ActionBlock) -> PolicyDecision:
         """What the policy says of the block's source now, with a look at what would be lost if it ran."""
-        made = await self.files.made()
+        made = await self.files.made_files()
         ruling = self._judge(block, made=made)
         if ruling.targets and ruling.verdict != "deny" and (losses := await self.files.find_losses(ruling.targets)):
             return self._judge(block, ruling.reading, made, losses)

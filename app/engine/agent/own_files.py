@@ -47,7 +47,7 @@ class OwnFiles:
         found = await _in_thread(lambda: self._foreign_losses(targets))
         return found if found is not None else (Loss(targets[0], targets[0].path, TOO_LATE),)
 
-    async def made(self) -> frozenset[str]:
+    async def made_files(self) -> frozenset[str]:
         """Files that runs of the session wrote whole, and that are still as these left them."""
         if not self._made:
             return frozenset()

@@ -43,7 +43,7 @@ class WorkLook(Protocol):
         ...
 
     def find_losses(self, targets: Sequence[Target]) -> Sequence[Loss]:
-        """What would be lost."""
+        """Those whose content nobody could bring back."""
         ...
 
 
@@ -52,14 +52,14 @@ MANY_FOLDERS = 20
 
 
 class _NoLook:
-    """Finds nothing."""
+    """Finds nothing, whatever it is asked."""
 
     def list_files(self, targets: Sequence[Target]) -> Sequence[str]:
-        """None."""
+        """There is none, whatever is asked."""
         return ()
 
     def find_losses(self, targets: Sequence[Target]) -> Sequence[Loss]:
-        """None."""
+        """There is nothing to lose."""
         return ()
 
 

@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import NamedTuple
 
@@ -56,12 +56,15 @@ class PlainValues:
             return ()
         found: list[Spelling] = []
         for chosen in islice(product(*(self._values[name] for name in names)), SPELLINGS):
-            values = dict(zip(names, chosen, strict=True))
-            made = _VARIABLE.sub(lambda one, values=values: values[one[1] or one[2]].text, text)  # type: ignore[misc]
+            made = _put_in(text, {name: value.text for name, value in zip(names, chosen, strict=True)})
             wild = (not quoted and _WILD.search(text) is not None) or any(value.pattern for value in chosen)
             if len(made) <= LONGEST and _TELLING.fullmatch(made):
                 found.append(Spelling(made, wild))
         return found
+
+
+def _put_in(text: str, values: Mapping[str, str]) -> str:
+    return _VARIABLE.sub(lambda one: values[one[1] or one[2]], text)
 
 
 class _Output(NamedTuple):

@@ -46,7 +46,9 @@ class _Repository(NamedTuple):
 class UnsavedWork:
     """Looks for it. Several threads may use one."""
 
-    def __init__(self, *, seconds: float = SECONDS, files: int = FILES, clock: Callable[[], float] = time.monotonic):
+    def __init__(
+        self, *, seconds: float = SECONDS, files: int = FILES, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._seconds, self._files, self._clock = seconds, files, clock
 
     def list_files(self, targets: Sequence[Target]) -> Sequence[str]:
@@ -57,7 +59,7 @@ class UnsavedWork:
             return ()
 
     def find_losses(self, targets: Sequence[Target]) -> Sequence[Loss]:
-        """What would be lost of them."""
+        """Those of them that git does not have as they are."""
         try:
             return self._look(targets)
         except (OSError, ValueError):  # the same, or a folder went away meanwhile
