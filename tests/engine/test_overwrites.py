@@ -13,13 +13,14 @@ from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.events import AnyEvent, DecisionMade, DecisionRequested, ExecutionStarted, TurnEnded
 from oi_tui.app.engine.core.outcomes import Verdict
 from oi_tui.app.engine.core.settings import LoopSection
-from oi_tui.app.engine.core.values import Confinement, Language, PermissionMode
+from oi_tui.app.engine.core.values import Confinement, Language, PermissionMode, Reach
 from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, PolicyRequest, decide
 from oi_tui.app.engine.policy.losses import Loss, Target
 from oi_tui.app.engine.policy.rules import Base, short_form
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, Happenings
+from oi_tui.app.engine.tools.tool import Arguments, Capabilities, Tool, ToolOutput
 from oi_tui.app.engine.trust.unsaved_work import CHANGED, UnsavedWork
 from support.kinds import of
 from support.turns import play
@@ -263,3 +264,34 @@ async def test_an_interrupt_during_the_look_ends_the_turn_and_runs_nothing(folde
 
 def test_words_are_the_same_where_nobody_could_tell() -> None:
     assert CHANGED == WORK
+
+
+REACH = Reach(writes=("/work",), kept=("/work/.git",), reads=("/work", "/usr"))
+
+
+@pytest.mark.parametrize(
+    ("language", "source"),
+    [
+        *(("shell", "mv notes.md /tmp"), ("shell", "mv notes.md ~/backup/"), ("shell", "mv -f notes.md /dev/shm/x")),
+        *(("shell", "sudo mv notes.md /tmp/x"), ("python", "import shutil\nshutil.move('notes.md', '/tmp/x')")),
+        *(("python", "import os\nos.rename('notes.md', '/tmp/x')"), ("python", "!mv notes.md /tmp")),
+        ("python", "from pathlib import Path\nPath('notes.md').rename('/tmp/x')"),
+    ],
+)
+def test_U28_what_is_moved_to_where_a_sandbox_keeps_nothing_is_lost(language: Language, source: str) -> None:
+    found = decided(language, source, confinement=Confinement(sandboxed=True, reach=REACH))
+    assert "it loses notes.md, whose changes are not committed, line " in found.by
+    assert decided(language, source).verdict == "allow"
+    inside = source.replace("/tmp", "/work/old").replace("~/backup", "old").replace("/dev/shm", "old")
+    assert decided(language, inside, confinement=Confinement(sandboxed=True, reach=REACH)).verdict == "allow"
+
+
+def test_U28_what_a_tool_is_told_to_write_is_looked_at_too() -> None:
+    async def write(arguments: Arguments, output: ToolOutput) -> str:
+        return str((arguments, output))
+
+    tool = Tool(name="edit", description="", schema={}, run=write, capabilities=Capabilities(writes=True))
+    request = PolicyRequest("", '{"path": "notes.md"}', tool="edit", reading=tool.facts('{"path": "notes.md"}'))
+    [target] = decide(request, POLICY, "auto").targets
+    found = decide(request._replace(losses=(Loss(target, target.path, WORK),)), POLICY, "auto")
+    assert found.by.startswith("what it does: it overwrites notes.md, whose changes are not committed (permitted by")

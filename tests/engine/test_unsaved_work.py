@@ -141,6 +141,7 @@ def test_patterns_folders_trees_and_links_lead_to_the_files_that_are_meant(folde
     (folder / "backup" / "src" / "changed.py").touch()
     assert lost(folder, ".", source=str(folder / "backup" / "src"), tree=True) == {"src/changed.py": CHANGED}
     assert lost(folder, "src", source=str(folder / "backup" / "src"), tree=True) == {"src/changed.py": CHANGED}
+    assert lost(folder, "src", moved=True) == {"src/changed.py": CHANGED}
     (folder / "link.md").symlink_to("changed.md")
     assert lost(folder, "link.md") == {"changed.md": CHANGED}
 

@@ -15,7 +15,7 @@ The first step that decides counts; what comes later can only make it stricter.
 from typing import Literal, NamedTuple
 
 from oi_tui.app.engine.core.modes import OF_APPROVAL, strictest
-from oi_tui.app.engine.core.values import ApprovalMode, Confinement, Language, PermissionMode, Value
+from oi_tui.app.engine.core.values import ApprovalMode, Confinement, Language, PermissionMode, Reach, Value
 from oi_tui.app.engine.policy.destruction import find_harm, tell_losses
 from oi_tui.app.engine.policy.losses import Loss, Target, targets_of
 from oi_tui.app.engine.policy.programs import ONLY_NETWORK, RIGHTS, SHELLS, is_python
@@ -120,7 +120,7 @@ def decide(request: PolicyRequest, policy: Policy, approval: ApprovalMode = "aut
     lasting = tool == "Shell" and reading.lasting
     rereads = any(risk.what == REREADS for risk in reading.risks)
     taint = taint_of(reading, policy.base)
-    targets = targets_of(reading, policy.base, request.folders)
+    targets = targets_of(reading, policy.base, request.folders, _scratch_beyond(request.confinement))
     lost = tuple(filter(None, [tell_losses(request.losses, policy.base)])) if ground != "harm" else ()
     told = (*lost, *labels(reading))
     return PolicyDecision(verdict, by, ground, told, lasting, rereads, taint, reading, targets)
@@ -195,6 +195,11 @@ def _way_around(rule: Rule, case: _Case) -> str:
         return handovers[0].what
     open_ones = [one for one in handovers if one.key and one.key not in case.request.handed]
     return open_ones[0].what if open_ones and _allowing(case) is None else ""
+
+
+def _scratch_beyond(confinement: Confinement) -> Reach | None:
+    """What is kept of what is written in there, where the rest is memory; None where nothing is known of it."""
+    return confinement.reach if confinement.sandboxed else None
 
 
 def _keeps_itself(rule: Rule, case: _Case) -> bool:
@@ -279,8 +284,14 @@ def _unwanted_harm(case: _Case) -> str:
     harm = find_harm(case.reading, request.source, case.policy.base, request.made, request.losses)
     if harm is None:
         return ""
-    example = "Shell(…)" if case.tool == "Shell" else 'Python with sandbox = "verified"'
-    return f"what it does: it {harm.what}, line {harm.line} (permitted by --allow-destructive or a rule for {example})"
+    match case.tool:
+        case "Shell":
+            example = "Shell(…)"
+        case "Tool":
+            example = f"Tool({safe_text(request.tool)})"
+        case _:
+            example = f'{case.tool} with sandbox = "verified"'
+    return f"what it does: it {harm.told} (permitted by --allow-destructive or a rule for {example})"
 
 
 def _by_mode(case: _Case) -> tuple[Effect, str, Ground]:

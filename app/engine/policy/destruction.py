@@ -22,8 +22,14 @@ class Harm(NamedTuple):
     what: str
     """In words that follow “it”: `deletes files`."""
     line: int
+    """0 where it is true of a whole call."""
     paths: tuple[str, ...] = ()
     """The files that are deleted one by one, empty where that is not known or whole folders go."""
+
+    @property
+    def told(self) -> str:
+        """With its line."""
+        return f"{self.what}, line {self.line}" if self.line else self.what
 
 
 _DELETE, _DISK, _DROP = "deletes files", "changes disks", "drops data"
@@ -101,7 +107,7 @@ def find_harm(
 def tell_losses(losses: Sequence[Loss], base: Base) -> str:
     """As a label: “overwrites notes.md, whose changes are not committed, line 3”; "" if there are none."""
     harm = _of_losses(losses, base)
-    return "" if harm is None else f"{harm.what}, line {harm.line}"
+    return "" if harm is None else harm.told
 
 
 def _of_losses(losses: Sequence[Loss], base: Base) -> Harm | None:
@@ -113,7 +119,7 @@ def _of_losses(losses: Sequence[Loss], base: Base) -> Harm | None:
     if len(name) > LONGEST_NAME:
         name = f"…{name[-LONGEST_NAME:]}"
     others = f" and {more} more file{'s' if more > 1 else ''}" if more > 0 else ""
-    return Harm(f"overwrites {name}{others}{first.why}", first.target.line)
+    return Harm(f"{'loses' if first.target.moved else 'overwrites'} {name}{others}{first.why}", first.target.line)
 
 
 LONGEST_NAME = 80

@@ -4,6 +4,7 @@ which reads sources, and whoever looks at the disk for it."""
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
+from oi_tui.app.engine.core.values import Reach
 from oi_tui.app.engine.policy.reading import SourceFacts
 from oi_tui.app.engine.policy.rules import Base
 
@@ -22,6 +23,8 @@ class Target(NamedTuple):
     """What is copied or moved there: where `path` is a folder, the file of that name within is meant."""
     tree: bool = False
     """With all that is beneath `source`."""
+    moved: bool = False
+    """It is not written anew, but moved to where nothing is kept."""
 
 
 class Loss(NamedTuple):
@@ -67,16 +70,27 @@ NO_LOOK: WorkLook = _NoLook()
 """For where there are no files of a person."""
 
 
-def targets_of(reading: SourceFacts, base: Base, folders: Iterable[str] = ()) -> tuple[Target, ...]:
-    """What the source would overwrite as far as it says so. `folders` are those that relative paths may begin in beside
-    the one of the base, absolute; those that the source itself changes to are added."""
+def targets_of(
+    reading: SourceFacts, base: Base, folders: Iterable[str] = (), reach: Reach | None = None
+) -> tuple[Target, ...]:
+    """What the source would overwrite as far as it says so, or move out of `reach`, into the memory of a sandbox.
+    `folders` are those that relative paths may begin in beside the one of the base, absolute; those that the source
+    itself changes to are added."""
     bases = [base, *(base._replace(cwd=folder) for folder in (*folders, *folders_of(reading, base, folders)))]
     found: dict[Target, None] = {}
     for one in reading.replaced:
         for start in bases if not one.path.startswith(("/", "~")) or not one.source.startswith(("/", "~")) else [base]:
             source = start.absolute(one.source) if one.source else ""
-            found[Target(start.absolute(one.path), one.line, one.pattern, source, one.tree)] = None
+            path = start.absolute(one.path)
+            found[Target(path, one.line, one.pattern, source, one.tree)] = None
+            if one.moved and source and reach is not None and not any(is_within(path, place) for place in reach.writes):
+                found[Target(source, one.line, one.pattern, moved=True)] = None
     return tuple(found)
+
+
+def is_within(path: str, place: str) -> bool:
+    """Whether it is this place or in it; both are absolute."""
+    return f"{path}/".startswith(f"{place.rstrip('/')}/")
 
 
 def folders_of(reading: SourceFacts, base: Base, folders: Iterable[str] = ()) -> tuple[str, ...]:

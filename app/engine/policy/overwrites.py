@@ -124,7 +124,8 @@ def replaced_by(command: ShellCommand, spell: Spell) -> Iterator[ReplacedFile]:
             for origin in (spell(source) if source is not None else ()) or (Spelling(""),):
                 wild = spelling.pattern or origin.pattern
                 if spelling.text:
-                    yield ReplacedFile(spelling.text, command.line, wild, origin.text, tree)
+                    moved = program in ("mv", "gmv", "git")
+                    yield ReplacedFile(spelling.text, command.line, wild, origin.text, tree, moved)
 
 
 _Move = tuple[Word, Word | None, bool]

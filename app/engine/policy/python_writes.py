@@ -157,7 +157,8 @@ def replaced_in(node: ast.Call, name: str, values: PathValues) -> Iterator[Repla
             for origin in (values.spell(source) if source is not None else ()) or (Spelling(""),):
                 if one.text and len(one.text) <= LONGEST and "\n" not in one.text:
                     wild = one.pattern or origin.pattern
-                    yield ReplacedFile(one.text, node.lineno, wild, origin.text, tree)
+                    moved = source is not None and "copy" not in name
+                    yield ReplacedFile(one.text, node.lineno, wild, origin.text, tree, moved)
                     if (ending := _ENDINGS.get(name, "")) and not one.text.endswith(ending):
                         yield ReplacedFile(one.text + ending, node.lineno, wild)
 
@@ -181,7 +182,7 @@ def _targets(node: ast.Call, name: str) -> Iterator[tuple[ast.expr, ast.expr | N
     elif method in ("write_text", "write_bytes") and owner is not None:
         yield owner, None, False
     elif method in ("rename", "replace") and owner is not None and len(args) == 1 and not keywords:
-        yield args[0], None, False
+        yield args[0], owner, False
     elif name == "os.open":
         if len(args) > 1 and "O_TRUNC" in ast.unparse(args[1]):
             yield args[0], None, False

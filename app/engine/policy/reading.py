@@ -58,6 +58,8 @@ class ReplacedFile(NamedTuple):
     """What is copied or moved there, "" if nothing is: in a folder it keeps its name."""
     tree: bool = False
     """With all that is beneath the source."""
+    moved: bool = False
+    """The source is no longer where it was."""
 
 
 class NameUse(NamedTuple):

@@ -17,7 +17,7 @@ from oi_tui.app.engine.core.chat_model import ToolSpec
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.core.values import Confinement, Value
-from oi_tui.app.engine.policy.reading import PathUse, Risk, SourceFacts, Unread, merge_facts
+from oi_tui.app.engine.policy.reading import PathUse, ReplacedFile, Risk, SourceFacts, Unread, merge_facts
 from oi_tui.app.engine.policy.risks import EXPOSED, NETWORK, SECRETS
 from oi_tui.app.engine.policy.secrets import names_secret
 
@@ -107,7 +107,8 @@ class Tool:
         except Exception as error:
             # Boundary: the tool may be somebody else's, and its arguments are a model's.
             return merge_facts(known, SourceFacts(unread=(Unread(f"arguments that cannot be read: {error}", WHOLE),)))
-        return merge_facts(known, read)
+        written = (ReplacedFile(place.path, place.line) for place in read.places if place.writes)
+        return merge_facts(known, read, SourceFacts(replaced=tuple(written)))
 
     def _paths(self, arguments: Arguments) -> SourceFacts:
         """Every text that may be a path counts as one."""

@@ -36,6 +36,10 @@ _LEVELS = 60
 """Folders above a file in which its repository is looked for."""
 
 
+_MADE_AGAIN = frozenset({".git", "__pycache__", "node_modules"})
+"""Folders that are not looked into."""
+
+
 class _Repository(NamedTuple):
     root: str
     """Of the working tree."""
@@ -109,7 +113,8 @@ def _files_of(target: Target, most: int) -> Iterator[str]:
     for source in sources:
         for goal in goals:
             if not source:
-                yield os.path.realpath(goal)
+                beneath = _beneath(goal) if target.moved and os.path.isdir(goal) else (goal,)
+                yield from map(os.path.realpath, beneath)
                 continue
             inside = os.path.join(goal, os.path.basename(source))
             if target.tree and os.path.isdir(source):
@@ -127,7 +132,8 @@ def _matches(pattern: str) -> Iterator[str]:
 
 
 def _beneath(folder: str) -> Iterator[str]:
-    for place, _, files in os.walk(folder):
+    for place, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if name not in _MADE_AGAIN]
         yield from (os.path.join(place, file) for file in files)
 
 
