@@ -1,5 +1,6 @@
 """What of a person's work would be lost if files were written anew, read off git's index without running git."""
 
+import contextlib
 import os
 import shutil
 import struct
@@ -10,6 +11,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from oi_tui.app.engine.policy.losses import Target
 from oi_tui.app.engine.trust.git_index import WrongIndex, find_entries
@@ -74,6 +77,10 @@ def test_U28_what_git_does_not_have_as_it_is_would_be_lost(folder: Path, version
     else:
         assert (folder / ".git" / "index").read_bytes()[4:8] == struct.pack(">I", int(version))
     assert lost(folder, *NAMES) == LOST
+    many = [f"missing_{number}.md" for number in range(20)]
+    for name in many:
+        (folder / name).write_text("x")
+    assert lost(folder, *NAMES, *many) == LOST | dict.fromkeys(many, UNTRACKED)
 
 
 @needs_git
@@ -225,6 +232,9 @@ def test_an_index_of_100_000_files_is_searched_in_a_fraction_of_a_second(version
     found = find_entries(data, wanted)
     spent = time.process_time() - begun
     assert found.keys() == {b"src/package_333/module_099999.py", b"src/package_000/module_000000.py"}
+    begun = time.process_time()
+    assert find_entries(data, wanted | {b"%d" % number for number in range(2_000)}) == found
+    spent = max(spent, time.process_time() - begun)
     assert spent < 2, f"{spent:.3f} s"
 
 
@@ -232,6 +242,14 @@ def test_what_is_no_index_is_said() -> None:
     for data in (b"", b"x" * 200, b"DIRC\0\0\0\1\0\0\0\0", b"DIRC\0\0\0\4\0\0\0\5" + b"\x80" * 500):
         with pytest.raises(WrongIndex):
             find_entries(data, [b"a"])
+    with pytest.raises(WrongIndex):
+        find_entries(b"DIRC\0\0\0\2\0\0\0\5" + b"\x80" * 500, [b"%d" % number for number in range(100)])
+
+
+@given(st.binary(max_size=400), st.sampled_from((2, 3, 4)), st.integers(1, 20))
+def test_whatever_an_index_holds_it_is_read_or_refused(rest: bytes, version: int, names: int) -> None:
+    with contextlib.suppress(WrongIndex):
+        find_entries(struct.pack(">4sII", b"DIRC", version, 9) + rest, [b"%d" % number for number in range(names)])
 
 
 @needs_git

@@ -6,11 +6,17 @@ not fit makes a file one that git does not know.
 """
 
 import struct
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 LARGEST = 256_000_000
 """Bytes of an index that is read: two million files."""
+
+FEW = 8
+"""Files that are looked for one by one; for more, all of the index is walked through once."""
+
+LONGEST_NAME = 65_536
+"""Bytes of a name."""
 
 _HEAD = struct.Struct(">4sII")
 _STAT = struct.Struct(">10I")
@@ -49,8 +55,8 @@ def find_entries(data: bytes, names: Collection[bytes]) -> dict[bytes, IndexEntr
     sign, version, count = _HEAD.unpack_from(data)
     if sign != b"DIRC" or version not in (2, 3, 4):
         raise WrongIndex("not an index of version 2, 3 or 4")
-    if version == 4:
-        return _walk(data, count, frozenset(names))
+    if version == 4 or len(names) > FEW:
+        return _walk(data, count, frozenset(names), packed=version == 4)
     return {name: entry for name in names if (entry := _search(data, name)) is not None}
 
 
@@ -72,18 +78,41 @@ def _search(data: bytes, name: bytes) -> IndexEntry | None:
     return None
 
 
-def _walk(data: bytes, count: int, names: frozenset[bytes]) -> dict[bytes, IndexEntry]:
-    """Version 4, in which each name is told by how it differs from the one before."""
+def _walk(data: bytes, count: int, names: frozenset[bytes], *, packed: bool) -> dict[bytes, IndexEntry]:
+    """All entries one after the other; in version 4, `packed`, each name is told by how it differs from the one
+    before."""
+    walk = _walk_packed if packed else _walk_padded
     for oid in _OIDS:
         try:
-            return _walk_with(data, count, names, oid)
+            found: dict[bytes, IndexEntry] = {}
+            for start, name in walk(data, count, oid):
+                if name in names and name not in found:
+                    entry, _flags = _entry(data, start, oid)
+                    if entry is None:
+                        raise WrongIndex("an entry is no file")
+                    found[name] = entry
         except (WrongIndex, IndexError, struct.error):
             continue
+        return found
     raise WrongIndex("its entries do not fit")
 
 
-def _walk_with(data: bytes, count: int, names: frozenset[bytes], oid: int) -> dict[bytes, IndexEntry]:
-    found: dict[bytes, IndexEntry] = {}
+def _walk_padded(data: bytes, count: int, oid: int) -> Iterator[tuple[int, bytes]]:
+    """Where each entry begins, and its name, in versions 2 and 3."""
+    at, fixed = _HEAD.size, _STAT.size + oid + 2
+    for _ in range(min(count, len(data) // fixed)):
+        start, flags = at, data[at + fixed - 2] << 8 | data[at + fixed - 1]
+        at += fixed + (2 if flags & _EXTENDED else 0)
+        length = flags & _LENGTH
+        end = at + length if length < _LENGTH else data.find(b"\0", at)
+        if end < at or data[end] != 0:  # one that stands for an entry of the other file has no name
+            raise WrongIndex("a name does not end")
+        yield start, data[at:end]
+        at = start + (end - start + 8) // 8 * 8
+
+
+def _walk_packed(data: bytes, count: int, oid: int) -> Iterator[tuple[int, bytes]]:
+    """The same in version 4."""
     at, before, fixed = _HEAD.size, b"", _STAT.size + oid + 2
     for _ in range(min(count, len(data) // fixed)):
         start, at = at, at + fixed
@@ -102,13 +131,10 @@ def _walk_with(data: bytes, count: int, names: frozenset[bytes], oid: int) -> di
         if end < 0 or strip > len(before):
             raise WrongIndex("a name does not end")
         before = before[: len(before) - strip] + data[at:end]
+        if len(before) > LONGEST_NAME:
+            raise WrongIndex("a name is too long")
         at = end + 1
-        if before in names and before not in found:
-            entry, _flags = _entry(data, start, oid)
-            if entry is None:
-                raise WrongIndex("an entry is no file")
-            found[before] = entry
-    return found
+        yield start, before
 
 
 def _entry(data: bytes, start: int, oid: int) -> tuple[IndexEntry | None, int]:
