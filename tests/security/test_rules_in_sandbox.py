@@ -58,7 +58,7 @@ def write(path):
         os.close(os.open(path, os.O_WRONLY))
 def read(path):
     if os.path.isdir(path):
-        if not os.listdir(path): raise OSError("empty")
+        if not set(os.listdir(path)) - {MARK[1:]}: raise OSError("empty")
     else:
         open(path, "rb").read(1)
 done = {path: [tries(lambda: write(path)), tries(lambda: read(path))] for path in PLACES}
@@ -107,6 +107,7 @@ async def test_U29_what_is_said_to_be_out_of_reach_can_be_neither_read_nor_writt
                 claimed.setdefault(tool, []).append(path)
                 assert not did, f"{rule.text} is said to be kept"
     assert "/etc/passwd" in claimed["Edit"]
-    assert "/srv" in claimed["Read"]
+    assert {"/srv", str(home), str(home / ".ssh" / "id_rsa"), str(tmp_path / "outside")} <= set(claimed["Read"])
+    assert str(home / ".ssh" / "id_rsa") in claimed["Edit"]
     assert (str(work / ".git" / "config") in claimed["Edit"]) == (name != "lock" or mode == "read-only")
     assert (str(work / "sub") in claimed["Edit"]) == (mode == "read-only")

@@ -19,7 +19,7 @@ def reach_of(profile: Profile, language: Language) -> Reach:
     work = (profile.workspace, *profile.writable)
     shown = [
         *(*work, *profile.readable, *places.python_places(), *places.fonts(profile.home)),
-        *(Path(name) for name in (*places.SYSTEM_FOLDERS, *places.ROOT_LINKS, *places.SCRATCH_FOLDERS)),
+        *(Path(name) for name in (*places.SYSTEM_FOLDERS, *places.ROOT_LINKS)),
         *(Path("/etc", name) for name in places.ETC),
         *(place for name in ("python", "python3", "bash") for place in places.program_places(name)),
     ]
