@@ -66,6 +66,11 @@ DESTROYS: dict[Language, tuple[str, ...]] = {
             "terraform destroy",
             "aws s3 rm s3://a",
         ),
+        *(
+            "python3 -c \"import os; os.remove('a')\"",
+            "python3 - <<E\nimport shutil\nshutil.rmtree('a')\nE",
+            "sh <<E\nrm a\nE",
+        ),
         *("make clean", "make -C a clean all", "ninja clean", "cargo clean", "npm run clean", "yarn clean:all"),
         *(
             "cmake --build a --target clean",

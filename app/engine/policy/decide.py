@@ -19,7 +19,7 @@ from oi_tui.app.engine.core.values import ApprovalMode, Confinement, Language, P
 from oi_tui.app.engine.policy.destruction import find_harm, tell_losses
 from oi_tui.app.engine.policy.losses import Loss, Target, targets_of
 from oi_tui.app.engine.policy.programs import ONLY_NETWORK, RIGHTS, SHELLS, is_python
-from oi_tui.app.engine.policy.python import read_python
+from oi_tui.app.engine.policy.python import add_inline_python, read_python
 from oi_tui.app.engine.policy.reading import SourceFacts, Unread
 from oi_tui.app.engine.policy.risks import NETWORK, REREADS, labels, of_name
 from oi_tui.app.engine.policy.rules import Base, Effect, Rule, RuleKind, covers, hit, is_out_of_reach, mentions
@@ -141,9 +141,9 @@ def _kind(request: PolicyRequest) -> RuleKind:
 def _read(tool: RuleKind, request: PolicyRequest) -> SourceFacts:
     match tool:
         case "Shell":
-            return read_shell(request.source)
+            return add_inline_python(read_shell(request.source))
         case "Python":
-            return read_python(request.source)
+            return add_inline_python(read_python(request.source))
         case _:
             return SourceFacts(unread=(Unread(f"{safe_text(request.name)} is not looked into", 1),))
 

@@ -249,6 +249,11 @@ def _behind_option(program: str, words: tuple[Word, ...]) -> Iterator[Word]:
             yield Word(word.text[2:], word.sure)
 
 
+def goals_of(command: ShellCommand) -> list[str]:
+    """Where `cd` leads, as far as it says so."""
+    return [word.text for word in command.words[1:] if word.sure and not word.text.startswith("-")]
+
+
 # -- clearing away by a name that says so -------------------------------------------------------------
 
 _CLEANS = re.compile(

@@ -48,6 +48,9 @@ from oi_tui.app.engine.policy.shell import read_shell
 MANY_MAGICS = 500
 """Lines that are not Python; the shell's grammar takes its time for each."""
 
+MANY_TEXTS = 50
+"""Of Python within shell."""
+
 DYNAMIC = "a shell command that only the run tells"
 
 _SHELL_CALLS = frozenset({"os.system", "os.popen", "asyncio.create_subprocess_shell", "subprocess.getoutput"}) | {
@@ -98,6 +101,14 @@ def read_python(source: str) -> SourceFacts:
     if tree is None:
         return merge_facts(found, SourceFacts(unread=(Unread("cannot be read as Python", _wrong_line(apart.python)),)))
     return merge_facts(found, _of_tree(tree, apart.python))
+
+
+def add_inline_python(reading: SourceFacts) -> SourceFacts:
+    """With what can be told of the Python that its shell commands are given."""
+    if not reading.inline:
+        return reading
+    found = (shift_lines(read_python(one.text), one.line - 1) for one in reading.inline[:MANY_TEXTS])
+    return merge_facts(reading, *found)
 
 
 def _parse(source: str) -> ast.Module | None:

@@ -83,6 +83,14 @@ class Handover(NamedTuple):
     of its words. Without one it counts only where what a rule denies is mentioned."""
 
 
+class InlineSource(NamedTuple):
+    """Python that stands within shell: `python -c TEXT`, `python - <<END`."""
+
+    text: str
+    line: int
+    """Where it begins."""
+
+
 class Unread(NamedTuple):
     """A part that says nothing before it runs, and why."""
 
@@ -113,6 +121,7 @@ class SourceFacts(NamedTuple):
     of reading agree on what they are. Only such a source can be allowed by a rule for commands."""
     replaced: tuple[ReplacedFile, ...] = ()
     """As far as the source says so; paths that only the run tells are not among them."""
+    inline: tuple[InlineSource, ...] = ()
     folders: tuple[str, ...] = ()
     """Those that are changed to on the way, as far as the source says so."""
     moves: bool = False
@@ -141,6 +150,7 @@ def shift_lines(reading: SourceFacts, lines: int) -> SourceFacts:
         handovers=tuple(item._replace(line=item.line + lines) for item in reading.handovers),
         risks=tuple(item._replace(line=item.line + lines) for item in reading.risks),
         replaced=tuple(item._replace(line=item.line + lines) for item in reading.replaced),
+        inline=tuple(item._replace(line=item.line + lines) for item in reading.inline),
     )
 
 
@@ -154,6 +164,7 @@ def merge_facts(*readings: SourceFacts) -> SourceFacts:
         handovers=tuple(item for reading in readings for item in reading.handovers),
         risks=tuple(item for reading in readings for item in reading.risks),
         replaced=tuple(item for reading in readings for item in reading.replaced),
+        inline=tuple(item for reading in readings for item in reading.inline),
         folders=tuple(item for reading in readings for item in reading.folders),
         moves=any(reading.moves for reading in readings),
         lasting=any(reading.lasting for reading in readings),

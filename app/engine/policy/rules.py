@@ -211,7 +211,8 @@ def hit(rule: Rule, reading: SourceFacts, tool: RuleKind, name: str, base: Base)
         case "Kernel" | "Tool":
             return "yes" if tool == rule.tool and fnmatchcase(name, rule.pattern or "*") else "no"
         case "Python" if tool != "Python":
-            return "no"
+            within = tool == "Shell" and any(_name_matches(rule.pattern, name.name) for name in reading.names)
+            return "yes" if within and rule.pattern else "no"
         case "Python" if not rule.pattern:
             return "yes"
         case "Python":

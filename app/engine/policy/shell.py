@@ -13,7 +13,7 @@ import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
 from oi_tui.app.engine.policy.handovers import NAMES_PROGRAM, find_handover, given_texts
-from oi_tui.app.engine.policy.overwrites import PlainValues, replaced_by
+from oi_tui.app.engine.policy.overwrites import PlainValues, goals_of, replaced_by
 from oi_tui.app.engine.policy.plain_shell import GLOB, plain_commands
 from oi_tui.app.engine.policy.programs import (
     DELETES,
@@ -24,12 +24,14 @@ from oi_tui.app.engine.policy.programs import (
     effects,
     has_inline_program,
     inner_commands,
+    is_python,
 )
 from oi_tui.app.engine.policy.reading import (
     LONGEST_SHELL,
     TOO_DEEP,
     TOO_LONG,
     Handover,
+    InlineSource,
     PathUse,
     ReplacedFile,
     Risk,
@@ -96,6 +98,7 @@ def read_shell(source: str, depth: int = 0) -> SourceFacts:
         return SourceFacts(unread=(Unread("cannot be read as shell", line),), lasting=True)
     walk = _Walk(source)
     inner = [_text_as_code(command, depth) for command in walk.commands]
+    inner += [_document_as_code(*document, depth) for document in walk.documents]
     joined = _BROKEN_WORD.sub("", source)
     if joined != source:
         inner.append(read_shell(joined, depth + 1) if depth < DEEPEST else _opaque("a word of several lines", 1))
@@ -137,6 +140,8 @@ class _Walk:
         self.risks: list[Risk] = []
         self.replaced: list[ReplacedFile] = []
         self.values = PlainValues()
+        self.documents: list[tuple[ShellCommand, str, int]] = []
+        """What is given to a command in the source itself (`<<END`), and where that begins."""
         self.lasting = False
         stack = [_parser().parse(_FOREIGN.sub(b"%", self.bytes)).root_node]
         while stack:
@@ -152,7 +157,7 @@ class _Walk:
             handovers=tuple(dict.fromkeys(self.handovers)),
             risks=tuple(dict.fromkeys(self.risks)),
             replaced=tuple(dict.fromkeys(self.replaced)),
-            folders=tuple(path for command in self.commands if command.program in _MOVES for path in _goals(command)),
+            folders=tuple(path for command in self.commands if command.program in _MOVES for path in goals_of(command)),
             moves=any(command.program in _MOVES for command in self.commands),
             lasting=self.lasting,
         )
@@ -169,6 +174,8 @@ class _Walk:
             self._declaration(node)
         elif kind == "file_redirect":
             self._redirection(node)
+        elif kind == "redirected_statement":
+            self._document(node)
         elif kind == "variable_assignment":
             self._value(node)
         elif kind == "for_statement":
@@ -200,7 +207,21 @@ class _Walk:
         if around is not None and (around.type not in read or "=" in self._text(around)):
             self.handovers.append(Handover(f"{name}=", node.start_point[0] + 1, self._text(around)))
 
+    def _document(self, node: Node) -> None:
+        taker = node.child_by_field_name("body")
+        if taker is not None and taker.type == "pipeline":
+            taker = taker.named_children[-1]
+        if taker is None or taker.type != "command":
+            return
+        for redirect in node.named_children:
+            for body in redirect.named_children if redirect.type == "heredoc_redirect" else ():
+                if body.type == "heredoc_body":
+                    self.documents.append((self._read_command(taker), self._text(body), body.start_point[0] + 1))
+
     def _command(self, node: Node) -> None:
+        self._take(self._read_command(node), node)
+
+    def _read_command(self, node: Node) -> ShellCommand:
         line = node.start_point[0] + 1
         words: list[Word] = []
         variables: list[str] = []
@@ -212,7 +233,7 @@ class _Walk:
                     pass
                 case _:
                     words.append(self._word(child))
-        self._take(ShellCommand(words=tuple(words), line=line, variables=tuple(variables)), node)
+        return ShellCommand(words=tuple(words), line=line, variables=tuple(variables))
 
     def _declaration(self, node: Node) -> None:
         """`export X=…`: a command of which the grammar makes something of its own."""
@@ -310,11 +331,6 @@ class _Walk:
         return self.bytes[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
 
-def _goals(command: ShellCommand) -> list[str]:
-    """Where `cd` leads, as far as it says so."""
-    return [word.text for word in command.words[1:] if word.sure and not word.text.startswith("-")]
-
-
 def _unescape(found: re.Match[str]) -> str:
     return "" if found[1] == "\n" else found[1]
 
@@ -334,6 +350,17 @@ def _text_as_code(command: ShellCommand, depth: int) -> SourceFacts | None:
     return merge_facts(*readings) if readings else None
 
 
+def _document_as_code(command: ShellCommand, text: str, line: int, depth: int) -> SourceFacts | None:
+    """The same of what a shell, or Python, is given to read."""
+    for one in (command, *inner_commands(command)):
+        script = next((word.text for word in one.words[1:] if not word.text.startswith("-") or word.text == "-"), "-")
+        if one.program in SHELLS and (script == "-" or any(word.text == "-s" for word in one.words)):
+            return _within((Word(text),), line, depth)
+        if is_python(one.program) and script == "-":
+            return SourceFacts(inline=(InlineSource(text, line),))
+    return None
+
+
 def _given_text(command: ShellCommand, depth: int) -> SourceFacts | None:
     program, words = command.program, command.words[1:]
     if program == "eval":
@@ -347,6 +374,11 @@ def _given_text(command: ShellCommand, depth: int) -> SourceFacts | None:
         return None
     if texts := given_texts(command):
         return merge_facts(*(_within((text,), command.line, depth) for text in texts))
+    if is_python(program):
+        given = (words[place + 1] for place, word in enumerate(words[:-1]) if re.fullmatch(r"-\w*c", word.text))
+        if (text := next(given, None)) is not None and text.sure:
+            opaque = _opaque(f"{program} runs what it is given", command.line)
+            return opaque._replace(inline=(InlineSource(text.text, command.line),))
     if has_inline_program(command):
         return _opaque(f"{program} runs what it is given", command.line)
     return None
