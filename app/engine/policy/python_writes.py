@@ -54,6 +54,7 @@ class PathValues:
     def __init__(self, nodes: list[ast.AST], aliases: Aliases) -> None:
         self.aliases = aliases
         self._given: dict[str, list[ast.expr]] = {}
+        self._spelled: dict[str, tuple[Spelling, ...]] = {}
         self._steps = _STEPS
         for node in nodes:
             match node:
@@ -104,8 +105,11 @@ class PathValues:
             return (Spelling(text),)
         match node:
             case ast.Name(id=name):
-                found = (one for value in self._given.get(name, ()) for one in self.spell(value, depth + 1))
-                return tuple(dict.fromkeys(islice(found, SPELLINGS)))
+                if name not in self._spelled:
+                    self._spelled[name] = ()  # of itself it says nothing
+                    found = (one for value in self._given.get(name, ()) for one in self.spell(value, depth + 1))
+                    self._spelled[name] = tuple(dict.fromkeys(islice(found, SPELLINGS)))
+                return self._spelled[name]
             case ast.BinOp(left=left, op=ast.Div(), right=right):
                 return self._join((left, right), "/", depth)
             case ast.BinOp(left=left, op=ast.Add(), right=right):
