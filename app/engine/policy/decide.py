@@ -291,7 +291,7 @@ def _unwanted_harm(case: _Case) -> str:
             example = f"Tool({safe_text(request.tool)})"
         case _:
             example = f'{case.tool} with sandbox = "verified"'
-    return f"what it does: it {harm.told} (permitted by --allow-destructive or a rule for {example})"
+    return f"what it does: it {harm.words} (permitted by --allow-destructive or a rule for {example})"
 
 
 def _by_mode(case: _Case) -> tuple[Effect, str, Ground]:

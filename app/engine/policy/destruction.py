@@ -27,8 +27,8 @@ class Harm(NamedTuple):
     """The files that are deleted one by one, empty where that is not known or whole folders go."""
 
     @property
-    def told(self) -> str:
-        """With its line."""
+    def words(self) -> str:
+        """What it is, and its line where there is one."""
         return f"{self.what}, line {self.line}" if self.line else self.what
 
 
@@ -107,7 +107,7 @@ def find_harm(
 def tell_losses(losses: Sequence[Loss], base: Base) -> str:
     """As a label: “overwrites notes.md, whose changes are not committed, line 3”; "" if there are none."""
     harm = _of_losses(losses, base)
-    return "" if harm is None else harm.told
+    return "" if harm is None else harm.words
 
 
 def _of_losses(losses: Sequence[Loss], base: Base) -> Harm | None:
