@@ -18,7 +18,7 @@ def reach_of(profile: Profile, language: Language) -> Reach:
     """Of code of this language in a sandbox that encloses."""
     work = (profile.workspace, *profile.writable)
     shown = [
-        *(*work, *profile.readable, *places.python_places(), *places.fonts(profile.home)),
+        *(*work, *profile.readable, *places.python_places(profile), *places.fonts(profile.home)),
         *(Path(name) for name in (*places.SYSTEM_FOLDERS, *places.ROOT_LINKS)),
         *(Path("/etc", name) for name in places.ETC),
         *(place for name in ("python", "python3", "bash") for place in places.program_places(name)),

@@ -209,8 +209,7 @@ class OpenSession:
     @property
     def has_run_code(self) -> bool:
         """Whether there is code whose variables somebody may count on."""
-        blocks = self.session.transcript.blocks
-        return any(isinstance(block, CodeBlock) and block.duration is not None for block in blocks)
+        return any(isinstance(one, CodeBlock) and one.duration is not None for one in self.session.transcript.blocks)
 
     def _watch_task(self, job: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """A task that must not end by itself; if it does, the front end is told that the engine is of no use."""
