@@ -3,86 +3,37 @@
 import asyncio
 import contextlib
 import json
-from typing import Any
 
 import pytest
 
-from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import CallBlock, CodeBlock, NoticeBlock, ProseBlock
-from oi_tui.app.engine.core.chat_model import AnswerEnded, TextDelta, ToolDelta
+from oi_tui.app.engine.core.chat_model import TextDelta, ToolDelta
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.events import (
     AnyEvent,
     CallFinished,
     DecisionMade,
-    DecisionRequested,
     ExecutionFinished,
     ExecutionStarted,
     KernelChanged,
     OutputAdded,
     ProgressReported,
 )
-from oi_tui.app.engine.core.outcomes import Verdict
-from oi_tui.app.engine.core.outputs import ErrorOutput, Progress, RichOutput
-from oi_tui.app.engine.core.settings import LoopSection
-from oi_tui.app.engine.core.values import ApprovalMode, Confinement
-from oi_tui.app.engine.core.verbs import Decide
+from oi_tui.app.engine.core.outputs import ErrorOutput, Progress
+from oi_tui.app.engine.core.values import Confinement
 from oi_tui.app.engine.log.audit.fold import AuditFold
 from oi_tui.app.engine.log.audit.records import RunBegan, Surroundings
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.policy.rules import Base, Effect, WrongRule, short_form
-from oi_tui.app.engine.testing import FakeKernels, FakeModel
-from oi_tui.app.engine.tools.tool import Arguments, Capabilities, RunCall, Tool, ToolFailed, ToolOutput
+from oi_tui.app.engine.testing import FakeModel
+from oi_tui.app.engine.tools.tool import Arguments, Capabilities, ToolFailed, ToolOutput
 from oi_tui.app.engine.tools.toolbox import Toolbox
 from oi_tui.app.engine.transcript.event_log import fold_events
 from oi_tui.app.engine.transcript.from_blocks import events_of_blocks
 from oi_tui.app.engine.transcript.transcript import Transcript
 from support.kinds import narrow
+from support.tool_calls import answer, ask_once, call, calls, make, text_of, tool
 from support.turns import play
-
-HARMLESS = Capabilities(writes=False, network=False)
-TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
-
-
-async def shout(arguments: Arguments, output: ToolOutput) -> str:
-    return str(arguments["text"]).upper()
-
-
-def tool(run: RunCall = shout, name: str = "shout", **about: Any) -> Tool:
-    defaults: dict[str, Any] = {"description": "In capitals.", "schema": TEXT, "capabilities": HARMLESS}
-    return Tool(name=name, run=run, **defaults | about)
-
-
-def call(arguments: str = '{"text": "hi"}', name: str = "shout", index: int = 0, size: int = 4) -> list[ToolDelta]:
-    """A native call, its arguments in pieces of so many characters."""
-    pieces = [arguments[at : at + size] for at in range(0, len(arguments), size)]
-    return [
-        ToolDelta(index=index, id=f"call-{index}", name=name),
-        *(ToolDelta(index=index, arguments=piece) for piece in pieces),
-    ]
-
-
-def answer(*deltas: ToolDelta | TextDelta) -> list[ToolDelta | TextDelta | AnswerEnded]:
-    return [*deltas, AnswerEnded(reason="tool_calls")]
-
-
-def make(
-    model: FakeModel, *tools: Tool, approve: ApprovalMode = "auto", policy: Policy | None = None, can_ask: bool = True
-) -> Session:
-    settings = LoopSection(approve=approve)
-    toolbox = Toolbox(tools or (tool(),))
-    return Session(kernels=FakeKernels(), settings=settings, model=model, tools=toolbox, policy=policy, can_ask=can_ask)
-
-
-def calls(session: Session) -> list[CallBlock]:
-    return [block for block in session.transcript.blocks if isinstance(block, CallBlock)]
-
-
-def text_of(block: CallBlock) -> str:
-    return "".join(
-        output.data["text/plain"] if isinstance(output, RichOutput) else getattr(output, "text", "")
-        for output in block.outputs
-    )
 
 
 async def test_a_call_is_offered_decided_about_run_and_told_to_the_model() -> None:
@@ -221,19 +172,6 @@ async def test_a_flood_of_a_tool_is_capped_like_that_of_a_kernel() -> None:
 # -- deciding ----------------------------------------------------------------------------------------------------
 
 
-async def ask_once(session: Session, verdict: Verdict, source: str | None = None) -> list[DecisionRequested]:
-    """What was asked in a turn in which every question got this verdict."""
-    asked: list[DecisionRequested] = []
-
-    def decide(event: AnyEvent) -> None:
-        if isinstance(event, DecisionRequested):
-            asked.append(event)
-            session.decide(Decide(request_id=event.request_id, verdict=verdict, source=source))
-
-    await play(session, session.run("go"), decide)
-    return asked
-
-
 async def test_the_person_is_asked_with_the_arguments_as_they_will_run_and_can_edit_them() -> None:
     session = make(FakeModel(answer(*call('{"text":"\\u0068i"}')), "Done."), approve="ask")
     (asked,) = await ask_once(session, "edit", '{"text": "you"}')
@@ -266,7 +204,7 @@ async def test_in_the_mode_auto_what_may_change_something_or_reach_out_says_so()
     bold = tool(capabilities=Capabilities())
     session = make(FakeModel(answer(*call()), "Done."), bold, policy=Policy(mode="auto"))
     (asked,) = await ask_once(session, "skip")
-    assert asked.labels == ("runs without a sandbox", "network", "may change files or data")
+    assert asked.labels == ("runs without a sandbox", "network", "may change or delete files or data")
 
 
 @pytest.mark.parametrize(

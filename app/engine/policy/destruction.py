@@ -12,6 +12,7 @@ from oi_tui.app.engine.policy.losses import Loss
 from oi_tui.app.engine.policy.overwrites import clears_away, git_options, may_destroy_unseen
 from oi_tui.app.engine.policy.programs import inner_commands
 from oi_tui.app.engine.policy.reading import ShellCommand, SourceFacts
+from oi_tui.app.engine.policy.risks import MAY_DESTROY
 from oi_tui.app.engine.policy.rules import Base
 from oi_tui.app.engine.text.safe import safe_text
 
@@ -97,7 +98,8 @@ def find_harm(
     """The first thing that the source would destroy, None if none can be read off it; `made` are the absolute paths of
     files that earlier runs of the session wrote whole, which may go, and `losses` what was found that it would
     overwrite."""
-    for harm in (*_of_commands(reading, source), *_of_python(reading), *_of_sql(source)):
+    unpromised = (Harm(risk.what, risk.line) for risk in reading.risks if risk.what == MAY_DESTROY)
+    for harm in (*unpromised, *_of_commands(reading, source), *_of_python(reading), *_of_sql(source)):
         mine = harm.paths and not reading.moves and all(base.absolute(path) in made for path in harm.paths)
         if not mine:
             return harm

@@ -18,7 +18,7 @@ from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.core.values import Confinement, Value
 from oi_tui.app.engine.policy.reading import PathUse, ReplacedFile, Risk, SourceFacts, Unread, merge_facts
-from oi_tui.app.engine.policy.risks import EXPOSED, NETWORK, SECRETS
+from oi_tui.app.engine.policy.risks import EXPOSED, MAY_DESTROY, NETWORK, SECRETS
 from oi_tui.app.engine.policy.secrets import names_secret
 
 Arguments = dict[str, Any]
@@ -43,6 +43,8 @@ class Capabilities(Value, frozen=True, kw_only=True):
 
     writes: bool = True
     """Change files, settings, or what others keep."""
+    destroys: bool = True
+    """Delete or overwrite what cannot be brought back; without meaning where it does not write."""
     network: bool = True
     """Reach other machines."""
 
@@ -83,7 +85,8 @@ class Tool:
     read: Callable[[Arguments], SourceFacts] | None = None
     """What this call does, for rules and labels, beyond what every call of it may do. None: the paths in it."""
     confinement: Confinement = field(default_factory=Confinement)
-    """What holds it back; without a sandbox, each call is asked about in the mode `auto`."""
+    """What holds it back; without a sandbox, each call is asked about in the mode `auto`, and in every mode but
+    `bypassPermissions` where it may destroy something."""
 
     def __post_init__(self) -> None:
         """SettingsError for a name that no model can be told."""
@@ -97,9 +100,9 @@ class Tool:
 
     def facts(self, source: str) -> SourceFacts:
         """What a call with these arguments does, as far as it can be told. Never raises."""
-        risks = [Risk("may change files or data", WHOLE)] if self.capabilities.writes else []
-        risks += [Risk(NETWORK, WHOLE)] if self.capabilities.network else []
-        risks += [] if self.confinement.sandboxed else [Risk(EXPOSED, WHOLE)]
+        may, exposed = self.capabilities, not self.confinement.sandboxed
+        risks = [Risk(MAY_DESTROY if may.destroys and exposed else "may change files or data", WHOLE)] * may.writes
+        risks += [Risk(NETWORK, WHOLE)] * may.network + [Risk(EXPOSED, WHOLE)] * exposed
         known = SourceFacts(risks=tuple(risks))
         try:
             arguments = decode_arguments(source)
