@@ -230,8 +230,13 @@ def _guard(case: _Case) -> str:
     for place in case.reading.places:
         path = base.absolute(place.path)
         if any(path == own or path.startswith(f"{own}/") for own in case.policy.own):
-            return "a path that leads to the settings of this program"
+            return _OWN
+    if case.tool == "Tool" and any(own in case.request.source for own in case.policy.own):
+        return _OWN
     return ""
+
+
+_OWN = "a path that leads to the settings of this program"
 
 
 def _carries_away(case: _Case) -> bool:

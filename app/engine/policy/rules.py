@@ -304,7 +304,7 @@ def is_out_of_reach(rule: Rule, reach: Reach) -> bool:
 
 def _hit_path(rule: Rule, reading: SourceFacts, base: Base) -> RuleMatch:
     answer: RuleMatch = "no" if reading.complete else "maybe"
-    pattern = re.compile(_path_pattern(base.absolute(rule.pattern or "/**")))
+    pattern = re.compile(_path_pattern(base.absolute(rule.pattern or "/**")), re.DOTALL)
     fixed = fixed_path(rule, base)
     for place in reading.places:
         if rule.tool == "Edit" and not place.writes:

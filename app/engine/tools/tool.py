@@ -10,6 +10,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+from urllib.parse import unquote
 
 import msgspec
 
@@ -17,7 +18,7 @@ from oi_tui.app.engine.core.chat_model import ToolSpec
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.core.values import Confinement, Value
-from oi_tui.app.engine.policy.reading import PathUse, ReplacedFile, Risk, SourceFacts, Unread, merge_facts
+from oi_tui.app.engine.policy.reading import Handover, PathUse, ReplacedFile, Risk, SourceFacts, Unread, merge_facts
 from oi_tui.app.engine.policy.risks import EXPOSED, MAY_DESTROY, NETWORK, SECRETS
 from oi_tui.app.engine.policy.secrets import names_secret
 
@@ -83,7 +84,7 @@ class Tool:
     run: RunCall
     capabilities: Capabilities = field(default_factory=Capabilities)
     read: Callable[[Arguments], SourceFacts] | None = None
-    """What this call does, for rules and labels, beyond what every call of it may do. None: the paths in it."""
+    """What this call does, for rules and labels, beyond what each call may do. None: its texts count as paths."""
     confinement: Confinement = field(default_factory=Confinement)
     """What holds it back; without a sandbox, each call is asked about in the mode `auto`, and in every mode but
     `bypassPermissions` where it may destroy something."""
@@ -107,18 +108,37 @@ class Tool:
         try:
             arguments = decode_arguments(source)
             read = self.read(arguments) if self.read is not None else self._paths(arguments)
-        except Exception as error:
+            read = msgspec.convert(msgspec.to_builtins(read), SourceFacts)
+        except (Exception, SystemExit) as error:
             # Boundary: the tool may be somebody else's, and its arguments are a model's.
-            return merge_facts(known, SourceFacts(unread=(Unread(f"arguments that cannot be read: {error}", WHOLE),)))
-        written = (ReplacedFile(place.path, place.line) for place in read.places if place.writes)
-        return merge_facts(known, read, SourceFacts(replaced=tuple(written)))
+            why = f"arguments that cannot be read: {error_text(error)}"
+            return merge_facts(known, SourceFacts(unread=(Unread(why, WHOLE),)))
+        written = tuple(ReplacedFile(place.path, place.line) for place in read.places if place.writes)
+        return merge_facts(known, read, SourceFacts(replaced=written))
 
     def _paths(self, arguments: Arguments) -> SourceFacts:
-        """Every text that may be a path counts as one."""
-        texts = (text for text in _texts(arguments) if text and "\n" not in text and "://" not in text)
-        uses = tuple(PathUse(text, WHOLE, writes=self.capabilities.writes) for text in texts)
-        secret = any(names_secret(use.path) for use in uses)
-        return SourceFacts(places=uses, risks=(Risk(SECRETS, WHOLE, grave=True),) if secret else ())
+        """Every text that may be a path counts as one, also a key that the schema does not name. What is set aside is
+        unread; a path within other text is not found, so what a rule denies must not even be mentioned."""
+        named = self.schema.get("properties", {})
+        keys = [key for key in arguments if key not in named]
+        texts = [text.strip() for text in _texts([keys, list(arguments.values())])]
+        spelled = [path for text in texts for path in _spellings(text)]
+        uses = tuple(PathUse(path, WHOLE, writes=self.capabilities.writes) for path in spelled)
+        aside = dict.fromkeys(filter(None, map(_why_aside, texts)))
+        return SourceFacts(
+            places=uses,
+            risks=(Risk(SECRETS, WHOLE, grave=True),) if any(map(names_secret, spelled)) else (),
+            unread=tuple(Unread(why, WHOLE) for why in aside),
+            handovers=(Handover(self.name, WHOLE),),
+        )
+
+
+def error_text(error: BaseException) -> str:
+    """What it says of itself, or its type where it cannot."""
+    try:
+        return str(error)
+    except Exception:
+        return type(error).__name__
 
 
 def decode_arguments(source: str) -> Arguments:
@@ -129,14 +149,40 @@ def decode_arguments(source: str) -> Arguments:
         raise ValueError(f"not a JSON object: {error}") from error
 
 
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_ELSEWHERE = re.compile(r"(?:https?|wss?|ftps?|ssh|git)://[^/\s]\S*", re.IGNORECASE)
+"""An address of another machine."""
+_FILE = re.compile(r"file:(?://[^/]*)?([^?#]*)(?:[?#].*)?", re.IGNORECASE | re.DOTALL)
+
+
+def _spellings(text: str) -> Iterator[str]:
+    """The paths that this text may stand for: itself, what is behind `=`, and both out of `file://`."""
+    if _ELSEWHERE.fullmatch(text):
+        return
+    for part in dict.fromkeys((text, text.partition("=")[2].strip(), text.rpartition("=")[2].strip())):
+        found = _FILE.fullmatch(part)
+        if path := unquote(found[1]) if found is not None else part:
+            yield path
+
+
+def _why_aside(text: str) -> str:
+    """Why a text is not known to lead nowhere else, "" if it is."""
+    if len(text.splitlines()) > 1:
+        return "text of several lines, which is not looked through"
+    parts = (text, text.rpartition("=")[2])
+    odd = any(_SCHEME.match(part) and not _FILE.fullmatch(part) and not _ELSEWHERE.fullmatch(part) for part in parts)
+    return "an address that may be that of a file" if odd else ""
+
+
 def _texts(value: object, depth: int = 0) -> Iterator[str]:
-    """All texts in the arguments; ValueError where they are nested too deeply."""
+    """All texts, keys too; ValueError where they are nested too deeply."""
     if depth > _DEEPEST:
         raise ValueError("nested too deeply")
     match value:
         case str():
             yield value
         case dict():
+            yield from value
             for item in value.values():
                 yield from _texts(item, depth + 1)
         case list():
