@@ -1,19 +1,32 @@
 """Runs calls of one tool as a kernel runs code: what comes of a call is capped, can be interrupted, and ends once."""
 
 import asyncio
+import contextlib
 import logging
+import math
+import threading
+from collections.abc import Callable
+from functools import partial
+from numbers import Real
 from pathlib import Path
 
+import msgspec
+
+from oi_tui.app.engine.core.encoding import expressible
 from oi_tui.app.engine.core.events import Emit, ProgressReported
 from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.outputs import ErrorOutput, Progress, RichOutput
 from oi_tui.app.engine.core.values import Confinement
 from oi_tui.app.engine.kernels.base import InterruptMeans, RunRequest, RunResult
+from oi_tui.app.engine.kernels.json_cleaner import clean_json
 from oi_tui.app.engine.kernels.output_stream import OutputStream
-from oi_tui.app.engine.tools.tool import Arguments, Tool, ToolFailed, decode_arguments
+from oi_tui.app.engine.tools.tool import Arguments, Tool, ToolFailed, decode_arguments, error_text
 
 CAP = 200_000
 """Characters of text that one call passes on as they come."""
+
+MESSAGE = 1_000
+"""Characters of a message beside progress."""
 
 GRACE = 2.0
 """Seconds that a call has to end when it was cancelled."""
@@ -32,7 +45,9 @@ class ToolRunner:
     def __init__(self, tool: Tool, spill_dir: Path | None = None) -> None:
         self.tool = tool
         self._spill_dir = spill_dir
-        self._running: asyncio.Future[str | RichOutput | None] | None = None
+        self._running: asyncio.Future[RichOutput | None] | None = None
+        self._interrupted = False
+        """Whether somebody asked for the end of the call."""
         self._over = asyncio.Event()
         """The call has ended, or nobody waits for it any more."""
 
@@ -51,9 +66,13 @@ class ToolRunner:
             arguments = decode_arguments(source)
             _check(arguments, self.tool)
             running = await self._run(arguments, _Output(stream, block_id, emit))
-            if not running.done() or running.cancelled():
+            if not running.done() or (running.cancelled() and self._interrupted):
                 return await _finish(stream, RunResult(status="interrupted"))
+            if running.cancelled():
+                raise ToolFailed("The call was cancelled, and not by the person.")
             result = running.result()
+            if result is not None:
+                stream.display(result)
         except asyncio.CancelledError:
             stream.detach()
             raise
@@ -61,22 +80,16 @@ class ToolRunner:
             # Boundary: the tool may be somebody else's. What it raises is told like an exception of code.
             if not isinstance(error, ToolFailed | ValueError):
                 _log.warning("the tool %s failed", self.tool.name, exc_info=True)
-            name, text = type(error).__name__, str(error)
+            name, text = type(error).__name__, error_text(error)
             line = text if isinstance(error, ToolFailed) else f"{name}: {text}"
             stream.error(ErrorOutput(name=name, value=text, traceback=tuple(line.split("\n"))))
             return await _finish(stream, RunResult(status="error"))
-        match result:
-            case str():
-                stream.display(RichOutput(data={"text/plain": result}, is_result=True))
-            case RichOutput():
-                stream.display(result)
-            case _:
-                pass
         return await _finish(stream, RunResult(status="ok"))
 
-    async def _run(self, arguments: Arguments, output: "_Output") -> asyncio.Future[str | RichOutput | None]:
+    async def _run(self, arguments: Arguments, output: "_Output") -> asyncio.Future[RichOutput | None]:
         """The call, when it has ended or was given up."""
-        self._running = running = asyncio.ensure_future(self.tool.run(arguments, output))
+        self._running = running = asyncio.ensure_future(_call(self.tool, arguments, output))
+        self._interrupted = False
         self._over.clear()
         running.add_done_callback(lambda _: self._over.set())
         try:
@@ -96,6 +109,7 @@ class ToolRunner:
         running = self._running
         if running is None:
             return "nothing_ran"
+        self._interrupted = True
         running.cancel()
         await asyncio.wait([running], timeout=GRACE)
         if running.done():
@@ -106,27 +120,70 @@ class ToolRunner:
 
 
 class _Output:
-    """What a call is given to speak with; nothing is heard of it once the call is over."""
+    """What a call is given to speak with, from any thread; nothing is heard of it once the call is over."""
 
     def __init__(self, stream: OutputStream, block_id: str, emit: Emit) -> None:
         self._stream, self._block_id, self._emit = stream, block_id, emit
         self._open = True
+        self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
 
     def print(self, text: str) -> None:
-        if self._open:
-            self._stream.stream("stdout", text)
+        if not isinstance(text, str):
+            raise TypeError(f"what is printed is text, not {type(text).__name__}")
+        self._say(partial(self._stream.stream, "stdout", text))
 
     def show(self, output: RichOutput) -> None:
-        if self._open:
-            self._stream.display(output)
+        self._say(partial(self._stream.display, _cleaned(output)))
 
     def report(self, done: float, total: float | None = None, message: str = "") -> None:
-        if self._open:
-            progress = Progress(done=done, total=total, message=message)
-            self._emit(ProgressReported(block_id=self._block_id, progress=progress))
+        if not isinstance(message, str):
+            raise TypeError(f"a message is text, not {type(message).__name__}")
+        whole = None if total is None else _finite(total)
+        progress = Progress(done=_finite(done), total=whole, message=expressible(message[:MESSAGE]))
+        self._say(partial(self._emit, ProgressReported(block_id=self._block_id, progress=progress)))
 
     def close(self) -> None:
         self._open = False
+
+    def _say(self, said: Callable[[], None]) -> None:
+        if threading.get_ident() != self._thread:
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens any more
+                self._loop.call_soon_threadsafe(self._say, said)
+        elif self._open:
+            said()
+
+
+async def _call(tool: Tool, arguments: Arguments, output: _Output) -> RichOutput | None:
+    """The result of a call. What would end the program ends the call."""
+    try:
+        result = await tool.run(arguments, output)
+    except (Exception, asyncio.CancelledError):
+        raise
+    except BaseException as error:
+        raise ToolFailed(f"{type(error).__name__}: {error_text(error)}") from error
+    match result:
+        case None:
+            return None
+        case str():
+            return RichOutput(data={"text/plain": result}, is_result=True)
+        case _:
+            return _cleaned(result)
+
+
+def _cleaned(output: object) -> RichOutput:
+    """The same as something that can be written and read again; TypeError or ValueError if it cannot be."""
+    if not isinstance(output, RichOutput):
+        kind = type(output).__name__
+        raise TypeError(f"a result of the type {kind}, which is neither text nor a RichOutput; what it did is done")
+    plain = msgspec.convert(msgspec.to_builtins(output), RichOutput)
+    return msgspec.structs.replace(plain, data=clean_json(plain.data), metadata=clean_json(plain.metadata))
+
+
+def _finite(number: object) -> float:
+    """TypeError or ValueError for anything that is no number to count with."""
+    if not isinstance(number, Real) or not math.isfinite(number):
+        raise ValueError(f"progress is a finite number, not {number!r:.100}")
+    return float(number)
 
 
 def _check(arguments: Arguments, tool: Tool) -> None:
@@ -140,7 +197,7 @@ def _check(arguments: Arguments, tool: Tool) -> None:
         raise ToolFailed(f"The arguments do not fit{f' at {where}' if where else ''}: {error.message}") from error
 
 
-def _forget(ended: asyncio.Future[str | RichOutput | None]) -> None:
+def _forget(ended: asyncio.Future[RichOutput | None]) -> None:
     """Take what a call raised after it was given up: nobody else does."""
     if not ended.cancelled() and (error := ended.exception()) is not None:
         _log.debug("a call that was over raised %r", error)
