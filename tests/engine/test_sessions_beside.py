@@ -146,7 +146,7 @@ async def test_eight_sessions_work_at_once_and_the_end_of_one_kernel_touches_one
         assert [kernel.ran for kernel in kernels] == [[f"work({number})"] for number in EIGHT]
         seen = {session_id: front.transcripts[session_id].blocks for session_id in ids}
         runs = {session_id: front.of(session_id, ExecutionStarted) for session_id in ids}
-        await front.send(Leave(session_id=ids[0]))
+        await front.leave(ids[0])
         assert claimed(tmp_path) == set(ids[1:])
         await ended_for_good(kernels[0])
         assert [kernel.state for kernel in kernels[1:]].count("idle") == 6  # all but the victim's
@@ -275,8 +275,8 @@ async def test_a_session_is_open_once_and_may_be_opened_again_when_it_was_left(t
         await front.send(Open(session_id=one))  # it would leave the other for one that is open already
         await front.until(lambda: len(front.failures) == 2)
         assert {failed.title for failed in front.failures} == {"This session is open already."}
-        await front.send(Leave(session_id=other))
-        await front.send(Leave(session_id=one))
+        await front.leave(other)
+        await front.leave(one)
         await front.send(Submit(text="nobody is there"))
         await front.until(lambda: len(front.failures) == 3)
         assert not front.failures[2].fatal
@@ -289,7 +289,7 @@ async def test_after_all_were_left_one_is_opened_again_with_its_past(tmp_path: P
     async with sessions(tmp_path, models[0]) as (front, (one,), _):
         await front.send(Submit(session_id=one, text="first"))
         await front.until_event(one, TurnEnded)
-        await front.send(Leave(session_id=one))
+        await front.leave(one)
         before = front.transcripts[one].blocks
     async with sessions(tmp_path, *models) as (front, _, _):
         again = await front.open(one)
@@ -316,7 +316,7 @@ async def test_a_fork_takes_the_kernels_of_its_session_with_all_that_they_tell(t
         assert len(records(tmp_path, fork, NetworkWasRefused)) == 1
         assert records(tmp_path, one, NetworkWasRefused) == records(tmp_path, other, NetworkWasRefused) == []
         assert claimed(tmp_path) == {fork, other}
-        await front.send(Leave(session_id=fork))
+        await front.leave(fork)
         await ended_for_good(kernels[0])
         assert kernels[1].state == "cold"
         await front.send(Submit(session_id=other, text="still here?"))

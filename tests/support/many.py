@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 
 from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.events import AnyEvent
-from oi_tui.app.engine.core.protocol import Batch, Failed, Reply, SessionReply
-from oi_tui.app.engine.core.verbs import Open
+from oi_tui.app.engine.core.protocol import Batch, Failed, Reply, SessionGone, SessionReply
+from oi_tui.app.engine.core.verbs import Leave, Open
 from oi_tui.app.engine.testing import FakeModel, FakeModels
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.client import EngineClient
@@ -23,6 +23,8 @@ class ManyFront:
         self.transcripts: dict[str, Transcript] = {}
         self.events: dict[str, list[AnyEvent]] = {}
         self.failures: list[Failed] = []
+        self.gone: list[str] = []
+        """Sessions that were left and have ended."""
         self._news = asyncio.Event()
         self.reading = asyncio.create_task(self._read())
         self.reading.add_done_callback(lambda _: self._news.set())
@@ -46,6 +48,8 @@ class ManyFront:
                     self.events.setdefault(reply.session_id, []).extend(reply.events)
             case Failed():
                 self.failures.append(reply)
+            case SessionGone():
+                self.gone.append(reply.session_id)
             case SessionReply():
                 assert reply.session_id in self.transcripts
             case _:
@@ -67,6 +71,11 @@ class ManyFront:
         await self.send(Open(session_id=session_id, beside=True))
         await self.until(lambda: self.events.keys() - (before - {session_id}))
         return next(reversed(self.events))
+
+    async def leave(self, session_id: str) -> None:
+        """Leave it and wait for its end."""
+        await self.send(Leave(session_id=session_id))
+        await self.until(lambda: session_id in self.gone)
 
     async def until_event(self, session_id: str, kind: type[Kind], count: int = 1) -> Kind:
         """Until there were so many events of this kind in the session; the last of them."""

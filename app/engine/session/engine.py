@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from typing import assert_never
+from collections.abc import Coroutine
+from typing import Any, assert_never
 
 from oi_tui.app.engine.core.errors import OiTuiError, StoreError
 from oi_tui.app.engine.core.protocol import DraftKept, Failed, SessionGone, failure_reply
@@ -23,7 +24,7 @@ from oi_tui.app.engine.core.verbs import (
     WorkVerb,
 )
 from oi_tui.app.engine.session.library import LibraryVerb
-from oi_tui.app.engine.session.open_session import OpenSession
+from oi_tui.app.engine.session.open_session import TELLING, OpenSession
 from oi_tui.app.engine.session.services import Services, Trial
 from oi_tui.app.engine.session.sessions import Sessions
 
@@ -88,8 +89,8 @@ class Engine:
             case Fork():
                 await self._sessions.fork(session, verb)
             case Leave():
-                await self._sessions.leave(session, "The session was left.")
-                await session.send(SessionGone())
+                ending = self._sessions.leave(session, "The session was left.")
+                self._say_later(self._say_gone(session, ending))
             case _:
                 await session.follow(verb)
 
@@ -99,6 +100,8 @@ class Engine:
             return
         self._closed = True
         await self._sessions.close()
+        if self._last_words:
+            await asyncio.wait(self._last_words, timeout=TELLING)
         if self._trying is not None:
             self._trying.cancel()
             await asyncio.wait([self._trying])
@@ -151,19 +154,36 @@ class Engine:
         if self._closed:
             return
         _log.error("the engine broke", exc_info=error)
-        saying = asyncio.create_task(self._say_broken(broken))
-        self._last_words.add(saying)
-        saying.add_done_callback(self._last_words.discard)
+        self._say_later(self._say_broken(broken))
 
     async def _say_broken(self, broken: OpenSession) -> None:
         """Past the outbox, which may be what broke."""
         alone = self._sessions.open_ones == (broken,)
-        try:
-            if not alone:
-                await self._sessions.leave(broken, "Something broke inside the engine.")
-        finally:
-            title = "Something broke inside the engine."
-            await broken.send(Failed(title=title, hint="Its log says what.", fatal=alone))
+        if not alone:
+            await _wait(self._sessions.leave(broken, "Something broke inside the engine."))
+        title = "Something broke inside the engine."
+        await broken.send(Failed(title=title, hint="Its log says what.", fatal=alone))
+
+    # -- the last words about a session ----------------------------------------------------------------
+
+    async def _say_gone(self, session: OpenSession, ending: asyncio.Task[None] | None) -> None:
+        await _wait(ending)
+        await session.send(SessionGone())
+
+    def _say_later(self, words: Coroutine[Any, Any, None]) -> None:
+        saying = asyncio.create_task(words)
+        self._last_words.add(saying)
+        saying.add_done_callback(self._last_words.discard)
+
+
+async def _wait(ending: asyncio.Task[None] | None) -> None:
+    """Until a session has ended, however."""
+    try:
+        if ending is not None:
+            await ending
+    except Exception:
+        # Boundary: a defect of ours; whoever waits for the end of that session has to be told all the same.
+        _log.exception("a session could not be ended")
 
 
 def _not_open(verb: SessionVerb) -> Failed:

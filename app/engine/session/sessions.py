@@ -43,6 +43,8 @@ class Sessions:
         self._forking: list[OpenSession] = []
         """Left already, while its kernels and its model are on their way to a fork."""
         self._changing = asyncio.Lock()
+        self._leaving: dict[str, asyncio.Task[None]] = {}
+        """What ends those that were left, by id."""
         self._ending: set[asyncio.Task[None]] = set()
         """Kernels of sessions that were left, while they end."""
 
@@ -70,11 +72,13 @@ class Sessions:
                 raise StoreError("The session cannot be forked: it is not open any more.")
             await self._fork(left, verb)
 
-    async def leave(self, session: OpenSession, why: str) -> None:
-        """End this one; the others go on."""
-        async with self._change():
-            if self._open.get(session.id) is session:
-                await self._leave(session, why)
+    def leave(self, session: OpenSession, why: str) -> asyncio.Task[None] | None:
+        """From here on this one is open no more; what is given back ends it. The others go on. None if it was left."""
+        if self._open.get(session.id) is not session:
+            return None
+        del self._open[session.id]
+        self._leaving[session.id] = ending = asyncio.create_task(self._end(session, why))
+        return ending
 
     async def close(self) -> None:
         """End all of them, and wait until their kernels have ended."""
@@ -82,6 +86,8 @@ class Sessions:
             self._end_kernels(session.kernels)  # first: what runs in them ends at once
         await asyncio.gather(*(session.end(PROGRAM_CLOSED) for session in self.open_ones))
         self._open.clear()
+        if self._leaving:
+            await asyncio.wait(self._leaving.values())
         self._services.claims.keep_only()
         if self._ending:
             await asyncio.wait(self._ending)
@@ -100,11 +106,14 @@ class Sessions:
                 hint = "The engine's log says why. Nothing that was written before is lost."
                 raise StoreError("The session could not be opened.", hint=hint, details=repr(error)) from error
             finally:
-                self._services.claims.keep_only(self._open.keys())
+                self._keep_claims()
 
     # -- opening and leaving ---------------------------------------------------------------------------
 
     async def _begin_wanted(self, verb: Open) -> None:
+        recorded = self._services.log.tape is not None  # of one session at a time, to its end
+        if leaving := [task for gone, task in self._leaving.items() if recorded or gone == verb.session_id]:
+            await asyncio.wait(leaving)
         last = self.find("")
         left = None if verb.beside else last
         if verb.beside and last is not None:
@@ -114,8 +123,8 @@ class Sessions:
             raise StoreError("This session is open already.", hint="It goes on beside this one.")
         events = await self._past(wanted)  # before anything is left: it may not be readable, or open elsewhere
         session_id = wanted or self._create()
-        if left is not None:
-            await self._leave(left, "Another session was opened.")
+        if left is not None and (ending := self.leave(left, "Another session was opened.")) is not None:
+            await ending  # should that fail, there is none from here on: the end, not a prompt without answer
         if last is None:
             await self._sit(session_id, events, self._first_model, replay=bool(events))
         else:
@@ -131,14 +140,17 @@ class Sessions:
             return False
         return True
 
-    async def _leave(self, session: OpenSession, why: str) -> None:
-        """If it was the only one, there is none from here on: an error before the next one is open is the end then, not
-        a prompt without answer."""
-        del self._open[session.id]
+    async def _end(self, session: OpenSession, why: str) -> None:
         try:
             await session.end(why)
         finally:
             self._end_kernels(session.kernels)
+            del self._leaving[session.id]
+            self._keep_claims()
+
+    def _keep_claims(self) -> None:
+        """What is not open here any more, and has ended, others may open."""
+        self._services.claims.keep_only({*self._open, *self._leaving})
 
     def _end_kernels(self, kernels: ClosableKernels) -> None:
         """Nobody need wait for it."""
