@@ -58,7 +58,7 @@ def audit_show(session: str | None, as_json: bool) -> None:
 def audit_verify(session: str | None, everything: bool) -> None:
     """Whether the log of SESSION (without it, each there is or was) is as it was written. Exit code 0: yes; 1: no.
 
-    Noticed are lines that were changed, taken out, put in or moved, an end that was cut off, and a session whose text
+    Noticed are lines that were changed, taken out, put in or moved, an end that was cut off, and a session whose code
     is not what ran. Not noticed is somebody with your rights who wrote all the files anew.
     """
     from oi_tui.app.engine.files.paths import audit_dir
@@ -88,11 +88,16 @@ def _with_disagreements(report: "LogReport") -> "LogReport":
     from oi_tui.app.engine.files.paths import audit_dir
     from oi_tui.app.engine.log.audit.agreement import disagreements
     from oi_tui.app.engine.log.audit.log import logs, session_of
+    from oi_tui.app.engine.log.audit.verify import Finding
 
     path = next((path for path in logs(audit_dir()) if session_of(path) == report.name), None)
     if path is None:
         return report
-    return report._replace(findings=(*report.findings, *disagreements(_read(path), _kept_events(report.name))))
+    try:
+        found = list(disagreements(_read(path), _kept_events(report.name)))
+    except StoreError as error:
+        found = [Finding(1, "rewritten", f"it cannot be compared with its session: {error.title}")]
+    return report._replace(findings=(*report.findings, *found))
 
 
 def _choose_log(session: str | None) -> Path:
@@ -135,19 +140,26 @@ def _first_lines(session_id: str) -> dict[str, str]:
     from oi_tui.app.engine.core.events import CallFinished, CodeFinished, DecisionMade
     from oi_tui.app.engine.log.audit.fold import source_digest
 
-    events = _kept_events(session_id)
+    try:
+        events = _kept_events(session_id)
+    except StoreError:
+        return {}
     sources = {event.source for event in events if isinstance(event, CodeFinished | CallFinished | DecisionMade)}
     return {source_digest(source): visible_text(source).text.strip().split("\n")[0][:80] for source in sources}
 
 
 def _kept_events(session_id: str) -> "tuple[AnyEvent, ...]":
-    """What is kept of a session; nothing if it was deleted, and with it what it was about."""
+    """What is kept of a session; nothing if it was deleted, and with it what it was about. StoreError if it cannot be
+    read."""
     from oi_tui.app.build import open_store
 
     store = open_store()
     try:
-        return store.load(session_id)
+        store.record(session_id)
     except StoreError:
+        store.close()
         return ()
+    try:
+        return store.load(session_id)
     finally:
         store.close()

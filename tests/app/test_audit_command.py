@@ -212,6 +212,11 @@ def test_verify_finds_a_session_whose_text_is_not_what_ran_and_asks_nothing_of_o
         "  line 2, rewritten: the session has another source for this run than the one that ran",
     ]
     with closing(sqlite3.connect(Path(clean_env["XDG_DATA_HOME"]) / "oi-tui" / "sessions.db")) as database, database:
+        database.execute("UPDATE events SET event = 'nonsense' WHERE session_id = 'aa11'")
+    torn = oi_tui(clean_env, "verify", "aa")
+    assert torn.returncode == 1
+    assert "it cannot be compared with its session: Session aa11 cannot be read." in torn.stdout
+    with closing(sqlite3.connect(Path(clean_env["XDG_DATA_HOME"]) / "oi-tui" / "sessions.db")) as database, database:
         database.execute("DELETE FROM events")
     assert oi_tui(clean_env, "verify", "aa").returncode == 0
 

@@ -5,24 +5,81 @@ rewrites a session in the store is found, though the log was never touched.
 """
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
-from oi_tui.app.engine.core.events import AnyEvent, CallFinished, CodeFinished, DecisionMade
+from oi_tui.app.engine.core.blocks import Action, ActionBlock
+from oi_tui.app.engine.core.events import AnyEvent, DecisionMade, ExecutionStarted, RerunStarted
 from oi_tui.app.engine.log.audit.fold import source_digest
-from oi_tui.app.engine.log.audit.records import RunBegan, decode
+from oi_tui.app.engine.log.audit.records import DecisionWasMade, RunBegan, decode
 from oi_tui.app.engine.log.audit.verify import Finding
+from oi_tui.app.engine.transcript.transcript import Transcript
+
+
+class _Said(NamedTuple):
+    """What the log and the session both say of a run, or of a decision."""
+
+    what: str
+    """Tool or language."""
+    source: str
+    """Digest, of a decision that of what was proposed."""
+    by: tuple[str, ...]
+    """Whose code it is; of a decision its verdict, who made it, and the digest of the source that it was made about."""
 
 
 def disagreements(log: bytes, events: Iterable[AnyEvent]) -> Iterator[Finding]:
-    """The runs of a log whose block says something else in the session now. A block that is not there says nothing: it
-    may have been left behind by a fork, or never been written down."""
-    said: dict[str, set[str]] = {}
-    for event in events:
-        if isinstance(event, CodeFinished | CallFinished | DecisionMade):
-            said.setdefault(event.block_id, set()).add(source_digest(event.source))
+    """The runs and decisions of a log of which the session says something else now. A block that is not there says
+    nothing: it may have been left behind by a fork, or never been written down."""
+    runs: dict[str, set[_Said]] = {}
+    decisions: dict[str, set[_Said]] = {}
+    transcript = Transcript()
+    try:
+        for event in events:
+            _take(event, transcript, runs, decisions)
+            transcript.apply(event)
+    except Exception as error:
+        # Boundary: a session may have been rewritten to anything.
+        yield Finding(1, "rewritten", f"what is written of the session makes no sense: {error!r}")
+    for block in transcript.blocks:
+        if isinstance(block, Action):
+            runs.setdefault(block.id, {_run_of(block)})
     for number, line in enumerate(log.split(b"\n"), 1):
         entry = decode(line) if line else None
-        if entry is None or not isinstance(entry.record, RunBegan):
-            continue
-        ran = entry.record
-        if ran.block_id in said and ran.sha256 not in said[ran.block_id]:
-            yield Finding(number, "rewritten", "the session has another source for this run than the one that ran")
+        match entry.record if entry is not None else None:
+            case RunBegan() as ran:
+                known = _Said(_runs_in(ran), ran.sha256, (ran.author,))
+                if runs.get(ran.block_id, {known}) != {known}:
+                    what = "the session has another source for this run than the one that ran"
+                    yield Finding(number, "rewritten", what)
+            case DecisionWasMade() as made:
+                by = (made.verdict, made.decider, made.sha256)
+                known = _Said(_runs_in(made), made.proposed_sha256 or made.sha256, by)
+                if decisions.get(made.block_id, {known}) != {known}:
+                    what = "the session has another decision in this place than the one that was made"
+                    yield Finding(number, "rewritten", what)
+            case _:
+                pass
+
+
+def _take(
+    event: AnyEvent, transcript: Transcript, runs: dict[str, set[_Said]], decisions: dict[str, set[_Said]]
+) -> None:
+    """What this event says, before it changes anything; of a block that is not there, that it was not written so."""
+    if not isinstance(event, ExecutionStarted | RerunStarted | DecisionMade):
+        return
+    block = transcript.block(event.block_id) if transcript.has(event.block_id) else None
+    if not isinstance(block, Action):
+        runs[event.block_id] = {_Said("", "", ())}
+    elif isinstance(event, DecisionMade):
+        by = (event.verdict, event.decider, source_digest(event.source))
+        decisions.setdefault(block.id, set()).add(_Said(block.runs_in, source_digest(block.source), by))
+    else:
+        runs.setdefault(block.id, set()).add(_run_of(block))
+
+
+def _run_of(block: ActionBlock) -> _Said:
+    return _Said(block.runs_in, source_digest(block.source), (block.author,))
+
+
+def _runs_in(record: RunBegan | DecisionWasMade) -> str:
+    """As a block says it."""
+    return f"tool {record.tool}" if record.tool else record.language
