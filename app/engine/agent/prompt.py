@@ -5,6 +5,8 @@ Small models set the tone: the system prompt is short, because naming libraries 
 makes a 1.5-billion-parameter model worse, and larger ones do not need it.
 """
 
+import contextlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
@@ -167,17 +169,27 @@ class _Teller:
                 return ""
 
     def _fence(self, block: ActionBlock, source: str) -> str:
-        source = self._clean(block)(source)
+        source = self._source(block, source)
         label = "bash" if block.written_in == "shell" else block.written_in
         ticks = "```" if "```" not in source else "````"
         return f"{ticks}{label}\n{source}\n{ticks}"
 
     def _call(self, block: ActionBlock) -> ToolCall:
-        source = self._clean(block)(block.original if block.original is not None else block.source)
+        source = self._source(block, block.original if block.original is not None else block.source)
         if isinstance(block, CallBlock):
             return ToolCall(id=block.call_id or "", name=block.tool, arguments=source)
         arguments = msgspec.json.encode({"language": block.language, "code": source}).decode()
         return ToolCall(id=block.call_id or "", name=EXECUTE, arguments=arguments)
+
+    def _source(self, block: ActionBlock, source: str) -> str:
+        """A source as it leaves; in arguments of a call, a secret may be spelled in any way that JSON has."""
+        clean = self._clean(block)
+        if isinstance(block, CallBlock):
+            with contextlib.suppress(ValueError, RecursionError):  # no JSON: what it is, it is as it stands there
+                arguments = json.loads(source)
+                if (cleaned := _with_each_text(arguments, clean)) != arguments:
+                    return clean(json.dumps(cleaned, ensure_ascii=False, indent=2))
+        return clean(source)
 
     def _result(self, code: ActionBlock, label: str = "") -> str:
         """The role of a native call's result says by itself what it is; fenced code needs a label."""
@@ -198,12 +210,33 @@ class _Teller:
         """What a text of this block becomes before it leaves."""
 
         def clean(text: str) -> str:
-            redacted = self._redactor.redact(safe_text(text))
-            if redacted.names:
-                self.withheld.setdefault(block.id, []).extend(redacted.names)
+            safe = safe_text(text)
+            if safe != text:  # a secret may hold what nobody can see
+                text, names = self._redactor.redact(text)
+                safe = safe_text(text)
+                self._note(block, names)
+            redacted = self._redactor.redact(safe)
+            self._note(block, redacted.names)
             return redacted.text
 
         return clean
+
+    def _note(self, block: Block, names: tuple[str, ...]) -> None:
+        if names:
+            self.withheld.setdefault(block.id, []).extend(names)
+
+
+def _with_each_text(value: object, clean: Callable[[str], str]) -> object:
+    """The same JSON with its texts cleaned, keys too."""
+    match value:
+        case str():
+            return clean(value)
+        case dict():
+            return {clean(key): _with_each_text(item, clean) for key, item in value.items()}
+        case list():
+            return [_with_each_text(item, clean) for item in value]
+        case _:
+            return value
 
 
 def _merge(messages: Iterable[ChatMessage]) -> Iterator[ChatMessage]:

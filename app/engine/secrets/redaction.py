@@ -5,6 +5,7 @@ of, by its shape (secret_shapes.py). In its place stands what it was: `[secret w
 person sees of their own output is not touched by this.
 """
 
+import json
 import re
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterator, Mapping
@@ -137,6 +138,8 @@ def _forms(secret: str) -> Iterator[str]:
     yield quote_plus(raw)
     yield secret.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
     yield secret.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    yield json.dumps(secret)[1:-1]
+    yield json.dumps(secret, ensure_ascii=False)[1:-1]
     yield raw.hex()
     yield raw.hex().upper()
     for before in range(3):  # it may begin at any of the three places of a group
