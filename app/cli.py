@@ -5,6 +5,7 @@ for the engine's libraries nor load them.
 """
 
 import asyncio
+import contextlib
 import difflib
 import gc
 import io
@@ -229,6 +230,7 @@ def run(
     """Do TASK without a screen: the answer on stdout, what happens on stderr. Standard input is data."""
     # The engine's world, and nothing of the screen's.
     from oi_tui.app.build import local_client
+    from oi_tui.app.frontend.client import CLOSE_TIMEOUT
     from oi_tui.app.headless.runner import Headless
     from oi_tui.app.privacy import close_to_others
 
@@ -246,17 +248,23 @@ def run(
     _require_sandbox(place.setup)
     prompt, setup = (text, place.setup) if data is None else _with_data(text, data, place.setup)
 
-    async def whole() -> int:
+    async def whole() -> None:
         client = local_client(setup, record)
         front = Headless(client, out=sys.stdout, err=sys.stderr, asker=asker, as_json=as_json, accept_download=accept)
         try:
-            return await front.run(prompt, session_id=session_id)
+            code = await front.run(prompt, session_id=session_id)
         finally:
-            await client.close()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(client.close(), CLOSE_TIMEOUT)
             if asker is not None:
                 asker.close()
+        # All is written down and ended. A call of a tool, or a thread, may go on all the same: nobody waits for it.
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError):  # nobody reads it any more
+                stream.flush()
+        os._exit(code)
 
-    sys.exit(asyncio.run(whole()))
+    asyncio.run(whole())
 
 
 def _read_piped() -> bytes | None:
@@ -333,15 +341,17 @@ def engine(fd: int) -> None:
         assert serving is not None
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, serving.cancel)
         # It is tried here and not by the screen, which is to be seen at once.
-        await serve(socket.socket(fileno=fd), functools.partial(make_engine, try_sandbox=True))
-        # All is written down and ended. A thread may still be importing a library for seconds: nobody waits for that.
+        code = 0
+        try:
+            await serve(socket.socket(fileno=fd), functools.partial(make_engine, try_sandbox=True))
+        except asyncio.CancelledError:
+            code = 143
+        # All is written down and ended. A thread may still be importing a library for seconds, a call of a tool may go
+        # on all the same: nobody waits for that.
         logging.shutdown()
-        os._exit(0)
+        os._exit(code)
 
-    try:
-        asyncio.run(whole())
-    except asyncio.CancelledError:
-        sys.exit(143)
+    asyncio.run(whole())
 
 
 program.add_command(audit)

@@ -1,0 +1,104 @@
+"""A task without a screen ends when it is told to, though a tool goes on."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from oi_tui.app.engine.core.blocks import CallBlock
+from oi_tui.app.engine.log.store import Store
+from oi_tui.app.engine.models.scripted import ScriptedAnswer, ScriptedCall
+from oi_tui.app.engine.transcript.event_log import fold_events
+from support.script import Script
+
+PLUGIN = """
+import asyncio, contextlib, threading
+from oi_tui.app.engine.hooks import hookimpl
+from oi_tui.app.engine.tools.tool import Capabilities, Tool
+
+async def insist(arguments, output):
+    output.print("begun\\\\n")
+    while True:
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+
+async def hand_over(arguments, output):
+    output.print("begun\\\\n")
+    await asyncio.to_thread(threading.Event().wait, 60)
+
+async def leave(arguments, output):
+    raise SystemExit(3)
+
+@hookimpl
+def register_tools():
+    made = {"insist": insist, "hand_over": hand_over, "leave": leave}
+    harmless = Capabilities(writes=False, network=False)
+    return [Tool(name=name, description="x", schema={"type": "object"}, run=run, capabilities=harmless)
+            for name, run in made.items()]
+"""
+
+SOON = 20.0
+"""Seconds, on a machine that has other things to do; a call that is waited for takes longer."""
+
+
+@pytest.fixture
+def plugins(tmp_path: Path) -> Path:
+    """A folder with a plugin, as pip installs one."""
+    folder = tmp_path / "plugins"
+    about = folder / "insisting-1.dist-info"
+    about.mkdir(parents=True)
+    (folder / "insisting.py").write_text(PLUGIN.replace("\\\\n", "\\n"))
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: insisting\nVersion: 1\n")
+    (about / "entry_points.txt").write_text("[oi_tui]\ninsisting = insisting\n")
+    return folder
+
+
+@contextmanager
+def task(env: dict[str, str], script: Script, plugins: Path, tool: str) -> Iterator[subprocess.Popen[str]]:
+    """A task in which this tool is called."""
+    script.write(ScriptedAnswer(calls=(ScriptedCall(tool=tool),)), "Done.")
+    command = [sys.executable, "-m", "oi_tui.app.cli", "run", "--yes", *script.arguments]
+    command += ["--sandbox", "danger-full-access", "go"]
+    env = env | {"PYTHONPATH": str(plugins)}
+    running = subprocess.Popen(command, env=env, cwd=plugins, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        yield running
+    finally:
+        running.kill()
+        running.communicate()
+
+
+def told(running: subprocess.Popen[str], words: str) -> None:
+    """Returns when this was said."""
+    assert running.stderr is not None
+    assert any(words in line for line in running.stderr)
+
+
+@pytest.mark.parametrize("tool", ["insist", "hand_over"])
+@pytest.mark.parametrize("ends", [signal.SIGTERM, signal.SIGINT])
+def test_a_task_ends_when_it_is_told_to_though_a_tool_goes_on(
+    ends: signal.Signals, tool: str, clean_env: dict[str, str], script: Script, plugins: Path
+) -> None:
+    with task(clean_env, script, plugins, tool) as running:
+        told(running, "begun")
+        running.send_signal(ends)
+        if ends == signal.SIGINT:
+            told(running, "Ctrl+C again ends at once")
+            running.send_signal(ends)
+        assert running.wait(SOON) == 128 + ends
+    with closing(Store(Path(clean_env["XDG_DATA_HOME"]) / "oi-tui" / "sessions.db")) as store:
+        (record,) = store.sessions()
+        kept = fold_events(store.load(record.id))
+    assert not kept.turn_open
+    assert [block.tool for block in kept.blocks if isinstance(block, CallBlock)] == [tool]
+
+
+def test_a_task_whose_tool_ends_the_program_goes_on(clean_env: dict[str, str], script: Script, plugins: Path) -> None:
+    with task(clean_env, script, plugins, "leave") as running:
+        out, err = running.communicate(timeout=SOON)
+    assert (running.returncode, out.strip()) == (0, "Done.")
+    assert "SystemExit: 3" in err
