@@ -9,7 +9,7 @@ import click
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.text.safe import visible_text
-from oi_tui.app.engine.text.words import plural
+from oi_tui.app.engine.text.words import plural, quantity
 from oi_tui.app.flags import Flags, common
 from oi_tui.app.terminal.echo import echo
 from oi_tui.app.terminal.tty_prompt import confirm
@@ -34,9 +34,15 @@ def replay(flags: Flags, file: Path, speed: float, instant: bool, verify: bool) 
         place = flags.workplace(can_ask=False)
         verification = Verification(recording, place.setup)
         count = len(verification.blocks)
+        calls = quantity(verification.calls, "call of a tool", "calls of tools")
+        if not count and verification.calls:
+            echo(f"Nothing was verified: {calls} ran in this recording, and calls are not run again.")
+            sys.exit(1)
         if not count:
             echo("Nothing ran in this recording.")
             return
+        if verification.calls:
+            echo(f"{calls} ran too; calls are not run again.")
         for block in verification.blocks:  # read before it is agreed to
             echo(f"── {visible_text(block.runs_in).text}\n{visible_text(block.source).text}")
         what = f"{count} {plural(count, 'piece')} of code of {file} in {place.folder}"

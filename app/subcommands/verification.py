@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from oi_tui.app.build import make_engine
-from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.blocks import CallBlock, CodeBlock
 from oi_tui.app.engine.core.events import AnyEvent, ExecutionStarted, NoticeAdded, RerunFinished, SessionOpened
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.protocol import Batch, Configure, Failed
@@ -40,7 +40,9 @@ class Verification:
         self.blocks = [
             block for block in transcript.blocks if isinstance(block, CodeBlock) and block.duration is not None
         ]
-        """What ran."""
+        """Code that ran."""
+        self.calls = sum(isinstance(block, CallBlock) and block.duration is not None for block in transcript.blocks)
+        """So many calls of tools ran, which are not run again."""
 
     async def run(self, say: Say) -> int:
         """Run it all; 0 if everything is as it was, else 1. The session that it takes is none of the person's."""

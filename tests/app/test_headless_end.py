@@ -102,3 +102,30 @@ def test_a_task_whose_tool_ends_the_program_goes_on(clean_env: dict[str, str], s
         out, err = running.communicate(timeout=SOON)
     assert (running.returncode, out.strip()) == (0, "Done.")
     assert "SystemExit: 3" in err
+
+
+@pytest.mark.parametrize(
+    ("code", "exit_code", "said"),
+    [
+        ((), 1, "Nothing was verified: 1 call of a tool ran in this recording, and calls are not run again."),
+        (("```python\n1 + 1\n```",), 0, "1 call of a tool ran too; calls are not run again."),
+    ],
+)
+def test_calls_of_a_recording_are_not_run_again_and_that_is_said(
+    code: tuple[str, ...],
+    exit_code: int,
+    said: str,
+    clean_env: dict[str, str],
+    script: Script,
+    plugins: Path,
+    tmp_path: Path,
+) -> None:
+    script.write(ScriptedAnswer(calls=(ScriptedCall(tool="leave"),)), *code, "Done.")
+    env, start = clean_env | {"PYTHONPATH": str(plugins)}, [sys.executable, "-m", "oi_tui.app.cli"]
+    freely = ["--yes", "--sandbox", "danger-full-access"]
+    made = [*start, "run", *freely, *script.arguments, "--record", str(tmp_path / "r.jsonl"), "go"]
+    subprocess.run(made, env=env, cwd=plugins, check=True, capture_output=True, timeout=60)
+    verify = [*start, "replay", "--verify", *freely, str(tmp_path / "r.jsonl")]
+    verified = subprocess.run(verify, env=env, cwd=plugins, capture_output=True, text=True, timeout=60, check=False)
+    assert (verified.returncode, verified.stderr) == (exit_code, "")
+    assert said in verified.stdout.splitlines()
