@@ -99,6 +99,7 @@ def make_engine(
             redactor=redactor,
             look=UnsavedWork(),
             hooks=engine_hooks(),
+            spill_dir=spill_dir,
             trial=(lambda: look(profile)) if try_sandbox and profile.encloses else None,
         )
     )

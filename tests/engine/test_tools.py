@@ -6,18 +6,24 @@ import json
 
 import pytest
 
+from oi_tui.app.engine.agent.execution import GIVE_UP
 from oi_tui.app.engine.core.blocks import CallBlock, CodeBlock, NoticeBlock, ProseBlock
 from oi_tui.app.engine.core.chat_model import TextDelta, ToolDelta
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.events import (
     AnyEvent,
     CallFinished,
+    CallStarted,
     DecisionMade,
     ExecutionFinished,
     ExecutionStarted,
     KernelChanged,
+    NoticeAdded,
     OutputAdded,
     ProgressReported,
+    StepStarted,
+    TurnEnded,
+    TurnStarted,
 )
 from oi_tui.app.engine.core.outputs import ErrorOutput, Progress
 from oi_tui.app.engine.core.values import Confinement
@@ -156,6 +162,44 @@ async def test_a_call_that_ignores_its_cancellation_is_given_up_when_the_turn_is
     release.set()
 
 
+async def test_a_call_that_goes_on_has_no_kernel_that_could_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("oi_tui.app.engine.tools.tool_runner.GRACE", 0.01)
+    release = asyncio.Event()
+
+    async def insist(arguments: Arguments, output: ToolOutput) -> None:
+        output.print("begun\n")
+        while not release.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await release.wait()
+
+    session = make(FakeModel(answer(*call()), "Well."), tool(insist))
+
+    def stop(event: AnyEvent) -> None:
+        if isinstance(event, OutputAdded):
+            session.interrupt()
+        if isinstance(event, NoticeAdded):
+            release.set()
+
+    events = await play(session, session.run("go"), stop)
+    told = [(event.title, event.hint) for event in events if isinstance(event, NoticeAdded)]
+    assert told == [("The call goes on: it ignored every interrupt.", GIVE_UP)]
+
+
+def test_a_call_that_was_running_when_the_program_ended_reports_no_progress_any_more() -> None:
+    events: list[AnyEvent] = [
+        TurnStarted(block_id="b0", text="go"),
+        StepStarted(number=1),
+        CallStarted(block_id="b1", tool="shout"),
+        CallFinished(block_id="b1", tool="shout", source="{}"),
+        DecisionMade(block_id="b1", verdict="run", decider="mode", source="{}"),
+        ExecutionStarted(block_id="b1", generation=1),
+        ProgressReported(block_id="b1", progress=Progress(done=1, total=2)),
+        TurnEnded(reason="engine_lost"),
+    ]
+    block = narrow(fold_events(events).blocks[-1], CallBlock)
+    assert (block.state, block.progress) == ("interrupted", None)
+
+
 async def test_a_flood_of_a_tool_is_capped_like_that_of_a_kernel() -> None:
     async def flood(arguments: Arguments, output: ToolOutput) -> str:
         output.print("x" * 3_000_000)
@@ -186,6 +230,13 @@ async def test_always_holds_for_this_call_and_no_other() -> None:
     session = make(FakeModel(*again, "Done."), approve="ask")
     asked = await ask_once(session, "always")
     assert [json.loads(event.source)["text"] for event in asked] == ["hi", "you"]
+
+
+async def test_always_of_one_tool_does_not_hold_for_another_with_the_same_arguments() -> None:
+    again = [answer(*call()), answer(*call(name="whisper")), answer(*call())]
+    session = make(FakeModel(*again, "Done."), tool(), tool(name="whisper"), approve="ask")
+    asked = await ask_once(session, "always")
+    assert [event.tool for event in asked] == ["shout", "whisper"]
 
 
 async def test_in_the_mode_auto_a_tool_without_a_sandbox_is_asked_about_and_one_within_is_not() -> None:

@@ -93,6 +93,7 @@ async def engine(
     titles: bool = False,
     trial: Trial | None = None,
     hooks: Hooks = NO_PLUGINS,
+    spill_dir: Path | None = None,
 ) -> AsyncIterator[Front]:
     """`kernels` are those of the first session; later ones have fresh fakes. What makes kernels makes them for all."""
     settings = Settings(
@@ -111,6 +112,7 @@ async def engine(
             policy=policy,
             hooks=hooks,
             trial=trial,
+            spill_dir=spill_dir,
         )
         return Engine(services)
 

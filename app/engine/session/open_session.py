@@ -107,7 +107,7 @@ class OpenSession:
             ready=self._ready,
             seal=self._log.seal,
             hooks=services.hooks,
-            tools=Toolbox(services.tools),
+            tools=Toolbox(services.tools, spill_dir=services.spill_dir),
             look=services.look,
             forked_from=None if forked_from is None else forked_from.session,
         )

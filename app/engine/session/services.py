@@ -63,6 +63,8 @@ class Services:
     look: WorkLook = NO_LOOK
     """Finds what of the person's work would be overwritten."""
     hooks: Hooks = NO_PLUGINS
+    spill_dir: Path | None = None
+    """Where long outputs of tools are kept, as those of kernels are; None where they are not."""
     trial: Trial | None = None
     """Finds out whether a sandbox can be had; None where there need be none."""
 
