@@ -160,7 +160,7 @@ def registered_tools(hooks: Hooks) -> tuple[Tool, ...]:
     for plugin, tools in hooks.results("register_tools"):
         try:
             found += [_as_tool(tool) for tool in tools]
-        except TypeError as error:  # the boundary to somebody else's code
+        except (Exception, SystemExit) as error:  # the boundary to somebody else's code
             _log.error("the plugin %s registers no tools: %s", plugin, error)
     return tuple(found)
 

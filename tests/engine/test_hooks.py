@@ -1,7 +1,7 @@
 """Hooks: who is asked, and what becomes of a plugin that fails."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +16,7 @@ from oi_tui.app.engine.core.events import AnyEvent, ExecutionStarted, SessionOpe
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import LoopSection, Settings
 from oi_tui.app.engine.core.verbs import Open, Rebuild
-from oi_tui.app.engine.hooks import NO_PLUGINS, EngineHooks, Hooks, ScreenHooks, hookimpl
+from oi_tui.app.engine.hooks import NO_PLUGINS, EngineHooks, Hooks, ScreenHooks, hookimpl, registered_tools
 from oi_tui.app.engine.log.audit.audit_hook import AuditTrail
 from oi_tui.app.engine.log.audit.log import find_log
 from oi_tui.app.engine.log.audit.records import RunBegan, Surroundings, decode
@@ -270,3 +270,16 @@ async def test_an_observer_is_added_and_told_last_only_where_a_plugin_listens_to
 
     listening = Hooks(EngineHooks, [("p", plugin_of(**({hook: fail} if hook else {})))])
     assert len(observers(listening)) - len(observers(NO_PLUGINS)) == more
+
+
+@pytest.mark.parametrize("error", [ValueError("no name"), SystemExit(3)])
+def test_a_plugin_that_raises_while_its_tools_are_taken_is_named(
+    error: BaseException, caplog: pytest.LogCaptureFixture
+) -> None:
+    def register() -> Iterator[object]:
+        yield from ()
+        raise error
+
+    hooks = Hooks(EngineHooks, [("broken", plugin_of(register_tools=register))])
+    assert registered_tools(hooks) == ()
+    assert [record.getMessage() for record in caplog.records] == [f"the plugin broken registers no tools: {error}"]

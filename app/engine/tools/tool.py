@@ -51,7 +51,7 @@ class Capabilities(Value, frozen=True, kw_only=True):
 
 
 class ToolOutput(Protocol):
-    """Where a call says what it does while it runs."""
+    """Where a call says what it does while it runs, from any thread. TypeError or ValueError for what cannot be told."""
 
     def print(self, text: str) -> None:
         """Text, shown as it comes; end a line with a line end."""
@@ -62,12 +62,12 @@ class ToolOutput(Protocol):
         ...
 
     def report(self, done: float, total: float | None = None, message: str = "") -> None:
-        """How far it is."""
+        """How far it is, in finite numbers."""
         ...
 
 
 RunCall = Callable[[Arguments, ToolOutput], Awaitable[str | RichOutput | None]]
-"""Runs a call; what it returns is its result. ToolFailed, or any other error, ends it as an error. It is cancelled when
+"""Runs a call; what it returns is its result, anything else is an error. ToolFailed, or any other error, ends it as an error. It is cancelled when
 the person interrupts it, and must end soon then."""
 
 
