@@ -146,7 +146,7 @@ def fall_silent(arguments: Arguments) -> SourceFacts:
     [
         lambda arguments: None,
         lambda arguments: SourceFacts(places=("x",)),  # type: ignore[arg-type] # what a tool may do all the same
-        lambda arguments: SourceFacts(risks=(Risk(1, "x"),)),  # type: ignore[arg-type]
+        lambda arguments: SourceFacts(risks=(Risk(1, "x"),)),  # type: ignore[arg-type] # what a tool may do all the same
         lambda arguments: "nothing",
         leave,
         fall_silent,

@@ -77,7 +77,7 @@ async def test_progress_is_told_in_characters_that_can_be_written() -> None:
         RichOutput(data={"application/json": {"a": math.nan, "b": "\ud800", "c": 2**70}}),
         RichOutput(data={"text/plain": object()}),
         RichOutput(data="text"),  # type: ignore[arg-type] # what a tool may do all the same
-        RichOutput(data={"text/plain": "a"}, display_id=3),  # type: ignore[arg-type]
+        RichOutput(data={"text/plain": "a"}, display_id=3),  # type: ignore[arg-type] # what a tool may do all the same
         RichOutput(data={"image/png": b"\x89PNG"}),
         "text",
         None,

@@ -51,7 +51,7 @@ class Capabilities(Value, frozen=True, kw_only=True):
 
 
 class ToolOutput(Protocol):
-    """Where a call says what it does while it runs, from any thread. TypeError or ValueError for what cannot be told."""
+    """Where a call says what it does while it runs, from any thread; TypeError or ValueError for nonsense."""
 
     def print(self, text: str) -> None:
         """Text, shown as it comes; end a line with a line end."""
@@ -67,8 +67,8 @@ class ToolOutput(Protocol):
 
 
 RunCall = Callable[[Arguments, ToolOutput], Awaitable[str | RichOutput | None]]
-"""Runs a call; what it returns is its result, anything else is an error. ToolFailed, or any other error, ends it as an error. It is cancelled when
-the person interrupts it, and must end soon then."""
+"""Runs a call; what it returns is its result; another type is an error. ToolFailed, or any other error, ends it as one. It is
+cancelled when the person interrupts it, and must end soon then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +138,7 @@ def error_text(error: BaseException) -> str:
     try:
         return str(error)
     except Exception:
+        # Boundary: somebody else's error, which may not even know its own words.
         return type(error).__name__
 
 

@@ -133,7 +133,7 @@ class _Output:
         self._say(partial(self._stream.stream, "stdout", text))
 
     def show(self, output: RichOutput) -> None:
-        self._say(partial(self._stream.display, _cleaned(output)))
+        self._say(partial(self._stream.display, _clean_output(output)))
 
     def report(self, done: float, total: float | None = None, message: str = "") -> None:
         if not isinstance(message, str):
@@ -160,6 +160,7 @@ async def _call(tool: Tool, arguments: Arguments, output: _Output) -> RichOutput
     except (Exception, asyncio.CancelledError):
         raise
     except BaseException as error:
+        # Boundary: the tool may be somebody else's, and must not end the engine, as SystemExit would.
         raise ToolFailed(f"{type(error).__name__}: {error_text(error)}") from error
     match result:
         case None:
@@ -167,10 +168,10 @@ async def _call(tool: Tool, arguments: Arguments, output: _Output) -> RichOutput
         case str():
             return RichOutput(data={"text/plain": result}, is_result=True)
         case _:
-            return _cleaned(result)
+            return _clean_output(result)
 
 
-def _cleaned(output: object) -> RichOutput:
+def _clean_output(output: object) -> RichOutput:
     """The same as something that can be written and read again; TypeError or ValueError if it cannot be."""
     if not isinstance(output, RichOutput):
         kind = type(output).__name__
