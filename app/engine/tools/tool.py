@@ -67,8 +67,8 @@ class ToolOutput(Protocol):
 
 
 RunCall = Callable[[Arguments, ToolOutput], Awaitable[str | RichOutput | None]]
-"""Runs a call; what it returns is its result; another type is an error. ToolFailed, or any other error, ends it as one. It is
-cancelled when the person interrupts it, and must end soon then."""
+"""Runs a call; what it returns is its result; another type is an error. ToolFailed, or any other error, ends it as one.
+It is cancelled when the person interrupts it, and must end soon then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
