@@ -13,16 +13,10 @@ from hypothesis import strategies as st
 
 from oi_tui.app.engine.core.events import OutputAdded, OutputDropped
 from oi_tui.app.engine.kernels.base import RunResult
-from oi_tui.app.engine.kernels.channels import (
-    DELIMITER,
-    FRAME_LIMIT,
-    NONSENSE_LIMIT,
-    TOO_LARGE,
-    VALUES_LIMIT,
-    Channels,
-)
+from oi_tui.app.engine.kernels.channels import DELIMITER, Channels
 from oi_tui.app.engine.kernels.json_cleaner import STEPS, has_more_values
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
+from oi_tui.app.engine.kernels.message_desk import FRAME_LIMIT, NONSENSE_LIMIT, TOO_LARGE, VALUES_LIMIT
 from support.runs import collect, events_of, make_jupyter_run
 
 session_module = pytest.importorskip("jupyter_client.session")
@@ -81,10 +75,10 @@ def reader() -> Channels:
 async def test_k27_no_frames_break_the_reader_and_what_cannot_be_read_is_counted(
     reader: Channels, parts: list[bytes], sign: bool
 ) -> None:
-    before = reader.nonsense
+    before = reader.desk.nonsense
     message = await read(reader, signed(parts) if sign else parts)
     assert message is None or isinstance(message, dict)
-    assert (message is None) == (reader.nonsense > before)
+    assert (message is None) == (reader.desk.nonsense > before)
 
 
 async def test_k27_a_good_message_is_read_after_bad_ones_and_never_twice() -> None:
@@ -95,7 +89,7 @@ async def test_k27_a_good_message_is_read_after_bad_ones_and_never_twice() -> No
     assert message is not None
     assert message["content"] == {"name": "stdout", "text": "x"}
     assert await read(reader, good) is None  # the same signature again: somebody repeats what was said
-    assert reader.nonsense == 2
+    assert reader.desk.nonsense == 2
 
 
 async def test_k13_what_is_too_large_is_not_parsed_but_whose_it_was_is_known() -> None:

@@ -33,10 +33,10 @@ from oi_tui.app.engine.core.events import (
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.kernels.base import InterruptMeans, Kernel, RunResult
-from oi_tui.app.engine.kernels.channels import FRAME_LIMIT
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.liveness import STOPPED, LivenessTimeouts
+from oi_tui.app.engine.kernels.message_desk import FRAME_LIMIT
 from oi_tui.app.engine.kernels.processes import OomCheck, cause_of_end
 from oi_tui.app.engine.sandbox.profile import Limits, Profile
 from oi_tui.app.engine.testing import asks

@@ -6,66 +6,38 @@ that is received can stop what comes after it. Made over a client of jupyter_cli
 
 import asyncio
 import json
-import logging
 from collections.abc import Callable
-from typing import Any, Literal, get_args
+from typing import Any
 
 from oi_tui.app.engine.kernels.json_cleaner import clean_content, has_more_values
+from oi_tui.app.engine.kernels.message_desk import (
+    CHANNELS,
+    FRAME_LIMIT,
+    LARGE,
+    TOO_LARGE,
+    VALUES_LIMIT,
+    Channel,
+    MessageContent,
+    MessageDesk,
+)
 from oi_tui.app.engine.kernels.processes import cancel_tasks
-
-_log = logging.getLogger(__name__)
-
-Channel = Literal["shell", "iopub", "stdin", "control"]
-
-CHANNELS: tuple[Channel, ...] = get_args(Channel)
-
-MessageContent = dict[str, Any]
-
-ReplyFuture = asyncio.Future[MessageContent | None]
-"""Content of a reply; None if the process ended instead."""
-
-FRAME_LIMIT = 16_000_000
-"""Bytes of one message; a larger one is dropped before it is copied or parsed, which hold up all else."""
-
-VALUES_LIMIT = 100_000
-"""Values in the lists and objects of one message; one with more is dropped before it is parsed as well."""
-
-LARGE = 64_000
-"""Bytes of a message that is read in a thread, so that nothing else waits for it."""
 
 HEADER_LIMIT = 20_000
 """Bytes of a header that is read nevertheless, to say whose message was dropped."""
 
-NONSENSE_LIMIT = 1_000
-"""Messages that cannot be read after which a kernel is of no use."""
-
 DELIMITER = b"<IDS|MSG>"
 """Stands between the addresses of a message and its parts: signature, header, parent header, metadata, content."""
 
-TOO_LARGE = "oi_tui_too_large"
-"""Kind of message that stands for one that was dropped; our own word."""
-
 BEAT_STEP = 1.0
 """Seconds of one look for a heartbeat; of several, so that it does not matter if we were stopped ourselves."""
-
-Deliver = Callable[[Channel, str, str, MessageContent], None]
-"""Takes a message: channel, kind, id of the request that it answers, content."""
 
 
 class Channels:
     """All channels of one kernel process; `connect`, `listen` and `close` once each."""
 
     def __init__(self, client: Any) -> None:
-        self.heard = asyncio.Event()
-        """Something came on iopub, so its subscription works."""
-        self.can_ask = asyncio.Event()
-        """The kernel knows our stdin socket, so a question of its arrives; or its process ended."""
-        self.nonsense = 0
-        """Messages that could not be read or used; the first one is logged."""
+        self.desk = MessageDesk()
         self._client = client
-        self._deliver: Deliver = lambda *_message: None
-        self._useless: Callable[[], None] = lambda: None
-        self._answers: dict[str, ReplyFuture] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._heart: Any = None
         self._beat: asyncio.Future[Any] | None = None
@@ -82,9 +54,8 @@ class Channels:
         self._heart = client.connect_hb()
         self._tasks = [asyncio.create_task(self._wait_for_stdin(stdin, stdin.get_monitor_socket(handshake)))]
 
-    def listen(self, deliver: Deliver, useless: Callable[[], None]) -> None:
-        """Take what comes. `useless` is told once, after `NONSENSE_LIMIT` messages that cannot be read."""
-        self._deliver, self._useless = deliver, useless
+    def listen(self) -> None:
+        """Take what comes, from now on."""
         self._tasks += [asyncio.create_task(self._pump(channel)) for channel in CHANNELS]
 
     async def close(self) -> None:
@@ -95,13 +66,6 @@ class Channels:
             self._heart.close(linger=0)
         self._client.stop_channels()
         self._client.context.destroy(linger=0)
-
-    def give_up_answers(self) -> None:
-        """The process ended: nobody answers any more."""
-        self.can_ask.set()
-        for future in tuple(self._answers.values()):
-            if not future.done():
-                future.set_result(None)
 
     # -- out -------------------------------------------------------------------------------------------
 
@@ -122,19 +86,6 @@ class Channels:
 
     def _socket(self, channel: Channel) -> Any:
         return getattr(self._client, f"{channel}_channel").socket
-
-    def send(self, channel: Channel, kind: str, content: MessageContent) -> None:
-        """Say something without an answer."""
-        self.prepare(channel, kind, content)[1]()
-
-    def ask(self, kind: str, content: MessageContent, channel: Channel = "shell") -> ReplyFuture:
-        """Ask at once; whoever waits no longer cancels the answer."""
-        request_id, send = self.prepare(channel, kind, content)
-        answer: ReplyFuture = asyncio.get_running_loop().create_future()
-        answer.add_done_callback(lambda _: self._answers.pop(request_id, None))
-        self._answers[request_id] = answer
-        send()
-        return answer
 
     async def beats(self, within: float) -> bool:
         """Whether the heart of the kernel beats, which it does while Python code runs, but not in a stopped process."""
@@ -157,7 +108,7 @@ class Channels:
         await monitor.recv_multipart()
         socket.disable_monitor()
         monitor.close(linger=0)
-        self.can_ask.set()
+        self.desk.can_ask.set()
 
     async def _pump(self, channel: Channel) -> None:
         socket = self._socket(channel)
@@ -167,11 +118,7 @@ class Channels:
             room = FRAME_LIMIT if size <= FRAME_LIMIT else HEADER_LIMIT
             message = await self.read([frame.bytes if len(frame) <= room else b"" for frame in frames], size)
             del frames  # it may be large, and the next one may take long to come
-            if channel == "iopub":
-                self.heard.set()
-            match message:
-                case {"msg_type": str(kind), "parent_header": {"msg_id": str(parent)}, "content": dict(content)}:
-                    self._take(channel, kind, parent, content)
+            self.desk.take(channel, message)
             await asyncio.sleep(0)  # a socket that is never empty would not let anyone else run
 
     async def read(self, parts: list[bytes], size: int) -> dict[str, Any] | None:
@@ -186,7 +133,7 @@ class Channels:
             return await asyncio.to_thread(self._parse_large, parts)
         except Exception as error:
             # Boundary: a forged or broken message raises almost anything (ValueError, KeyError, RecursionError).
-            self._count(error)
+            self.desk.count(error)
             return None
 
     def _parse(self, parts: list[bytes]) -> dict[str, Any]:
@@ -200,23 +147,6 @@ class Channels:
         if isinstance(content := message["content"], dict):
             message["content"] = clean_content(content)
         return message
-
-    def _take(self, channel: Channel, kind: str, parent: str, content: MessageContent) -> None:
-        try:
-            future = self._answers.get(parent) if channel in ("shell", "control") else None
-            if future is not None and not future.done():
-                future.set_result(content)
-            self._deliver(channel, kind, parent, content)
-        except Exception as error:
-            # Boundary: a message that we cannot use must not stop those that come after it.
-            self._count(error)
-
-    def _count(self, error: Exception) -> None:
-        self.nonsense += 1
-        if self.nonsense == 1:
-            _log.warning("a message of the kernel was dropped: %s", type(error).__name__)
-        if self.nonsense == NONSENSE_LIMIT:
-            self._useless()
 
 
 def _oversized_message(parts: list[bytes], size: int) -> dict[str, Any] | None:

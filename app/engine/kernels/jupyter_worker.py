@@ -1,0 +1,301 @@
+"""Speaks the Jupyter protocol with one kernel, wherever that runs and whatever carries the messages."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack, suppress
+from typing import Any, NamedTuple, Protocol, Self
+
+from oi_tui.app.engine.core.errors import KernelError
+from oi_tui.app.engine.kernels.base import InterruptMeans, RunRequest, RunResult
+from oi_tui.app.engine.kernels.jupyter_run import JupyterRun
+from oi_tui.app.engine.kernels.launch import Launch
+from oi_tui.app.engine.kernels.liveness import LivenessWatch
+from oi_tui.app.engine.kernels.message_desk import (
+    NONSENSE_LIMIT,
+    TOO_LARGE,
+    Channel,
+    KernelChannels,
+    ReplyFuture,
+    ask,
+    send,
+)
+from oi_tui.app.engine.kernels.output_stream import OutputStream
+from oi_tui.app.engine.kernels.preparation import PRELOAD, at_start, for_inspection
+from oi_tui.app.engine.kernels.processes import cancel_tasks
+from oi_tui.app.engine.kernels.worker import OnEnd
+
+KEPT_RUNS = 50
+"""Runs of which late output is taken; what belongs to older ones is dropped."""
+
+LAST_WORDS = 0.1
+"""Seconds in which messages of a process that ended may still arrive."""
+
+POLITE_END = 0.7
+"""Seconds that an idle kernel has to end by itself, so that `atexit` handlers run."""
+
+
+class KernelProcess(Protocol):
+    """The process of a kernel, as far as it can be told and asked from here."""
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it runs no more."""
+        ...
+
+    @property
+    def cause(self) -> str:
+        """How it ended, in words: the end of a sentence."""
+        ...
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it was stopped by a signal, and goes on with another."""
+        ...
+
+    def last_lines(self) -> str:
+        """The end of what it wrote; "" if that cannot be known."""
+        ...
+
+    def interrupt(self, *, with_children: bool) -> None:
+        """Interrupt it alone, or its subprocesses as well."""
+        ...
+
+    def note_session(self) -> None:
+        """It may end by itself from now on: what it started goes with it all the same."""
+        ...
+
+    def kill(self) -> None:
+        """End it by force; `wait` tells when it is gone."""
+        ...
+
+    async def wait(self) -> object:
+        """Wait for its end."""
+        ...
+
+
+class Opened(NamedTuple):
+    """A process that was started, and the channels to it."""
+
+    process: KernelProcess
+    channels: KernelChannels
+    ends: AsyncExitStack
+    """Ends both, and clears away what was made for them."""
+
+
+OpenKernel = Callable[[], Awaitable[Opened]]
+"""Starts a kernel; KernelError if that cannot be."""
+
+
+class JupyterWorker:
+    """One kernel process and the channels to it."""
+
+    def __init__(
+        self, launch: Launch, name: str, rungs: tuple[InterruptMeans, ...], opened: Opened, on_end: OnEnd
+    ) -> None:
+        self.rungs = rungs
+        self._launch = launch
+        self._name = name
+        self._process, self._channels, self._ends = opened
+        self._on_end = on_end
+        self._run: OutputStream | None = None
+        self._runs: dict[str, JupyterRun] = {}
+        """By the id of the request: the one that goes on, and earlier ones that may still put something out."""
+        self._run_watch: asyncio.Task[None] | None = None
+        self._doomed = ""
+        """How it ended, if we ended it because it was beyond help."""
+        self._has_control = False
+        """Whether it answers on the control channel, which not every kernel does."""
+        self._is_python = False
+        self._looked_into = False
+        """Whether it has our part that answers what is asked about its variables."""
+        self.source = ""
+        """What it was given last."""
+        nonsense = f"sent {NONSENSE_LIMIT:,} messages that make no sense, and was ended"
+        self._desk = self._channels.desk
+        self._desk.deliver, self._desk.on_useless = self._deliver, lambda: self._kill(nonsense)
+        self._channels.listen()
+        self._watcher = asyncio.create_task(self._watch())
+
+    @classmethod
+    async def open(
+        cls, launch: Launch, name: str, rungs: tuple[InterruptMeans, ...], open_kernel: OpenKernel, on_end: OnEnd
+    ) -> Self:
+        """Start the process, wait until it answers and its output arrives, and prepare it; KernelError if it fails."""
+        timeout = launch.settings.start_timeout
+        worker: Self | None = None
+        async with AsyncExitStack() as unless_ready:
+            try:
+                async with asyncio.timeout(timeout):
+                    worker = cls(launch, name, rungs, await open_kernel(), on_end)
+                    unless_ready.push_async_callback(worker.close, politely=False)
+                    await worker._prepare()
+            except TimeoutError as error:
+                raise KernelError(
+                    f"The kernel “{name}” did not answer within {timeout:g} seconds.",
+                    hint="Set kernel.start_timeout higher if this machine is slow.",
+                    details=worker._process.last_lines() if worker is not None else "",
+                ) from error
+            unless_ready.pop_all()
+        return worker
+
+    def begin(self, request: RunRequest) -> OutputStream:
+        """Send the source as it is."""
+        self.source = request.source
+        request_id, post = self._channels.prepare(
+            "shell",
+            "execute_request",
+            {
+                "code": request.source,
+                "silent": False,
+                "store_history": True,
+                "user_expressions": {},
+                "allow_stdin": True,
+                "stop_on_error": False,
+            },
+        )
+        self._runs[request_id] = run = JupyterRun(request, doom=self._kill)
+        self._run = output = run.output
+        if len(self._runs) > KEPT_RUNS:
+            del self._runs[next(iter(self._runs))]
+        post()
+        if self._run_watch is not None:
+            self._run_watch.cancel()
+        self._run_watch = asyncio.create_task(LivenessWatch(output, self, self._launch.patience, self._kill).watch())
+        return output
+
+    def inspect(self, kind: str, content: dict[str, Any]) -> ReplyFuture | None:
+        """Ask about the variables, now; None if it cannot be asked."""
+        if not self._is_python or self._process.has_ended:
+            return None
+        if not self._looked_into:
+            self._looked_into = True
+            send(self._channels, "shell", "oi_tui_part", {"source": for_inspection()})
+        return ask(self._channels, kind, content)
+
+    def answer(self, text: str) -> None:
+        """Reply to an `input_request`."""
+        send(self._channels, "stdin", "input_reply", {"value": text})
+
+    def press(self, means: InterruptMeans) -> None:
+        """One rung of the interrupt ladder."""
+        if self._process.has_ended:
+            return
+        if means == "request":
+            send(self._channels, "control", "interrupt_request", {})
+            return
+        self._process.interrupt(with_children=means == "second_signal")
+        # A kernel that awaits notices the signal only when something wakes its loop.
+        send(self._channels, "shell", "kernel_info_request", {})
+
+    async def beats(self, within: float) -> bool:
+        return await self._channels.beats(within)
+
+    def ask_control(self) -> ReplyFuture | None:
+        return ask(self._channels, "kernel_info_request", {}, "control") if self._has_control else None
+
+    @property
+    def is_stopped(self) -> bool:
+        return self._process.is_stopped
+
+    async def close(self, *, politely: bool) -> None:
+        """End the process, its children, the channels and the folder."""
+        # From here on the end of the process is our doing.
+        await cancel_tasks(*(task for task in (self._watcher, self._run_watch) if task is not None))
+        if politely and not self._process.has_ended:
+            await self._ask_to_end()
+        await self._ends.aclose()
+        for run in self._runs.values():
+            run.output.mute()
+
+    # -- starting and ending ---------------------------------------------------------------------------
+
+    async def _prepare(self) -> None:
+        info = await self._handshake()
+        self._try_control()
+        self._is_python = info.get("language_info", {}).get("name") == "python"
+        if self._is_python:
+            await self._execute_silently(at_start())
+            if self._launch.preload():
+                await self._execute_silently(PRELOAD)
+
+    async def _handshake(self) -> dict[str, Any]:
+        heard = self._desk.heard
+        info = await self._request("kernel_info_request", {})
+        await self._desk.can_ask.wait()
+        while not heard.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(0.1):
+                    await heard.wait()
+            info = await self._request("kernel_info_request", {})
+        return info
+
+    def _try_control(self) -> None:
+        """Find out, some time, whether the control channel answers."""
+
+        def note_reply(answer: ReplyFuture) -> None:
+            self._has_control = not answer.cancelled() and answer.result() is not None
+
+        ask(self._channels, "kernel_info_request", {}, "control").add_done_callback(note_reply)
+
+    async def _ask_to_end(self) -> None:
+        self._process.note_session()
+        send(self._channels, "control", "shutdown_request", {"restart": False})
+        with suppress(TimeoutError):
+            async with asyncio.timeout(POLITE_END):
+                await self._process.wait()
+
+    def _ended_error(self) -> KernelError:
+        return KernelError(
+            f"The kernel “{self._name}” could not be started: it {self._process.cause}.",
+            hint="The details show the last lines that it wrote.",
+            details=self._process.last_lines(),
+        )
+
+    # -- messages --------------------------------------------------------------------------------------
+
+    async def _execute_silently(self, source: str) -> None:
+        """Run something of ours that leaves no trace in history, counters or output."""
+        content = {"code": source, "silent": True, "store_history": False, "allow_stdin": False, "stop_on_error": False}
+        await self._request("execute_request", content)
+
+    async def _request(self, kind: str, content: dict[str, Any]) -> dict[str, Any]:
+        """Ask on the shell channel and wait for the content of the reply; KernelError if the process ends instead."""
+        if self._process.has_ended:
+            raise self._ended_error()
+        reply = await ask(self._channels, kind, content)
+        if reply is None:
+            raise self._ended_error()
+        return reply
+
+    def _deliver(self, channel: Channel, kind: str, parent: str, content: dict[str, Any]) -> None:
+        run = self._runs.get(parent)
+        if run is None:
+            return
+        match channel:
+            case _ if kind == TOO_LARGE:
+                run.on_too_large(content["bytes"], is_reply=channel == "shell")
+            case "iopub":
+                run.on_iopub(kind, content)
+            case "shell" if kind == "execute_reply":
+                run.on_reply(content)
+            case "stdin":
+                run.on_stdin(kind, content)
+
+    # -- the process -----------------------------------------------------------------------------------
+
+    def _kill(self, how: str) -> None:
+        """End a process that is beyond help; the words continue "the kernel ..."."""
+        if not self._process.has_ended:
+            self._doomed = self._doomed or how
+            self._process.kill()
+
+    async def _watch(self) -> None:
+        await self._process.wait()
+        how = self._doomed or self._process.cause
+        await asyncio.sleep(LAST_WORDS)
+        self._desk.give_up_answers()
+        if self._run is None or self._run.over.is_set():
+            self._on_end(how)
+            return
+        self._run.finish(RunResult(status="died", detail=f"The kernel {how}; its state is lost."))
+        self._on_end("")
