@@ -16,7 +16,7 @@ from oi_tui.app.engine.files.paths import socket_dir
 from oi_tui.app.engine.kernels.base import InterruptMeans
 from oi_tui.app.engine.kernels.channels import Channels
 from oi_tui.app.engine.kernels.inspection import Listing, VariableDetail, names_in, read_detail, read_listing
-from oi_tui.app.engine.kernels.jupyter_worker import JupyterWorker, Opened
+from oi_tui.app.engine.kernels.jupyter_worker import JupyterWorker, KernelOrigin, Opened
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.message_desk import ReplyFuture
 from oi_tui.app.engine.kernels.processes import LoggedProcess
@@ -62,16 +62,17 @@ def kernelspec(name: str) -> KernelSpec:
 class JupyterKernel(WorkerKernel):
     """Runs source in a Jupyter kernel of its own."""
 
-    def __init__(self, launch: Launch, *, language: Language = "python", spec: KernelSpec | None = None) -> None:
-        """Without a `spec` it is the Python of the launch."""
-        if spec is None:
-            spec, place = python_spec(launch.python), launch.python.describe(launch.cwd)
-        else:
-            place = f"kernel {spec.name}"
-        # SIGINT would end a kernel that wants to be asked.
-        rungs: tuple[InterruptMeans, ...] = ("signal", "second_signal", "request") if spec.signals else ("request",)
-        open_kernel = partial(open_process, launch, spec)
-        super().__init__(language, launch, partial(JupyterWorker.open, launch, spec.name, rungs, open_kernel), place)
+    def __init__(
+        self,
+        launch: Launch,
+        *,
+        language: Language = "python",
+        spec: KernelSpec | None = None,
+        origin: KernelOrigin | None = None,
+    ) -> None:
+        """Started here by the `spec`, without one in the Python of the launch; or of an `origin` elsewhere."""
+        origin = origin or local_origin(launch, spec)
+        super().__init__(language, launch, partial(JupyterWorker.open, launch, origin), origin.place)
 
     def variables(self, known: tuple[str, ...], *, again: bool) -> Awaitable[Listing | None]:
         first = names_in(self._worker.source) if isinstance(self._worker, JupyterWorker) else []
@@ -85,6 +86,15 @@ class JupyterKernel(WorkerKernel):
         if self.state == "idle" and isinstance(self._worker, JupyterWorker):
             return self._worker.inspect(kind, question)
         return None
+
+
+def local_origin(launch: Launch, spec: KernelSpec | None = None) -> KernelOrigin:
+    """A kernel that is a process of ours."""
+    place = launch.python.describe(launch.cwd) if spec is None else f"kernel {spec.name}"
+    spec = spec or python_spec(launch.python)
+    # SIGINT would end a kernel that wants to be asked.
+    rungs: tuple[InterruptMeans, ...] = ("signal", "second_signal", "request") if spec.signals else ("request",)
+    return KernelOrigin(spec.name, place, rungs, partial(open_process, launch, spec))
 
 
 async def open_process(launch: Launch, spec: KernelSpec) -> Opened:

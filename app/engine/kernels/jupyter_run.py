@@ -62,6 +62,11 @@ class JupyterRun:
                 self.output.clear(wait=content.get("wait") is True)
             case "status", {"execution_state": "idle"}:
                 self._idle = True
+            case "oi_tui_lost", {"messages": int(count)}:
+                what = "1 message" if count == 1 else f"{count:,} messages"
+                self.output.tell(
+                    f"The connection was lost meanwhile, and {what} of the kernel never came.", responds=True
+                )
             case "oi_tui_line", {"line": int(number)} if not isinstance(number, bool):
                 self.output.line(number)
             case "oi_tui_skipped", {"name": "stdout" | "stderr" as name, "characters": characters, "lines": lines}:

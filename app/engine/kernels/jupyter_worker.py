@@ -80,22 +80,30 @@ class Opened(NamedTuple):
     channels: KernelChannels
     ends: AsyncExitStack
     """Ends both, and clears away what was made for them."""
+    asked_to_end: bool = True
+    """Whether it is asked to end before it is ended, so that `atexit` handlers run."""
 
 
-OpenKernel = Callable[[], Awaitable[Opened]]
-"""Starts a kernel; KernelError if that cannot be."""
+class KernelOrigin(NamedTuple):
+    """Where a kernel comes from."""
+
+    name: str
+    place: str
+    """What the person is told it runs in."""
+    rungs: tuple[InterruptMeans, ...]
+    """The means against a run, the mildest first."""
+    open: Callable[[], Awaitable[Opened]]
+    """Starts it; KernelError if that cannot be."""
 
 
 class JupyterWorker:
     """One kernel process and the channels to it."""
 
-    def __init__(
-        self, launch: Launch, name: str, rungs: tuple[InterruptMeans, ...], opened: Opened, on_end: OnEnd
-    ) -> None:
-        self.rungs = rungs
+    def __init__(self, launch: Launch, origin: KernelOrigin, opened: Opened, on_end: OnEnd) -> None:
+        self.rungs = origin.rungs
         self._launch = launch
-        self._name = name
-        self._process, self._channels, self._ends = opened
+        self._name = origin.name
+        self._process, self._channels, self._ends, self._asked_to_end = opened
         self._on_end = on_end
         self._run: OutputStream | None = None
         self._runs: dict[str, JupyterRun] = {}
@@ -117,21 +125,19 @@ class JupyterWorker:
         self._watcher = asyncio.create_task(self._watch())
 
     @classmethod
-    async def open(
-        cls, launch: Launch, name: str, rungs: tuple[InterruptMeans, ...], open_kernel: OpenKernel, on_end: OnEnd
-    ) -> Self:
+    async def open(cls, launch: Launch, origin: KernelOrigin, on_end: OnEnd) -> Self:
         """Start the process, wait until it answers and its output arrives, and prepare it; KernelError if it fails."""
         timeout = launch.settings.start_timeout
         worker: Self | None = None
         async with AsyncExitStack() as unless_ready:
             try:
                 async with asyncio.timeout(timeout):
-                    worker = cls(launch, name, rungs, await open_kernel(), on_end)
+                    worker = cls(launch, origin, await origin.open(), on_end)
                     unless_ready.push_async_callback(worker.close, politely=False)
                     await worker._prepare()
             except TimeoutError as error:
                 raise KernelError(
-                    f"The kernel “{name}” did not answer within {timeout:g} seconds.",
+                    f"The kernel “{origin.name}” did not answer within {timeout:g} seconds.",
                     hint="Set kernel.start_timeout higher if this machine is slow.",
                     details=worker._process.last_lines() if worker is not None else "",
                 ) from error
@@ -201,7 +207,7 @@ class JupyterWorker:
         """End the process, its children, the channels and the folder."""
         # From here on the end of the process is our doing.
         await cancel_tasks(*(task for task in (self._watcher, self._run_watch) if task is not None))
-        if politely and not self._process.has_ended:
+        if politely and self._asked_to_end and not self._process.has_ended:
             await self._ask_to_end()
         await self._ends.aclose()
         for run in self._runs.values():

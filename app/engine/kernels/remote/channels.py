@@ -1,0 +1,251 @@
+"""The messages of a kernel elsewhere: a WebSocket that is made anew when it is lost.
+
+While nobody listens the server keeps what the kernel says, and replays it to the same session when it comes back. What is
+replayed twice is passed on once. What is lost all the same (a server that was restarted, a buffer that was full) shows as
+holes in the numbers that a Python kernel gives its messages, and is told.
+"""
+
+import asyncio
+import json
+import logging
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from oi_tui.app.engine.core.errors import KernelError
+from oi_tui.app.engine.kernels.json_cleaner import clean_content, has_more_values
+from oi_tui.app.engine.kernels.message_desk import (
+    CHANNELS,
+    FRAME_LIMIT,
+    LARGE,
+    TOO_LARGE,
+    VALUES_LIMIT,
+    Channel,
+    MessageContent,
+    MessageDesk,
+)
+from oi_tui.app.engine.kernels.processes import cancel_tasks
+from oi_tui.app.engine.kernels.remote.messages import PROTOCOL, pack, parse, split_frame, with_type
+from oi_tui.app.engine.kernels.remote.server import JupyterServer, KernelGone
+
+if TYPE_CHECKING:
+    from aiohttp import ClientWebSocketResponse
+
+FRAME_ROOM = 8 * FRAME_LIMIT
+"""Bytes of a frame that is taken in; one with more ends the connection, which is made anew."""
+
+KNOWN_IDS = 20_000
+"""Messages that are remembered, to know them again."""
+
+PAUSES = (0.1, 0.5, 1.0, 2.0, 5.0, 5.0, 10.0, 10.0, 10.0, 15.0)
+"""Seconds between tries to come back; after the last one the kernel is given up."""
+
+LOST = "oi_tui_lost"
+"""Kind of message that says how many others never came; our own word."""
+
+_log = logging.getLogger(__name__)
+
+
+class MessageNumbers:
+    """The numbers of a kernel's messages, which show what is missing: `SESSION_PID_NUMBER` is how ipykernel names them."""
+
+    def __init__(self) -> None:
+        self._session = ""
+        self._next = 0
+        self._early: set[int] = set()
+
+    def note(self, message_id: str) -> None:
+        """A message came."""
+        session, _, number = message_id.rpartition("_")
+        if not session or not number.isascii() or not number.isdecimal() or len(number) > 12:
+            return
+        if session != self._session:
+            self._session, self._next, self._early = session, int(number), set()
+        if int(number) >= self._next:
+            self._early.add(int(number))
+        while self._next in self._early:
+            self._early.discard(self._next)
+            self._next += 1
+
+    def take_missing(self) -> int:
+        """How many of those before the last one never came; they are not waited for any more."""
+        if not self._early:
+            return 0
+        last = max(self._early)
+        missing = last + 1 - self._next - len(self._early)
+        self._next, self._early = last + 1, set()
+        return missing
+
+
+class RemoteChannels:
+    """Keeps the connection to one kernel until `close`."""
+
+    def __init__(self, server: JupyterServer, kernel_id: str, session: str, on_end: Callable[[str], None]) -> None:
+        """`session` is what the server knows us by. `on_end` is told how the kernel ended, as the end of a sentence."""
+        self.desk = MessageDesk()
+        self._server = server
+        self._kernel_id = kernel_id
+        self._session = session
+        self._on_end = on_end
+        self._outgoing: asyncio.Queue[tuple[Channel, dict[str, Any]]] = asyncio.Queue()
+        self._connected = asyncio.Event()
+        self._known: OrderedDict[str, None] = OrderedDict()
+        self._numbers = MessageNumbers()
+        self._came_back = False
+        """The connection was lost since the kernel last was idle."""
+        self._task: asyncio.Task[None] | None = None
+
+    async def connect(self) -> None:
+        """Connect for the first time; KernelError if that fails."""
+        socket = await self._connect()
+        self._task = asyncio.create_task(self._keep_connected(socket))
+        self.desk.can_ask.set()
+
+    async def close(self) -> None:
+        """End the connection; the kernel goes on."""
+        if self._task is not None:
+            await cancel_tasks(self._task)
+
+    def prepare(self, channel: Channel, kind: str, content: MessageContent) -> tuple[str, Callable[[], None]]:
+        message_id = uuid.uuid4().hex
+        header = {
+            "msg_id": message_id,
+            "msg_type": kind,
+            "session": self._session,
+            "username": "oi-tui",
+            "date": datetime.now(UTC).isoformat(),
+            "version": "5.4",
+        }
+        message = {"header": header, "parent_header": {}, "metadata": {}, "content": content}
+        return message_id, lambda: self._outgoing.put_nowait((channel, message))
+
+    def listen(self) -> None:
+        """It listens as soon as it is connected: there is nothing to do."""
+
+    async def beats(self, within: float) -> bool:
+        """Whether there is a connection: the server's pings are answered, or it is given up."""
+        try:
+            async with asyncio.timeout(within):
+                await self._connected.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    # -- the connection --------------------------------------------------------------------------------
+
+    async def _connect(self) -> "ClientWebSocketResponse":
+        return await self._server.connect(self._kernel_id, self._session, PROTOCOL, FRAME_ROOM)
+
+    async def _keep_connected(self, socket: "ClientWebSocketResponse | None") -> None:
+        while True:
+            if socket is None:
+                try:
+                    socket = await self._come_back()
+                except KernelError as error:
+                    gone = isinstance(error, KernelGone)
+                    self._on_end("is gone from the server" if gone else "could not be reached any more")
+                    return
+                self._came_back = True
+            self._connected.set()
+            writer = asyncio.create_task(self._write(socket))
+            try:
+                await self._read(socket)
+            finally:
+                self._connected.clear()
+                await cancel_tasks(writer)
+                await socket.close()
+            socket = None
+
+    async def _come_back(self) -> "ClientWebSocketResponse":
+        for pause in PAUSES:
+            try:
+                if not await self._server.find(self._kernel_id):
+                    raise KernelGone("The kernel is gone.")
+                return await self._connect()
+            except KernelGone:
+                raise
+            except KernelError as error:
+                _log.info("no way back to the kernel yet: %s", error.title)
+            await asyncio.sleep(pause)
+        return await self._connect()
+
+    async def _write(self, socket: "ClientWebSocketResponse") -> None:
+        """What was handed to a connection that breaks is not sent again: it may have arrived, and run."""
+        while True:
+            channel, message = await self._outgoing.get()
+            try:
+                if socket.protocol == PROTOCOL:
+                    await socket.send_bytes(pack(channel, message))
+                else:
+                    await socket.send_json({**message, "channel": channel, "buffers": []})
+            except OSError as error:
+                _log.info("a message to the kernel was lost with its connection: %s", error)
+                return
+
+    async def _read(self, socket: "ClientWebSocketResponse") -> None:
+        """Take in what comes, until the connection is lost."""
+        async for frame in socket:
+            try:
+                if isinstance(frame.data, bytes):
+                    channel, message = await self._from_frame(frame.data)
+                elif isinstance(frame.data, str):
+                    channel, message = await self._from_text(frame.data)
+                else:
+                    continue
+            except (ValueError, KeyError, RecursionError) as error:
+                self.desk.count(error)
+                continue
+            self._take(channel, message)
+
+    async def _from_frame(self, frame: bytes) -> tuple[str, dict[str, Any]]:
+        channel, parts = split_frame(frame)
+        if len(frame) > FRAME_LIMIT:
+            parts[3] = memoryview(json.dumps({"bytes": len(frame)}).encode())
+            return channel, parse(parts) | {"msg_type": TOO_LARGE}
+        if len(frame) <= LARGE:
+            return channel, parse(parts)
+        if await asyncio.to_thread(has_more_values, bytes(parts[3]), VALUES_LIMIT):
+            parts[3] = memoryview(json.dumps({"bytes": len(frame)}).encode())
+            return channel, parse(parts) | {"msg_type": TOO_LARGE}
+        return channel, await asyncio.to_thread(lambda: _cleaned(parse(parts)))
+
+    async def _from_text(self, text: str) -> tuple[str, dict[str, Any]]:
+        if len(text) > LARGE and await asyncio.to_thread(has_more_values, text.encode(), VALUES_LIMIT):
+            raise ValueError("a message of too many values")
+        message = with_type(await asyncio.to_thread(json.loads, text) if len(text) > LARGE else json.loads(text))
+        return str(message["channel"]), _cleaned(message) if len(text) > LARGE else message
+
+    def _take(self, channel: str, message: dict[str, Any]) -> None:
+        known = next((name for name in CHANNELS if name == channel), None)
+        header = message["header"]
+        message_id = header.get("msg_id")
+        if known is None or not isinstance(message_id, str) or len(message_id) > 1_000:
+            return
+        if message_id in self._known:
+            return  # replayed, and here before
+        self._known[message_id] = None
+        if len(self._known) > KNOWN_IDS:
+            self._known.popitem(last=False)
+        self._numbers.note(message_id)
+        match message:
+            case {"msg_type": "status", "content": {"execution_state": "dead"}}:
+                self._on_end("died, as the server says")
+            case {"msg_type": "status", "content": {"execution_state": "restarting" | "autorestarting"}}:
+                self._on_end("died and was restarted by the server")
+            case {"msg_type": "status", "content": {"execution_state": "idle"}} if self._came_back:
+                self._tell_lost(message)
+        self.desk.take(known, message)
+
+    def _tell_lost(self, message: dict[str, Any]) -> None:
+        """At the end of a run in which the connection was lost: whether all of it came."""
+        self._came_back = False
+        if missing := self._numbers.take_missing():
+            self.desk.take("iopub", {**message, "msg_type": LOST, "content": {"messages": missing}})
+
+
+def _cleaned(message: dict[str, Any]) -> dict[str, Any]:
+    if isinstance(content := message["content"], dict):
+        message["content"] = clean_content(content)
+    return message

@@ -1,0 +1,172 @@
+"""The REST side of a Jupyter server, hub or gateway. What is not as it should be is a KernelError in plain words.
+
+The token goes to this server only: redirects are not followed, and it stands in no error.
+"""
+
+import asyncio
+import json
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import quote, urlsplit
+
+from oi_tui.app.engine.core.errors import KernelError
+
+if TYPE_CHECKING:
+    from aiohttp import ClientSession, ClientWebSocketResponse
+
+ANSWER_LIMIT = 8_000_000
+"""Bytes of an answer that is read."""
+
+TIMEOUT = 30.0
+"""Seconds that an answer may take. A gateway answers a start only when the cluster has granted it: `START_TIMEOUT`."""
+
+START_TIMEOUT = 300.0
+
+REFUSED = {
+    401: "The server wants a token, or another one.",
+    403: "The server does not allow that with this token.",
+    404: "The server knows nothing of that.",
+    405: "The server does not do that.",
+    429: "The server is asked too often.",
+}
+
+
+class JupyterServer:
+    """One server; an asynchronous context."""
+
+    def __init__(self, url: str, token: str = "") -> None:
+        """`url` with the path before `/api`; a `?token=` in it counts where no token is given."""
+        parts = urlsplit(url)
+        given = dict(pair.partition("=")[::2] for pair in parts.query.split("&"))
+        self.host = parts.hostname or ""
+        self._url = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/').removesuffix('/lab')}"
+        self._token = token or given.get("token", "")
+        self._http: ClientSession | None = None
+        if parts.scheme not in ("http", "https") or not self.host:
+            raise KernelError(f"{self.host or 'That'} is no address of a Jupyter server.", hint="Say https://HOST/.")
+
+    async def __aenter__(self) -> Self:
+        from aiohttp import ClientSession, ClientTimeout  # deferred: heavy
+
+        headers = {"Authorization": f"token {self._token}"} if self._token else {}
+        self._http = ClientSession(headers=headers, timeout=ClientTimeout(total=None, sock_connect=10))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._http is not None:
+            await self._http.close()
+
+    async def kernelspecs(self) -> dict[str, str]:
+        """Name and language of what can be started there."""
+        match await self._ask("GET", "/api/kernelspecs"):
+            case {"kernelspecs": dict(specs)}:
+                return {str(name): _language(spec) for name, spec in specs.items()}
+        raise self._strange()
+
+    async def start(self, name: str) -> str:
+        """Start a kernel; its id."""
+        match await self._ask("POST", "/api/kernels", {"name": name}, START_TIMEOUT):
+            case {"id": str(kernel_id)}:
+                return kernel_id
+        raise self._strange()
+
+    async def find(self, kernel_id: str) -> bool:
+        """Whether the kernel is there."""
+        try:
+            await self._ask("GET", f"/api/kernels/{quote(kernel_id, safe='')}")
+        except KernelGone:
+            return False
+        return True
+
+    async def interrupt(self, kernel_id: str) -> None:
+        """Interrupt what it runs."""
+        await self._ask("POST", f"/api/kernels/{quote(kernel_id, safe='')}/interrupt")
+
+    async def remove(self, kernel_id: str) -> None:
+        """End it; nothing if it is gone."""
+        try:
+            await self._ask("DELETE", f"/api/kernels/{quote(kernel_id, safe='')}")
+        except KernelGone:
+            pass
+
+    async def connect(self, kernel_id: str, session: str, protocol: str, limit: int) -> "ClientWebSocketResponse":
+        """The kernel's messages. To the same `session` the server replays what it kept while nobody listened.
+        Messages may have `limit` bytes."""
+        from aiohttp import ClientError, ClientWSTimeout, WSServerHandshakeError  # deferred: heavy
+
+        assert self._http is not None
+        path = f"{self._url}/api/kernels/{quote(kernel_id, safe='')}/channels?session_id={quote(session, safe='')}"
+        try:
+            return await self._http.ws_connect(
+                path, protocols=[protocol], heartbeat=15, max_msg_size=limit, timeout=ClientWSTimeout(ws_close=2)
+            )
+        except WSServerHandshakeError as error:
+            raise self._refusal(error.status, "") from None
+        except (ClientError, OSError, TimeoutError) as error:
+            raise self._unreachable(error) from None
+
+    async def _ask(self, method: str, path: str, body: Any = None, timeout: float = TIMEOUT) -> Any:
+        from aiohttp import ClientError  # deferred: heavy
+
+        assert self._http is not None
+        try:
+            async with (
+                asyncio.timeout(timeout),
+                self._http.request(method, self._url + path, json=body, allow_redirects=False) as answer,
+            ):
+                text = await answer.content.read(ANSWER_LIMIT)
+                while len(text) < ANSWER_LIMIT and (more := await answer.content.read(ANSWER_LIMIT - len(text))):
+                    text += more
+        except (ClientError, OSError, TimeoutError) as error:
+            raise self._unreachable(error) from None
+        if not 200 <= answer.status < 300:
+            raise self._refusal(answer.status, _message(text))
+        if not text.strip():
+            return None
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            raise self._strange() from None
+
+    def _refusal(self, status: int, said: str) -> KernelError:
+        if status in (301, 302, 303, 307, 308):
+            return KernelError(
+                f"{self.host} sends us to another page, as servers do that want a token.",
+                hint="Give a token, and the address with the path before /lab or /tree.",
+            )
+        kind = KernelGone if status == 404 else KernelError
+        return kind(f"{self.host}: {REFUSED.get(status, f'The server answered {status}.')}", details=said[:2_000])
+
+    def _unreachable(self, error: BaseException) -> KernelError:
+        why = "it did not answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
+        return KernelError(
+            f"{self.host} cannot be reached: {why}.", hint="Is the server running, and the address right?"
+        )
+
+    def _strange(self) -> KernelError:
+        return KernelError(
+            f"{self.host} answers, but not as a Jupyter server does.", hint="Is there a path before /api missing?"
+        )
+
+
+class KernelGone(KernelError):
+    """The server does not know this kernel (any more)."""
+
+
+def _language(spec: object) -> str:
+    match spec:
+        case {"spec": {"language": str(language)}}:
+            return language
+    return ""
+
+
+def _message(text: bytes) -> str:
+    try:
+        match json.loads(text):
+            case {"message": str(said)}:
+                return said
+    except (ValueError, RecursionError):
+        pass
+    return ""
