@@ -12,6 +12,7 @@ from oi_tui.app.engine.environments.discovery import choose_environment
 from oi_tui.app.engine.files import paths
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
+from oi_tui.app.engine.kernels.remote.servers import known_servers
 from oi_tui.app.engine.log.audit.audit_hook import make_audit_trail
 from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.recording.form import VERSION, Header
@@ -74,6 +75,11 @@ def make_engine(
     def make_kernels(ties: KernelTies) -> Kernels:
         cwd, trusted = Path(setup.cwd), setup.trusted
         chosen = choose_environment(cwd, environ, asked=settings.kernel.python, trusted=trusted)
+        server = known_servers().find(settings.kernel.server) if settings.kernel.server else None
+        remark = chosen.remark
+        if server is not None:
+            redactor.learn("Jupyter token", server.find_token(environ))
+            remark = f"Code runs in {server.kernel} on {server.host}. No sandbox of ours is there."
         launch = Launch(
             cwd=cwd,
             settings=settings.kernel,
@@ -86,7 +92,7 @@ def make_engine(
             small_model=lambda: ties.has_embedded_model(),
             preload=lambda: preloads(settings.kernel, small_model=ties.has_embedded_model()),
         )
-        return Kernels(launch, chosen.remark)
+        return Kernels(launch, remark, server)
 
     return Engine(
         Services(

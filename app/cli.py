@@ -24,6 +24,7 @@ from oi_tui.app.engine.files.paths import data_dir, inputs_dir, log_dir, private
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.flags import Flags, common, words
 from oi_tui.app.subcommands.audit import audit
+from oi_tui.app.subcommands.kernels import kernels
 from oi_tui.app.subcommands.models import models
 from oi_tui.app.subcommands.replay import replay
 from oi_tui.app.subcommands.sessions import sessions
@@ -355,6 +356,7 @@ def engine(fd: int) -> None:
 
 
 program.add_command(audit)
+program.add_command(kernels)
 program.add_command(models)
 program.add_command(replay)
 program.add_command(sessions)

@@ -39,6 +39,7 @@ class Flags(NamedTuple):
     cwd: Path | None = None
     profile: str | None = None
     python: str | None = None
+    kernel: str | None = None
 
     def settings(self) -> LoadedSettings:
         """These flags over environment and files; SettingsError if something is wrong."""
@@ -57,7 +58,7 @@ class Flags(NamedTuple):
             "model": _without_none(model),
             "loop": _without_none(loop),
             "sandbox": _without_none({"mode": self.sandbox}),
-            "kernel": _without_none({"python": self.python}),
+            "kernel": _without_none({"python": self.python, "server": self.kernel}),
             "policy": _without_none({"allow_destructive": self.allow_destructive or None}),
         }
         loaded = load_layers(config_dir(), environ=os.environ, flags=given, profile=self.profile)
@@ -99,6 +100,7 @@ def common(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--profile", type=words, metavar="NAME", help="Settings from profiles/NAME.toml."),
         click.option("--cwd", type=folder, metavar="DIR", help="Folder that code works in. Default: here."),
+        click.option("--kernel", type=words, metavar="NAME", help="Jupyter server that Python code runs on."),
         click.option("--python", type=words, metavar="PATH|ENV", help="Environment that Python code runs in."),
         click.option("--complete", is_flag=True, help="Insist until the model says that it is done, or cannot be."),
         click.option("--max-tokens", type=click.IntRange(min=0), metavar="N", help="Tokens of one session."),

@@ -67,6 +67,8 @@ class KernelSection(SettingsSection, frozen=True, kw_only=True):
     python: str = ""
     """What Python code runs in: a program, the folder of an environment, or its name. Without one: the environment that
     is active, else that of the folder, else the Python of oi-tui."""
+    server: str = ""
+    """A Jupyter server or gateway on which Python code runs, by the name that it was added with; "" is this machine."""
     start_timeout: Annotated[float, msgspec.Meta(gt=0)] = 60.0
     """Seconds."""
     output_cap: Annotated[int, msgspec.Meta(ge=10_000)] = 2_000_000

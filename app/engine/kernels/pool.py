@@ -8,6 +8,8 @@ from oi_tui.app.engine.environments.discovery import find_environments, kernel_o
 from oi_tui.app.engine.kernels.base import Kernel
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel, installed_kernelspecs, kernelspec
 from oi_tui.app.engine.kernels.launch import Launch
+from oi_tui.app.engine.kernels.remote.kernel import remote_kernel
+from oi_tui.app.engine.kernels.remote.servers import KnownServer, known_servers
 from oi_tui.app.engine.kernels.shell_kernel import ShellKernel
 from oi_tui.app.engine.kernels.worker import WorkerKernel
 
@@ -22,10 +24,11 @@ NATIVE = "python3"
 class Kernels:
     """Makes and keeps one kernel for each language."""
 
-    def __init__(self, launch: Launch, remark: str = "") -> None:
-        """`remark` is what the person has to know of how the Python was chosen."""
+    def __init__(self, launch: Launch, remark: str = "", server: KnownServer | None = None) -> None:
+        """`remark` is what the person has to know of how the Python was chosen. With a `server`, Python runs there."""
         self.remark = remark
         self._launch = launch
+        self._server = server
         self._kernels: dict[Language, WorkerKernel] = {}
         self._installed: dict[str, str] | None = None
 
@@ -38,6 +41,8 @@ class Kernels:
     def surroundings(self) -> str:
         """For the model: what code in them can reach and change."""
         launch = self._launch
+        if self._server is not None:
+            return f"Python runs on {self._server.host}, another machine: files here are not there, and its files are not here."
         sandbox = "" if launch.sandbox is None else launch.sandbox.tell_model()
         return sandbox if launch.small_model() else f"{sandbox} {launch.python.tell_model()}".strip()
 
@@ -63,12 +68,15 @@ class Kernels:
         return tuple(kernel for kernel in self._kernels.values() if kernel.generation > 0)
 
     async def use(self, name: str) -> str:
-        """Run Python code in this environment from now on, and have it active in the shell."""
+        """Run Python code in this environment from now on, and have it active in the shell; or on this server."""
         launch = self._launch
-        environment = await asyncio.to_thread(
-            usable_environment, name, launch.cwd, launch.environ, trusted=launch.trusted
-        )
-        self._launch = replace(launch, python=environment)
+        server = (await asyncio.to_thread(known_servers().all)).get(name)
+        if server is None:
+            python = await asyncio.to_thread(
+                usable_environment, name, launch.cwd, launch.environ, trusted=launch.trusted
+            )
+            self._launch = replace(launch, python=python)
+        self._server = server
         for language in ("python", "shell"):
             old = self._kernels.pop(language, None)
             if old is not None:
@@ -76,7 +84,7 @@ class Kernels:
                 # What was allowed for the kernel before is not allowed for this one.
                 fresh = self._kernels[language] = self._make(language)
                 fresh.generation = old.generation
-        return environment.describe(launch.cwd)
+        return self._make("python").place
 
     async def describe_choices(self) -> str:
         """The environment in use, and the others."""
@@ -84,12 +92,14 @@ class Kernels:
 
     def _describe_choices(self) -> str:
         launch = self._launch
-        lines = [f"In use: {launch.python.describe(launch.cwd)}"]
+        lines = [f"In use: {self._make('python').place}"]
         for found in find_environments(launch.cwd, launch.environ, trusted=launch.trusted):
-            if found.prefix != launch.python.prefix:
+            if self._server is not None or found.prefix != launch.python.prefix:
                 name = "oi-tui" if found.is_ours else found.prefix.name
                 what = kernel_obstacle(found) and " (has no ipykernel)"
                 lines.append(f"/kernel {name}: {found.describe(launch.cwd)}{what}")
+        for name, server in known_servers().all().items():
+            lines.append(f"/kernel {name}: {server.kernel} on {server.host}, no sandbox of ours")
         return "\n".join(lines)
 
     async def restart(self, language: Language | None = None) -> None:
@@ -106,6 +116,8 @@ class Kernels:
         match language:
             case "shell":
                 return ShellKernel(self._launch)
+            case "python" if self._server is not None:
+                return remote_kernel(self._launch, self._server)
             case "python":
                 return JupyterKernel(self._launch)
             case _:

@@ -1,8 +1,8 @@
 """The messages of a kernel elsewhere: a WebSocket that is made anew when it is lost.
 
 While nobody listens the server keeps what the kernel says, and replays it to the same session when it comes back. What is
-replayed twice is passed on once. What is lost all the same (a server that was restarted, a buffer that was full) shows as
-holes in the numbers that a Python kernel gives its messages, and is told.
+replayed twice is passed on once. What is lost all the same (a server that was restarted, a buffer that was full) shows
+as holes in the numbers that a Python kernel gives its messages, and is told.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ _log = logging.getLogger(__name__)
 
 
 class MessageNumbers:
-    """The numbers of a kernel's messages, which show what is missing: `SESSION_PID_NUMBER` is how ipykernel names them."""
+    """The numbers of a kernel's messages, which show what is missing: ipykernel calls one `SESSION_PID_NUMBER`."""
 
     def __init__(self) -> None:
         self._session = ""

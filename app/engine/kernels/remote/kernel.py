@@ -8,28 +8,20 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
 from typing import Any
-from urllib.parse import urlsplit
 
 from oi_tui.app.engine.core.errors import KernelError
-from oi_tui.app.engine.core.values import Language, Value
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.jupyter_worker import KernelOrigin, Opened
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.processes import cancel_tasks
 from oi_tui.app.engine.kernels.remote.channels import RemoteChannels
 from oi_tui.app.engine.kernels.remote.server import JupyterServer
+from oi_tui.app.engine.kernels.remote.servers import KnownServer
+
+LAST_WORD = 5.0
+"""Seconds that the server has to end a kernel when we leave."""
 
 _log = logging.getLogger(__name__)
-
-
-class ServerAddress(Value, frozen=True, kw_only=True):
-    """Where a kernel is started."""
-
-    name: str
-    """What the person calls it."""
-    url: str
-    kernel: str = "python3"
-    """The kernelspec of the server."""
 
 
 class RemoteProcess:
@@ -94,32 +86,31 @@ class RemoteProcess:
         task.add_done_callback(self._tasks.discard)
 
 
-async def open_remote(address: ServerAddress, token: str) -> Opened:
+async def open_remote(server: KnownServer, token: str) -> Opened:
     """Start a kernel on the server and connect to it; KernelError if that cannot be. It ends with the connection."""
     async with AsyncExitStack() as stack:
-        server = await stack.enter_async_context(JupyterServer(address.url, token))
-        kernel_id = await server.start(address.kernel)
-        stack.push_async_callback(_remove, server, kernel_id)
-        process = RemoteProcess(server, kernel_id)
+        site = await stack.enter_async_context(JupyterServer(server.url, token))
+        kernel_id = await site.start(server.kernel)
+        stack.push_async_callback(_remove, site, kernel_id)
+        process = RemoteProcess(site, kernel_id)
         stack.push_async_callback(process.close)
-        channels = RemoteChannels(server, kernel_id, uuid.uuid4().hex, process.note_end)
+        channels = RemoteChannels(site, kernel_id, uuid.uuid4().hex, process.note_end)
         stack.push_async_callback(channels.close)
         await channels.connect()
         return Opened(process, channels, stack.pop_all(), asked_to_end=False)
 
 
-async def _remove(server: JupyterServer, kernel_id: str) -> None:
+async def _remove(site: JupyterServer, kernel_id: str) -> None:
     try:
-        await server.remove(kernel_id)
-    except KernelError as error:
-        _log.warning("a kernel stays on its server: %s", error.title)
+        async with asyncio.timeout(LAST_WORD):
+            await site.remove(kernel_id)
+    except (KernelError, TimeoutError) as error:
+        _log.warning("a kernel may go on, on its server: %s", error)
 
 
-def remote_kernel(launch: Launch, address: ServerAddress, token: str, language: Language = "python") -> JupyterKernel:
-    """A kernel on this server."""
-    host = urlsplit(address.url).hostname or address.name
-    origin = KernelOrigin(
-        address.kernel, f"{address.kernel} on {host}", ("signal",), partial(open_remote, address, token)
-    )
-    # Nothing here holds it back: what our sandbox promises is not promised there.
-    return JupyterKernel(replace(launch, sandbox=None), language=language, origin=origin)
+def remote_kernel(launch: Launch, server: KnownServer) -> JupyterKernel:
+    """A Python kernel on this server."""
+    open_kernel = partial(open_remote, server, server.find_token(launch.environ))
+    origin = KernelOrigin(server.kernel, f"{server.kernel} on {server.host}", ("signal",), open_kernel)
+    # Nothing of ours holds it back there, so nothing is promised.
+    return JupyterKernel(replace(launch, sandbox=None), origin=origin)

@@ -1,0 +1,98 @@
+"""The Jupyter servers that a person told us of. Kept in a private file of ours that code in a sandbox does not see.
+
+[server.cluster]
+url = "https://hub.example.org/user/me/"
+kernel = "python3"
+token_variable = "CLUSTER_TOKEN"    # or token = "...", where it was given to be kept
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+
+from oi_tui.app.engine.core.encoding import decode_toml
+from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.core.values import Value
+from oi_tui.app.engine.files.owned_file import file_lock, read_owned_file, replace_owned_file
+from oi_tui.app.engine.files.paths import data_dir, private_dir
+
+SERVERS_FILE = "servers.toml"
+
+
+class KnownServer(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where a kernel is started, and what opens the door."""
+
+    url: str
+    kernel: str = "python3"
+    """The kernelspec of the server."""
+    token: str = ""
+    token_variable: str = ""
+    """The variable that holds the token, which counts where it is set."""
+
+    @property
+    def host(self) -> str:
+        """For the person: without what may be secret in the address."""
+        return urlsplit(self.url).hostname or "an unknown host"
+
+    def __repr__(self) -> str:
+        """Without the token."""
+        return f"KnownServer(host={self.host!r}, kernel={self.kernel!r})"
+
+    def find_token(self, environ: Mapping[str, str]) -> str:
+        """The token; "" if there is none."""
+        return environ.get(self.token_variable, "") or self.token
+
+
+class _Record(msgspec.Struct, forbid_unknown_fields=True):
+    server: dict[str, KnownServer] = {}
+
+
+class KnownServers:
+    """The file of servers, read each time."""
+
+    def __init__(self, path: Path, *, owner: int) -> None:
+        self._path = path
+        self._owner = owner
+
+    def all(self) -> dict[str, KnownServer]:
+        """By name; SettingsError if the file cannot be relied on."""
+        hint = "Mend it, or delete it and add the servers again."
+        text = read_owned_file(self._path, "list of servers", hint, owner=self._owner)
+        if text is None:
+            return {}
+        try:
+            return msgspec.convert(decode_toml(text), _Record).server
+        except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+            raise SettingsError(f"The list of servers {self._path} cannot be read: {error}", hint=hint) from error
+
+    def find(self, name: str) -> KnownServer:
+        """The server of this name; SettingsError that names those there are."""
+        known = self.all()
+        if name not in known:
+            names = ", ".join(sorted(known)) or "none"
+            raise SettingsError(
+                f"There is no Jupyter server called “{name}”.",
+                hint=f"Known: {names}. To add one: oi-tui kernels add NAME URL.",
+            )
+        return known[name]
+
+    def put(self, name: str, server: KnownServer | None) -> None:
+        """Add or change one; None takes it away."""
+        with file_lock(self._path):
+            known = self.all()
+            if server is None:
+                known.pop(name, None)
+            else:
+                known[name] = server
+            import tomli_w  # deferred: only where something changes
+
+            replace_owned_file(self._path, tomli_w.dumps({"server": msgspec.to_builtins(known)}))
+
+
+def known_servers() -> KnownServers:
+    """Those of whoever runs this."""
+    return KnownServers(private_dir(data_dir()) / SERVERS_FILE, owner=os.getuid())

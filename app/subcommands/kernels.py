@@ -1,0 +1,119 @@
+"""`oi-tui kernels`: where Python code can run, here and on Jupyter servers."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.flags import words
+from oi_tui.app.terminal.echo import echo
+
+TRIAL = "print(6 * 7)"
+
+
+@click.group()
+def kernels() -> None:
+    """Where Python code can run: environments here, Jupyter servers and gateways."""
+
+
+@kernels.command("list")
+def kernels_list() -> None:
+    """Environments of this machine, and servers that were added."""
+    from oi_tui.app.engine.environments.discovery import find_environments, kernel_obstacle
+    from oi_tui.app.engine.kernels.remote.servers import known_servers
+
+    folder = Path.cwd()
+    for found in find_environments(folder, os.environ, trusted=True):
+        name = "oi-tui" if found.is_ours else found.prefix.name
+        lacks = ", has no ipykernel" if kernel_obstacle(found) else ""
+        echo(f"{safe_text(name):16} {safe_text(found.describe(folder))}{lacks}")
+    for name, server in known_servers().all().items():
+        echo(f"{safe_text(name):16} {safe_text(server.kernel)} on {safe_text(server.host)}")
+
+
+@kernels.command("add")
+@click.argument("name", type=words)
+@click.argument("url", type=words)
+@click.option("--kernelspec", default="python3", type=words, metavar="NAME", help="What to start. Default: python3.")
+@click.option("--token-variable", default="", type=words, metavar="VAR", help="Variable that holds the token.")
+def kernels_add(name: str, url: str, kernelspec: str, token_variable: str) -> None:
+    """Add a Jupyter server, hub or gateway: its address before /lab or /api. A token is asked for, or read from stdin."""
+    from oi_tui.app.engine.kernels.remote.server import JupyterServer
+    from oi_tui.app.engine.kernels.remote.servers import KnownServer, known_servers
+
+    if not name.replace("-", "").replace("_", "").isalnum():
+        raise SettingsError("A name has letters, digits, - and _ only.")
+    JupyterServer(url)  # is it an address at all?
+    token = ""
+    if not token_variable:
+        if sys.stdin.isatty():
+            token = click.prompt(
+                "Token (kept in a file that only you can read; Enter for none)",
+                default="",
+                hide_input=True,
+                show_default=False,
+                err=True,
+            )
+        else:
+            token = sys.stdin.readline().strip()
+    address, _, query = url.partition("?")
+    given = dict(pair.partition("=")[::2] for pair in query.split("&"))
+    server = KnownServer(
+        url=address, kernel=kernelspec, token=token or given.get("token", ""), token_variable=token_variable
+    )
+    known_servers().put(name, server)
+    echo(f"Added. To try it: oi-tui kernels test {name}. To use it: oi-tui --kernel {name}")
+
+
+@kernels.command("remove")
+@click.argument("name", type=words)
+def kernels_remove(name: str) -> None:
+    """Forget a server and its token."""
+    from oi_tui.app.engine.kernels.remote.servers import known_servers
+
+    servers = known_servers()
+    servers.find(name)
+    servers.put(name, None)
+    echo(f"{safe_text(name)} is forgotten.")
+
+
+@kernels.command("test")
+@click.argument("name", type=words)
+def kernels_test(name: str) -> None:
+    """Ask a server what it can start, start a kernel there, run one line in it and end it."""
+    asyncio.run(_try(name))
+
+
+async def _try(name: str) -> None:
+    from oi_tui.app.engine.core.events import AnyEvent, OutputAdded
+    from oi_tui.app.engine.core.outputs import StreamOutput
+    from oi_tui.app.engine.kernels.launch import Launch
+    from oi_tui.app.engine.kernels.remote.kernel import remote_kernel
+    from oi_tui.app.engine.kernels.remote.server import JupyterServer
+    from oi_tui.app.engine.kernels.remote.servers import known_servers
+
+    server = known_servers().find(name)
+    async with JupyterServer(server.url, server.find_token(os.environ)) as site:
+        specs = await site.kernelspecs()
+    echo(f"{server.host} can start: {safe_text(', '.join(sorted(specs)) or 'nothing')}")
+    if server.kernel not in specs:
+        raise SettingsError(
+            f"{server.host} has no kernelspec “{server.kernel}”.", hint="Add it again with --kernelspec."
+        )
+    said: list[str] = []
+
+    def note(event: AnyEvent) -> None:
+        match event:
+            case OutputAdded(output=StreamOutput(text=text)):
+                said.append(text)
+
+    kernel = remote_kernel(Launch(cwd=Path.cwd()), server)
+    try:
+        result = await kernel.run(TRIAL, "", note)
+    finally:
+        await kernel.close()
+    echo(f"{kernel.place}: {result.status}, {TRIAL} said {safe_text(''.join(said)).strip()}")
