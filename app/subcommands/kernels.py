@@ -41,7 +41,7 @@ def kernels_list() -> None:
 @click.option("--kernelspec", default="python3", type=words, metavar="NAME", help="What to start. Default: python3.")
 @click.option("--token-variable", default="", type=words, metavar="VAR", help="Variable that holds the token.")
 def kernels_add(name: str, url: str, kernelspec: str, token_variable: str) -> None:
-    """Add a Jupyter server, hub or gateway: its address before /lab or /api. A token is asked for, or read from stdin."""
+    """Add a Jupyter server or hub: its address before /lab or /api. Asks for a token, or reads it from stdin."""
     from oi_tui.app.engine.kernels.remote.server import JupyterServer
     from oi_tui.app.engine.kernels.remote.servers import KnownServer, known_servers
 

@@ -42,7 +42,8 @@ class Kernels:
         """For the model: what code in them can reach and change."""
         launch = self._launch
         if self._server is not None:
-            return f"Python runs on {self._server.host}, another machine: files here are not there, and its files are not here."
+            host = self._server.host
+            return f"Python runs on {host}, another machine: files here are not there, and its files are not here."
         sandbox = "" if launch.sandbox is None else launch.sandbox.tell_model()
         return sandbox if launch.small_model() else f"{sandbox} {launch.python.tell_model()}".strip()
 

@@ -1,8 +1,8 @@
 """The messages of a kernel elsewhere: a WebSocket that is made anew when it is lost.
 
-While nobody listens the server keeps what the kernel says, and replays it to the same session when it comes back. What is
-replayed twice is passed on once. What is lost all the same (a server that was restarted, a buffer that was full) shows
-as holes in the numbers that a Python kernel gives its messages, and is told.
+While nobody listens the server keeps what the kernel says, and replays it to the same session when it comes back. What
+is replayed twice is passed on once. What is lost all the same (a server that was restarted, a buffer that was full)
+shows as holes in the numbers that a Python kernel gives its messages, and is told.
 """
 
 import asyncio
@@ -41,6 +41,9 @@ KNOWN_IDS = 20_000
 
 PAUSES = (0.1, 0.5, 1.0, 2.0, 5.0, 5.0, 10.0, 10.0, 10.0, 15.0)
 """Seconds between tries to come back; after the last one the kernel is given up."""
+
+REPLY_PATIENCE = 1.5
+"""Seconds that the end of a run waits for its reply."""
 
 LOST = "oi_tui_lost"
 """Kind of message that says how many others never came; our own word."""
@@ -95,6 +98,10 @@ class RemoteChannels:
         self._numbers = MessageNumbers()
         self._came_back = False
         """The connection was lost since the kernel last was idle."""
+        self._last_reply = ""
+        """The request that was answered last."""
+        self._held: dict[str, Any] | None = None
+        """The end of a run in which the connection was lost, until its reply is here, which has an earlier number."""
         self._task: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
@@ -235,14 +242,29 @@ class RemoteChannels:
             case {"msg_type": "status", "content": {"execution_state": "restarting" | "autorestarting"}}:
                 self._on_end("died and was restarted by the server")
             case {"msg_type": "status", "content": {"execution_state": "idle"}} if self._came_back:
-                self._tell_lost(message)
-        self.desk.take(known, message)
+                self._came_back = False
+                self._held = message
+                asyncio.get_running_loop().call_later(REPLY_PATIENCE, self._let_go, message)
+            case _:
+                self.desk.take(known, message)
+        if message["msg_type"] == "execute_reply":
+            self._last_reply = _parent_of(message)
+        if self._held is not None and _parent_of(self._held) == self._last_reply:
+            self._let_go(self._held)
 
-    def _tell_lost(self, message: dict[str, Any]) -> None:
-        """At the end of a run in which the connection was lost: whether all of it came."""
-        self._came_back = False
+    def _let_go(self, idle: dict[str, Any]) -> None:
+        """Pass on the end of a run in which the connection was lost, and before it what never came."""
+        if self._held is not idle:
+            return
+        self._held = None
         if missing := self._numbers.take_missing():
-            self.desk.take("iopub", {**message, "msg_type": LOST, "content": {"messages": missing}})
+            self.desk.take("iopub", {**idle, "msg_type": LOST, "content": {"messages": missing}})
+        self.desk.take("iopub", idle)
+
+
+def _parent_of(message: dict[str, Any]) -> str:
+    parent = message.get("parent_header")
+    return str(parent.get("msg_id", "")) if isinstance(parent, dict) else ""
 
 
 def _cleaned(message: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Coroutine
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -76,10 +76,8 @@ class RemoteProcess:
 
     def _do(self, asking: Coroutine[Any, Any, None]) -> None:
         async def ask() -> None:
-            try:
+            with suppress(KernelError):  # the ladder goes on, and a lost connection is told by who keeps it
                 await asking
-            except KernelError:
-                pass  # the ladder of interrupts goes on, and a lost connection is told by who keeps it
 
         task = asyncio.create_task(ask())
         self._tasks.add(task)

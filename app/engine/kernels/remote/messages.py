@@ -1,13 +1,14 @@
 """Messages of a kernel as a Jupyter server carries them over a WebSocket.
 
-In the protocol `v1.kernel.websocket.jupyter.org` a message is one binary frame: the number of offsets, the offsets (64 bits
-each, little-endian), then channel, header, parent header, metadata, content and buffers. Servers before 2022 speak
-JSON, with the channel beside the rest.
+In the protocol `v1.kernel.websocket.jupyter.org` a message is one binary frame: the number of offsets, the offsets (64
+bits each, little-endian), then channel, header, parent header, metadata, content and buffers. Servers before version 2
+speak JSON, with the channel beside the rest.
 https://jupyter-server.readthedocs.io/en/latest/developers/websocket-protocols.html
 """
 
 import json
 import struct
+from itertools import pairwise
 from typing import Any
 
 PROTOCOL = "v1.kernel.websocket.jupyter.org"
@@ -35,10 +36,10 @@ def split_frame(frame: bytes) -> tuple[str, list[memoryview]]:
     if not len(PARTS) + 2 <= count <= MOST_BUFFERS or len(frame) < 8 * (count + 1):
         raise ValueError("a frame with an impossible count")
     offsets = struct.unpack_from(f"<{count}Q", frame, 8)
-    if any(end < start for start, end in zip(offsets, offsets[1:], strict=False)) or offsets[-1] > len(frame):
+    if any(end < start for start, end in pairwise(offsets)) or offsets[-1] > len(frame):
         raise ValueError("a frame with impossible offsets")
     view = memoryview(frame)
-    parts = [view[start:end] for start, end in zip(offsets, offsets[1:], strict=False)]
+    parts = [view[start:end] for start, end in pairwise(offsets)]
     return bytes(parts[0]).decode(), parts[1 : len(PARTS) + 1]
 
 

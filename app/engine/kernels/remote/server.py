@@ -4,7 +4,10 @@ The token goes to this server only: redirects are not followed, and it stands in
 """
 
 import asyncio
+import getpass
 import json
+import os
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote, urlsplit
@@ -67,7 +70,8 @@ class JupyterServer:
 
     async def start(self, name: str) -> str:
         """Start a kernel; its id."""
-        match await self._ask("POST", "/api/kernels", {"name": name}, START_TIMEOUT):
+        body = {"name": name, "env": {"KERNEL_USERNAME": _user()}}  # gateways count kernels by person
+        match await self._ask("POST", "/api/kernels", body, START_TIMEOUT):
             case {"id": str(kernel_id)}:
                 return kernel_id
         raise self._strange()
@@ -86,10 +90,8 @@ class JupyterServer:
 
     async def remove(self, kernel_id: str) -> None:
         """End it; nothing if it is gone."""
-        try:
+        with suppress(KernelGone):
             await self._ask("DELETE", f"/api/kernels/{quote(kernel_id, safe='')}")
-        except KernelGone:
-            pass
 
     async def connect(self, kernel_id: str, session: str, protocol: str, limit: int) -> "ClientWebSocketResponse":
         """The kernel's messages. To the same `session` the server replays what it kept while nobody listened.
@@ -155,6 +157,12 @@ class KernelGone(KernelError):
     """The server does not know this kernel (any more)."""
 
 
+def _user() -> str:
+    with suppress(KeyError, OSError, ImportError):  # in a container a number may have no name
+        return os.environ.get("KERNEL_USERNAME") or getpass.getuser()
+    return "oi-tui"
+
+
 def _language(spec: object) -> str:
     match spec:
         case {"spec": {"language": str(language)}}:
@@ -163,10 +171,8 @@ def _language(spec: object) -> str:
 
 
 def _message(text: bytes) -> str:
-    try:
+    with suppress(ValueError, RecursionError):
         match json.loads(text):
             case {"message": str(said)}:
                 return said
-    except (ValueError, RecursionError):
-        pass
     return ""
