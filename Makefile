@@ -113,11 +113,13 @@ $(VENV)/.dev: pyproject.toml $(BROKEN) | machine
 	@touch $@ $(VENV)/.run
 
 # Where something cannot be had, the tests that need it say so, and next time it is tried again.
-$(VENV)/.servers: tests/servers/requirements.txt | $(VENV)/.dev
+$(VENV)/.servers: tests/servers/requirements.txt tests/servers/gateway.txt | $(VENV)/.dev
 	@PYTHON="$(PYTHON)" sh .ci/machine.sh servers
 	@echo "Setting up $(VENV)/servers (half a minute, once) ..."
 	@sh .ci/venv.sh "$(PYTHON)" "$(VENV)/servers" && \
-		$(VENV)/servers/bin/python .ci/install.py -r tests/servers/requirements.txt && touch $@ || \
+		$(VENV)/servers/bin/python .ci/install.py -r tests/servers/requirements.txt && \
+		sh .ci/venv.sh "$(PYTHON)" "$(VENV)/gateway" && \
+		$(VENV)/gateway/bin/python .ci/install.py -r tests/servers/gateway.txt && touch $@ || \
 		echo "The foreign servers could not be installed: tests that need them are skipped." >&2
 
 clean:

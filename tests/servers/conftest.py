@@ -79,12 +79,13 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
     health="/health")` is `http://127.0.0.1:PORT`. A server that is not installed is a skipped test."""
     with ExitStack() as running:
 
-        def begin(name: str, *arguments: str, health: str, **environ: str) -> str:
-            if not (SERVERS / name).exists():
+        def begin(name: str, *arguments: str, health: str, place: str = "servers", **environ: str) -> str:
+            program = SERVERS.parent.parent / place / "bin" / name
+            if not program.exists():
                 pytest.skip(f"NOT TESTED: {name} is not installed; make check-servers does that")
             port = free_port()
             log = tmp_path_factory.mktemp(name) / "log"
-            command: list[str | Path] = [SERVERS / name, *(argument.format(port=port) for argument in arguments)]
+            command: list[str | Path] = [program, *(argument.format(port=port) for argument in arguments)]
             server = running.enter_context(process(command, log, **environ))
             wait_answers(f"http://127.0.0.1:{port}{health}", server, log)
             return f"http://127.0.0.1:{port}"
