@@ -20,6 +20,7 @@ from oi_tui.app.engine.log.recording.tape import Tape
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.models.model_source import Models
 from oi_tui.app.engine.sandbox.availability import look
+from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
 from oi_tui.app.engine.secrets.redaction import Redactor, secrets_in
 from oi_tui.app.engine.session.engine import Engine
@@ -72,33 +73,11 @@ def make_engine(
     )
     spill_dir = paths.private_dir(paths.data_dir() / "outputs")
 
-    def make_kernels(ties: KernelTies) -> Kernels:
-        cwd, trusted = Path(setup.cwd), setup.trusted
-        chosen = choose_environment(cwd, environ, asked=settings.kernel.python, trusted=trusted)
-        server = known_servers().find(settings.kernel.server) if settings.kernel.server else None
-        remark = chosen.remark
-        if server is not None:
-            redactor.learn("Jupyter token", server.find_token(environ))
-            remark = f"Code runs in {server.kernel} on {server.host}. No sandbox of ours is there."
-        launch = Launch(
-            cwd=cwd,
-            settings=settings.kernel,
-            environ=environ,
-            python=chosen.environment,
-            trusted=trusted,
-            sandbox=profile,
-            on_refusal=lambda refusal: ties.on_refusal(refusal),
-            spill_dir=spill_dir,
-            small_model=lambda: ties.has_embedded_model(),
-            preload=lambda: preloads(settings.kernel, small_model=ties.has_embedded_model()),
-        )
-        return Kernels(launch, remark, server)
-
     return Engine(
         Services(
             setup=setup,
             models=models,
-            make_kernels=make_kernels,
+            make_kernels=lambda ties: make_kernels(setup, environ, ties, profile, redactor, spill_dir),
             send=send,
             log=Log(store=store, trail=trail, tape=tape),
             policy=policy,
@@ -109,6 +88,35 @@ def make_engine(
             trial=(lambda: look(profile)) if try_sandbox and profile.encloses else None,
         )
     )
+
+
+def make_kernels(
+    setup: Configure,
+    environ: Mapping[str, str],
+    ties: KernelTies,
+    profile: Profile,
+    redactor: Redactor,
+    spill_dir: Path,
+) -> Kernels:
+    """The kernels of one session. SettingsError if the Python or the server that was asked for is not there."""
+    kernel, cwd = setup.settings.kernel, Path(setup.cwd)
+    chosen = choose_environment(cwd, environ, asked=kernel.python, trusted=setup.trusted)
+    server = known_servers().find(kernel.server) if kernel.server else None
+    remark = chosen.remark if server is None else f"Code runs in {server.place}. No sandbox of ours is there."
+    launch = Launch(
+        cwd=cwd,
+        settings=kernel,
+        environ=environ,
+        python=chosen.environment,
+        trusted=setup.trusted,
+        sandbox=profile,
+        on_refusal=lambda refusal: ties.on_refusal(refusal),
+        spill_dir=spill_dir,
+        small_model=lambda: ties.has_embedded_model(),
+        preload=lambda: preloads(kernel, small_model=ties.has_embedded_model()),
+        learn_secret=redactor.learn,
+    )
+    return Kernels(launch, remark, server)
 
 
 def preloads(settings: KernelSection, *, small_model: bool) -> bool:

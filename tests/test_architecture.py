@@ -60,7 +60,7 @@ RUN_INSIDE_THE_KERNEL = {f"app/engine/kernels/in_kernel{part}.py" for part in ("
 
 WORLDS_APART = {
     "app/cli.py",
-    *(f"app/subcommands/{name}.py" for name in ("audit", "models", "replay", "sessions", "trust")),
+    *(f"app/subcommands/{name}.py" for name in ("audit", "kernels", "models", "replay", "sessions", "trust")),
 }
 """Modules that may import ours inside functions: each command has a world of its own, and the screen must not wait
 for (nor hold) the engine's."""
@@ -145,8 +145,8 @@ def test_a_front_end_loads_nothing_that_belongs_to_the_engine_process(module: st
     assert loaded_by(module) & NOT_IN_THE_FRONT_END == set()
 
 
-def test_at_most_165_arrows_lead_from_room_to_room() -> None:
-    assert len(arrows()) <= 165
+def test_at_most_175_arrows_lead_from_room_to_room() -> None:
+    assert len(arrows()) <= 175
 
 
 def name_in_root(module: str) -> str:

@@ -32,7 +32,7 @@ def kernels_list() -> None:
         lacks = ", has no ipykernel" if kernel_obstacle(found) else ""
         echo(f"{safe_text(name):16} {safe_text(found.describe(folder))}{lacks}")
     for name, server in known_servers().all().items():
-        echo(f"{safe_text(name):16} {safe_text(server.kernel)} on {safe_text(server.host)}")
+        echo(f"{safe_text(name):16} {safe_text(server.place)}")
 
 
 @kernels.command("add")

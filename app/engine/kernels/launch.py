@@ -34,6 +34,8 @@ class Launch:
     """Told of each request for the network that a sandbox does not grant."""
     spill_dir: Path | None = None
     """Where the whole text of long outputs is kept; without it, only as much is kept as is shown."""
+    learn_secret: Callable[[str, str], None] = lambda name, value: None
+    """Told of each token, by what it is called, before it is used."""
     small_model: Callable[[], bool] = lambda: True
     """Asked for each request: a small model is told no more than it needs."""
     preload: Callable[[], bool] = lambda: False

@@ -100,7 +100,7 @@ class Kernels:
                 what = kernel_obstacle(found) and " (has no ipykernel)"
                 lines.append(f"/kernel {name}: {found.describe(launch.cwd)}{what}")
         for name, server in known_servers().all().items():
-            lines.append(f"/kernel {name}: {server.kernel} on {server.host}, no sandbox of ours")
+            lines.append(f"/kernel {name}: {server.place}, no sandbox of ours")
         return "\n".join(lines)
 
     async def restart(self, language: Language | None = None) -> None:

@@ -60,7 +60,7 @@ class MessageNumbers:
         self._early: set[int] = set()
 
     def note(self, message_id: str) -> None:
-        """A message came."""
+        """A message of this name came; it may be one of those that are missed."""
         session, _, number = message_id.rpartition("_")
         if not session or not number.isascii() or not number.isdecimal() or len(number) > 12:
             return
@@ -216,13 +216,13 @@ class RemoteChannels:
         if await asyncio.to_thread(has_more_values, bytes(parts[3]), VALUES_LIMIT):
             parts[3] = memoryview(json.dumps({"bytes": len(frame)}).encode())
             return channel, parse(parts) | {"msg_type": TOO_LARGE}
-        return channel, await asyncio.to_thread(lambda: _cleaned(parse(parts)))
+        return channel, await asyncio.to_thread(lambda: _clean(parse(parts)))
 
     async def _from_text(self, text: str) -> tuple[str, dict[str, Any]]:
         if len(text) > LARGE and await asyncio.to_thread(has_more_values, text.encode(), VALUES_LIMIT):
             raise ValueError("a message of too many values")
         message = with_type(await asyncio.to_thread(json.loads, text) if len(text) > LARGE else json.loads(text))
-        return str(message["channel"]), _cleaned(message) if len(text) > LARGE else message
+        return str(message["channel"]), _clean(message) if len(text) > LARGE else message
 
     def _take(self, channel: str, message: dict[str, Any]) -> None:
         known = next((name for name in CHANNELS if name == channel), None)
@@ -267,7 +267,7 @@ def _parent_of(message: dict[str, Any]) -> str:
     return str(parent.get("msg_id", "")) if isinstance(parent, dict) else ""
 
 
-def _cleaned(message: dict[str, Any]) -> dict[str, Any]:
+def _clean(message: dict[str, Any]) -> dict[str, Any]:
     if isinstance(content := message["content"], dict):
         message["content"] = clean_content(content)
     return message

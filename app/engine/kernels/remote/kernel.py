@@ -59,7 +59,7 @@ class RemoteProcess:
         """What it started is the server's business."""
 
     def kill(self) -> None:
-        """End it."""
+        """End it, by way of the server."""
 
         async def remove() -> None:
             await self._server.remove(self._kernel_id)
@@ -108,7 +108,8 @@ async def _remove(site: JupyterServer, kernel_id: str) -> None:
 
 def remote_kernel(launch: Launch, server: KnownServer) -> JupyterKernel:
     """A Python kernel on this server."""
-    open_kernel = partial(open_remote, server, server.find_token(launch.environ))
-    origin = KernelOrigin(server.kernel, f"{server.kernel} on {server.host}", ("signal",), open_kernel)
+    token = server.find_token(launch.environ)
+    launch.learn_secret("Jupyter token", token)
+    origin = KernelOrigin(server.kernel, server.place, ("signal",), partial(open_remote, server, token))
     # Nothing of ours holds it back there, so nothing is promised.
     return JupyterKernel(replace(launch, sandbox=None), origin=origin)

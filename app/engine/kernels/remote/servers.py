@@ -38,8 +38,13 @@ class KnownServer(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """For the person: without what may be secret in the address."""
         return urlsplit(self.url).hostname or "an unknown host"
 
+    @property
+    def place(self) -> str:
+        """What a kernel runs in, as the person is told."""
+        return f"{self.kernel} on {self.host}"
+
     def __repr__(self) -> str:
-        """Without the token."""
+        """What it is, without the token: it may end up in a log."""
         return f"KnownServer(host={self.host!r}, kernel={self.kernel!r})"
 
     def find_token(self, environ: Mapping[str, str]) -> str:
