@@ -6,6 +6,7 @@ the default and says why.
 """
 
 import re
+import tomllib
 from collections.abc import Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -13,9 +14,13 @@ from importlib.resources.abc import Traversable
 import msgspec
 from textual.theme import Theme
 
+from oi_tui.app.engine.core.encoding import decode_toml
 from oi_tui.themes.palette import Palette
 
 DEFAULT_THEME = "harbour"
+
+_LARGEST = 100_000
+"""Bytes of a theme file."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
@@ -106,7 +111,11 @@ _TEXTUAL_NAMES = frozenset({"background", "surface", "text", "accent", "warning"
 
 def _read(file: Traversable, name: str) -> Palette:
     try:
-        palette = msgspec.toml.decode(file.read_bytes(), type=Palette)
-    except (OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
+        with file.open("rb") as opened:
+            data = opened.read(_LARGEST + 1)
+        if len(data) > _LARGEST:
+            raise ThemeError(f"the theme file {file.name} cannot be used: it is larger than {_LARGEST:,} bytes")
+        palette = msgspec.convert(decode_toml(data.decode()), Palette)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise ThemeError(f"the theme file {file.name} cannot be used: {error}") from error
     return msgspec.structs.replace(palette, name=name)

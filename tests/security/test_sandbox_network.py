@@ -2,6 +2,7 @@
 
 import asyncio
 import ipaddress
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -11,7 +12,7 @@ import pytest
 import pytest_asyncio
 
 from oi_tui.app.engine.kernels.base import Kernel
-from oi_tui.app.engine.sandbox.hosts import Refusal
+from oi_tui.app.engine.sandbox.hosts import Refusal, is_public
 from oi_tui.app.engine.sandbox.proxy import HEAD_LIMIT, WRITTEN, Proxy, own_addresses
 from support.enclosure import attempt, profile
 from support.runs import collect
@@ -154,6 +155,51 @@ async def test_S22_an_address_is_allowed_by_a_rule_with_this_address_only(tmp_pa
         assert await status(tmp_path, f"localhost:{site.port}") == "403"
 
 
+INSIDE = (
+    *(
+        "127.0.0.1",
+        "127.8.9.1",
+        "0.0.0.0",
+        "::1",
+        "::",
+        "::ffff:127.0.0.1",
+        "::ffff:169.254.169.254",
+        "169.254.169.254",
+    ),
+    *("100.100.100.200", "fd00:ec2::254", "fe80::a9fe:a9fe%1", "10.0.0.1", "192.168.1.1", "172.16.0.1", "224.0.0.1"),
+    *("255.255.255.255", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::1"),
+)
+"""Of machines and networks, and of what clouds tell about those who ask (169.254.169.254 and its like)."""
+
+
+@pytest.mark.parametrize("others", [(), ("93.184.215.14",)], ids=["alone", "behind a public one"])
+async def test_S22_an_allowed_name_that_a_resolver_leads_inside_is_denied(
+    tmp_path: Path, others: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[str] = []
+
+    def resolve(host: str, port: int, *_: object, **__: object) -> list[tuple[object, ...]]:
+        assert host == "allowed.com"
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in found]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)  # the system's, which others may have a hand in
+    async with proxy("allowed.com", "*.allowed.com:443", folder=tmp_path) as told:
+        for address in (*INSIDE, *map(str, own_addresses()), *(() if others else ("",))):
+            found[:] = [*others, *filter(None, [address])]
+            assert await status(tmp_path, "allowed.com:443") == "403", address
+            assert await status(tmp_path, "http://allowed.com/latest/meta-data/", method="GET") == "403", address
+            why = "leads to an address that is not public"
+            assert told[-2:] == [Refusal("allowed.com:443", why), Refusal("allowed.com:80", why)]
+
+
+@pytest.mark.xfail(
+    ipaddress.ip_address("192.0.0.192").is_global,
+    reason="Pythons before 3.11.10 take 192.0.0.0/24 for public but its first eight addresses; a cloud's metadata is there",
+)
+def test_S22_addresses_for_protocols_are_not_public() -> None:
+    assert not is_public(ipaddress.ip_address("192.0.0.192"))
+
+
 async def test_S22_addresses_of_this_machine_are_known() -> None:
     assert ipaddress.ip_address("127.0.0.1") in own_addresses()
 
@@ -167,6 +213,8 @@ async def test_S22_addresses_of_this_machine_are_known() -> None:
         *("allowed.com%00.evil.com:443", "allowed.com%2eevil.com:443", "sub.allowed.com:443", "allowed.com..:443"),
         *(":443", "allowed.com", "allowed.com:", "allowed.com:0", "allowed.com:70000", "allowed.com:443:443", "*:443"),
         "allowed.com" + "x" * 10_000 + ":443",
+        *("[::ffff:2130706433]:443", "[::127.0.0.1]:443", "0:443", "0x0:443", "127.0.0.1.:443", "127.0.0.1:443"),
+        *("ALLOWED.COM.EVIL.COM:443", "allowed.com.:444", "allowed.com.evil.com.:443", "allowed.com#@evil.com:443"),
         *("ａllowed.com:443", "allowed.com\u3002evil.com:443", "[allowed.com]:443", "xn--allowed.com:443"),
     ],
 )

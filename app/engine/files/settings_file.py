@@ -16,6 +16,7 @@ from oi_tui.app.engine.core.encoding import decode_toml
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.settings import PolicySection, Settings, SettingsSection
 from oi_tui.app.engine.core.values import ApprovalMode
+from oi_tui.app.engine.files.given_file import UnusableFile, read_given_file
 
 ENVIRONMENT: Mapping[str, tuple[str, str]] = {
     "OI_TUI_MODEL": ("model", "name"),
@@ -28,6 +29,9 @@ ENVIRONMENT: Mapping[str, tuple[str, str]] = {
     "OI_TUI_TITLES": ("model", "titles"),
 }
 """Variables that set something, and what."""
+
+_LARGEST = 1_000_000
+"""Bytes of a file of settings."""
 
 _TRUTH = {"true": True, "false": False}
 
@@ -90,13 +94,13 @@ def _profile_path(folder: Path, profile: str) -> Path:
 
 def _file(path: Path, *, required: bool) -> tuple[dict[str, Any], str]:
     try:
-        return decode_toml(path.read_bytes().decode()), str(path)
-    except FileNotFoundError:
+        return decode_toml(read_given_file(path, _LARGEST).decode()), str(path)
+    except UnusableFile as error:
+        if not isinstance(error.__cause__, FileNotFoundError):
+            raise SettingsError(f"{path} {error}.") from error
         if not required:
             return {}, str(path)
         raise SettingsError(f"There is no file {path}.") from None
-    except OSError as error:
-        raise SettingsError(f"{path} cannot be read: {error.strerror}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path} is not valid TOML: {error}.") from error
 
