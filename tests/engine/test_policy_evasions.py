@@ -1,24 +1,13 @@
 """Ways around rules that deny: none of the corpus runs unasked, and what is harmless is not asked about for ever."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from oi_tui.app.engine.core.values import Confinement, Language, Reach
 from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, PolicyRequest, decide
-from oi_tui.app.engine.policy.rules import Base, fixed_path, short_form
-
-CORPUS = Path(__file__).parent / "policy_corpus"
-DENIED = tuple(
-    short_form(text, "deny") for text in ("Shell(rm *)", "Python(shutil.rmtree)", "Python(os.remove)", "Edit(.git/**)")
-)
-POLICY = Policy(rules=DENIED, base=Base(cwd="/work", home="/home/me"))
-
-
-def corpus(language: str) -> list[str]:
-    lines = (CORPUS / f"{language}.txt").read_text(encoding="utf-8").splitlines()
-    return [line.replace("⏎", "\n") for line in lines if line and not line.startswith("# ")]
+from oi_tui.app.engine.policy.rules import fixed_path, short_form
+from support.evasions import DENIED, POLICY, corpus
 
 
 def decided(language: Language, source: str, policy: Policy = POLICY, **more: Any) -> PolicyDecision:

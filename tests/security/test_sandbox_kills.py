@@ -5,29 +5,20 @@ The check kills a dozen times in each kind of sandbox; `make soak` kills two hun
 
 import asyncio
 import os
-import random
 import shutil
 import signal
-import subprocess
 import sys
 import time
-import uuid
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import psutil
 import pytest
 
-from oi_tui.app.engine.core.errors import KernelError
-from oi_tui.app.engine.kernels.jupyter import JupyterKernel
-from oi_tui.app.engine.kernels.launch import Launch
-from oi_tui.app.engine.kernels.shell_kernel import ShellKernel
-from oi_tui.app.engine.kernels.spec import KernelSpec
 from oi_tui.app.engine.sandbox.keeper import YOUNG, make_folder, remove_tree, sweep
-from oi_tui.app.engine.sandbox.profile import Profile
-from support.enclosure import attempt, make_home, processes_with, profile, why_no_rung
+from support.enclosure import attempt, processes_with, why_no_rung
+from support.kernel_kills import ENGINE, LIMIT, StartScene, busy_machine, kill_a_start, marked_kernel
 from support.runs import collect
 
 pytestmark = [pytest.mark.kernel, pytest.mark.timeout(540)]
@@ -35,142 +26,27 @@ pytestmark = [pytest.mark.kernel, pytest.mark.timeout(540)]
 KILLS = int(os.environ.get("OI_TUI_SOAK_KILLS", "12"))
 SEED = int(os.environ.get("OI_TUI_SOAK_SEED", "20261122"))
 
-LONGEST = 0.7
-"""Seconds that a start may take on a busy machine."""
-
-LIMIT = 10.0
-"""Seconds in which all has to be gone; on a machine that is not busy it takes a tenth."""
-
-ENGINE = """
-import asyncio, sys
-from pathlib import Path
-from support.enclosure import profile
-from test_sandbox_kills import kernel
-async def main(work, home, rung, language, mark):
-    made = kernel(profile(Path(work), Path(home), rung=rung), language, mark)
-    print("now", flush=True)
-    await made.start()
-    print("started", flush=True)
-    await asyncio.sleep(600)
-asyncio.run(main(*sys.argv[1:]))
-"""
-
-
-def kernel(sandbox: Profile, language: str, mark: str) -> JupyterKernel | ShellKernel:
-    """One whose processes have the mark on their command line, or the folder that is named so."""
-    launch = Launch(cwd=sandbox.workspace, sandbox=sandbox)
-    if language == "shell":
-        return ShellKernel(launch)
-    argv = (sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", f"--Session.username={mark}")
-    return JupyterKernel(launch, spec=KernelSpec(name="python", argv=argv, env={}, signals=True))
-
-
-class Scene:
-    """A folder to work in, and one for sockets, both of this test alone."""
-
-    def __init__(self, base: Path, runtime: Path, rung: str) -> None:
-        self.mark = f"oi-tui-kill-{uuid.uuid4().hex[:12]}"
-        self.runtime = runtime
-        self.work, home = base / self.mark, make_home(base / "home")
-        self.work.mkdir()
-        self.profile = profile(self.work, home, rung=rung)
-        self.slowest = 0.0
-
-    def left(self) -> list[str]:
-        """All that is there of a sandbox."""
-        processes = [f"process {pid}" for pid in self.processes()]
-        return [*processes, *(str(path) for folder in (self.work, self.runtime) for path in folder.iterdir())]
-
-    def processes(self) -> set[int]:
-        """Of a sandbox: by the command line, or the folder that they are in."""
-        found = set(processes_with(self.mark))
-        for process in psutil.process_iter():
-            with suppress(psutil.Error):
-                if Path(process.cwd()).name == self.mark:
-                    found.add(process.pid)
-        return found
-
-    async def becomes_empty(self, after: str) -> None:
-        """Wait until nothing is left."""
-        begun = time.monotonic()
-        while left := self.left():
-            await asyncio.sleep(0.02)
-            if time.monotonic() - begun > LIMIT:
-                for pid in self.processes():
-                    with suppress(ProcessLookupError):
-                        os.kill(pid, signal.SIGKILL)
-                pytest.fail(f"left {after}: {left}")
-        self.slowest = max(self.slowest, time.monotonic() - begun)
-
 
 @pytest.fixture(params=["bubblewrap", "space", "lock"])
-def scene(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
+def scene(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StartScene]:
     if reason := why_no_rung(request.param):
         pytest.skip(reason)
     with TemporaryDirectory(prefix="k-", dir="/tmp") as runtime:
         monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
-        yield Scene(tmp_path, Path(runtime), request.param)
+        yield StartScene(tmp_path, Path(runtime), request.param)
 
 
 @pytest.fixture
 def busy() -> Iterator[None]:
     """Three programs beside us that never rest."""
-    loops = [subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"]) for _ in range(3)]
-    yield
-    for loop in loops:
-        loop.kill()
-        loop.wait()
-
-
-async def kill_engine(scene: Scene, language: str, delay: float) -> None:
-    """The program that starts it is killed."""
-    tests = Path(__file__).parents[1]
-    env = os.environ | {"PYTHONPATH": f"{tests}{os.pathsep}{Path(__file__).parent}"}
-    given = (scene.work, scene.profile.home, scene.profile.rung, language, scene.mark)
-    victim = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", ENGINE, *map(str, given), env=env, cwd="/", stdout=subprocess.PIPE
-    )
-    assert victim.stdout is not None
-    assert await victim.stdout.readline() == b"now\n"
-    await asyncio.sleep(delay)  # the moment is what this is about
-    victim.kill()
-    await victim.communicate()
-
-
-async def cancel(scene: Scene, language: str, delay: float) -> None:
-    """Who waits for the start gives up."""
-    made = kernel(scene.profile, language, scene.mark)
-    starting = asyncio.create_task(made.start())
-    await asyncio.sleep(delay)
-    starting.cancel()
-    await asyncio.wait([starting])
-    await made.close()
-    if not starting.cancelled():
-        starting.exception()
-
-
-async def kill_first(scene: Scene, language: str, delay: float) -> None:
-    """The process that is started is killed."""
-    made = kernel(scene.profile, language, scene.mark)
-    starting = asyncio.create_task(made.start())
-    await asyncio.sleep(delay)
-    for child in psutil.Process().children():
-        with suppress(psutil.Error):
-            if Path(child.cwd()).name == scene.mark:
-                child.kill()
-    with suppress(KernelError):
-        await starting
-    await made.close()
+    with busy_machine():
+        yield
 
 
 @pytest.mark.usefixtures("busy")
-async def test_S25_a_kill_at_any_moment_of_a_start_leaves_nothing(scene: Scene) -> None:
-    chance = random.Random(SEED)
+async def test_S25_a_kill_at_any_moment_of_a_start_leaves_nothing(scene: StartScene) -> None:
     for number in range(KILLS):
-        way, language = (kill_engine, cancel, kill_first)[number % 3], chance.choice(["python", "shell"])
-        delay = chance.random() * (LONGEST if language == "python" else LONGEST / 3)
-        await way(scene, language, delay)
-        await scene.becomes_empty(f"after {way.__name__} of a {language} kernel {delay:.3f} s after its start")
+        await kill_a_start(scene, number, SEED)
     print(f"{scene.profile.rung}: {KILLS} kills (seed {SEED}), all was gone after {scene.slowest:.2f} s at most")
 
 
@@ -181,7 +57,7 @@ async def test_S25_bubblewrap_that_has_something_to_say_when_nobody_listens_any_
         pytest.skip(reason)
     with TemporaryDirectory(prefix="k-", dir="/tmp") as runtime:
         monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
-        scene = Scene(tmp_path, Path(runtime), "bubblewrap")
+        scene = StartScene(tmp_path, Path(runtime), "bubblewrap")
         programs = tmp_path / f"{scene.mark}-programs"
         programs.mkdir()
         os.mkfifo(ready := programs / "ready")
@@ -212,8 +88,8 @@ async def test_S18_what_was_detached_ends_also_if_a_process_of_ours_is_killed_fr
         pytest.skip(reason)
     with TemporaryDirectory(prefix="k-", dir="/tmp") as runtime:
         monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
-        scene = Scene(tmp_path, Path(runtime), rung_name)
-        made = kernel(scene.profile, "shell", scene.mark)
+        scene = StartScene(tmp_path, Path(runtime), rung_name)
+        made = marked_kernel(scene.profile, "shell", scene.mark)
         detached = f"{scene.mark}-detached"
         try:
             await collect(made, f"setsid bash -c 'exec -a {detached} sleep 600' >/dev/null 2>&1 & sleep 0.1")
@@ -268,8 +144,8 @@ async def test_S28_what_code_puts_beside_its_sockets_is_bounded_and_not_on_this_
 ) -> None:
     with TemporaryDirectory(prefix="k-", dir="/tmp") as runtime:
         monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
-        scene = Scene(tmp_path, Path(runtime), rung)
-        made = kernel(scene.profile, "python", scene.mark)
+        scene = StartScene(tmp_path, Path(runtime), rung)
+        made = marked_kernel(scene.profile, "python", scene.mark)
         try:
             fill = "open('/run/oi-tui/full', 'wb').write(bytes(300_000_000))"
             assert await attempt(made, fill) == "ENOSPC"

@@ -1,5 +1,8 @@
 """Text that tries to command a terminal, for everywhere that text can come from, and what is looked for afterwards."""
 
+import unicodedata
+from itertools import pairwise
+
 from support.grammar import violations
 from support.terminal import Terminal
 
@@ -14,6 +17,37 @@ CONTROLS = (
 MARKUP = "[bold]b[/bold] [/b] [@click=app.quit]q[/] a[0] [$primary]"
 HOSTILE = f"{STRINGS}{CONTROLS}{MARKUP}\x1b]0;open"
 """Ends within a sequence that has no end."""
+
+
+OBEYED_PIECES = (
+    *("\x1b", "\x1b[", "\x1b]52;c;", "\x1b]0;", "\x07", "\x1b\\", "\x1bP", "\x1b_G", "\x1b^", "\x1b[31m", "m", "[3"),
+    *("\x1b[2J", "\x1bc", "\x1b(0", "\x9b", "\x9d", "\x9c", "\x90", "\0", "\x7f", "\r", "\b", "\n", "\t", "\u202e"),
+    *("\u2066", "\u2028", "\u200b", "\u200d", "\ufe0f", "\U000e0041", "👩", "💻", "❤", "1", "\u20e3", "\ud800", "\x18"),
+    *("\x1b[6n", "1;2", "\\", " ", "(", "0" * 300, "\u0301" * 20, "👩\u200d" * 9, "🏽", "\u1161" * 20),
+)
+"""Beginnings and ends of what a terminal obeys, and characters that join, hide or pile up."""
+
+
+def unseen(text: str) -> str:
+    """The characters of a text that a terminal obeys or that nobody sees, apart from what holds emoji together."""
+    plain = text.replace("\u200d", "").replace("\ufe0f", "")
+    bad = ("Cc", "Cf", "Cs", "Cn", "Zl", "Zp")
+    return "".join(sign for sign in plain if sign not in "\n\t" and unicodedata.category(sign) in bad)
+
+
+def piled(text: str) -> int:
+    """The most characters in a row that have no cell of their own."""
+    longest = row = 0
+    for before, character in pairwise(f" {text}"):
+        alone = not (
+            unicodedata.category(character)[0] == "M"
+            or character in "\u200d🏻🏼🏽🏾🏿"
+            or before == "\u200d"
+            or "\u1160" < character < "\u1200"
+        )
+        row = 0 if alone else row + 1
+        longest = max(longest, row)
+    return longest
 
 
 def hostile(name: str) -> str:
