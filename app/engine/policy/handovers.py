@@ -19,6 +19,14 @@ QUIET = DELETES | frozenset({
 })  # fmt: skip
 """Programs that run no other, whatever they do to files."""
 
+_TAKE_SUBSCRIPTS = frozenset({
+    *("test", "[", "unset", "printf", "read", "declare", "typeset", "local", "readonly", "export", "wait", "getopts"),
+    *("mapfile", "readarray", "let"),
+})  # fmt: skip
+"""Builtins that are given names of variables, which may be places of an array."""
+
+_SUBSCRIPT = re.compile(r"\[[^\]]*(?:\$\(|`|\$\{)", re.DOTALL)
+
 _WITH_SUBCOMMANDS = frozenset({
     *("git", "npm", "pnpm", "yarn", "pip", "pip3", "uv", "cargo", "go", "docker", "podman", "kubectl", "conda"),
     *("apt", "apt-get", "brew", "gh", "poetry", "systemctl"),
@@ -49,6 +57,8 @@ def find_handover(command: ShellCommand) -> Handover | None:
     named = next((name for name in command.variables if NAMES_PROGRAM.fullmatch(name)), "")
     if named:
         return Handover(f"{named}=", command.line, f"{named}= {text}")
+    if command.program in _TAKE_SUBSCRIPTS and (subscript := _find_subscript(command, text)) is not None:
+        return subscript
     if not command.program or is_harmless(command):
         return None
     first = command.words[0].text
@@ -67,6 +77,14 @@ def find_handover(command: ShellCommand) -> Handover | None:
     if known and program in _WITH_SUBCOMMANDS:
         return Handover(f"{program} {second}".strip(), command.line, f"{program} {second}")
     return Handover(first if folder else program, command.line, first)
+
+
+def _find_subscript(command: ShellCommand, text: str) -> Handover | None:
+    """`test -v 'a[$(rm x)]'`: to find the place of an array bash runs what stands there."""
+    if any(_SUBSCRIPT.search(word.text) for word in command.words):
+        return Handover("arithmetic", command.line, text)
+    unsure = any(not word.sure for word in command.words[1:])
+    return Handover("arithmetic", command.line) if unsure else None
 
 
 def _program_words(command: ShellCommand) -> list[str]:

@@ -74,6 +74,8 @@ class Aliases:
                             self.names[alias.asname or alias.name] = full
                 case _:
                     pass
+        self.imported = tuple(imported)
+        self._roots = frozenset(name.name.lstrip(".").partition(".")[0] for name in imported)
         for node in nodes:
             match node:
                 case (
@@ -93,7 +95,6 @@ class Aliases:
                         self.names[target] = full
                 case _:
                     pass
-        self.imported = tuple(imported)
         self.risks = tuple(risks)
 
     def _everything(self, module: str) -> None:
@@ -108,6 +109,9 @@ class Aliases:
     def full_name(self, node: ast.expr) -> str:
         """The full name of what is called: `os.remove`, `pathlib.Path().unlink`; "" where there is none."""
         name = self._chain(node)
+        root, _, last = name.rpartition(".")
+        if last.strip("_") in REACHED and root.partition(".")[0] in self._roots:
+            return last.strip("_")  # `glob.os` is a module; what has such a field may be anything
         return _canonical(name)
 
     def _chain(self, node: ast.expr) -> str:

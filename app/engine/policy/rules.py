@@ -235,12 +235,12 @@ def _may_hide(reading: SourceFacts, tool: RuleKind) -> bool:
 
 def _name_matches(pattern: str, name: str) -> bool:
     """`requests.*` speaks of `requests` too, `shutil.rmtree` of whoever takes everything from `shutil`, and `os.remove`
-    of `pathlib.os.remove`: a module has those that it imports itself."""
+    of `pathlib.os.remove`, for a module has those that it imports itself, and of `os.remove.__call__`."""
     if name.endswith(".*") and pattern.startswith(name[:-1]):
         return True
     tail = pattern.removesuffix(".*")
     if not _WILD.search(tail):
-        return f".{tail}." in f".{name}." if tail != pattern else f".{name}".endswith(f".{pattern}")
+        return f".{tail}." in f".{name}."
     return fnmatchcase(name, pattern) or fnmatchcase(name, f"*.{pattern}") or fnmatchcase(name, tail)
 
 

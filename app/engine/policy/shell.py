@@ -8,6 +8,7 @@ them asks a question too much, and does not allow anything.
 
 import re
 from functools import cache
+from itertools import pairwise
 
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
@@ -64,6 +65,7 @@ _LASTING = frozenset({
 })  # fmt: skip
 """Builtins after which the same words may mean something else. (What is not plain is taken to be so anyhow.)"""
 
+_REDIRECTIONS = frozenset({"file_redirect", "herestring_redirect", "heredoc_redirect"})
 _DECLARATIONS = frozenset({"declaration_command", "unset_command"})
 _BRACES = re.compile(r"\{[^{}]*(?:,|\.\.)[^{}]*\}")
 _BRACKETS = re.compile(r"[(\[{}\])]")
@@ -81,6 +83,22 @@ _BACKQUOTES = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
 
 _EVALUATES = frozenset({"test_command", "arithmetic_expansion", "subscript", "c_style_for_statement", "((", "let"})
 """Parts in which a value can be an expression, which can hold a command."""
+
+_SUBSTITUTION = re.compile(r"\$['\"\\]*\(|`")
+_END_WORD = re.compile(r"\\?[\w.+-]+|'[^'\n]+'|\"[^\"\n$`\\]+\"")
+"""What ends a text in the source; anything odder the grammar reads otherwise than bash."""
+
+_ESCAPED = re.compile(r"\\[$`]|\\\(")
+_HELD_BACK = {
+    "raw_string": _SUBSTITUTION,
+    "ansi_c_string": re.compile(r"\$\(|`|\\[xuU0-7]"),
+    "heredoc_body": _SUBSTITUTION,
+    "concatenation": re.compile(r"\$['\"\\]+\(|\\[$`]"),
+    "word": _ESCAPED,
+    "string": _ESCAPED,
+}
+"""Texts that hold a substitution which is not one yet, by what they are to the grammar."""
+_TEXTS = frozenset(_HELD_BACK)
 
 _FOREIGN = re.compile(rb"[\x80-\xff]")
 """To a shell these are letters of a word and no more. The grammar's lexer looks such characters up beyond the end of a
@@ -143,6 +161,8 @@ class _Walk:
         self.documents: list[tuple[ShellCommand, str, int]] = []
         """What is given to a command in the source itself (`<<END`), and where that begins."""
         self.lasting = False
+        self._holds_text = False
+        """Whether a text stands there that a shell would run if it came to be read again: `'$(rm x)'`."""
         stack = [_parser().parse(_FOREIGN.sub(b"%", self.bytes)).root_node]
         while stack:
             node = stack.pop()
@@ -150,6 +170,10 @@ class _Walk:
             stack.extend(reversed(node.children))
 
     def reading(self) -> SourceFacts:
+        if self._holds_text:  # what an expression finds in a variable may be that text
+            whole = self.bytes.decode("utf-8", "replace")
+            loose = [one for one in self.handovers if one.what == "arithmetic" and not one.key]
+            self.handovers += [one._replace(key=whole) for one in loose]
         return SourceFacts(
             commands=tuple(self.commands),
             places=tuple(self.places),
@@ -184,6 +208,14 @@ class _Walk:
             text = self._text(node)
             key = text if "`" in text or "$(" in text.replace("$((", "") else ""
             self.handovers.append(Handover("arithmetic", node.start_point[0] + 1, key))
+        elif kind == "heredoc_start" and not _END_WORD.fullmatch(self._text(node)):
+            self._add_unread("cannot be read as shell", node)
+        elif kind == "expansion" and "@P" in (text := self._text(node)):
+            self.handovers.append(Handover("a text that is read as a prompt", node.start_point[0] + 1, text))
+        elif kind in _TEXTS:
+            self._holds_text = self._holds_text or _HELD_BACK[kind].search(self._text(node)) is not None
+            if kind == "heredoc_body" and self._hides_substitution(node):
+                self._add_unread("cannot be read as shell", node)
         elif kind == "variable_name" and NAMES_PROGRAM.fullmatch(name := self._text(node)):
             self._assignment(node, name)
 
@@ -199,6 +231,17 @@ class _Walk:
             return
         for value in node.children_by_field_name("value"):
             self.values.add(self._text(name), self.values.spell(self._word(value)))
+
+    def _hides_substitution(self, body: Node) -> bool:
+        """Whether bash finds a substitution in a text where the grammar has none, as behind a blank at its begin."""
+        starts = [child for child in body.parent.children if child.type == "heredoc_start"] if body.parent else []
+        if any(re.search(r"['\"\\]", self._text(start)) for start in starts):
+            return False  # it is taken as it stands
+        known, end = b"", body.start_byte
+        for child in body.named_children:
+            if child.type in ("command_substitution", "arithmetic_expansion", "expansion"):
+                known, end = known + self.bytes[end : child.start_byte], child.end_byte
+        return re.search(rb"(?<!\\)(?:\\\\)*(?:\$\(|\$\{|`)", known + self.bytes[end : body.end_byte]) is not None
 
     def _assignment(self, node: Node, name: str) -> None:
         """A variable that names a program; to read it changes nothing."""
@@ -225,15 +268,25 @@ class _Walk:
         line = node.start_point[0] + 1
         words: list[Word] = []
         variables: list[str] = []
+        if self._falls_apart(node):
+            self._add_unread("cannot be read as shell", node)
         for child in node.named_children:
             match child.type:
                 case "variable_assignment":
                     variables.append(self._text(child).partition("=")[0])
-                case "file_redirect" | "herestring_redirect" | "heredoc_redirect" | "comment":
+                case kind if kind in _REDIRECTIONS or kind == "comment":
                     pass
                 case _:
                     words.append(self._word(child))
         return ShellCommand(words=tuple(words), line=line, variables=tuple(variables))
+
+    def _falls_apart(self, node: Node) -> bool:
+        """Whether the grammar made several words of one, or left something out between them."""
+        for one, other in pairwise(node.children):
+            between = self.bytes[one.end_byte : other.start_byte]
+            if between.replace(b"\\\n", b"").strip() or not (between or {one.type, other.type} & _REDIRECTIONS):
+                return True
+        return False
 
     def _declaration(self, node: Node) -> None:
         """`export X=…`: a command of which the grammar makes something of its own."""
