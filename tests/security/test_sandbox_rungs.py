@@ -5,7 +5,6 @@ import asyncio
 import functools
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -21,28 +20,16 @@ from oi_tui.app.engine.sandbox.ladder import find_rung, try_rung
 from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.sandbox.rungs import LADDER
 from support.enclosure import make_home, profile, why_no_rung
-from support.promises import BREACHES, broken_promises
+from support.promises import BREACHES, broken_promises, promise_table, unpromised
 from support.runs import collect
 from support.script import Script
-from support.unprivileged import ROOT, as_nobody, why_not_nobody
+from support.unprivileged import as_nobody, why_not_nobody
 
 pytestmark = pytest.mark.kernel
 
 NAMES = [rung.name for rung in LADDER if rung.name != "seatbelt"]
 """Those that are tried here; the one for macOS is a text (`test_sandbox_seatbelt.py`)."""
 OI_TUI = Path(sys.executable).with_name("oi-tui")
-
-
-def table() -> dict[str, dict[str, bool]]:
-    """Of the README: rung, promise, and whether it is kept."""
-    text = (ROOT / "app" / "engine" / "sandbox" / "README.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (S\d+ .+?) \| (.+?) \| (.+?) \| (.+?) \| .+? \|$", text, re.MULTILINE)
-    words = {"kept": True, "**not kept**": False}
-    return {name: {row[0]: words[row[number]] for row in rows} for number, name in enumerate(NAMES, 1)}
-
-
-def expected(rung: str) -> set[str]:
-    return {promise for promise, kept in table()[rung].items() if not kept}
 
 
 @pytest.fixture
@@ -54,12 +41,12 @@ def each(request: pytest.FixtureRequest) -> str:
 
 
 def test_S27_the_table_has_a_line_for_each_promise_that_is_tried() -> None:
-    assert all(list(kept) == list(BREACHES) for kept in table().values())
+    assert all(list(kept) == list(BREACHES) for kept in promise_table().values())
 
 
 def test_S27_what_the_full_rungs_promise_is_the_same_but_to_root() -> None:
-    assert expected("bubblewrap") == {"S12 the mode of a device cannot be changed"}
-    assert not expected("space")
+    assert unpromised("bubblewrap") == {"S12 the mode of a device cannot be changed"}
+    assert not unpromised("space")
 
 
 async def test_S12_whoever_owns_the_machines_devices_cannot_change_their_modes(tmp_path: Path) -> None:
@@ -79,12 +66,12 @@ async def test_S12_whoever_owns_the_machines_devices_cannot_change_their_modes(t
 
 @pytest.mark.parametrize("each", NAMES, indirect=True)
 async def test_S27_each_rung_keeps_what_the_table_says(each: str, tmp_path: Path) -> None:
-    assert await broken_promises(each, tmp_path) == expected(each)
+    assert await broken_promises(each, tmp_path) == unpromised(each)
 
 
 @pytest.mark.parametrize("each", NAMES, indirect=True)
 async def test_S27_each_rung_keeps_what_the_table_says_to_another_user(each: str, tmp_path: Path) -> None:
-    assert await run(each, tmp_path / "own") == expected(each)
+    assert await run(each, tmp_path / "own") == unpromised(each)
 
 
 @pytest.mark.parametrize("how", ["limit", "filter"])
@@ -94,7 +81,7 @@ async def test_S27_where_namespaces_are_forbidden_the_lock_keeps_what_it_says(
 ) -> None:
     if reason := why_no_rung("lock"):
         pytest.skip(reason)
-    assert await run("lock", tmp_path / "own", forbid=how, other=user == "another") == expected("lock")
+    assert await run("lock", tmp_path / "own", forbid=how, other=user == "another") == unpromised("lock")
 
 
 async def run(rung: str, folder: Path, *, forbid: str = "", other: bool = True) -> set[str]:

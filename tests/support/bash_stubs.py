@@ -53,9 +53,13 @@ class Bash:
             (programs / name).symlink_to(shutil.which(name) or "/bin/false")
         self.path = str(programs)
 
-    def run(self, source: str) -> tuple[list[str], list[str]]:
-        """Commands as bash read them, and the names of files that were made in an empty folder."""
+    def run(self, source: str, *before: str) -> tuple[list[str], list[str]]:
+        """Commands as bash read them, and the names of files afterwards; of those named `before` only these are there,
+        unchanged."""
         cwd = Path(tempfile.mkdtemp(dir=self.folder))
+        for name in before:
+            (cwd / name).parent.mkdir(exist_ok=True)
+            (cwd / name).write_text("as it was")
         reads, writes = os.pipe()
         script = f'trap \'builtin printf "%s\\0" "$BASH_COMMAND" >&{writes}\' DEBUG\n{source}'
         with os.fdopen(reads, "rb") as log:
@@ -71,4 +75,6 @@ class Bash:
             )
             os.close(writes)
             ran = log.read().decode(errors="replace").split("\0")[:-1]
-        return ran, [entry.name for entry in cwd.iterdir()]
+        changed = {name for name in before if not (cwd / name).is_file() or (cwd / name).read_text() != "as it was"}
+        found = [str(path.relative_to(cwd)) for path in cwd.rglob("*")]
+        return ran, [name for name in found if name not in changed]

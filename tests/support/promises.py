@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import socket
 import sys
 import uuid
@@ -13,8 +14,10 @@ from oi_tui.app.engine.kernels.base import Kernel
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.shell_kernel import ShellKernel
+from oi_tui.app.engine.sandbox.rungs import LADDER
 from support.enclosure import make_home, make_project, processes_with, profile
 from support.runs import collect
+from support.unprivileged import ROOT
 
 BREACHES = {
     "S1 nothing is written outside": "open(OUT + '/x', 'w')",
@@ -69,6 +72,19 @@ for promise, statement in BREACHES.items():
     except OSError: pass
 print(json.dumps(broken))
 """
+
+
+def promise_table() -> dict[str, dict[str, bool]]:
+    """Of the sandbox's README: rung, promise, and whether it is kept."""
+    text = (ROOT / "app" / "engine" / "sandbox" / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (S\d+ .+?) \| (.+?) \| (.+?) \| (.+?) \| .+? \|$", text, re.MULTILINE)
+    words = {"kept": True, "**not kept**": False}
+    return {rung.name: {row[0]: words[row[number]] for row in rows} for number, rung in enumerate(LADDER, 1)}
+
+
+def unpromised(rung: str) -> set[str]:
+    """What this rung does not promise."""
+    return {promise for promise, kept in promise_table()[rung].items() if not kept}
 
 
 async def broken_promises(rung: str, base: Path) -> set[str]:
