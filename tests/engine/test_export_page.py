@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -11,18 +10,11 @@ from hypothesis import strategies as st
 
 from oi_tui.app.engine.core.events import AnyEvent
 from oi_tui.app.engine.core.outputs import RichOutput
-from oi_tui.app.engine.formats.export import export_session
 from oi_tui.app.engine.text.markdown import TABLE_TYPE
 from support.exports import FEW, OPENED, PNG, code, out, prompt, prose, ran, sessions, tour
 from support.kinds import narrow
+from support.pages import page_of
 
-ELEMENTS = frozenset(
-    """
-    html head meta title style body main header h1 h2 h3 h4 h5 h6 section p img aside figure figcaption span pre code
-    details summary div ul ol li a em strong s b i br hr blockquote table caption thead tbody tr th td
-    """.split()  # noqa: SIM905  lines of words are read faster than a column of quotations
-)
-ATTRIBUTES = {"alt", "aria-label", "charset", "class", "content", "http-equiv", "lang", "name", "rel", "start"}
 HOSTILE = st.sampled_from(
     [
         "<script>alert(1)</script>",
@@ -42,23 +34,6 @@ HOSTILE = st.sampled_from(
         "\u202egnp.exe",
     ]
 ) | st.text(max_size=20)
-
-
-def page_of(events: list[AnyEvent], **options: Any) -> ElementTree.Element:
-    """The page, if it is well-formed and holds nothing that loads, runs or leads anywhere but to the web."""
-    data = export_session(events, "html", **options)
-    root = ElementTree.fromstring(data)
-    for element in root.iter():
-        assert element.tag in ELEMENTS
-        for name, value in element.attrib.items():
-            match name:
-                case "src":
-                    assert value.startswith("data:image/")
-                case "href":
-                    assert value.lower().startswith(("https://", "http://", "mailto:"))
-                case _:
-                    assert name in ATTRIBUTES, (element.tag, name)
-    return root
 
 
 def text_at(root: ElementTree.Element, path: str) -> str:

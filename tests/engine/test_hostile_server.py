@@ -14,27 +14,10 @@ from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.models.model import LiteLLMModel
 from support.kinds import of
 from support.openai_server import OpenAIServer, Turn
-from support.raw_server import raw_server
+from support.raw_server import answer_chunk, raw_server, sends
 
 Build = Callable[..., LiteLLMModel]
 MB = 1_000_000
-
-
-def event(content: str) -> bytes:
-    chunk = {"id": "1", "object": "chat.completion.chunk", "created": 0, "model": "m"}
-    return b"data: %b\n\n" % json.dumps({**chunk, "choices": [{"index": 0, "delta": {"content": content}}]}).encode()
-
-
-def sends(*pieces: bytes, then: bytes = b"") -> Callable[[], AsyncIterator[bytes]]:
-    """These pieces, and the last one without end."""
-
-    async def answer() -> AsyncIterator[bytes]:
-        for piece in pieces:
-            yield piece
-        while then:
-            yield then
-
-    return answer
 
 
 async def failed(answer: Any, model: LiteLLMModel, into: list[Delta] | None = None) -> ModelError:
@@ -69,14 +52,14 @@ async def test_L22_the_body_of_an_error_is_cut_before_anything_looks_at_it(
 @pytest.mark.parametrize("key", ["error", "\\u0065rror"])
 async def test_L22_a_huge_error_within_the_stream_is_looked_at_by_nobody(model: Build, answer: Any, key: str) -> None:
     said = json.dumps({"KEY": {"message": "model is not, " * 60_000, "code": 400}}).replace("KEY", key)
-    async with raw_server(sends(event("Hi"), b"data: %b\n\n" % said.encode())) as server:
+    async with raw_server(sends(answer_chunk("Hi"), b"data: %b\n\n" % said.encode())) as server:
         error = await failed(answer, model(api_base=server.url, retries=0))
     assert error.title == f"{server.url} broke off the answer with an error of huge size."
 
 
 async def test_L22_an_error_within_the_stream_is_told_as_far_as_is_of_use(model: Build, answer: Any) -> None:
     said = json.dumps({"error": {"message": "model is not, " * 4_000, "code": 400}})
-    async with raw_server(sends(event("Hi"), b"data: %b\n\n" % said.encode())) as server:
+    async with raw_server(sends(answer_chunk("Hi"), b"data: %b\n\n" % said.encode())) as server:
         error = await failed(answer, model(api_base=server.url, retries=0))
     assert "model is not, model is not" in error.details
     assert len(error.details) < 3_000
@@ -84,8 +67,8 @@ async def test_L22_an_error_within_the_stream_is_told_as_far_as_is_of_use(model:
 
 async def test_L22_comments_are_no_part_of_an_answer(model: Build, answer: Any) -> None:
     async def alive() -> AsyncIterator[bytes]:
-        yield event("Hel")
-        yield event("lo")
+        yield answer_chunk("Hel")
+        yield answer_chunk("lo")
         while True:
             yield b": still there\n\n"
             await asyncio.sleep(0.01)
@@ -113,7 +96,7 @@ async def test_L22_an_answer_that_goes_on_and_on_is_ended_where_the_person_set_a
 ) -> None:
     async def endless() -> AsyncIterator[bytes]:
         while True:
-            yield event("x")
+            yield answer_chunk("x")
             await asyncio.sleep(0.01)
 
     async with raw_server(endless) as server:
@@ -133,20 +116,20 @@ async def test_L22_an_answer_that_goes_on_and_on_is_ended_where_the_person_set_a
 async def test_L22_what_has_no_end_is_not_gathered(
     model: Build, answer: Any, pieces: list[bytes], then: bytes, most: str
 ) -> None:
-    async with raw_server(sends(event("Hi"), *pieces, then=then * (65_536 // len(then)))) as server:
+    async with raw_server(sends(answer_chunk("Hi"), *pieces, then=then * (65_536 // len(then)))) as server:
         error = await failed(answer, model(api_base=server.url))
     assert (error.kind, error.title) == ("bad_reply", f"{server.url} sent more than {most} without an end.")
 
 
 async def test_L22_a_piece_of_fifty_megabytes_is_refused(model: Build, answer: Any) -> None:
-    async with raw_server(sends(event("a" * 50 * MB), event("b"))) as server:
+    async with raw_server(sends(answer_chunk("a" * 50 * MB), answer_chunk("b"))) as server:
         error = await failed(answer, model(api_base=server.url))
     assert error.title == f"{server.url} sent more than 1 MB without an end."
 
 
 async def test_L22_a_long_answer_of_many_pieces_arrives(model: Build, answer: Any) -> None:
     done = b'data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}\n\ndata: [DONE]\n\n'
-    async with raw_server(sends(*[event("a" * 400_000)] * 20, done)) as server:
+    async with raw_server(sends(*[answer_chunk("a" * 400_000)] * 20, done)) as server:
         deltas = await answer(model(api_base=server.url))
     assert sum(len(delta.text) for delta in of(TextDelta, deltas)) == 8 * MB
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
-from oi_tui.app.engine.core.errors import OiTuiError, StoreError
+from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.core.events import (
     AnyEvent,
     CodeFinished,
@@ -27,6 +27,7 @@ from oi_tui.app.engine.formats.export import export_session, import_session
 from oi_tui.app.engine.formats.export.json_reading import DEEPEST_JSON, MOST_BYTES, MOST_JSON_VALUES
 from support.exports import FEW, OPENED, PNG, blocks_of, sessions, tour
 from support.kinds import narrow
+from support.pages import import_or_refuse
 
 
 def notebook(*cells: dict[str, Any], **metadata: Any) -> dict[str, Any]:
@@ -265,7 +266,7 @@ def test_a_file_that_was_tampered_with_is_a_session_or_an_error_of_ours(data: st
     content = json.loads(export_session(data.draw(st.just(tour()) | sessions()), kind))
     for _ in range(data.draw(st.integers(1, 3))):
         _tamper(content, data.draw)
-    _import_or_refuse(json.dumps(content).encode())
+    import_or_refuse(json.dumps(content).encode())
 
 
 def _tamper(place: Any, draw: Any) -> None:
@@ -287,7 +288,7 @@ def _tamper(place: Any, draw: Any) -> None:
 @settings(FEW, max_examples=60)
 @given(st.binary() | JSON.map(lambda value: json.dumps(value).encode()))
 def test_any_bytes_are_a_session_or_an_error_of_ours(data: bytes) -> None:
-    _import_or_refuse(data)
+    import_or_refuse(data)
 
 
 @settings(FEW, max_examples=60)
@@ -303,20 +304,4 @@ def test_any_bytes_are_a_session_or_an_error_of_ours(data: bytes) -> None:
     )
 )
 def test_any_list_of_messages_is_a_session_or_an_error_of_ours(messages: list[dict[str, object]]) -> None:
-    _import_or_refuse(json.dumps(messages).encode())
-
-
-def _import_or_refuse(data: bytes) -> None:
-    try:
-        events = import_session(data, "x").events
-    except OiTuiError as error:
-        said = (error.title, error.hint)
-        assert all(said), said
-        return
-    assert msgspec.json.decode(msgspec.json.encode(events), type=tuple[AnyEvent, ...]) == events
-    blocks = blocks_of(events)
-    assert len({block.id for block in blocks}) == len(blocks)
-    for block in blocks:
-        assert getattr(block, "state", "complete") not in ("streaming", "proposed", "waiting", "running")
-    for kind in ("ipynb", "lmc", "md"):
-        export_session(events, kind)
+    import_or_refuse(json.dumps(messages).encode())

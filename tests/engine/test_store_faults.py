@@ -22,7 +22,7 @@ from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.log.store import MIGRATIONS, Store
 from oi_tui.app.engine.log.writer import LogWriter
 from oi_tui.app.engine.transcript.event_log import fold_events
-from support.killing import SESSION, script
+from support.killing import script, states_of_script, what_is_wrong
 from support.sessions import code, no_giving_up, printed, prose, turn
 
 TESTS = Path(__file__).parents[1]
@@ -58,18 +58,11 @@ def test_L19_killed_at_fifty_random_points_everything_up_to_the_last_completed_e
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, done.stderr
     said = [int(line) for line in done.stdout.split()]
-    events = script()
-    blocks = [fold_events(events[:number]).blocks for number in range(len(events) + 1)]
+    states = states_of_script()
     assert len(said) == TIMES
     assert len(set(said)) > TIMES // 4, f"the points are not at random: {said}"
     for number, written in enumerate(said):
-        with closing(Store(tmp_path / f"{number}.db")) as store:
-            found = fold_events(store.load(SESSION)).blocks
-            assert found in blocks[written:], f"seed {seed}, point {number}: {written} events were written"
-            assert store.tidy(1.0) is False
-            turns = store.record(SESSION).turns
-            assert len([block for block in found if block.id.startswith("u")]) == turns
-            assert len(store.prompts(100)) == turns
+        assert what_is_wrong(tmp_path / f"{number}.db", written, states) == "", f"seed {seed}, point {number}"
 
 
 @settings(max_examples=40, deadline=None)

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -33,6 +32,7 @@ from oi_tui.app.engine.log.audit.verify import verify_folder
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.client import EngineLost, ProcessClient
 from support.enclosure import UNENCLOSED, why_no_rung
+from support.killing import kill_audit_writer
 from support.script import Script
 
 pytestmark = pytest.mark.kernel
@@ -178,29 +178,9 @@ async def test_an_engine_that_is_killed_leaves_a_log_that_can_be_verified_and_go
     assert [verdict.findings for verdict in verify_folder(audit)] == [(), ()]
 
 
-WRITER = """
-import sys
-from pathlib import Path
-from oi_tui.app.engine.log.audit.log import AuditLog
-from oi_tui.app.engine.log.audit.records import LogBody, NoticeWasGiven
-log = AuditLog(Path(sys.argv[1]), "session")
-while True:
-    log.add([LogBody(at=1.0, session="session", record=NoticeWasGiven(level="info", title="x" * 300))])
-    print("one more", flush=True)
-    log.seal()
-"""
-
-
 def test_a_writer_that_is_killed_at_any_moment_leaves_an_intact_log(tmp_path: Path) -> None:
     for number in range(8):
-        writer = subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path)], stdout=subprocess.PIPE)
-        assert writer.stdout is not None
-        assert writer.stdout.readline() == b"one more\n"
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            writer.wait(0.01 + 0.013 * number)
-        writer.kill()
-        writer.wait(10)
-        writer.stdout.close()
+        kill_audit_writer(tmp_path, 0.01 + 0.013 * number)
         (log, heads) = verify_folder(tmp_path)
         assert log.intact
         assert heads.intact

@@ -188,8 +188,8 @@ async def test_S22_an_allowed_name_that_a_resolver_leads_inside_is_denied(
             found[:] = [*others, *filter(None, [address])]
             assert await status(tmp_path, "allowed.com:443") == "403", address
             assert await status(tmp_path, "http://allowed.com/latest/meta-data/", method="GET") == "403", address
-            why = "leads to an address that is not public"
-            assert told[-2:] == [Refusal("allowed.com:443", why), Refusal("allowed.com:80", why)]
+            assert [one.host for one in told[-2:]] == ["allowed.com:443", "allowed.com:80"]
+            assert told[-1].why == "leads to an address that is not public"
 
 
 @pytest.mark.xfail(

@@ -10,15 +10,19 @@ import os
 import random
 import select
 import signal
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 
+from oi_tui.app.engine.core.blocks import Block
 from oi_tui.app.engine.core.events import AnyEvent
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.log.writer import LogWriter
 from oi_tui.app.engine.transcript.coalesce import is_delta
+from oi_tui.app.engine.transcript.event_log import fold_events
 from support.sessions import code, no_giving_up, printed, prose, turn
 
 SESSION = "killed"
@@ -68,6 +72,49 @@ def one(path: Path, wait: float) -> int:
         said += piece
     os.close(reading)
     return int.from_bytes(said[-4:])
+
+
+AUDIT_WRITER = """
+import sys
+from pathlib import Path
+from oi_tui.app.engine.log.audit.log import AuditLog
+from oi_tui.app.engine.log.audit.records import LogBody, NoticeWasGiven
+log = AuditLog(Path(sys.argv[1]), "session")
+while True:
+    log.add([LogBody(at=1.0, session="session", record=NoticeWasGiven(level="info", title="x" * 300))])
+    print("one more", flush=True)
+    log.seal()
+"""
+
+
+def kill_audit_writer(folder: Path, wait: float) -> None:
+    """A program that writes an audit log there without end, ended by SIGKILL so many seconds after its first line."""
+    with subprocess.Popen([sys.executable, "-c", AUDIT_WRITER, str(folder)], stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == b"one more\n"
+        with suppress(subprocess.TimeoutExpired):
+            writer.wait(wait)
+        writer.kill()
+
+
+def states_of_script() -> list[list[Block]]:
+    """What the script folds to after each number of its events."""
+    events = script()
+    return [fold_events(events[:number]).blocks for number in range(len(events) + 1)]
+
+
+def what_is_wrong(path: Path, written: int, states: Sequence[list[Block]]) -> str:
+    """With the file of a child that was killed after so many events were said to be written; "" if nothing is."""
+    with closing(Store(path)) as store:
+        found = fold_events(store.load(SESSION)).blocks
+        if found not in states[written:]:
+            return f"{written} events were written, and are not there"
+        if store.tidy(1.0):
+            return "it had to be mended"
+        turns = store.record(SESSION).turns
+        if not len([block for block in found if block.id.startswith("u")]) == turns == len(store.prompts(100)):
+            return f"it counts {turns} turns and {len(store.prompts(100))} prompts"
+    return ""
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """A server on the loopback that sends bytes as they are given, whatever they are, to anybody who asks."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -14,6 +15,24 @@ class RawServer:
         self.url = ""
         self.requests: list[bytes] = []
         """Heads and bodies, as they came."""
+
+
+def answer_chunk(content: str) -> bytes:
+    """One event of a stream that says this."""
+    chunk = {"id": "1", "object": "chat.completion.chunk", "created": 0, "model": "m"}
+    return b"data: %b\n\n" % json.dumps({**chunk, "choices": [{"index": 0, "delta": {"content": content}}]}).encode()
+
+
+def sends(*pieces: bytes, then: bytes = b"") -> Callable[[], AsyncIterator[bytes]]:
+    """These pieces, and the last one without end."""
+
+    async def answer() -> AsyncIterator[bytes]:
+        for piece in pieces:
+            yield piece
+        while then:
+            yield then
+
+    return answer
 
 
 @asynccontextmanager
