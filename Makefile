@@ -4,6 +4,7 @@
 # make check-servers      install foreign servers and a browser, and run what needs them
 # make soak               two hundred turns with faults, of which the check runs twenty; two hundred kills of starting kernels
 # make coverage           which lines of the engine the tests go through
+# make redteam [SEED=n] [SECONDS=240] [KIND="..." ATTEMPT=n]   attack, with a seed; writes a section of RESULTS.md
 # make bench              measure; writes tests/benchmarks/RESULTS.md
 # make pictures           redraw screenshots/
 # make gallery [THEME=... IMAGES=kitty|sixel|half|none]   every kind of block, to look at
@@ -22,7 +23,7 @@ export OI_TUI_ACCEPT_DOWNLOAD := $(or $(ACCEPT_DOWNLOAD),$(OI_TUI_ACCEPT_DOWNLOA
 # Its Python may be gone, or have been broken off: then what is stamped as installed is not.
 BROKEN := $(shell "$(BIN)/python" -c "import pip" 2>/dev/null || echo again)
 
-.PHONY: run test check check-servers soak coverage bench pictures gallery house clean machine again
+.PHONY: run test check check-servers soak redteam coverage bench pictures gallery house clean machine again
 
 run: $(VENV)/.run
 	@if [ -z "$$TASK" ] && [ -t 0 ] && [ -t 1 ] && [ "$$TERM" != dumb ]; then \
@@ -72,6 +73,9 @@ check-servers: $(VENV)/.dev $(VENV)/.servers
 
 soak: $(VENV)/.dev
 	OI_TUI_SOAK_TURNS=200 OI_TUI_SOAK_KILLS=200 $(BIN)/pytest tests/security/test_soak.py tests/security/test_sandbox_kills.py -s
+
+redteam: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python -m redteam --seed "$(SEED)" --seconds "$(or $(SECONDS),240)" --kind "$(KIND)" $(if $(ATTEMPT),--attempt $(ATTEMPT))
 
 # The kernels' own side is not in it: kernels are started without what coverage needs.
 coverage: $(VENV)/.dev

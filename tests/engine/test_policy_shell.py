@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -316,6 +317,15 @@ def test_U14_what_is_too_long_or_too_deep_is_not_looked_at_and_no_denial_becomes
     assert read_shell(source).has_unseen
     assert decided(source, policy(allow=("Shell(echo *)",))).verdict == "ask"
     assert decided(source, policy(deny=("Shell(rm *)",)), "auto").verdict == "deny"
+
+
+@pytest.mark.parametrize("piece", ["a|", ")", "<b>", "a)", "<<<", "||", "<<E\n", "a() "])
+def test_U14_no_row_of_signs_takes_long(piece: str) -> None:
+    """Of some the grammar takes the square of their length, and more."""
+    begun = time.thread_time()
+    verdict = decided(piece * (LONGEST_SHELL // len(piece)), policy(deny=("Shell(rm *)",)), "auto").verdict
+    assert verdict in ("ask", "deny")
+    assert time.thread_time() - begun < 5
 
 
 def test_U14_five_thousand_commands_are_all_seen() -> None:

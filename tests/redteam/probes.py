@@ -165,10 +165,10 @@ def changes(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
 class Prober:
     """One kernel in one sandbox, and the sentinels around it."""
 
-    def __init__(self, attack: Attack, rung: str, sentinels: Sentinels) -> None:
+    def __init__(self, attack: Attack, rung: str, sentinels: Sentinels, **options: object) -> None:
         self._attack = attack
         self._sentinels = sentinels
-        self._launch = Launch(cwd=sentinels.work, sandbox=profile(sentinels.work, sentinels.home, rung=rung))
+        self._launch = Launch(cwd=sentinels.work, sandbox=profile(sentinels.work, sentinels.home, rung=rung, **options))
         self._kernel = JupyterKernel(self._launch)
 
     async def batch(self, first: int, count: int, seconds: float = BATCH) -> list[tuple[int, str, str]]:

@@ -32,6 +32,10 @@ def dotted(path: Path) -> None:
     path.write_text("a" + ".a" * 5_000 + " = 1")
 
 
+def dotted_further(path: Path) -> None:
+    path.write_text("a" + '."a" .a' * 20_000 + " = 1")
+
+
 def endless(path: Path) -> None:
     path.symlink_to("/dev/zero")
 
@@ -54,7 +58,7 @@ def huge(path: Path) -> None:
         file.truncate(50_000_000_000)
 
 
-MAKERS = (nested, table_in_table, dotted, endless, silent, pipe, link_to_pipe, huge)
+MAKERS = (nested, table_in_table, dotted, dotted_further, endless, silent, pipe, link_to_pipe, huge)
 
 
 @pytest.mark.parametrize("make", MAKERS)

@@ -16,6 +16,8 @@ _encoder = msgspec.json.Encoder()
 
 _TOML_NESTED = 100
 """Brackets within brackets of a file in TOML; its reader goes down as deep as they do."""
+_TOML_DOTTED = re.compile(rf"(?<![\w-])(?:[\w-]+[ \t]*\.[ \t]*){{{_TOML_NESTED}}}")
+"""A key of so many parts that its reader takes the square of them."""
 _TOML_TOKEN = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''|\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'|#[^\n]*|[\[\]{}]", re.DOTALL)
 
 
@@ -33,7 +35,13 @@ def decode_toml(text: str) -> dict[str, Any]:
         depth += (token in "[{") - (token in "]}") if len(token) == 1 else 0
         if depth > _TOML_NESTED:
             raise tomllib.TOMLDecodeError(f"more than {_TOML_NESTED} brackets within brackets")
+    if _TOML_DOTTED.search(_TOML_TOKEN.sub(_without_content, text)):
+        raise tomllib.TOMLDecodeError(f"more than {_TOML_NESTED} parts of one key")
     return tomllib.loads(text)
+
+
+def _without_content(token: re.Match[str]) -> str:
+    return "k" if token[0][0] in "\"'" else " "
 
 
 def text_digest(text: str) -> str:

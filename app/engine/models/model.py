@@ -11,6 +11,7 @@ import logging
 import math
 import os
 import sys
+import threading
 import warnings
 from collections.abc import AsyncGenerator, Awaitable, Iterator, Mapping
 from contextlib import aclosing, contextmanager, suppress
@@ -267,10 +268,14 @@ async def provider_of(name: str) -> str:
     return named_provider(await asyncio.to_thread(load), name) or "openai"
 
 
+_LOADING = threading.Lock()
+
+
 def load() -> Any:
     """LiteLLM, imported now if it was not."""
-    if "litellm" not in sys.modules:
-        _prepare()
+    with _LOADING:  # two sessions may ask at the same moment
+        if "litellm" not in sys.modules:
+            _prepare()
     try:
         import litellm  # heavy: 2 to 4 s, 190 MB; waits here while another thread imports it
     except ImportError as error:

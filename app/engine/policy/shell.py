@@ -7,11 +7,12 @@ them asks a question too much, and does not allow anything.
 """
 
 import re
+import time
 from functools import cache
 from itertools import pairwise
 
 import tree_sitter_bash
-from tree_sitter import Language, Node, Parser
+from tree_sitter import Language, Node, Parser, Tree
 
 from oi_tui.app.engine.policy.handovers import NAMES_PROGRAM, find_handover, given_texts
 from oi_tui.app.engine.policy.overwrites import PlainValues, goals_of, replaced_by
@@ -51,6 +52,14 @@ DEEPEST = 4
 
 NESTED = 200
 """Brackets within brackets."""
+
+PARSING = 0.3
+"""Seconds of processor time for the grammar."""
+
+MANY_PIPES = 2_000
+"""Of a source; the last step of the grammar cannot be stopped, and takes the square of them."""
+
+_PIECE = 65_536
 
 MANY_WORDS = 2_000
 """Of one command; the ones behind are not looked at."""
@@ -107,14 +116,16 @@ table, and the process ends there; so it is shown a sign of the same meaning in 
 
 def read_shell(source: str, depth: int = 0) -> SourceFacts:
     """What can be told of it; never raises, whatever the text is."""
-    if len(source) > LONGEST_SHELL:
+    if len(source) > LONGEST_SHELL or source.count("|") > MANY_PIPES:
         return SourceFacts(unread=(Unread(TOO_LONG, 1),), lasting=True)
     if _depth(source) > NESTED:
         return SourceFacts(unread=(Unread(TOO_DEEP, 1),), lasting=True)
     if (odd := _NO_TEXT.search(source)) is not None:
         line = source.count("\n", 0, odd.start()) + 1
         return SourceFacts(unread=(Unread("cannot be read as shell", line),), lasting=True)
-    walk = _Walk(source)
+    if (tree := _parse(source)) is None:
+        return SourceFacts(unread=(Unread(TOO_LONG, 1),), lasting=True)
+    walk = _Walk(source, tree)
     inner = [_text_as_code(command, depth) for command in walk.commands]
     inner += [_document_as_code(*document, depth) for document in walk.documents]
     joined = _BROKEN_WORD.sub("", source)
@@ -149,7 +160,7 @@ def _depth(source: str) -> int:
 class _Walk:
     """One pass over the tree, in the order of the source, without recursion: nesting may be deep."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, tree: Tree) -> None:
         self.bytes = source.encode()
         self.commands: list[ShellCommand] = []
         self.places: list[PathUse] = []
@@ -163,7 +174,7 @@ class _Walk:
         self.lasting = False
         self._holds_text = False
         """Whether a text stands there that a shell would run if it came to be read again: `'$(rm x)'`."""
-        stack = [_parser().parse(_FOREIGN.sub(b"%", self.bytes)).root_node]
+        stack = [tree.root_node]
         while stack:
             node = stack.pop()
             self._look(node)
@@ -391,6 +402,18 @@ def _unescape(found: re.Match[str]) -> str:
 @cache
 def _parser() -> Parser:
     return Parser(Language(tree_sitter_bash.language()))
+
+
+def _parse(source: str) -> Tree | None:
+    """What the grammar makes of it; None where that takes too long: of a row of ten thousand pipes a minute."""
+    data, end = _FOREIGN.sub(b"%", source.encode()), time.thread_time() + PARSING
+    try:
+        return _parser().parse(
+            lambda offset, _: data[offset : offset + _PIECE], progress_callback=lambda *_: time.thread_time() > end
+        )
+    except ValueError:  # it was stopped, and would go on there
+        _parser().reset()
+        return None
 
 
 # -- shells within shells -----------------------------------------------------------------------------
