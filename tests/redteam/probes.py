@@ -105,6 +105,8 @@ class Sentinels:
         for name in ("hostname", "domainname", "core_pattern", "modprobe"):
             with suppress(OSError):
                 found[f"/proc/sys/kernel/{name}"] = Path("/proc/sys/kernel", name).read_text()
+        for name in ("null", "zero", "full", "random", "urandom", "tty", "ptmx"):
+            found[f"/dev/{name}"] = f"{Path('/dev', name).stat().st_mode:o}"
         found["heard"] = ", ".join(self._heard())
         return found | self._of_process()
 
