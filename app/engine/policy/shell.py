@@ -7,12 +7,9 @@ them asks a question too much, and does not allow anything.
 """
 
 import re
-import time
-from functools import cache
 from itertools import pairwise
 
-import tree_sitter_bash
-from tree_sitter import Language, Node, Parser, Tree
+from tree_sitter import Node, Tree
 
 from oi_tui.app.engine.policy.handovers import NAMES_PROGRAM, find_handover, given_texts
 from oi_tui.app.engine.policy.overwrites import PlainValues, goals_of, replaced_by
@@ -46,20 +43,13 @@ from oi_tui.app.engine.policy.reading import (
 )
 from oi_tui.app.engine.policy.risks import SECRETS
 from oi_tui.app.engine.policy.secrets import names_secret
+from oi_tui.app.engine.policy.shell_grammar import parse_shell
 
 DEEPEST = 4
 """How many shells within shells are looked through (`bash -c "bash -c …"`)."""
 
 NESTED = 200
 """Brackets within brackets."""
-
-PARSING = 0.3
-"""Seconds of processor time for the grammar."""
-
-MANY_PIPES = 2_000
-"""Of a source; the last step of the grammar cannot be stopped, and takes the square of them."""
-
-_PIECE = 65_536
 
 MANY_WORDS = 2_000
 """Of one command; the ones behind are not looked at."""
@@ -109,21 +99,17 @@ _HELD_BACK = {
 """Texts that hold a substitution which is not one yet, by what they are to the grammar."""
 _TEXTS = frozenset(_HELD_BACK)
 
-_FOREIGN = re.compile(rb"[\x80-\xff]")
-"""To a shell these are letters of a word and no more. The grammar's lexer looks such characters up beyond the end of a
-table, and the process ends there; so it is shown a sign of the same meaning in their place."""
-
 
 def read_shell(source: str, depth: int = 0) -> SourceFacts:
     """What can be told of it; never raises, whatever the text is."""
-    if len(source) > LONGEST_SHELL or source.count("|") > MANY_PIPES:
+    if len(source) > LONGEST_SHELL:
         return SourceFacts(unread=(Unread(TOO_LONG, 1),), lasting=True)
     if _depth(source) > NESTED:
         return SourceFacts(unread=(Unread(TOO_DEEP, 1),), lasting=True)
     if (odd := _NO_TEXT.search(source)) is not None:
         line = source.count("\n", 0, odd.start()) + 1
         return SourceFacts(unread=(Unread("cannot be read as shell", line),), lasting=True)
-    if (tree := _parse(source)) is None:
+    if (tree := parse_shell(source)) is None:
         return SourceFacts(unread=(Unread(TOO_LONG, 1),), lasting=True)
     walk = _Walk(source, tree)
     inner = [_text_as_code(command, depth) for command in walk.commands]
@@ -397,23 +383,6 @@ class _Walk:
 
 def _unescape(found: re.Match[str]) -> str:
     return "" if found[1] == "\n" else found[1]
-
-
-@cache
-def _parser() -> Parser:
-    return Parser(Language(tree_sitter_bash.language()))
-
-
-def _parse(source: str) -> Tree | None:
-    """What the grammar makes of it; None where that takes too long: of a row of ten thousand pipes a minute."""
-    data, end = _FOREIGN.sub(b"%", source.encode()), time.thread_time() + PARSING
-    try:
-        return _parser().parse(
-            lambda offset, _: data[offset : offset + _PIECE], progress_callback=lambda *_: time.thread_time() > end
-        )
-    except ValueError:  # it was stopped, and would go on there
-        _parser().reset()
-        return None
 
 
 # -- shells within shells -----------------------------------------------------------------------------
