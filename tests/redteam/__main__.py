@@ -30,9 +30,9 @@ from redteam.rules import RULE_KINDS
 
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.shell_kernel import ShellKernel
-from oi_tui.app.engine.sandbox.profile import Profile
-from oi_tui.app.engine.sandbox.rungs import LADDER
-from support.enclosure import why_no_rung
+from oi_tui.app.engine.sandbox.profile import Limits
+from support.enclosure import profile, why_no_rung
+from support.promises import LINUX_RUNGS
 from support.runs import Collected
 from support.unprivileged import ROOT, as_nobody, why_not_nobody
 
@@ -59,7 +59,7 @@ class Kind(NamedTuple):
 def kinds() -> list[Kind]:
     """All that there are, whether or not this machine has what they need."""
     users = ((HERE, False), (OTHER, True)) if os.getuid() == 0 else ((HERE, False),)
-    probes = [Kind(f"sandbox {rung.name}, {who}", 3, rung.name, other) for rung in LADDER for who, other in users]
+    probes = [Kind(f"sandbox {rung.name}, {who}", 3, rung.name, other) for rung in LINUX_RUNGS for who, other in users]
     rest = [Kind(name, 4 if name == "kills while a kernel starts" else 2) for name in KILL_KINDS]
     return [*probes, *rest, *(Kind(name, 2) for name in (*RULE_KINDS, *CONVERSATION_KINDS))]
 
@@ -105,15 +105,13 @@ def read_tally(said: str, otherwise: str) -> Tally:
 
 async def run_in_sandbox(given: Sequence[str], folder: Path, limit: float) -> Tally:
     """What the policy lets run is run where it can do nothing. Without a sandbox it is not run at all."""
-    rung = next((rung for rung in LADDER if rung.has_namespaces and not why_no_rung(rung.name)), None)
+    rung = next((rung for rung in LINUX_RUNGS if rung.has_namespaces and not why_no_rung(rung.name)), None)
     if rung is None:
         return Tally(note="There is no sandbox to run it in: NOT TESTED")
     for part in ("work", "home"):
         (folder / part).mkdir()
-    profile = Profile(
-        mode="workspace-write", workspace=folder / "work", home=folder / "home", readable=(ROOT,), rung=rung.name
-    )
-    kernel, heard = ShellKernel(Launch(cwd=folder / "work", sandbox=profile)), Collected()
+    chosen = profile(folder / "work", folder / "home", readable=(ROOT,), rung=rung.name, limits=Limits())
+    kernel, heard = ShellKernel(Launch(cwd=folder / "work", sandbox=chosen)), Collected()
     command = [sys.executable, "-m", "redteam.rules", *given]
     try:
         async with asyncio.timeout(limit):

@@ -11,16 +11,16 @@ from redteam.attempts import Attack
 
 from oi_tui.app.engine.log.audit.verify import verify_folder
 from oi_tui.app.engine.log.store import Store
-from oi_tui.app.engine.sandbox.rungs import LADDER
 from support.enclosure import why_no_rung
 from support.kernel_kills import StartScene, kill_a_start
 from support.killing import LONGEST, kill_audit_writer, one, states_of_script, what_is_wrong
+from support.promises import LINUX_RUNGS
 
 
 def start_kills(attack: Attack) -> None:
     """Of the engine, of the first process, of who waits, in each kind of sandbox by turns."""
-    rungs = [rung.name for rung in LADDER if not why_no_rung(rung.name)]
-    attack.tally.note = "; ".join(filter(None, (why_no_rung(rung.name) for rung in LADDER)))
+    rungs = [rung.name for rung in LINUX_RUNGS if not why_no_rung(rung.name)]
+    attack.tally.note = "; ".join(filter(None, (why_no_rung(rung.name) for rung in LINUX_RUNGS)))
 
     async def all_of_them() -> None:
         with TemporaryDirectory(prefix="k-", dir="/tmp") as runtime, TemporaryDirectory() as folder:

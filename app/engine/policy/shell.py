@@ -7,7 +7,6 @@ them asks a question too much, and does not allow anything.
 """
 
 import re
-from itertools import pairwise
 
 from tree_sitter import Node, Tree
 
@@ -43,7 +42,17 @@ from oi_tui.app.engine.policy.reading import (
 )
 from oi_tui.app.engine.policy.risks import SECRETS
 from oi_tui.app.engine.policy.secrets import names_secret
-from oi_tui.app.engine.policy.shell_grammar import parse_shell
+from oi_tui.app.engine.policy.shell_grammar import (
+    BROKEN_WORD,
+    END_WORD,
+    HELD_BACK,
+    NO_TEXT,
+    REDIRECTIONS,
+    bracket_depth,
+    falls_apart,
+    hides_substitution,
+    parse_shell,
+)
 
 DEEPEST = 4
 """How many shells within shells are looked through (`bash -c "bash -c …"`)."""
@@ -64,49 +73,25 @@ _LASTING = frozenset({
 })  # fmt: skip
 """Builtins after which the same words may mean something else. (What is not plain is taken to be so anyhow.)"""
 
-_REDIRECTIONS = frozenset({"file_redirect", "herestring_redirect", "heredoc_redirect"})
 _DECLARATIONS = frozenset({"declaration_command", "unset_command"})
 _BRACES = re.compile(r"\{[^{}]*(?:,|\.\.)[^{}]*\}")
-_BRACKETS = re.compile(r"[(\[{}\])]")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPE_IN_QUOTES = re.compile(r'\\(["$`\\\n])')
 
-
-_NO_TEXT = re.compile(r"[\0\ud800-\udfff]")
-"""What no shell takes, and Python cannot encode."""
-
-_BROKEN_WORD = re.compile(r"(?<![ \t])(?:\\\n)+")
-"""To a shell this is nothing; to the grammar it ends a word, or takes the end of a line before it away."""
 
 _BACKQUOTES = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
 
 _EVALUATES = frozenset({"test_command", "arithmetic_expansion", "subscript", "c_style_for_statement", "((", "let"})
 """Parts in which a value can be an expression, which can hold a command."""
 
-_SUBSTITUTION = re.compile(r"\$['\"\\]*\(|`")
-_END_WORD = re.compile(r"\\?[\w.+-]+|'[^'\n]+'|\"[^\"\n$`\\]+\"")
-"""What ends a text in the source; anything odder the grammar reads otherwise than bash."""
-
-_ESCAPED = re.compile(r"\\[$`]|\\\(")
-_HELD_BACK = {
-    "raw_string": _SUBSTITUTION,
-    "ansi_c_string": re.compile(r"\$\(|`|\\[xuU0-7]"),
-    "heredoc_body": _SUBSTITUTION,
-    "concatenation": re.compile(r"\$['\"\\]+\(|\\[$`]"),
-    "word": _ESCAPED,
-    "string": _ESCAPED,
-}
-"""Texts that hold a substitution which is not one yet, by what they are to the grammar."""
-_TEXTS = frozenset(_HELD_BACK)
-
 
 def read_shell(source: str, depth: int = 0) -> SourceFacts:
     """What can be told of it; never raises, whatever the text is."""
     if len(source) > LONGEST_SHELL:
         return SourceFacts(unread=(Unread(TOO_LONG, 1),), lasting=True)
-    if _depth(source) > NESTED:
+    if bracket_depth(source) > NESTED:
         return SourceFacts(unread=(Unread(TOO_DEEP, 1),), lasting=True)
-    if (odd := _NO_TEXT.search(source)) is not None:
+    if (odd := NO_TEXT.search(source)) is not None:
         line = source.count("\n", 0, odd.start()) + 1
         return SourceFacts(unread=(Unread("cannot be read as shell", line),), lasting=True)
     if (tree := parse_shell(source)) is None:
@@ -114,13 +99,15 @@ def read_shell(source: str, depth: int = 0) -> SourceFacts:
     walk = _Walk(source, tree)
     inner = [_text_as_code(command, depth) for command in walk.commands]
     inner += [_document_as_code(*document, depth) for document in walk.documents]
-    joined = _BROKEN_WORD.sub("", source)
+    joined = BROKEN_WORD.sub("", source)
     if joined != source:
         inner.append(read_shell(joined, depth + 1) if depth < DEEPEST else _opaque("a word of several lines", 1))
     inner += [_in_backquotes(found, depth) for found in _BACKQUOTES.finditer(source)]
     reading = walk.reading()
     reading = merge_facts(reading, *(found for found in inner if found is not None)) if any(inner) else reading
-    plain = reading.complete and plain_commands(source) == [_visible_words(command) for command in walk.commands]
+    plain = reading.complete and plain_commands(source) == [
+        tuple(word.text for word in command.words) for command in walk.commands
+    ]
     return reading._replace(plain=plain, lasting=reading.lasting or not plain)
 
 
@@ -132,15 +119,6 @@ def _in_backquotes(found: re.Match[str], depth: int) -> SourceFacts | None:
     return SourceFacts(
         handovers=(Handover("a command in backquotes", 1 + found.string.count("\n", 0, found.start()), text),)
     )
-
-
-def _depth(source: str) -> int:
-    """How deeply brackets are nested, whatever they mean: the grammar takes seconds for some thousands."""
-    deepest = depth = 0
-    for sign in _BRACKETS.findall(source):
-        depth += 1 if sign in "([{" else -1
-        deepest = max(deepest, depth)
-    return deepest
 
 
 class _Walk:
@@ -205,13 +183,13 @@ class _Walk:
             text = self._text(node)
             key = text if "`" in text or "$(" in text.replace("$((", "") else ""
             self.handovers.append(Handover("arithmetic", node.start_point[0] + 1, key))
-        elif kind == "heredoc_start" and not _END_WORD.fullmatch(self._text(node)):
+        elif kind == "heredoc_start" and not END_WORD.fullmatch(self._text(node)):
             self._add_unread("cannot be read as shell", node)
         elif kind == "expansion" and "@P" in (text := self._text(node)):
             self.handovers.append(Handover("a text that is read as a prompt", node.start_point[0] + 1, text))
-        elif kind in _TEXTS:
-            self._holds_text = self._holds_text or _HELD_BACK[kind].search(self._text(node)) is not None
-            if kind == "heredoc_body" and self._hides_substitution(node):
+        elif kind in HELD_BACK:
+            self._holds_text = self._holds_text or HELD_BACK[kind].search(self._text(node)) is not None
+            if kind == "heredoc_body" and hides_substitution(node, self.bytes):
                 self._add_unread("cannot be read as shell", node)
         elif kind == "variable_name" and NAMES_PROGRAM.fullmatch(name := self._text(node)):
             self._assignment(node, name)
@@ -228,17 +206,6 @@ class _Walk:
             return
         for value in node.children_by_field_name("value"):
             self.values.add(self._text(name), self.values.spell(self._word(value)))
-
-    def _hides_substitution(self, body: Node) -> bool:
-        """Whether bash finds a substitution in a text where the grammar has none, as behind a blank at its begin."""
-        starts = [child for child in body.parent.children if child.type == "heredoc_start"] if body.parent else []
-        if any(re.search(r"['\"\\]", self._text(start)) for start in starts):
-            return False  # it is taken as it stands
-        known, end = b"", body.start_byte
-        for child in body.named_children:
-            if child.type in ("command_substitution", "arithmetic_expansion", "expansion"):
-                known, end = known + self.bytes[end : child.start_byte], child.end_byte
-        return re.search(rb"(?<!\\)(?:\\\\)*(?:\$\(|\$\{|`)", known + self.bytes[end : body.end_byte]) is not None
 
     def _assignment(self, node: Node, name: str) -> None:
         """A variable that names a program; to read it changes nothing."""
@@ -265,25 +232,17 @@ class _Walk:
         line = node.start_point[0] + 1
         words: list[Word] = []
         variables: list[str] = []
-        if self._falls_apart(node):
+        if falls_apart(node, self.bytes):
             self._add_unread("cannot be read as shell", node)
         for child in node.named_children:
             match child.type:
                 case "variable_assignment":
                     variables.append(self._text(child).partition("=")[0])
-                case kind if kind in _REDIRECTIONS or kind == "comment":
+                case kind if kind in REDIRECTIONS or kind == "comment":
                     pass
                 case _:
                     words.append(self._word(child))
         return ShellCommand(words=tuple(words), line=line, variables=tuple(variables))
-
-    def _falls_apart(self, node: Node) -> bool:
-        """Whether the grammar made several words of one, or left something out between them."""
-        for one, other in pairwise(node.children):
-            between = self.bytes[one.end_byte : other.start_byte]
-            if between.replace(b"\\\n", b"").strip() or not (between or {one.type, other.type} & _REDIRECTIONS):
-                return True
-        return False
 
     def _declaration(self, node: Node) -> None:
         """`export X=…`: a command of which the grammar makes something of its own."""
@@ -438,7 +397,3 @@ def _within(words: tuple[Word, ...], line: int, depth: int) -> SourceFacts:
 
 def _opaque(why: str, line: int) -> SourceFacts:
     return SourceFacts(unread=(Unread(why, line),), risks=(Risk("runs text as code", line, grave=True),), lasting=True)
-
-
-def _visible_words(command: ShellCommand) -> tuple[str, ...]:
-    return tuple(word.text for word in command.words)
