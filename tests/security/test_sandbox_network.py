@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 
 from oi_tui.app.engine.kernels.base import Kernel
-from oi_tui.app.engine.sandbox.hosts import Refusal, is_public
+from oi_tui.app.engine.sandbox.hosts import Refusal
 from oi_tui.app.engine.sandbox.proxy import HEAD_LIMIT, WRITTEN, Proxy, own_addresses
 from support.enclosure import attempt, profile
 from support.runs import collect
@@ -190,14 +190,6 @@ async def test_S22_an_allowed_name_that_a_resolver_leads_inside_is_denied(
             assert await status(tmp_path, "http://allowed.com/latest/meta-data/", method="GET") == "403", address
             assert [one.host for one in told[-2:]] == ["allowed.com:443", "allowed.com:80"]
             assert told[-1].why == "leads to an address that is not public"
-
-
-@pytest.mark.xfail(
-    ipaddress.ip_address("192.0.0.192").is_global,
-    reason="Pythons before 3.11.10 take most of 192.0.0.0/24 for public; the metadata of a cloud is there",
-)
-def test_S22_addresses_for_protocols_are_not_public() -> None:
-    assert not is_public(ipaddress.ip_address("192.0.0.192"))
 
 
 async def test_S22_addresses_of_this_machine_are_known() -> None:

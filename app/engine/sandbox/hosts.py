@@ -140,6 +140,10 @@ class AllowList:
         return self.admits(Authority(str(address), port)) or (is_public(address) and address not in self._own)
 
 
+_OF_PROVIDERS = (ipaddress.IPv4Network("192.0.0.0/24"), ipaddress.IPv4Network("168.63.129.16/32"))
+"""Where clouds tell machines about themselves, by addresses that (some versions of) Python take for public."""
+
+
 def is_public(address: Address) -> bool:
     """Whether anybody on the internet is meant by it: not this machine, not this network, not a cloud's metadata."""
     if isinstance(address, ipaddress.IPv6Address):
@@ -148,4 +152,6 @@ def is_public(address: Address) -> bool:
             return is_public(inner)
         if any(address in network for network in _NAT64):
             return False
+    elif any(address in network for network in _OF_PROVIDERS):
+        return False
     return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
