@@ -24,7 +24,17 @@ HERE = Path(__file__).parent
 RESULTS = HERE / "RESULTS.md"
 BENCHMARKS = (
     *("first_frame", "idle", "key_echo", "warm_run", "timeline_bench", "streaming", "flood"),
-    *("viewer_bench", "sessions_bench", "sessions", "resume", "sanitiser", "sandbox_start", "audit", "peers"),
+    *(
+        "viewer_bench",
+        "sessions_bench",
+        "sessions",
+        "resume",
+        "sanitiser",
+        "sandbox_start",
+        "made_files",
+        "audit",
+        "peers",
+    ),
 )
 BY_HAND = ("Tests", "Red team")
 """Sections that no benchmark writes, and that stay; `make redteam` writes the last."""

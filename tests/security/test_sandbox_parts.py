@@ -6,7 +6,6 @@ import json
 import os
 import platform
 import socket
-import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +14,7 @@ import pytest
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.settings import SandboxSection
-from oi_tui.app.engine.sandbox import inside, keeper, places, rungs, seccomp
+from oi_tui.app.engine.sandbox import inside, places, rungs, seccomp
 from oi_tui.app.engine.sandbox.environments import enclosed_environment
 from oi_tui.app.engine.sandbox.hosts import AllowList, Authority, is_public, parse_authority, parse_rule
 from oi_tui.app.engine.sandbox.limits import rlimits
@@ -399,6 +398,8 @@ def test_S20_S24_without_a_sandbox_the_first_program_ends_before_the_command(tmp
         "own_network": True,
         "outsider": os.getpid(),
         "landlock": walls,
+        "guard": None,
+        "modules": {},
         "shared": "",
         "outside": [str(tmp_path)],
         "unchangeable": [str(secret), str(tmp_path / "gone")],
@@ -436,52 +437,6 @@ def test_S20_S24_without_a_sandbox_the_first_program_ends_before_the_command(tmp
     ):
         assert any(part in entry for entry in broken), (part, broken)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["secret"]
-
-
-def test_S6_a_stand_in_that_was_filled_from_outside_stays(tmp_path: Path) -> None:
-    path = tmp_path / ".git"
-    claimed = keeper.claim([str(path)])
-    assert stat.S_IMODE(path.stat().st_mode) == keeper.PLACEHOLDER_MODE
-    path.chmod(0o700)
-    (path / "HEAD").write_text("ref: refs/heads/main")
-    keeper.release(claimed)
-    assert (path / "HEAD").exists()
-
-
-def test_S6_stand_ins_of_a_crash_are_cleared_away_by_the_next_sandbox(tmp_path: Path) -> None:
-    path = tmp_path / ".oi"
-    for descriptor in keeper.claim([str(path)]).values():
-        os.close(descriptor)
-    assert keeper.is_placeholder(str(path))
-    keeper.release(keeper.claim([str(path)]))
-    assert not path.exists()
-
-
-def test_S6_a_stand_in_goes_with_the_last_who_needs_it(tmp_path: Path) -> None:
-    path = str(tmp_path / ".git")
-    first, second = keeper.claim([path]), keeper.claim([path])
-    keeper.release(first)
-    assert keeper.is_placeholder(path)
-    keeper.release(second)
-    assert not os.path.lexists(path)
-
-
-UNWRITABLE = """
-import sys
-from pathlib import Path
-from oi_tui.app.engine.sandbox import keeper
-folder = Path(sys.argv[1])
-path = str(folder / ".git")
-claimed = keeper.claim([path])
-print(list(claimed) == [path])
-keeper.release(claimed)
-folder.chmod(0o500)
-print(keeper.claim([path]))
-"""
-
-
-def test_S6_what_cannot_be_made_needs_no_stand_in(nobody: Nobody) -> None:
-    assert nobody(UNWRITABLE) == "True\n{}\n"
 
 
 LOOKS = """

@@ -11,6 +11,7 @@ import ctypes
 import errno
 import fcntl
 import json
+import marshal
 import os
 import resource
 import select
@@ -19,7 +20,7 @@ import socket
 import struct
 import sys
 import termios
-import threading
+import types
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
@@ -56,22 +57,40 @@ def main() -> None:
         libc.prctl(DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     else:
         libc.prctl(SUBREAPER, 1, 0, 0, 0)  # it has to live on to end the others
+    for name, code in promised["modules"].items():
+        sys.modules[name] = types.ModuleType(name)
+        exec(marshal.loads(bytes.fromhex(code)), vars(sys.modules[name]))
     other_end = socket.socket(fileno=int(line))  # no child inherits it, nor what is open as long as this process is
     if int(held) >= 0 and promised["own_processes"]:
         os.set_inheritable(int(held), False)
+    guard = promised["guard"]
+    if guard:  # it does what code asks for, and must not be able to do more
+        promised["apart"], promised["walled"] = enclose(promised["landlock"])
+    ours, theirs = socket.socketpair()
     first = os.fork()
     if first:
-        stay(first, other_end, alone=promised["own_processes"])
+        theirs.close()
+        answers = sys.modules[guard["module"]].meet_guard(guard, ours, first) if guard else None
+        stay(first, other_end, answers, alone=promised["own_processes"])
+    ours.close()
     with contextlib.suppress(PermissionError):
         os.setsid()  # so that signals can reach the command and its children, and nobody else
+    if promised["proxy"]:
+        sys.modules[promised["forwarder"]].forward(promised["proxy"], promised["proxy_port"])
+    if guard:
+        libc.prctl(DUMPABLE, 1, 0, 0, 0)  # who answers has to read its paths
+        try:
+            sys.modules[guard["module"]].install_guard(guard["call"], bytes.fromhex(guard["filter"]), theirs)
+        except OSError as error:
+            guard["failed"] = str(error)
+    theirs.close()
     become(command, promised, other_end)
 
 
 def become(command: list[str], promised: Promised, other_end: socket.socket) -> NoReturn:
     """Tell what holds; the command, if all does and somebody still wants it."""
-    if promised["proxy"]:
-        forward(promised["proxy"], promised["proxy_port"])
-    promised["apart"], promised["walled"] = enclose(promised["landlock"])
+    if not promised["guard"]:
+        promised["apart"], promised["walled"] = enclose(promised["landlock"])
     set_limits(promised["limits"])
     broken = [f"{name}: {wrong}" for name, check in CHECKS.items() for wrong in check(promised)]
     handed = [os.open(promised["shared"], os.O_PATH | os.O_DIRECTORY)] if promised["shared"] and not broken else []
@@ -87,9 +106,9 @@ def become(command: list[str], promised: Promised, other_end: socket.socket) -> 
         sys.exit(f"{command[0]}: {error.strerror}")
 
 
-def stay(first: int, other_end: socket.socket, *, alone: bool) -> NoReturn:
+def stay(first: int, other_end: socket.socket, guard: Any, *, alone: bool) -> NoReturn:
     """Take in who ends, until that is the command, or nobody outside wants it any more. `alone`: what there is of
-    processes ends with this one."""
+    processes ends with this one. `guard`, if there is one, answers calls of the others meanwhile."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     woken, waker = os.pipe()
     os.set_blocking(waker, False)
@@ -98,16 +117,24 @@ def stay(first: int, other_end: socket.socket, *, alone: bool) -> NoReturn:
     events = select.poll()
     events.register(woken, select.POLLIN)
     events.register(other_end, select.POLLRDHUP)
+    if guard:
+        events.register(guard.listener, select.POLLIN)
+    os.write(waker, b" ")  # the command may have ended already
     code = None
     while code is None:
-        while (ended := reap())[0]:
-            if ended[0] == first:
-                code = ended[1]
-        for descriptor, _ in events.poll() if code is None else ():
+        for descriptor, event in events.poll(guard.pause if guard else None):
             if descriptor == woken:
                 os.read(woken, PIECE)
-            else:
+                while (ended := reap())[0]:
+                    code = ended[1] if ended[0] == first else code
+            elif descriptor == other_end.fileno():
                 code = -signal.SIGKILL
+            elif event & select.POLLIN:
+                guard.serve()
+            else:
+                events.unregister(descriptor)  # all are gone that it could be asked by
+        if guard:
+            guard.retry()
     if not alone:
         end_all()
     os._exit(code if code >= 0 else 128 - code)
@@ -284,6 +311,12 @@ def check_files(promised: Promised) -> Findings:
             yield f"{path} cannot be written"
 
 
+def check_names(promised: Promised) -> Findings:
+    """Names that others obey cannot be made."""
+    guard = promised["guard"]
+    return sys.modules[guard["module"]].makeable_names(guard) if guard else iter(())
+
+
 def check_secrets(promised: Promised) -> Findings:
     """What is secret cannot be read, and the home folder is another one."""
     for path in promised["secrets"]:
@@ -351,49 +384,12 @@ CHECKS: dict[str, Callable[[Promised], Findings]] = {
     "system calls": check_calls,
     "processes": check_processes,
     "files": check_files,
+    "names": check_names,
     "secrets": check_secrets,
     "environment": check_environment,
     "network": check_network,
     "limits": check_limits,
 }
-
-
-# -- the network's only door -----------------------------------------------------------------------------
-
-
-def forward(path: str, port: int) -> None:
-    """A process that carries what is said to a port of the sandbox's own loopback to the proxy's socket outside."""
-    listener = socket.create_server(("127.0.0.1", port))
-    if os.fork():
-        listener.close()
-        return
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.setsid()
-    for number in range(3, 256):
-        if number != listener.fileno():
-            with contextlib.suppress(OSError):
-                os.close(number)
-    while True:
-        caller, _ = listener.accept()
-        threading.Thread(target=carry_both_ways, args=(caller, path), daemon=True).start()
-
-
-def carry_both_ways(caller: socket.socket, path: str) -> None:
-    """Between one caller and the proxy, until both have said all."""
-    with contextlib.suppress(OSError), caller, socket.socket(socket.AF_UNIX) as proxy:
-        proxy.connect(path)
-        back = threading.Thread(target=carry, args=(proxy, caller), daemon=True)
-        back.start()
-        carry(caller, proxy)
-        back.join()
-
-
-def carry(source: socket.socket, target: socket.socket) -> None:
-    """Hand on what comes until its end, and then the end."""
-    with contextlib.suppress(OSError):
-        while data := source.recv(PIECE):
-            target.sendall(data)
-        target.shutdown(socket.SHUT_WR)
 
 
 if __name__ == "__main__":

@@ -1,102 +1,18 @@
-"""What a sandbox has on this machine, and what clears it away when the sandbox is gone, however that came about.
+"""What clears away the folders that a sandbox has on this machine, for pipes and sockets, when it is gone, however that
+came about.
 
-Stand-ins are for what must not come to be in a workspace, such as a `.git` with hooks that somebody runs later.
-
-A mount needs something to lie on. So a guarded name that does not exist is made, as an empty folder, for as long as
-a sandbox has it covered: removing it earlier would take away the cover. A keeper, a small process of its own,
-waits for the end of the sandbox and removes it, even where we were killed. Sandboxes that share a workspace share the
-stand-ins: each holds a shared lock on them, and only who could have it alone removes one. `rmdir` never takes what
-holds something.
-
-Folders of ours, for pipes and sockets, go the same way.
-
-Run as a program this is the keeper: it is told the folders, "--", and the stand-ins, none of which need be there yet,
-and waits for the end of its stdin. What was left by others, whose keeper was killed as well, it clears away at once.
+Run as a program this is the keeper, a small process of its own: it is told the folders, none of which need be there
+yet, and waits for the end of its stdin. What was left by others, whose keeper was killed as well, it clears away at
+once.
 """
 
 import contextlib
-import errno
 import fcntl
-import json
 import os
 import re
 import socket
-import stat
 import sys
 import time
-from collections.abc import Iterable
-
-PLACEHOLDER_MODE = 0o1500
-"""Mode of a stand-in; nobody makes a folder like this by chance, and no umask changes it. It outlives a machine that
-lost its power."""
-
-
-def is_placeholder(path: str) -> bool:
-    """Whether the path is a stand-in, of whichever sandbox."""
-    try:
-        found = os.lstat(path)
-        return stat.S_ISDIR(found.st_mode) and stat.S_IMODE(found.st_mode) == PLACEHOLDER_MODE and not os.listdir(path)
-    except OSError:
-        return False
-
-
-def claim(paths: Iterable[str]) -> dict[str, int]:
-    """Make the stand-ins that are missing, share those of others; each path with the descriptor of its lock.
-
-    What cannot be made for want of rights cannot be made by code in the sandbox either, and is left out.
-    """
-    claimed: dict[str, int] = {}
-    try:
-        for path in paths:
-            descriptor = _claim(path)
-            if descriptor is not None:
-                claimed[path] = descriptor
-    except BaseException:
-        release(claimed)
-        raise
-    return claimed
-
-
-def release(claimed: dict[str, int]) -> None:
-    """Let go, and remove those that nobody else holds."""
-    for path, descriptor in claimed.items():
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _is(path, descriptor):
-                os.rmdir(path)
-        except OSError:
-            pass  # held by another sandbox, or no longer empty: it is not ours to remove
-        finally:
-            os.close(descriptor)
-
-
-def _claim(path: str) -> int | None:
-    while True:
-        if not is_placeholder(path):
-            if os.path.lexists(path):
-                return None  # something real came to be meanwhile
-            try:
-                os.mkdir(path, PLACEHOLDER_MODE)
-            except FileExistsError:
-                continue
-            except OSError as error:
-                if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-                    return None
-                raise
-        with contextlib.suppress(FileNotFoundError):
-            descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-            fcntl.flock(descriptor, fcntl.LOCK_SH)
-            if _is(path, descriptor):
-                return descriptor
-            os.close(descriptor)  # removed by its last holder before we had the lock
-
-
-def _is(path: str, descriptor: int) -> bool:
-    try:
-        named, held = os.lstat(path), os.fstat(descriptor)
-    except FileNotFoundError:
-        return False
-    return (named.st_dev, named.st_ino) == (held.st_dev, held.st_ino)
 
 
 def remove_tree(path: str) -> None:
@@ -145,10 +61,8 @@ def _clear(folder: int, top: int, made: int) -> tuple[list[str], int]:
 NAME = re.compile("oi-tui-[0-9a-f]{12}")
 """Of a folder for sockets; nobody else calls theirs so."""
 
-LONGEST, MOST = 200_000, 250
+LONGEST, MOST = 1_000, 10
 """Bytes and locks that are handed over at once."""
-
-TRIES, PAUSE = 100, 0.01
 
 YOUNG = 60.0
 """Seconds in which a folder may have no lock yet."""
@@ -186,32 +100,21 @@ def _sweep(path: str, before: float) -> None:
 
 def main() -> None:
     """Wait, then clear away."""
-    apart = sys.argv.index("--")
-    folders, paths = sys.argv[1:apart], sys.argv[apart + 1 :]
+    folders = sys.argv[1:]
     for base in {os.path.dirname(folder) for folder in folders}:
         sweep(base)
-    locks = wait_for_end()
+    wait_for_end()
     for folder in folders:
         remove_tree(folder)
-    release({path: descriptor for path, descriptor in locks.items() if path in paths})
-    for _ in range(TRIES if not locks else 0):  # who made them was killed in between, and may still be ending
-        release(claim(path for path in paths if is_placeholder(path)))
-        if not any(map(is_placeholder, paths)):
-            return
-        time.sleep(PAUSE)
 
 
-def wait_for_end() -> dict[str, int]:
-    """Until nobody holds the other end of stdin any more; the locks that were handed over before anything was started.
-    What comes later is of no account: code may have the other end as well."""
-    locks: dict[str, int] = {}
+def wait_for_end() -> None:
+    """Until nobody holds the other end of stdin any more. The locks that were handed over before anything was started
+    are held until this process ends; what comes later is of no account: code may have the other end as well."""
     with socket.socket(fileno=0) as line:
-        data, descriptors, _, _ = socket.recv_fds(line, LONGEST, MOST)
-        if data:
-            locks = dict(zip(json.loads(data), descriptors, strict=True))
+        data, *_ = socket.recv_fds(line, LONGEST, MOST)
         while data:
             data = line.recv(LONGEST)
-    return locks
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.sandbox import places
-from oi_tui.app.engine.sandbox.keeper import is_placeholder
 from oi_tui.app.engine.sandbox.profile import Profile
 
 RESOLVER = Path("/etc/resolv.conf")
@@ -84,14 +83,8 @@ def check(profile: Profile) -> None:
             )
 
 
-def missing_paths(profile: Profile) -> tuple[Path, ...]:
-    """What must not come to be in the folders that may be written; or is there as a stand-in only."""
-    paths = (folder / name for folder in profile.writes for name in places.GUARDED)
-    return tuple(path for path in paths if not os.path.lexists(path) or is_placeholder(str(path)))
-
-
 def plan(profile: Profile, private: Mount, readable: Sequence[Path] = ()) -> Plan:
-    """What the sandbox is made of, once stand-ins for what is missing are there. `private` is the folder of sockets
+    """What the sandbox is made of. `private` is the folder of sockets
     and pipes between us and what runs, `readable` is what the program needs beside the system's."""
     mounts: dict[Path, MountKind] = {}
 

@@ -55,7 +55,7 @@ Command = Callable[[Path, Path], Sequence[str]]
 
 
 class SandboxLaunch:
-    """Made by `open`; owns the processes, the proxy, the folders and the stand-ins of its sandbox."""
+    """Made by `open`; owns the processes, the proxy and the folders of its sandbox."""
 
     def __init__(self, rung: Rung, profile: Profile, on_refusal: OnRefusal | None = None) -> None:
         self._rung = rung
@@ -265,16 +265,15 @@ class SandboxLaunch:
         self._argv = [*start, str(told), str(line), str(held), str(spare), *argv]
 
     def _keep(self, folders: Sequence[Path]) -> int:
-        """Make folders and stand-ins; the descriptor that is open as long as they are needed, -1 if there are none."""
-        missing = mounts.missing_paths(self._profile) if self._rung.has_namespaces else ()
-        if not missing and not folders:
+        """Make folders; the descriptor that is open as long as they are needed, -1 if there are none."""
+        if not folders:
             return -1
         theirs, ours = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         held = self._pass(ours.fileno())
         with theirs:
             # First of all: whoever is killed after this leaves nothing.
             self._keeper = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(KEEPER), *map(str, folders), "--", *map(str, missing)],
+                [sys.executable, "-I", "-S", str(KEEPER), *map(str, folders)],
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -282,15 +281,14 @@ class SandboxLaunch:
                 cwd="/",
                 start_new_session=True,  # it has to live on when everything else is killed
             )
-        locks: dict[str, int] = {}
+        locks: list[int] = []
         try:
             for folder in folders:
-                locks[str(folder)] = keeper.make_folder(str(folder))
-            locks |= keeper.claim(map(str, missing))
-            socket.send_fds(ours, [json.dumps(list(locks)).encode()], list(locks.values()))
+                locks.append(keeper.make_folder(str(folder)))
+            socket.send_fds(ours, [b"locks"], locks)
         finally:
             ours.detach()
-            for lock in locks.values():
+            for lock in locks:
                 os.close(lock)
         return held
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 LOAD, JUMP_EQUAL, JUMP_AT_LEAST, JUMP_ANY_BIT, AND, RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
-ALLOW, KILL, FAIL = 0x7FFF0000, 0x80000000, 0x00050000
+ALLOW, KILL, FAIL, ASK = 0x7FFF0000, 0x80000000, 0x00050000, 0x7FC00000
 
 NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16
 """Where in `struct seccomp_data`; each argument has eight bytes, of which the lower half comes first."""
@@ -153,6 +153,43 @@ _AARCH64 = {
     **_NEWER,
 }
 
+_NAMING_X86_64 = {
+    "open": 2,
+    "openat": 257,
+    "creat": 85,
+    "mkdir": 83,
+    "mkdirat": 258,
+    "mknod": 133,
+    "mknodat": 259,
+    "symlink": 88,
+    "symlinkat": 266,
+    "link": 86,
+    "linkat": 265,
+    "rename": 82,
+    "renameat": 264,
+    "renameat2": 316,
+}
+
+_NAMING_AARCH64 = {
+    "openat": 56,
+    "mkdirat": 34,
+    "mknodat": 33,
+    "symlinkat": 36,
+    "linkat": 37,
+    "renameat": 38,
+    "renameat2": 276,
+}
+
+_OPENING = {"open": 1, "openat": 2}
+"""Of calls that make or move a name, or open for writing: those of which only some do, and the argument with the flags.
+"""
+
+_OPENAT2, _LANDLOCK = 437, 444
+"""What the first one is asked for lies in memory; who does something for others would not be held by the second one."""
+
+WRITING, ONLY_A_PATH = 0o1103, 0o10000000
+"""O_ACCMODE, O_CREAT and O_TRUNC; O_PATH, with which the others are of no account."""
+
 _LOOKED_INTO = frozenset(
     {"socket", "socketpair", "clone", "clone3", "ioctl", "personality", "connect", "sendto", "sendmsg", "sendmmsg"}
 )
@@ -168,12 +205,15 @@ class Architecture:
 
     mark: int
     calls: Mapping[str, int]
+    naming: Mapping[str, int]
+    """Calls that make or move a name, or may do so."""
+    seccomp: int
     x32: bool = False
 
 
 MACHINES = {
-    "x86_64": Architecture(0xC000003E, _X86_64, x32=True),
-    "aarch64": Architecture(0xC00000B7, _AARCH64),
+    "x86_64": Architecture(0xC000003E, _X86_64, _NAMING_X86_64, 317, x32=True),
+    "aarch64": Architecture(0xC00000B7, _AARCH64, _NAMING_AARCH64, 277),
 }
 
 
@@ -189,15 +229,7 @@ def filter_program(machine: str = "", *, calls_out: bool = True) -> bytes:
     to who was not connected: for where there is no network of its own. Being called stays possible.
     """
     target = MACHINES[machine or platform.machine()]
-    calls = target.calls
-    program = [
-        _instruction(LOAD, ARCHITECTURE),
-        _instruction(JUMP_EQUAL, target.mark, 1, 0),
-        _instruction(RETURN, KILL),
-        _instruction(LOAD, NUMBER),
-    ]
-    if target.x32:
-        program += [_instruction(JUMP_AT_LEAST, X32, 0, 1), _failure(errno.EPERM)]
+    calls, program = target.calls, _beginning(target)
     for name in sorted(calls.keys() - _LOOKED_INTO):
         program += _call(calls[name], [_failure(errno.EPERM)])
     # What clone3 is asked for lies in memory, where a filter cannot look: the C library falls back to clone.
@@ -215,6 +247,34 @@ def filter_program(machine: str = "", *, calls_out: bool = True) -> bytes:
         pair += [_argument(1), _instruction(AND, SOCKET_TYPE), *_if(JUMP_EQUAL, DATAGRAM)]
     program += _call(calls["socketpair"], [*pair, _allow()])
     return b"".join([*program, _allow()])
+
+
+def guard_program(machine: str = "") -> bytes:
+    """The filter that asks about each call that makes or moves a name, or opens for writing: see `name_guard.py`."""
+    target = MACHINES[machine or platform.machine()]
+    program, ask = _beginning(target), _instruction(RETURN, ASK)
+    for name, number in target.naming.items():
+        if name in _OPENING:
+            kind = [_instruction(JUMP_ANY_BIT, ONLY_A_PATH, 2, 0), _instruction(JUMP_ANY_BIT, WRITING, 0, 1)]
+            program += _call(number, [_argument(_OPENING[name]), *kind, ask, _allow()])
+        else:
+            program += _call(number, [ask])
+    for number in (_OPENAT2, _LANDLOCK):
+        program += _call(number, [_failure(errno.ENOSYS)])
+    return b"".join([*program, _allow()])
+
+
+def _beginning(target: Architecture) -> list[bytes]:
+    """Calls of other machines end the process; the number of the call is loaded."""
+    program = [
+        _instruction(LOAD, ARCHITECTURE),
+        _instruction(JUMP_EQUAL, target.mark, 1, 0),
+        _instruction(RETURN, KILL),
+        _instruction(LOAD, NUMBER),
+    ]
+    if target.x32:
+        program += [_instruction(JUMP_AT_LEAST, X32, 0, 1), _failure(errno.EPERM)]
+    return program
 
 
 def _socket() -> list[bytes]:

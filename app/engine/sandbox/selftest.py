@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from oi_tui.app.engine.sandbox.environments import PROXY_PORT
+from oi_tui.app.engine.sandbox.guarding import FORWARDER, guard_promise, handed_modules, module_name
 from oi_tui.app.engine.sandbox.limits import rlimits
 from oi_tui.app.engine.sandbox.mounts import MountKind, Plan
 from oi_tui.app.engine.sandbox.places import is_covered
@@ -20,7 +21,7 @@ OUTSIDE = tuple(map(Path, ("/", "/usr", "/etc", "/dev", "/run", "/proc", "/home"
 """Where a file must not come to be, beside what is above the workspace."""
 
 PROMISES = frozenset(
-    {"rights", "system calls", "processes", "files", "secrets", "environment", "network", "limits"},
+    {"rights", "system calls", "processes", "files", "names", "secrets", "environment", "network", "limits"},
 )
 """All have to be checked; a report that leaves one out is none."""
 
@@ -84,7 +85,7 @@ def encode_promises(
 
     `proxy` is the socket of the network's only door, `shared` the folder that is handed out to us; "" if there is none.
     """
-    own = rung.has_namespaces
+    own, guard = rung.has_namespaces, guard_promise(rung, profile)
     replaced = [_identity(mount.path) for mount in plan.mounts if mount.kind == MountKind.SCRATCH] if own else []
     seen = [] if own else [Path(path) for path in (*landlock["read"], *landlock["write"])]
     return json.dumps(
@@ -93,6 +94,8 @@ def encode_promises(
             "own_network": own,
             "outsider": os.getpid(),
             "landlock": landlock,
+            "guard": guard,
+            "modules": handed_modules(guard, proxy),
             "shared": shared,
             "outside": [str(folder) for folder in (*OUTSIDE, *profile.workspace.parents) if _is_outside(folder, plan)],
             "unchangeable": [str(path) for path in plan.guarded] if own else [],
@@ -104,6 +107,7 @@ def encode_promises(
             "bait": bait.addresses,
             "limits": dict(rlimits(profile.limits)),
             "proxy": proxy,
+            "forwarder": module_name(FORWARDER),
             "proxy_port": PROXY_PORT,
         }
     ).encode()

@@ -1,0 +1,47 @@
+"""The network's only door, from within: what is said to a port of the sandbox's own loopback goes to the proxy outside.
+
+Run by `inside.py`, to which it is handed. No first-party import here.
+"""
+
+import contextlib
+import os
+import signal
+import socket
+import threading
+
+PIECE = 65_536
+
+
+def forward(path: str, port: int) -> None:
+    """A process that carries what is said to a port of the sandbox's own loopback to the proxy's socket outside."""
+    listener = socket.create_server(("127.0.0.1", port))
+    if os.fork():
+        listener.close()
+        return
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.setsid()
+    for number in range(3, 256):
+        if number != listener.fileno():
+            with contextlib.suppress(OSError):
+                os.close(number)
+    while True:
+        caller, _ = listener.accept()
+        threading.Thread(target=carry_both_ways, args=(caller, path), daemon=True).start()
+
+
+def carry_both_ways(caller: socket.socket, path: str) -> None:
+    """Between one caller and the proxy, until both have said all."""
+    with contextlib.suppress(OSError), caller, socket.socket(socket.AF_UNIX) as proxy:
+        proxy.connect(path)
+        back = threading.Thread(target=carry, args=(proxy, caller), daemon=True)
+        back.start()
+        carry(caller, proxy)
+        back.join()
+
+
+def carry(source: socket.socket, target: socket.socket) -> None:
+    """Hand on what comes until its end, and then the end."""
+    with contextlib.suppress(OSError):
+        while data := source.recv(PIECE):
+            target.sendall(data)
+        target.shutdown(socket.SHUT_WR)
