@@ -93,6 +93,29 @@ def test_S16_sockets_are_of_few_kinds(machine: str) -> None:
 
 
 @pytest.mark.parametrize("machine", MACHINES)
+def test_S17_no_program_is_made_to_run_as_its_owner(machine: str) -> None:
+    known = seccomp.MACHINES[machine].calls
+    for name, index in (("chmod", 1), ("fchmod", 1), ("fchmodat", 2), ("fchmodat2", 2)):
+        if name in known:
+            before = [0] * index
+            assert judged(machine, name, *before, 0o755) == judged(machine, name, *before, 0o2775) == bpf.ALLOWED
+            assert judged(machine, name, *before, 0o4755) == judged(machine, name, *before, 0o6777) == DENIED
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize(
+    ("name", "before"),
+    [("prlimit64", 0), ("setpriority", 1), ("ioprio_set", 1)],
+)
+def test_S17_where_others_are_seen_their_limits_stay(machine: str, name: str, before: int) -> None:
+    known, program = seccomp.MACHINES[machine], seccomp.filter_program(machine, own_processes=False)
+    said = [bpf.verdict(program, known.calls[name], [*[0] * before, pid], mark=known.mark) for pid in (0, 77)]
+    assert said == [bpf.ALLOWED, DENIED]
+    assert judged(machine, name, *[0] * before, 77) == bpf.ALLOWED
+    assert bpf.reachable(program)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
 def test_S17_memory_stays_at_random_places(machine: str) -> None:
     assert judged(machine, "personality", 0xFFFFFFFF) == judged(machine, "personality", 0) == bpf.ALLOWED
     assert judged(machine, "personality", 0x0040000) == DENIED

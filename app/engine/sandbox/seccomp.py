@@ -52,6 +52,7 @@ _NEWER = {
     "clone3": 435,
     "mount_setattr": 442,
     "quotactl_fd": 443,
+    "fchmodat2": 452,
     "open_tree_attr": 467,
 }
 """Since 2019 a call has the same number everywhere."""
@@ -103,6 +104,12 @@ _X86_64 = {
     "kexec_file_load": 320,
     "bpf": 321,
     "userfaultfd": 323,
+    "chmod": 90,
+    "fchmod": 91,
+    "fchmodat": 268,
+    "setpriority": 141,
+    "ioprio_set": 251,
+    "prlimit64": 302,
     **_NEWER,
 }
 
@@ -150,6 +157,11 @@ _AARCH64 = {
     "kexec_file_load": 294,
     "bpf": 280,
     "userfaultfd": 282,
+    "fchmod": 52,
+    "fchmodat": 53,
+    "setpriority": 140,
+    "ioprio_set": 30,
+    "prlimit64": 261,
     **_NEWER,
 }
 
@@ -190,8 +202,20 @@ _OPENAT2, _LANDLOCK = 437, 444
 WRITING, ONLY_A_PATH = 0o1103, 0o10000000
 """O_ACCMODE, O_CREAT and O_TRUNC; O_PATH, with which the others are of no account."""
 
+_MODES = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2}
+"""Calls that change a mode, and the argument that it is."""
+
+SETUID = 0o4000
+"""Makes a program run as its owner, whoever starts it."""
+
+_OF_PROCESSES = {"prlimit64": 0, "setpriority": 1, "ioprio_set": 1}
+"""Calls that hold processes to something, and which argument names the process; 0 is the one that calls. How processes
+are scheduled is not among them: threads are named so as well, and ZeroMQ ends the process that may not."""
+
 _LOOKED_INTO = frozenset(
     {"socket", "socketpair", "clone", "clone3", "ioctl", "personality", "connect", "sendto", "sendmsg", "sendmmsg"}
+    | _MODES.keys()
+    | _OF_PROCESSES.keys()
 )
 """Calls that are allowed or not by what they are asked for; the others are denied altogether."""
 
@@ -222,11 +246,12 @@ def is_supported(machine: str = "") -> bool:
     return (machine or platform.machine()) in MACHINES
 
 
-def filter_program(machine: str = "", *, calls_out: bool = True) -> bytes:
+def filter_program(machine: str = "", *, calls_out: bool = True, own_processes: bool = True) -> bytes:
     """The filter for a processor family of `MACHINES`, eight bytes an instruction; KeyError for any other.
 
     Without `calls_out` no connection can be made to anybody, be it a port or a socket with a path, and nothing be sent
-    to who was not connected: for where there is no network of its own. Being called stays possible.
+    to who was not connected: for where there is no network of its own. Being called stays possible. Without
+    `own_processes` limits and priorities are those of the calling process only, for others can be seen.
     """
     target = MACHINES[machine or platform.machine()]
     calls, program = target.calls, _beginning(target)
@@ -237,6 +262,12 @@ def filter_program(machine: str = "", *, calls_out: bool = True) -> bytes:
     program += _call(calls["clone"], [_argument(0), *_if(JUMP_ANY_BIT, NEW_NAMESPACE), _allow()])
     program += _call(calls["ioctl"], [_argument(1), *_if_among(TERMINAL_REQUESTS), _allow()])
     program += _call(calls["personality"], [_argument(0), *_unless_among(PERSONALITIES), _allow()])
+    for name, index in _MODES.items():
+        if name in calls:
+            program += _call(calls[name], [_argument(index), *_if(JUMP_ANY_BIT, SETUID), _allow()])
+    if not own_processes:
+        for name, index in _OF_PROCESSES.items():
+            program += _call(calls[name], [_argument(index), *_unless_among((0,)), _allow()])
     program += _call(calls["socket"], _socket() if calls_out else _listener())
     pair = [_argument(0), *_unless_among((FAMILIES["AF_UNIX"],))]
     if not calls_out:

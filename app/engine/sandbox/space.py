@@ -32,7 +32,9 @@ def launcher_plan(
             "mounts": [_entry(mount, scratch) for mount in plan.mounts],
             "inside": str(inside),
             "program": program.hex(),
-            "filter": seccomp.filter_program(calls_out=rung == "space" or profile.network == "full").hex(),
+            "filter": seccomp.filter_program(
+                calls_out=rung == "space" or profile.network == "full", own_processes=rung == "space"
+            ).hex(),
             "pivot_call": pivot,
             "capability_call": capset,
         }
