@@ -296,7 +296,7 @@ WAYS_TO_WRITE: dict[str, Callable[[str, str, random.Random], object]] = {
 
 
 KNOWN = "known:"
-"""Before what is not held by the lock, as its tests say."""
+"""Before what the lock does not promise to hold."""
 
 OPEN_WAYS = ("change the mode of", "change the owner of", "change the time of", "put an attribute on")
 
@@ -386,7 +386,7 @@ def touch_process(chance: random.Random, facts: Facts) -> tuple[str, str]:
 
 HELD_CALLS = (
     *("process_vm_readv", "process_vm_writev", "ptrace", "seize", "kcmp", "kill", "tgkill", "tkill"),
-    *("kill of its group", "rt_sigqueueinfo"),
+    *("kill of its group", "rt_sigqueueinfo", "prlimit64", "setpriority", "ioprio_set"),
 )
 """What the lock promises; where there are namespaces, the process cannot even be named."""
 
