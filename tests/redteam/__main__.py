@@ -154,8 +154,8 @@ def describe(tallies: Mapping[str, Tally], seed: str, took: float) -> str:
     known = sum(tally.known for tally in tallies.values())
     if known:
         notes.append(
-            f"- {known:,} attempts (`known:` above) did what the lock does not promise to hold, as the sandbox's README "
-            "says: neither held nor counted as got through."
+            f"- {known:,} attempts (`known:` above) did what the lock does not promise to hold, which the sandbox's "
+            "README says: neither held nor counted as got through."
         )
     for name, tally in tallies.items():
         for one in tally.told:

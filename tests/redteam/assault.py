@@ -386,7 +386,8 @@ def touch_process(chance: random.Random, facts: Facts) -> tuple[str, str]:
 
 HELD_CALLS = (
     *("process_vm_readv", "process_vm_writev", "ptrace", "seize", "kcmp", "kill", "tgkill", "tkill"),
-    *("kill of its group", "rt_sigqueueinfo", "prlimit64", "setpriority", "ioprio_set"),
+    *("kill of its group", "rt_sigqueueinfo", "prlimit64"),
+    *("prlimit64 of files", "setpriority", "ioprio_set"),
 )
 """What the lock promises; where there are namespaces, the process cannot even be named."""
 
