@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import signal
 import sys
 from collections.abc import Callable
@@ -241,7 +242,7 @@ def test_V5_suspending_gives_the_terminal_back_and_fg_returns(
     env = clean_env | {"PS1": "shell> "}
     shown = terminal(["/bin/bash", "--noprofile", "--norc", "-i"], env=env, cwd=folder, timeout=30)
     shown.wait_for("shell>")
-    shown.send(" ".join(command) + "\r")
+    shown.send(shlex.join(command) + "\r")
     shown.wait_for("Ask, or !shell")
     shown.send("kept")
     shown.wait_for("kept")

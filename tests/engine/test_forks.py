@@ -1,6 +1,7 @@
 """A fork: another session that begins as this one did. The old branch is kept, whatever happens to the new one."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
@@ -166,7 +167,7 @@ async def test_a_fork_that_cannot_be_written_leaves_the_session_that_was_open(tm
         await front.client.send(Open())
         await front.turn("first")
         old = front.transcript.session_id
-        with sqlite3.connect(tmp_path / "sessions.db") as other:  # somebody else holds the database
+        with closing(sqlite3.connect(tmp_path / "sessions.db")) as other, other:  # somebody else holds the database
             other.execute("BEGIN IMMEDIATE")
             await front.client.send(Fork(block_id=prompts(front)[0].id))
             failed = await front.until(lambda reply: isinstance(reply, Failed))

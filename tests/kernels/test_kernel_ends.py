@@ -214,7 +214,8 @@ async def test_atexit_handlers_run_when_an_idle_kernel_is_closed(make_python: Ma
 
 
 async def test_k32_a_kernel_that_ends_while_it_starts_is_reported_with_its_last_lines(make_python: MakePython) -> None:
-    argv = (sys.executable, "-c", "import sys; [print('line', n) for n in range(30)]; sys.exit('No module named x')")
+    source = "import sys; [print('line', n, flush=True) for n in range(30)]; sys.exit('No module named x')"
+    argv = (sys.executable, "-c", source)
     kernel = make_python(spec=KernelSpec(name="broken", argv=argv))
     with pytest.raises(KernelError, match="broken") as caught:
         await kernel.start()

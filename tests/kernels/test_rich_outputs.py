@@ -18,6 +18,7 @@ from oi_tui.widgets.timeline.cells import BlockCell
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas
 from oi_tui.widgets.timeline.table_data import TableData, table_of
+from support.libraries import require_cairo
 from support.runs import collect
 
 pytestmark = [pytest.mark.kernel, pytest.mark.asyncio(loop_scope="module")]
@@ -181,7 +182,7 @@ async def test_R6_a_figure_is_a_picture_on_the_screen_and_for_the_model(python: 
 
 async def test_R6_a_figure_as_svg_is_a_picture_where_it_can_be_drawn(python: Kernel) -> None:
     pytest.importorskip("matplotlib")
-    pytest.importorskip("cairosvg")
+    require_cairo()
     drawn = rows(await result(python, FIGURE.format(form="svg")))
 
     assert drawn[0].startswith(" │ ▀▀▀▀")
@@ -204,7 +205,8 @@ async def test_R6_a_figure_as_svg_is_a_picture_where_it_can_be_drawn(python: Ker
     ],
 )
 async def test_R9_what_ipython_displays_is_readable_for_both(python: Kernel, shown: str, first: str, told: str) -> None:
-    pytest.importorskip("cairosvg")
+    if shown.startswith("SVG"):
+        require_cairo()
     output = await result(python, f"from IPython.display import *\ndisplay({shown})")
 
     assert rows(output)[0].startswith(first)

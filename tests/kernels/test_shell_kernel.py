@@ -1,6 +1,7 @@
 """A real bash: state, exit codes, questions, floods, and that nothing hangs or is left behind."""
 
 import asyncio
+import shlex
 import signal
 import sys
 import time
@@ -31,7 +32,7 @@ OK = RunResult(status="ok", exit_code=0)
 
 def in_python(code: str) -> str:
     """A command that runs this Python."""
-    return f'{sys.executable} -c "{code}"'
+    return f'{shlex.quote(sys.executable)} -c "{code}"'
 
 
 async def test_a_command_gives_its_output_and_exit_code(shell: Kernel) -> None:

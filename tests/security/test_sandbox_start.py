@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shlex
 import shutil
 import signal
 import sys
@@ -86,7 +87,7 @@ async def test_S20_a_bubblewrap_that_encloses_nothing_is_found_out(
 ) -> None:
     # It runs our first program as it stands on this machine, without any sandbox; without Landlock, at that.
     monkeypatch.setattr(rungs, "NEWEST", 0)
-    source = str(rungs.INSIDE_PROGRAM)
+    source = shlex.quote(str(rungs.INSIDE_PROGRAM))
     text = f'#!/bin/bash\nwhile [ "$1" != -- ]; do shift; done; shift\nexec "${{@:1:3}}" {source} "${{@:5}}"\n'
     program(programs / "bwrap", text)
     kernel = enclosed(replace(empty, rung="bubblewrap"), language)
@@ -110,7 +111,9 @@ async def test_S27_without_bubblewrap_the_sandbox_is_our_own(
 
 
 WEAKENED = """\
-#!{python} -IS
+#!/bin/sh
+'''exec' {python} -IS "$0" "$@"
+' '''
 import os, sys
 given = os.read(int(sys.argv[2]), 1 << 20).split(b"\\0")[:-1]
 given = [part.decode() for part in given]
@@ -156,7 +159,7 @@ async def test_S20_S24_a_weakness_of_any_kind_is_found_before_anything_runs(
         (work / name).mkdir(parents=True)
     real = shutil.which("bwrap", path=os.defpath) or "bwrap"
     change = WEAKNESSES[weakness].replace("{work!r}", repr(str(work))).replace("{home!r}", repr(str(home)))
-    program(programs / "bwrap", WEAKENED.format(python=sys.executable, change=change, real=real))
+    program(programs / "bwrap", WEAKENED.format(python=shlex.quote(sys.executable), change=change, real=real))
     with pytest.raises(KernelError, match="does not keep what it promises") as raised:
         await enclosed(profile(work, home)).start()
     assert weakness.replace("{home}", str(home)) in raised.value.title
@@ -167,7 +170,7 @@ async def test_S20_the_weaknesses_are_weaknesses_of_something_that_works(
     enclosed: Enclosed, empty: Profile, programs: Path
 ) -> None:
     real = shutil.which("bwrap", path=os.defpath) or "bwrap"
-    program(programs / "bwrap", WEAKENED.format(python=sys.executable, change="", real=real))
+    program(programs / "bwrap", WEAKENED.format(python=shlex.quote(sys.executable), change="", real=real))
     assert (await collect(enclosed(empty), "1 + 1")).result == "2"
 
 
@@ -180,7 +183,7 @@ async def test_S24_a_second_wall_keeps_settings_of_the_system_where_the_first_on
         + "; at = given.index('--proc'); given[at : at + 2] = ['--bind', '/proc', '/proc']"
     )
     real = shutil.which("bwrap", path=os.defpath) or "bwrap"
-    program(programs / "bwrap", WEAKENED.format(python=sys.executable, change=hole, real=real))
+    program(programs / "bwrap", WEAKENED.format(python=shlex.quote(sys.executable), change=hole, real=real))
     with pytest.raises(KernelError, match="/proc can be written") as raised:
         await enclosed(empty).start()
     assert "core_pattern" not in raised.value.title

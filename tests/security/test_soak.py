@@ -14,7 +14,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal
@@ -219,7 +219,7 @@ async def test_nothing_is_lost_in_many_turns_with_faults(
 def check_database(front: Front, session_id: str) -> None:
     """Sound, and with everything that was told at the end of a turn, as it was told."""
     path = paths.data_dir() / "sessions.db"
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     store = Store(path)
     stored = Transcript()

@@ -30,6 +30,7 @@ from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, FoldState
 from oi_tui.widgets.timeline.svg import LARGEST_RASTER, SMALLEST, png_of, raster_size
 from oi_tui.widgets.timeline.table_data import MOST_TABLE_CELLS as MOST_TABLE_CELLS
 from oi_tui.widgets.timeline.table_data import MOST_TABLE_ROWS, RESOURCE_TYPE, TABLE_MIME_TYPE, table_of
+from support.libraries import require_cairo
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]")
 
@@ -241,7 +242,7 @@ def test_no_drawing_is_huge_or_tiny(width: int, height: int) -> None:
 
 
 def test_a_drawing_fetches_nothing_and_reads_no_file(tmp_path: Path) -> None:
-    pytest.importorskip("cairosvg")
+    require_cairo()
     asked: list[str] = []
 
     class Listener(BaseHTTPRequestHandler):
@@ -280,7 +281,7 @@ def test_a_drawing_that_cannot_be_drawn_is_none(svg: str) -> None:
 
 
 def test_a_drawing_has_so_much_memory_and_no_more() -> None:
-    pytest.importorskip("cairosvg")
+    require_cairo()
 
     assert png_of(f"{HEAD}</svg>", (1_000, 1_000)) != b""
     assert png_of(f"{HEAD}</svg>", (30_000, 30_000)) == b""
