@@ -2,6 +2,7 @@
 #                         set up .venv and start oi-tui (with a TASK, or without a terminal: headless)
 # make test               set up .venv and run the whole check
 # make check-servers      install foreign servers and a browser, and run what needs them
+# make check-bare         root only: make run and make test in Debian's smallest roots, as root and as a user (needs debootstrap)
 # make soak               two hundred turns with faults, of which the check runs twenty; two hundred kills of starting kernels
 # make coverage           which lines of the engine the tests go through
 # make redteam [SEED=n] [SECONDS=240] [KIND="..." ATTEMPT=n]   attack, with a seed; writes a section of RESULTS.md
@@ -23,7 +24,7 @@ export OI_TUI_ACCEPT_DOWNLOAD := $(or $(ACCEPT_DOWNLOAD),$(OI_TUI_ACCEPT_DOWNLOA
 # Its Python may be gone, or have been broken off: then what is stamped as installed is not.
 BROKEN := $(shell "$(BIN)/python" -c "import pip" 2>/dev/null || echo again)
 
-.PHONY: run test check check-servers soak redteam coverage bench pictures gallery house clean machine again
+.PHONY: run test check check-servers check-bare soak redteam coverage bench pictures gallery house clean machine again
 
 run: $(VENV)/.run
 	@if [ -z "$$TASK" ] && [ -t 0 ] && [ -t 1 ] && [ "$$TERM" != dumb ]; then \
@@ -37,8 +38,8 @@ run: $(VENV)/.run
 		$(BIN)/oi-tui run --yes --accept-download "$$task" </dev/null; code=$$?; \
 		if [ $$code -eq 4 ] && [ -z "$$TASK$$OI_TUI_SANDBOX$$OI_TUI_SANDBOX_RUNG" ]; then \
 			echo "  Once more with less, in .scratch, where there is nothing of anybody's:" >&2; \
-			mkdir -p .scratch; \
-			(cd .scratch && OI_TUI_SANDBOX_RUNG=lock exec $(abspath $(BIN))/oi-tui run --yes --accept-download "$$task" </dev/null); code=$$?; \
+			mkdir -p .scratch; bin=$$(cd $(BIN) && pwd); \
+			(cd .scratch && OI_TUI_SANDBOX_RUNG=lock exec "$$bin/oi-tui" run --yes --accept-download "$$task" </dev/null); code=$$?; \
 		fi; \
 	fi; \
 	[ $$code -ne 4 ] || echo "  Without a sandbox, with make: SANDBOX=danger-full-access make run" >&2; \
@@ -55,7 +56,7 @@ check:
 	$(BIN)/ruff format --check .
 	@# Else each of the test processes compiles all of the tests. What is wrong with them, pytest says below.
 	$(BIN)/pytest --collect-only -qq -p no:cacheprovider >/dev/null 2>&1 & \
-		PATH="$(abspath $(BIN)):$$PATH" $(BIN)/lint-imports; code=$$?; wait; exit $$code
+		PATH="$$(cd $(BIN) && pwd):$$PATH" $(BIN)/lint-imports; code=$$?; wait; exit $$code
 	@# Tests wait for terminals and kernels: mypy takes that time. What fails on a busy machine is tried again alone, and
 	@# if it passes then, it is named as flaky below: it is to be mended, not to be lived with.
 	$(BIN)/mypy & mypy=$$!; \
@@ -69,7 +70,12 @@ check:
 		exit $$tests
 
 check-servers: $(VENV)/.dev $(VENV)/.servers
-	OI_TUI_SERVERS="$(abspath $(VENV)/servers)" $(BIN)/pytest -n 2 --dist loadfile --durations 5 -m servers tests/servers
+	OI_TUI_SERVERS="$$(cd $(VENV) && pwd)/servers" $(BIN)/pytest -n 2 --dist loadfile --durations 5 -m servers tests/servers
+
+# Root is to do without what it could install; the user has what any user has.
+check-bare: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python tests/bare/bare.py --suite bookworm --user root --alone --tests
+	PYTHONPATH=tests $(BIN)/python tests/bare/bare.py --suite trixie --user ann --tests
 
 soak: $(VENV)/.dev
 	OI_TUI_SOAK_TURNS=200 OI_TUI_SOAK_KILLS=200 $(BIN)/pytest tests/security/test_soak.py tests/security/test_sandbox_kills.py -s
@@ -105,8 +111,9 @@ $(VENV)/.run: pyproject.toml $(BROKEN) | machine
 	@echo "Setting up $(VENV) (up to a minute or two, once) ..."
 	$(INSTALL) -e '.[local,data]'
 	@$(COMPILE)
+	@sh .ci/openmp.sh "$(VENV)"
 	@command -v bwrap >/dev/null || echo "bubblewrap is not here and not needed: code runs in a sandbox of our own, with the same promises. Installed \
-	(Debian and Ubuntu: apt install bubblewrap), it puts the sandbox together: a program that more people have looked at." >&2
+	(Debian and Ubuntu: apt install bubblewrap), it puts the sandbox together for whoever is not root: a program that more people have looked at." >&2
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml $(BROKEN) | machine
@@ -114,6 +121,7 @@ $(VENV)/.dev: pyproject.toml $(BROKEN) | machine
 	@echo "Setting up $(VENV) for development (up to a minute or two, once) ..."
 	$(INSTALL) -e '.[local,data,dev]'
 	@$(COMPILE)
+	@sh .ci/openmp.sh "$(VENV)"
 	@touch $@ $(VENV)/.run
 
 # Where something cannot be had, the tests that need it say so, and next time it is tried again.

@@ -73,5 +73,10 @@ def install_with_uv(what: list[str]) -> bool:
     return ended.returncode == 0
 
 
-if not install_with_uv(sys.argv[1:]):
-    sys.exit(subprocess.run([*PIP, *sys.argv[1:]], check=False).returncode)
+FAILED = """\
+What is needed could not be installed; why, stands above. It comes from the package index that pip is set up with
+(python3 -m pip config list): a network, or a proxy or an index of your own set up there, is needed once."""
+
+if not install_with_uv(sys.argv[1:]) and (code := subprocess.run([*PIP, *sys.argv[1:]], check=False).returncode):
+    print(FAILED, file=sys.stderr)
+    sys.exit(code)

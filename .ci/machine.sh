@@ -25,7 +25,6 @@ if [ "$1" = servers ]; then
         need "a browser (for exported pages)" chromium-headless-shell chromium-headless chromium chromium
 else
     loads libcairo.so.2 || need "cairo (for pictures)" libcairo2 cairo cairo cairo
-    loads libgomp.so.1 || need "libgomp (for the built-in model)" libgomp1 libgomp gcc-libs libgomp
     # Where nobody is asked, as in CI, each kind of sandbox is tested; elsewhere those that are there.
     if [ "$(id -u)" -eq 0 ] && ! { [ -t 0 ] && [ -t 2 ]; } && ! command -v bwrap >/dev/null; then
         need "bubblewrap (to be tested as well)" bubblewrap bubblewrap bubblewrap bubblewrap

@@ -124,5 +124,8 @@ def test_pip_does_it_where_there_is_no_uv_and_where_uv_fails(machine: Machine) -
     assert machine.by("pip")
 
 
-def test_what_neither_could_do_is_a_failure(machine: Machine) -> None:
+def test_what_neither_could_do_is_a_failure_that_says_what_is_needed(
+    machine: Machine, capfd: pytest.CaptureFixture[str]
+) -> None:
     assert machine.install(uv_code=2, pip_code=1) == 1
+    assert "a network, or a proxy or an index of your own" in capfd.readouterr().err

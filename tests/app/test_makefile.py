@@ -107,10 +107,10 @@ MANAGERS = {
 
 
 PACKAGES = {
-    "apt-get": "libcairo2 libgomp1",
-    "dnf": "cairo libgomp",
-    "pacman": "cairo gcc-libs",
-    "apk": "cairo libgomp",
+    "apt-get": "libcairo2",
+    "dnf": "cairo",
+    "pacman": "cairo",
+    "apk": "cairo",
 }
 
 
@@ -161,7 +161,7 @@ def test_who_is_not_root_and_has_no_terminal_is_told_what_the_tests_need(
     told = make(venv, "test", path=programs).stderr
     assert called(programs) == []
     (line,) = [line for line in told.splitlines() if "Not installed" in line]
-    assert line.endswith("apt-get install -y --no-install-recommends libcairo2 libgomp1")
+    assert line.endswith("apt-get install -y --no-install-recommends libcairo2")
     assert ("sudo" in line, "As root" in line) == (sudo, not sudo)
 
 
@@ -217,6 +217,41 @@ def test_S27_where_there_is_no_sandbox_make_shows_itself_with_less_in_a_folder_o
     refused = make(venv, *TASK)
     assert refused.returncode == 2, "what somebody wants done is not done with less than was promised"
     assert refused.stdout.count("\n") == 1
+
+
+# -- the library of the built-in model
+
+
+def fetch_openmp(tmp_path: Path, *, lists: bool, works: bool = True) -> tuple[subprocess.CompletedProcess[str], Path]:
+    """`.ci/openmp.sh` for a Python that finds the library only beside itself, with an apt that has lists of packages,
+    or gets some of its own, or cannot; what it said, and where the library would be."""
+    programs, venv = tmp_path / "programs", tmp_path / "an environment"
+    library = venv / "lib" / "libgomp.so.1"
+    put(venv / "bin" / "python", '#!/bin/sh\n[ -e "$3" ]\n')
+    library.parent.mkdir()
+    apt = f"""#!/bin/sh
+echo "$@" >> {programs}/called
+case "$*" in
+*update*) {"true" if works else "exit 100"} ;;
+"download libgomp1") {"touch libgomp1_1.deb" if lists else "exit 100"} ;;
+*"download libgomp1") touch libgomp1_1.deb ;;
+esac
+"""
+    put(programs / "apt-get", apt)
+    put(programs / "dpkg-deb", '#!/bin/sh\nmkdir -p "$3/usr/lib/a" && touch "$3/usr/lib/a/libgomp.so.1"\n')
+    environ = {"PATH": f"{programs}:/usr/bin:/bin"}
+    script = ["sh", str(ROOT / ".ci" / "openmp.sh"), str(venv)]
+    return subprocess.run(script, env=environ, capture_output=True, text=True, timeout=30, check=False), library
+
+
+@pytest.mark.parametrize("lists", [True, False])
+def test_a_library_that_the_system_lacks_is_put_into_the_environment(tmp_path: Path, lists: bool) -> None:
+    done, library = fetch_openmp(tmp_path, lists=lists)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert library.exists()
+    assert {path.name for path in library.parents[1].iterdir()} == {"bin", "lib"}
+    again, _ = fetch_openmp(tmp_path / "another", lists=lists, works=False)
+    assert ("apt install libgomp1" in again.stderr) is not lists
 
 
 # -- the environment
@@ -286,6 +321,13 @@ def test_a_missing_package_python3_venv_is_named_in_one_line_and_leaves_nothing_
     assert refused.returncode == 2
     assert len([line for line in refused.stderr.splitlines() if "python3-venv" in line]) == 1
     assert not (tmp_path / "venv").exists()
+
+
+def test_where_nothing_can_be_written_make_says_so_and_what_to_do(programs: Path) -> None:
+    put_python(programs)
+    refused = make(Path("/proc/an-environment"), *TASK, path=programs)
+    assert refused.returncode == 2
+    assert "you may not write there. Copy the checkout" in refused.stderr
 
 
 @pytest.mark.parametrize("fails", ["", "ruff", "lint-imports", "mypy", "pytest"])

@@ -9,10 +9,13 @@ stdin ends, that is with its parent.
 """
 
 import argparse
+import contextlib
+import ctypes
 import os
 import signal
 import sys
 import threading
+from pathlib import Path
 from typing import TextIO
 
 
@@ -25,6 +28,7 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
     threading.Thread(target=_wait_for_parent, args=(ended,), daemon=True).start()
+    _load_openmp()
     try:
         import xllamacpp  # optional, native
     except ImportError as error:  # not there, or a library of the system that it needs is not
@@ -58,6 +62,13 @@ def main() -> None:
     ended.wait()
     # Not sys.exit: the server's destructor would finish the answer that is under way.
     os._exit(0)
+
+
+def _load_openmp() -> None:
+    """The library that xllamacpp computes with and does not bring, from this environment, if it has one of its own:
+    `.ci/openmp.sh` puts it there on a system without it. What is loaded by now need not be found."""
+    with contextlib.suppress(OSError):
+        ctypes.CDLL(str(Path(sys.prefix, "lib", "libgomp.so.1")))
 
 
 def _options() -> argparse.Namespace:
