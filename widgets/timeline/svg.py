@@ -62,7 +62,7 @@ def svg_content(output: RichOutput) -> Picture | SvgLine | None:
     if len(svg) > MOST_CHARACTERS:
         return SvgLine(drawing, "too long to be drawn here")
     if not can_draw():
-        return SvgLine(drawing, "to see such drawings here: pip install 'oi-tui[svg]'")
+        return SvgLine(drawing, "to see such drawings here: pip install cairosvg")
     return Picture.of(SvgSource(svg), f"drawing · {drawing.title}" if drawing.title else "drawing")
 
 
