@@ -263,6 +263,18 @@ def test_what_a_checker_is_told_to_ignore_has_a_code_and_a_reason() -> None:
     assert bare == []
 
 
+def test_no_group_of_a_pattern_is_possessive() -> None:
+    """Python before 3.11.5 (Debian 12 has 3.11.2) matches wrongly where there is a choice in such a group."""
+    possessive = re.compile(r"\)(?:[*+?]|\{+[\d,]+\}+)\+")
+    found = [
+        f"{name_of(path)}:{number}"
+        for path in sources()
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if possessive.search(line)
+    ]
+    assert found == []
+
+
 def public(nodes: list[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
     for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and not node.name.startswith("_"):

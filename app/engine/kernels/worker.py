@@ -118,7 +118,8 @@ class WorkerKernel:
         except BaseException:
             run.detach()
             if not run.over.is_set():
-                await self._abandon(run)
+                # In a task of its own: before Python 3.11.3 `asyncio.timeout` fails in one that was cancelled.
+                await asyncio.create_task(self._abandon(run))
             raise
         finally:
             self._run = None

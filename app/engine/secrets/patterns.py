@@ -30,7 +30,7 @@ _BASE64 = _WORD | frozenset("+/=.")
 _BODY = r"[A-Za-z0-9_\-]"
 _GENERAL = (
     r"(?=[A-Za-z_\-]*+[0-9])"  # a word of a style sheet has no digit,
-    r"(?=(?:[A-Za-z0-9]{0,15}+[_\-])*+[A-Za-z0-9]{16})"  # or no long piece without a dash
+    r"(?=(?:[A-Za-z0-9]{0,15}+[_\-])*[A-Za-z0-9]{16})"  # or no long piece without a dash
     rf"{_BODY}{{20,}}+"
 )
 _STAND_IN = (
@@ -38,7 +38,7 @@ _STAND_IN = (
     r"|(?i:your|x{4}|\*{4}|\.{3}|changeme|example|placeholder|secret|redacted)|[A-Za-z_\-]{0,30}?(?i:passw))"
 )
 _MIXED = r"(?=[^\s\"'`]{0,99}?[0-9])(?=[^\s\"'`]{0,99}?[A-Za-z])"
-_PIECE = r"(?=(?:[A-Za-z0-9]{0,11}+[_\-.~+/=])*+[A-Za-z0-9]{12})"
+_PIECE = r"(?=(?:[A-Za-z0-9]{0,11}+[_\-.~+/=])*[A-Za-z0-9]{12})"
 _IS = r"[\"']?\s{0,8}(?:=>|=|:)\s{0,8}"
 _SEPARATOR = r"[\s\\nr\"',+>|]{0,12}+"
 
@@ -65,8 +65,8 @@ SHAPES: tuple[Shape, ...] = (
         "private key",
         "-----BEGIN",
         r" [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-        r"(?:\s{0,4}(?:Proc-Type|DEK-Info|Version|Comment): ?[^\n\\]{0,200})*+"
-        rf"(?:{_SEPARATOR}[A-Za-z0-9+/=]{{16,}}+)++"
+        r"(?:\s{0,4}+(?:Proc-Type|DEK-Info|Version|Comment): ?[^\n\\]{0,200}+)*"
+        rf"(?:{_SEPARATOR}[A-Za-z0-9+/=]{{16,}}+)+"
         rf"(?:{_SEPARATOR}[A-Za-z0-9+/=]{{0,80}}+{_SEPARATOR}-----END [A-Z0-9 ]{{0,40}}PRIVATE KEY(?: BLOCK)?-----)?",
         frozenset(),
     ),

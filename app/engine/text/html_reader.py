@@ -26,12 +26,12 @@ DEEPEST_HTML = 100
 _TOKEN = (
     r"<!--(?P<comment>.*?)(?:-->|\Z)"
     r"|<(?P<end>/?)(?P<tag>[a-zA-Z][^\s/>]*+)"
-    r"""(?P<attributes>(?:[^>=]++|=\s*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^\s>"'][^\s>]*+)?+)*+)(?:>|\Z)"""
+    r"""(?P<attributes>(?:[^>=]++|=\s*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^\s>"'][^\s>]*+)?)*)(?:>|\Z)"""
     r"|<[!?/][^>]*+(?:>|\Z)|<\Z"
-    r"|(?P<text>(?:[^<]++|<(?![a-zA-Z!?/]))++)"
+    r"|(?P<text>(?:[^<]++|<(?![a-zA-Z!?/]))+)"
 )
-"""Compiled when the first document is read: no start waits for it."""
-_ATTRIBUTE = r"""([^\s=/"'>]++)\s*+(?:=\s*+("[^"]*+"?|'[^']*+'?|[^\s>]*+))?+"""
+"""Compiled when the first document is read: no start waits for it. No way through a text is tried twice."""
+_ATTRIBUTE = r"""([^\s=/"'>]++)\s*+(?:=\s*+("[^"]*+"?|'[^']*+'?|[^\s>]*+))?"""
 _SPACES = r"[ \t\n\r\f\v]+"
 _LONGEST_ATTRIBUTES = 20_000
 
