@@ -290,7 +290,8 @@ def test_U28_what_a_tool_is_told_to_write_is_looked_at_too() -> None:
     async def write(arguments: Arguments, output: ToolOutput) -> str:
         return str((arguments, output))
 
-    tool = Tool(name="edit", description="", schema={}, run=write, capabilities=Capabilities(writes=True))
+    schema = {"type": "object", "properties": {"path": {"type": "string"}}}
+    tool = Tool(name="edit", description="", schema=schema, run=write, capabilities=Capabilities(writes=True))
     request = PolicyRequest("", '{"path": "notes.md"}', tool="edit", reading=tool.facts('{"path": "notes.md"}'))
     [target] = decide(request, POLICY, "auto").targets
     found = decide(request._replace(losses=(Loss(target, target.path, WORK),)), POLICY, "auto")
