@@ -28,7 +28,7 @@ async def insist(arguments, output):
 
 async def hand_over(arguments, output):
     output.print("begun\\\\n")
-    await asyncio.to_thread(threading.Event().wait, 60)
+    await asyncio.to_thread(threading.Event().wait, 600)
 
 async def leave(arguments, output):
     raise SystemExit(3)
@@ -41,7 +41,7 @@ def register_tools():
             for name, run in made.items()]
 """
 
-SOON = 20.0
+SOON = 60.0
 """Seconds, on a machine that has other things to do; a call that is waited for takes longer."""
 
 

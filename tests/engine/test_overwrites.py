@@ -291,7 +291,8 @@ def test_U28_what_a_tool_is_told_to_write_is_looked_at_too() -> None:
         return str((arguments, output))
 
     schema = {"type": "object", "properties": {"path": {"type": "string"}}}
-    tool = Tool(name="edit", description="", schema=schema, run=write, capabilities=Capabilities(writes=True))
+    may = Capabilities(writes=True, destroys=False)
+    tool = Tool(name="edit", description="", schema=schema, run=write, capabilities=may)
     request = PolicyRequest("", '{"path": "notes.md"}', tool="edit", reading=tool.facts('{"path": "notes.md"}'))
     [target] = decide(request, POLICY, "auto").targets
     found = decide(request._replace(losses=(Loss(target, target.path, WORK),)), POLICY, "auto")

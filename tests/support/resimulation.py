@@ -188,6 +188,6 @@ def comparable(blocks: list[Block]) -> list[Block]:
             continue
         changes: dict[str, Any] = {"id": ""}
         if isinstance(block, CodeBlock):
-            changes |= {"duration": None, "call_id": None}
+            changes |= {"duration": None, "call_id": None, "place": ""}
         same.append(msgspec.structs.replace(block, **changes))
     return same
