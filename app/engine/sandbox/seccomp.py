@@ -38,6 +38,9 @@ NEW_NAMESPACE = 0x02000000 | 0x00020000 | 0x04000000 | 0x08000000 | 0x10000000 |
 TERMINAL_REQUESTS = (0x5412, 0x541C)
 """TIOCSTI types into a terminal, TIOCLINUX pastes into a console."""
 
+SUBVOLUME_REQUESTS = (0x50009401, 0x5000940E, 0x50009417, 0x50009418)
+"""BTRFS_IOC_ SNAP_CREATE, SUBVOL_CREATE and their second versions: a folder is made by a name that no call shows."""
+
 _NEWER = {
     "pidfd_getfd": 438,
     "io_uring_setup": 425,
@@ -260,7 +263,7 @@ def filter_program(machine: str = "", *, calls_out: bool = True, own_processes: 
     # What clone3 is asked for lies in memory, where a filter cannot look: the C library falls back to clone.
     program += _call(calls["clone3"], [_failure(errno.ENOSYS)])
     program += _call(calls["clone"], [_argument(0), *_if(JUMP_ANY_BIT, NEW_NAMESPACE), _allow()])
-    program += _call(calls["ioctl"], [_argument(1), *_if_among(TERMINAL_REQUESTS), _allow()])
+    program += _call(calls["ioctl"], [_argument(1), *_if_among(TERMINAL_REQUESTS + SUBVOLUME_REQUESTS), _allow()])
     program += _call(calls["personality"], [_argument(0), *_unless_among(PERSONALITIES), _allow()])
     for name, index in _MODES.items():
         if name in calls:
