@@ -221,6 +221,28 @@ def work_in_many() -> None:
     socket.socket(socket.AF_UNIX).bind("socket")
 
 
+def go_on_at_once() -> None:
+    """What was closed is closed: it can be run, and its lock is free."""
+    busy, held = 0, 0
+    for number in range(100):
+        name = f"program-{number}"
+        script = os.open(name, os.O_CREAT | os.O_WRONLY, 0o700)
+        os.write(script, b"#!/bin/true\n")
+        os.close(script)
+        try:
+            os.waitpid(os.posix_spawn(name, [name], os.environ), 0)
+        except OSError:
+            busy += 1
+        for _ in range(2):
+            lock = os.open("locked", os.O_CREAT | os.O_RDWR, 0o600)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                held += 1
+            os.close(lock)
+    expect("busy programs and locks that stayed", (busy, held), (0, 0))
+
+
 class Interrupted(Exception):
     """By the alarm."""
 
@@ -255,8 +277,8 @@ def main() -> None:
     begun = os.getcwd()
     top = tempfile.mkdtemp(dir=".")
     os.chdir(top)
-    parts = (work_in_the_shell, open_in_all_ways, fail_as_usual, link_and_move, work_in_many, be_interrupted)
-    for part in parts:
+    parts = (work_in_the_shell, open_in_all_ways, fail_as_usual, link_and_move, work_in_many)
+    for part in (*parts, go_on_at_once, be_interrupted):
         try:
             part()
         except Exception as error:

@@ -40,7 +40,7 @@ RECEIVE, SEND, IS_VALID, ADD, SET_FLAGS = 0xC0502100, 0xC0182101, 0x40082102, 0x
 NOTICE, ANSWER, HANDED = struct.Struct("=QIIiIQ6Q"), struct.Struct("=QqiI"), struct.Struct("=QIIII")
 """`struct seccomp_notif`, `seccomp_notif_resp` and `seccomp_notif_addfd`."""
 
-ADD_AND_SEND, WAKE_HERE = 2, 1
+WAKE_HERE = 1
 SET_FILTER, NEW_LISTENER, WAIT_KILLABLE = 1, 1 << 3, 1 << 5
 
 FOLLOW_LINK, EMPTY_PATH = 0x400, 0x1000
@@ -172,27 +172,26 @@ class NameGuard:
 
     def _answer(self, notice: bytes) -> None:
         ident, tid, _, number, _, _, *arguments = NOTICE.unpack(notice)
-        caller = Caller(tid, self._command)
+        caller, error, value = Caller(tid, self._command), 0, 0
         try:
             given = self._older[number](*arguments) if number in self._older else arguments
             done = self._calls[number](ident, caller, *given)
-            if done is None:
-                self._send(ident, 0)
-            else:
-                hand = HANDED.pack(ident, ADD_AND_SEND, done, 0, caller.drops_on_exec)
-                fcntl.ioctl(self.listener, ADD, hand)
+            if done is not None:
+                value = fcntl.ioctl(self.listener, ADD, bytearray(HANDED.pack(ident, 0, done, 0, caller.drops_on_exec)))
         except Waits:
             self._waiting.append(notice)
-        except OSError as error:
-            self._send(ident, error.errno or errno.EIO)
+            return
+        except OSError as failed:
+            error = failed.errno or errno.EIO
         except Exception:  # whatever it is, this process must live on, and the caller not wait for ever
-            self._send(ident, errno.EIO)
+            error = errno.EIO
         finally:
-            caller.close()
+            caller.close()  # first: a program that is open for writing cannot be run, and a lock lasts till all close it
+        self._send(ident, error, value)
 
-    def _send(self, ident: int, error: int) -> None:
+    def _send(self, ident: int, error: int, value: int = 0) -> None:
         with contextlib.suppress(OSError):  # the caller is gone
-            fcntl.ioctl(self.listener, SEND, ANSWER.pack(ident, 0, -error, 0))
+            fcntl.ioctl(self.listener, SEND, ANSWER.pack(ident, value, -error, 0))
 
     def _is_waiting(self, ident: int) -> bool:
         try:
