@@ -125,6 +125,7 @@ WRITES = (
         "os.symlink('x', '.git/x')",
         "os.rename('.git', 'x')",
     ),
+    *("os.truncate('.envrc', 3)", "os.truncate('.git/config', 3)", "os.symlink('.envrc', 'to'); os.truncate('to', 3)"),
     *("os.rename('.git/config', 'x')", "os.rename('mine', '.git/config')", "os.rename('mine', '.envrc')"),
     *("os.link('.git/config', 'x')", "os.link('mine', '.git/x')", "os.open('.envrc', os.O_RDONLY | os.O_TRUNC)"),
     "os.symlink('.git/config', 'way'); open('way', 'a')",

@@ -221,6 +221,30 @@ def work_in_many() -> None:
     socket.socket(socket.AF_UNIX).bind("socket")
 
 
+def cut_off() -> None:
+    with open("cut", "w") as file:
+        file.write("12345")
+    os.symlink("cut", "to-cut")
+    for path, length, wanted in (("cut", 3, "123"), ("to-cut", 5, "123\0\0"), (f"{os.getcwd()}/cut", 0, "")):
+        os.truncate(path, length)
+        with open("cut") as file:
+            expect(f"cut {path}", file.read(), wanted)
+    os.mkfifo("cut-pipe")
+    for name, path, length in (
+        *(("EINVAL", "cut", -1), ("EINVAL", "cut-pipe", 0), ("EISDIR", "e", 0), ("ENOENT", "no", 0)),
+        *(("EFBIG", "cut", 1 << 62), ("ENOTDIR", "cut/", 0), ("EROFS", "/usr/bin/env", 0), ("ENOENT", "", 0)),
+    ):
+        fails(name, os.truncate, path, length)
+    resource_free = resource.getrlimit(resource.RLIMIT_FSIZE)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource_free[1]))
+    try:
+        fails("EFBIG", os.truncate, "cut", 1001)
+        os.truncate("cut", 1000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, resource_free)
+
+
 def go_on_at_once() -> None:
     """What was closed is closed: it can be run, and its lock is free."""
     busy, held = 0, 0
@@ -278,7 +302,7 @@ def main() -> None:
     top = tempfile.mkdtemp(dir=".")
     os.chdir(top)
     parts = (work_in_the_shell, open_in_all_ways, fail_as_usual, link_and_move, work_in_many)
-    for part in (*parts, go_on_at_once, be_interrupted):
+    for part in (*parts, cut_off, go_on_at_once, be_interrupted):
         try:
             part()
         except Exception as error:

@@ -14,7 +14,9 @@ import ctypes
 import errno
 import fcntl
 import os
+import resource
 import socket
+import stat
 import struct
 import time
 from collections import deque
@@ -293,6 +295,22 @@ class NameGuard:
         if flags & UNNAMED:
             self._use_umask(caller)
         return open_at_once(caller, f"/proc/self/fd/{found}".encode(), flags & ~os.O_CREAT, mode, found, flags)
+
+    def do_truncate(self, ident: int, caller: Caller, address: int, length: int, *_: int) -> None:
+        path = caller.path(address)
+        begun = caller.base(HERE, path)
+        self._check(ident)
+        found = caller.reach(begun, path)
+        kind, size = os.fstat(found).st_mode, os.fstat(found).st_size
+        if length >> 63 or not stat.S_ISREG(kind):
+            raise OSError(errno.EISDIR if stat.S_ISDIR(kind) else errno.EINVAL, "it cannot be cut off there")
+        if self._is_guarded(found):
+            raise OSError(errno.EPERM, "it is guarded")
+        opened = caller.keep(open_at_once(caller, b"/proc/self/fd/%d" % found, os.O_WRONLY, 0, found, os.O_WRONLY))
+        limit = resource.prlimit(caller.tid, resource.RLIMIT_FSIZE)[0]
+        if size < length and resource.RLIM_INFINITY != limit < length:
+            raise OSError(errno.EFBIG, "it would be too large")
+        os.ftruncate(opened, length)
 
     def do_mkdirat(self, ident: int, caller: Caller, base: int, path: int, mode: int, *_: int) -> None:
         folder, name = self._new(ident, caller, base, path)

@@ -172,6 +172,7 @@ _NAMING_X86_64 = {
     "open": 2,
     "openat": 257,
     "creat": 85,
+    "truncate": 76,
     "mkdir": 83,
     "mkdirat": 258,
     "mknod": 133,
@@ -187,6 +188,7 @@ _NAMING_X86_64 = {
 
 _NAMING_AARCH64 = {
     "openat": 56,
+    "truncate": 45,
     "mkdirat": 34,
     "mknodat": 33,
     "symlinkat": 36,
