@@ -179,7 +179,8 @@ class NameGuard:
             given = self._older[number](*arguments) if number in self._older else arguments
             done = self._calls[number](ident, caller, *given)
             if done is not None:
-                value = fcntl.ioctl(self.listener, ADD, bytearray(HANDED.pack(ident, 0, done, 0, caller.drops_on_exec)))
+                hand = HANDED.pack(ident, 0, done, 0, caller.drops_on_exec)
+                value = fcntl.ioctl(self.listener, ADD, bytearray(hand))
         except Waits:
             self._waiting.append(notice)
             return
@@ -188,7 +189,7 @@ class NameGuard:
         except Exception:  # whatever it is, this process must live on, and the caller not wait for ever
             error = errno.EIO
         finally:
-            caller.close()  # first: a program that is open for writing cannot be run, and a lock lasts till all close it
+            caller.close()  # first: what is open for writing cannot be run, and a lock lasts until all close it
         self._send(ident, error, value)
 
     def _send(self, ident: int, error: int, value: int = 0) -> None:
