@@ -130,6 +130,7 @@ WRITES = (
     *("os.link('.git/config', 'x')", "os.link('mine', '.git/x')", "os.open('.envrc', os.O_RDONLY | os.O_TRUNC)"),
     "os.symlink('.git/config', 'way'); open('way', 'a')",
     "f = open('.git/config'); open(f'/proc/self/fd/{f.fileno()}', 'a')",
+    "f = open('.git/config'); os.link(f'/proc/self/fd/{f.fileno()}', 'x', dst_dir_fd=os.open('.', os.O_RDONLY))",
     "f = os.open('.git', os.O_RDONLY); open('config', 'a', opener=lambda name, how: os.open(name, how, dir_fd=f))",
     "os.chdir('.git'); open('config', 'a')",
 )
