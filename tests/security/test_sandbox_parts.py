@@ -79,7 +79,8 @@ def test_S17_terminals_are_not_typed_into_whatever_the_upper_half_says(machine: 
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_S6_no_folder_is_made_by_asking_btrfs_for_a_subvolume(machine: str) -> None:
-    for request in (0x50009401, 0x5000940E, 0x50009417, 0x50009418):  # snapshots and subvolumes, in two versions each
+    btrfs, others = (0x50009401, 0x5000940E, 0x50009417, 0x50009418), (0x4020BC10, 0x40186F04)  # bcachefs and ocfs2
+    for request in btrfs + others:
         assert judged(machine, IOCTL, 3, request) == DENIED, hex(request)
     for request in (0x40049409, 0x4020940D, 0xC0189436):  # copies that share their data
         assert judged(machine, IOCTL, 3, request) == bpf.ALLOWED, hex(request)

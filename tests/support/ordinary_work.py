@@ -267,6 +267,19 @@ def go_on_at_once() -> None:
     expect("busy programs and locks that stayed", (busy, held), (0, 0))
 
 
+def hide_memory() -> None:
+    """As gpg-agent does, whose files are to be made all the same."""
+    child = os.fork()
+    if not child:
+        done = ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
+        try:
+            open("hidden", "w").close()
+        except OSError:
+            done = 1
+        os._exit(done)
+    expect("whoever hides its memory makes files", os.waitpid(child, 0)[1], 0)
+
+
 class Interrupted(Exception):
     """By the alarm."""
 
@@ -302,7 +315,7 @@ def main() -> None:
     top = tempfile.mkdtemp(dir=".")
     os.chdir(top)
     parts = (work_in_the_shell, open_in_all_ways, fail_as_usual, link_and_move, work_in_many)
-    for part in (*parts, cut_off, go_on_at_once, be_interrupted):
+    for part in (*parts, cut_off, go_on_at_once, hide_memory, be_interrupted):
         try:
             part()
         except Exception as error:

@@ -38,8 +38,9 @@ NEW_NAMESPACE = 0x02000000 | 0x00020000 | 0x04000000 | 0x08000000 | 0x10000000 |
 TERMINAL_REQUESTS = (0x5412, 0x541C)
 """TIOCSTI types into a terminal, TIOCLINUX pastes into a console."""
 
-SUBVOLUME_REQUESTS = (0x50009401, 0x5000940E, 0x50009417, 0x50009418)
-"""BTRFS_IOC_ SNAP_CREATE, SUBVOL_CREATE and their second versions: a folder is made by a name that no call shows."""
+SUBVOLUME_REQUESTS = (0x50009401, 0x5000940E, 0x50009417, 0x50009418, 0x4020BC10, 0x40186F04)
+"""BTRFS_IOC_ SNAP_CREATE, SUBVOL_CREATE and their second versions, BCH_IOCTL_SUBVOLUME_CREATE, OCFS2_IOC_REFLINK: what
+they make has a name that no call shows."""
 
 _NEWER = {
     "pidfd_getfd": 438,
@@ -201,6 +202,9 @@ _OPENING = {"open": 1, "openat": 2}
 """Of calls that make or move a name, or open for writing: those of which only some do, and the argument with the flags.
 """
 
+SET_DUMPABLE = 4
+"""Of `prctl`."""
+
 _OPENAT2, _LANDLOCK = 437, 444
 """What the first one is asked for lies in memory; who does something for others would not be held by the second one."""
 
@@ -237,12 +241,13 @@ class Architecture:
     naming: Mapping[str, int]
     """Calls that make or move a name, or may do so."""
     seccomp: int
+    prctl: int
     x32: bool = False
 
 
 MACHINES = {
-    "x86_64": Architecture(0xC000003E, _X86_64, _NAMING_X86_64, 317, x32=True),
-    "aarch64": Architecture(0xC00000B7, _AARCH64, _NAMING_AARCH64, 277),
+    "x86_64": Architecture(0xC000003E, _X86_64, _NAMING_X86_64, 317, 157, x32=True),
+    "aarch64": Architecture(0xC00000B7, _AARCH64, _NAMING_AARCH64, 277, 167),
 }
 
 
@@ -295,6 +300,9 @@ def guard_program(machine: str = "") -> bytes:
             program += _call(number, [_argument(_OPENING[name]), *kind, ask, _allow()])
         else:
             program += _call(number, [ask])
+    # Whoever hides its memory could make no file. Programs that do (gpg-agent) are told that it is done: in here
+    # nobody may look into others anyhow.
+    program += _call(target.prctl, [_argument(0), _instruction(JUMP_EQUAL, SET_DUMPABLE, 0, 1), _failure(0), _allow()])
     for number in (_OPENAT2, _LANDLOCK):
         program += _call(number, [_failure(errno.ENOSYS)])
     return b"".join([*program, _allow()])
