@@ -82,6 +82,7 @@ def fails(name: str, call: Callable[..., Any], *given: Any, **named: Any) -> Non
 def work_in_the_shell() -> None:
     for text, wanted in SHELL.items():
         if "git " in text and shutil.which("git") is None:
+            os.makedirs("repo/full")  # for what comes after
             continue  # the test says so
         done = subprocess.run(["bash", "-c", text], capture_output=True, text=True, timeout=20)
         expect(text, done.stdout, wanted)
