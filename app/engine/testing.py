@@ -124,6 +124,7 @@ class FakeKernel:
         self.script = script if script is not None else {}
         self.language = language
         self.place = ""
+        self.elsewhere = False
         self.confinement = confinement or Confinement()
         self.state: KernelState = "cold"
         self.generation = 0

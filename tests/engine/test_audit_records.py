@@ -166,6 +166,21 @@ async def test_a_turn_is_written_down_from_the_question_to_the_end(here: Path) -
     assert closed == SessionLeft()
 
 
+async def test_a_kernel_on_another_machine_is_never_said_to_be_in_our_sandbox(here: Path) -> None:
+    kernel = FakeKernel()
+    kernel.elsewhere = True
+    async with engine(here, FakeModel(), kernels=FakeKernels(python=kernel), trail=trail(here)) as front:
+        await front.client.send(Open())
+        await front.client.send(Run(language="python", source="mine"))
+        await front.until_event(OutputAdded)
+    (begun,) = records(here, KernelBegan)
+    assert isinstance(begun, KernelBegan)
+    assert (begun.sandbox, begun.proof) == ("danger-full-access", "")
+    (run,) = records(here, RunBegan)
+    assert isinstance(run, RunBegan)
+    assert (run.sandbox, run.network) == ("danger-full-access", "full")
+
+
 async def test_a_switch_of_the_model_is_written_down_before_code_of_the_new_one_runs(here: Path) -> None:
     async with engine(here, FakeModel(CODE, "2", CODE, "2"), trail=trail(here)) as front:
         await front.client.send(Open())

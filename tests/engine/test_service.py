@@ -20,6 +20,7 @@ from oi_tui.app.engine.core.events import (
     DecisionRequested,
     ExecutionStarted,
     InputRequested,
+    KernelChanged,
     ProseGrew,
     ProseStarted,
     SessionOpened,
@@ -54,6 +55,7 @@ from oi_tui.app.engine.core.verbs import (
     Run,
     SetApproval,
     Submit,
+    UseKernel,
     UseModel,
 )
 from oi_tui.app.engine.log.log import Log
@@ -519,3 +521,13 @@ async def test_another_name_in_a_resumed_session_stays_on_its_server(tmp_path: P
                 await front.client.send(UseModel(name="other/one"))
             await front.turn("hello")
         assert models.opened[-1] == ("other/one", "http://127.0.0.1:1/v1", "k3y")
+
+
+async def test_R13_another_environment_is_told_with_what_the_kernel_runs_in_now(tmp_path: Path) -> None:
+    kernel = FakeKernel()
+    kernel.place = "Python 3.12.4 in .venv"
+    async with engine(tmp_path, FakeModel(), kernels=FakeKernels(python=kernel)) as front:
+        await front.client.send(Open())
+        await front.client.send(UseKernel(name=".venv"))
+        changed = await front.until_event(KernelChanged)
+        assert changed.detail == kernel.place

@@ -16,13 +16,12 @@ from oi_tui.app.engine.core.events import (
     ExecutionStarted,
     InputAnswered,
     InputRequested,
-    KernelChanged,
     NoticeAdded,
 )
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.outcomes import ExecutionStatus, KernelState
 from oi_tui.app.engine.core.values import Level
-from oi_tui.app.engine.kernels.base import InterruptMeans, Runner, RunResult
+from oi_tui.app.engine.kernels.base import InterruptMeans, Runner, RunResult, kernel_change
 
 REPLACE = "Esc twice within a second stops the turn and replaces the kernel; its variables are lost then."
 GIVE_UP = "Esc twice within a second stops the turn and waits for it no longer."
@@ -88,7 +87,10 @@ class Execution:
             await self.runner.start()
             self.tell_kernel("busy")
             started = ExecutionStarted(
-                block_id=self.block.id, generation=self.runner.generation, place=self.runner.place
+                block_id=self.block.id,
+                generation=self.runner.generation,
+                place=self.runner.place,
+                elsewhere=self.runner.elsewhere,
             )
             self._seal(started, self.block)
             self._emit(started)
@@ -221,9 +223,8 @@ class Execution:
     def tell_kernel(self, state: KernelState) -> None:
         """Say which state its kernel is in; a tool has none worth telling."""
         if isinstance(self.block, CodeBlock):
-            generation = self.runner.generation
-            detail = self.runner.place if state == "starting" else ""
-            self._emit(KernelChanged(language=self.block.language, state=state, generation=generation, detail=detail))
+            place = self.runner.place if state == "starting" else ""
+            self._emit(kernel_change(self.block.language, self.runner, state, place))
 
     # -- events of ours ------------------------------------------------------------------------------
 

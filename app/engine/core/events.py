@@ -232,6 +232,8 @@ class ExecutionStarted(Event, frozen=True, kw_only=True, tag=True):
     from a file."""
     place: str = ""
     """What the kernel runs in, as the person is told: "Python 3.12.4 in .venv"."""
+    elsewhere: bool = False
+    """On another machine: what the sandbox here promises is not promised there."""
 
 
 class ActiveLineChanged(Event, frozen=True, kw_only=True, tag=True):
@@ -347,6 +349,8 @@ class KernelChanged(Event, frozen=True, kw_only=True, tag=True):
     generation: int = 0
     detail: str = ""
     """Of one that starts: what it runs in."""
+    elsewhere: bool = False
+    """On another machine."""
 
 
 class SettingsChanged(Event, frozen=True, kw_only=True, tag=True):

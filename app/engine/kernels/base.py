@@ -10,6 +10,7 @@ from oi_tui.app.engine.core.events import (
     AnyEvent,
     Emit,
     InputRequested,
+    KernelChanged,
     NoticeAdded,
     OutputAdded,
     OutputDropped,
@@ -82,6 +83,11 @@ class Runner(Protocol):
         ...
 
     @property
+    def elsewhere(self) -> bool:
+        """Whether it runs on another machine, where no sandbox of ours is."""
+        ...
+
+    @property
     def state(self) -> KernelState:
         """Where it stands now."""
         ...
@@ -115,6 +121,13 @@ class Runner(Protocol):
         The last one, a restart, costs the kernel's state; without `restart` it is not used.
         """
         ...
+
+
+def kernel_change(language: Language, runner: Runner, state: KernelState, place: str = "") -> KernelChanged:
+    """The event that this kernel is in that state now."""
+    return KernelChanged(
+        language=language, state=state, generation=runner.generation, detail=place, elsewhere=runner.elsewhere
+    )
 
 
 class Kernel(Runner, Protocol):

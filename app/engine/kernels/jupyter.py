@@ -3,6 +3,7 @@
 Both are imported when the first kernel is started: they cost 0.14 s. Messages go over sockets in a private folder.
 """
 
+import asyncio
 import os
 import secrets
 from collections.abc import Awaitable
@@ -73,6 +74,7 @@ class JupyterKernel(WorkerKernel):
         """Started here by the `spec`, without one in the Python of the launch; or of an `origin` elsewhere."""
         origin = origin or local_origin(launch, spec)
         super().__init__(language, launch, partial(JupyterWorker.open, launch, origin), origin.place)
+        self.elsewhere = origin.elsewhere
 
     def variables(self, known: tuple[str, ...], *, again: bool) -> Awaitable[Listing | None]:
         first = names_in(self._worker.source) if isinstance(self._worker, JupyterWorker) else []
@@ -90,15 +92,22 @@ class JupyterKernel(WorkerKernel):
 
 def local_origin(launch: Launch, spec: KernelSpec | None = None) -> KernelOrigin:
     """A kernel that is a process of ours."""
-    place = launch.python.describe(launch.cwd) if spec is None else f"kernel {spec.name}"
-    spec = spec or python_spec(launch.python)
+    if spec is None:
+        name, place, signals = "python3", launch.python.describe(launch.cwd), True
+    else:
+        name, place, signals = spec.name, f"kernel {spec.name}", spec.signals
     # SIGINT would end a kernel that wants to be asked.
-    rungs: tuple[InterruptMeans, ...] = ("signal", "second_signal", "request") if spec.signals else ("request",)
-    return KernelOrigin(spec.name, place, rungs, partial(open_process, launch, spec))
+    rungs: tuple[InterruptMeans, ...] = ("signal", "second_signal", "request") if signals else ("request",)
+    return KernelOrigin(name, place, rungs, partial(open_process, launch, spec))
 
 
-async def open_process(launch: Launch, spec: KernelSpec) -> Opened:
-    """Start a kernel whose sockets nobody else may enter; KernelError if the program or the folder is not there."""
+async def open_process(launch: Launch, asked: KernelSpec | None = None) -> Opened:
+    """Start a kernel whose sockets nobody else may enter; KernelError if the program or the folder is not there.
+
+    Unless another spec is asked for it is the Python of the launch, which may have to be lent something: files are read
+    for that.
+    """
+    spec = asked if asked is not None else await asyncio.to_thread(python_spec, launch.python)
     import zmq.asyncio  # deferred: heavy
     from jupyter_client import AsyncKernelClient, write_connection_file  # deferred: heavy
     from zmq.constants import Event  # deferred: heavy

@@ -94,6 +94,8 @@ class KernelOrigin(NamedTuple):
     """The means against a run, the mildest first."""
     open: Callable[[], Awaitable[Opened]]
     """Starts it; KernelError if that cannot be."""
+    elsewhere: bool = False
+    """On another machine."""
 
 
 class JupyterWorker:

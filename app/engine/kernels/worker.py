@@ -63,6 +63,7 @@ class WorkerKernel:
     def __init__(self, language: Language, launch: Launch, open_worker: OpenWorker, place: str = "") -> None:
         self.language = language
         self.place = place
+        self.elsewhere = False
         self.confinement = launch.confine(language)
         """What holds back the code that it runs."""
         self._settings = launch.settings

@@ -19,7 +19,7 @@ from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError, StoreError
-from oi_tui.app.engine.core.events import AnyEvent, KernelChanged, SessionOpened, TurnEnded
+from oi_tui.app.engine.core.events import AnyEvent, SessionOpened, TurnEnded
 from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.protocol import SandboxFailed, failure_reply
 from oi_tui.app.engine.core.values import Language
@@ -46,7 +46,7 @@ from oi_tui.app.engine.core.verbs import (
     UseModel,
     WorkVerb,
 )
-from oi_tui.app.engine.kernels.base import Kernel
+from oi_tui.app.engine.kernels.base import Kernel, kernel_change
 from oi_tui.app.engine.sandbox.availability import Availability
 from oi_tui.app.engine.session.model_switch import ModelNames, ModelSwitch
 from oi_tui.app.engine.session.outbox import Outbox, address_replies
@@ -312,7 +312,7 @@ class OpenSession:
                 case UseKernel():
                     place = await self.kernels.use(job.name)
                     for kernel in self.kernels.started_kernels():
-                        self._tell_kernel(kernel, kernel.state)
+                        self._tell_kernel(kernel, kernel.state, kernel.place)
                     session.notice("info", f"Code now runs in {place}. Variables are gone.")
                 case Rebuild():
                     await self._restart(None)
@@ -368,8 +368,8 @@ class OpenSession:
                 restarted.append(kernel.language)
         return restarted
 
-    def _tell_kernel(self, kernel: Kernel, state: KernelState) -> None:
-        self.session.emit(KernelChanged(language=kernel.language, state=state, generation=kernel.generation))
+    def _tell_kernel(self, kernel: Kernel, state: KernelState, place: str = "") -> None:
+        self.session.emit(kernel_change(kernel.language, kernel, state, place))
 
     def _entitle(self, text: str) -> None:
         if self._store is None:

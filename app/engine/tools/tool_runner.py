@@ -38,6 +38,7 @@ class ToolRunner:
     """Runs one call at a time."""
 
     place = ""
+    elsewhere = False
     state: KernelState = "idle"
     generation = 1
     """A tool does not change while the session is open."""

@@ -110,6 +110,6 @@ def remote_kernel(launch: Launch, server: KnownServer) -> JupyterKernel:
     """A Python kernel on this server."""
     token = server.find_token(launch.environ)
     launch.learn_secret("Jupyter token", token)
-    origin = KernelOrigin(server.kernel, server.place, ("signal",), partial(open_remote, server, token))
+    origin = KernelOrigin(server.kernel, server.place, ("signal",), partial(open_remote, server, token), elsewhere=True)
     # Nothing of ours holds it back there, so nothing is promised.
     return JupyterKernel(replace(launch, sandbox=None), origin=origin)

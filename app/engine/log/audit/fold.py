@@ -217,7 +217,8 @@ class AuditFold:
     def begin(self, event: ExecutionStarted, block: ActionBlock, now: float) -> RunBegan:
         """The record of a run that is about to begin: of what its kernel is about to be given, not of what was told."""
         known, where = self._action(event.block_id), self._where
-        if isinstance(block, CallBlock):  # tools run in the engine's process, whatever the kernels run in
+        # Tools run in the engine's process, whatever the kernels run in; and some kernels on another machine.
+        if isinstance(block, CallBlock) or event.elsewhere:
             where = msgspec.structs.replace(where, sandbox="danger-full-access", network="full", proof="")
         decision, sha256 = known.decision, source_digest(block.source)
         self._run = _Run(event.block_id, sha256, now)
@@ -302,9 +303,8 @@ class AuditFold:
             case "idle" | "busy" if event.generation > self._generations.get(event.language, 0):
                 self._generations[event.language] = event.generation
                 where = self._where
-                return KernelBegan(
-                    language=language, generation=event.generation, sandbox=where.sandbox, proof=where.proof
-                )
+                held = ("danger-full-access", "") if event.elsewhere else (where.sandbox, where.proof)
+                return KernelBegan(language=language, generation=event.generation, sandbox=held[0], proof=held[1])
             case _:
                 return None
 
