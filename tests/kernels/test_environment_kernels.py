@@ -68,6 +68,10 @@ async def test_R13_code_runs_in_the_folders_environment_and_sees_nothing_of_ours
 async def test_R13_a_switch_is_a_fresh_kernel_of_another_generation(
     project: Path, kernel_environ: dict[str, str]
 ) -> None:
+    old = project / "old"
+    (old / "bin").mkdir(parents=True)
+    (old / "pyvenv.cfg").write_text("version = 3.9.1\n")
+    (old / "bin" / "python").symlink_to(sys.executable)
     kernels = launched(project, kernel_environ, asked="oi-tui")
     try:
         run = await collect(kernels.get("python"), "import sys, msgspec\nx = 1\nprint(sys.prefix)")
@@ -82,6 +86,7 @@ async def test_R13_a_switch_is_a_fresh_kernel_of_another_generation(
         told = await kernels.describe_choices()
         assert told.startswith("In use: Python")
         assert "/kernel oi-tui" in told
+        assert "Without ipykernel: old" in told
     finally:
         await kernels.close()
 

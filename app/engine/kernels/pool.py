@@ -94,13 +94,17 @@ class Kernels:
     def _describe_choices(self) -> str:
         launch = self._launch
         lines = [f"In use: {self._make('python').place}"]
+        without: list[str] = []
         for found in find_environments(launch.cwd, launch.environ, trusted=launch.trusted):
-            if self._server is not None or found.prefix != launch.python.prefix:
+            if kernel_obstacle(found):
+                without.append(found.prefix.name)
+            elif self._server is not None or found.prefix != launch.python.prefix:
                 name = "oi-tui" if found.is_ours else found.prefix.name
-                what = kernel_obstacle(found) and " (has no ipykernel)"
-                lines.append(f"/kernel {name}: {found.describe(launch.cwd)}{what}")
+                lines.append(f"/kernel {name}: {found.describe(launch.cwd)}")
         for name, server in known_servers().all().items():
             lines.append(f"/kernel {name}: {server.place}, no sandbox of ours")
+        if without:
+            lines.append(f"Without ipykernel: {', '.join(without)}")
         return "\n".join(lines)
 
     async def restart(self, language: Language | None = None) -> None:
