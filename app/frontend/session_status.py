@@ -52,7 +52,10 @@ def activity(event: AnyEvent, before: str, *, turn_open: bool) -> str:
 
 
 def kernel_label(language: str, place: str) -> str:
-    """A kernel on a narrow line: "python in .venv" for one in "Python 3.12.4 in /home/me/project/.venv"."""
+    """A kernel on a narrow line: "python in .venv" for one in "Python 3.12.4 in /home/me/project/.venv", and of one on
+    another machine that the sandbox of this line is not around it."""
+    if host := place.partition(" on ")[2]:
+        return f"{language} on {host}, no sandbox"
     environment = place.partition(" in ")[2].rpartition("/")[2]
     return f"{language} in {environment}" if environment else language
 

@@ -8,7 +8,7 @@ from oi_tui.app.engine.core.modes import effective_mode
 from oi_tui.app.engine.core.settings import PolicySection, SandboxSection, Settings, describe_sandbox
 from oi_tui.app.engine.core.usage import Usage
 from oi_tui.app.engine.transcript.transcript import Transcript
-from oi_tui.app.frontend.session_status import current_status
+from oi_tui.app.frontend.session_status import current_status, kernel_label
 from oi_tui.widgets.status import STARTING, Status, fit_parts, status_parts
 
 USUAL = SandboxSection()
@@ -104,3 +104,16 @@ def test_whether_there_is_a_model_is_not_said_before_it_is_known() -> None:
     assert "no model" not in str(fit_parts(status_parts(Status(activity=STARTING)), 80))
     assert "openai/gpt" in str(fit_parts(status_parts(Status(activity=STARTING, model="openai/gpt")), 80))
     assert "no model" in str(fit_parts(status_parts(Status()), 80))
+
+
+@pytest.mark.parametrize(
+    ("place", "label"),
+    [
+        ("", "python"),
+        ("Python 3.11.7 of oi-tui", "python"),
+        ("Python 3.12.4 in /home/me/project/.venv", "python in .venv"),
+        ("python3 on hub.example.org", "python on hub.example.org, no sandbox"),
+    ],
+)
+def test_a_kernel_is_named_with_where_it_runs(place: str, label: str) -> None:
+    assert kernel_label("python", place) == label
