@@ -13,6 +13,7 @@ from typing import TypeVar
 from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, ChatRequest, Delta, Model, TextDelta
 from oi_tui.app.engine.core.errors import KernelError, ModelError, OiTuiError
 from oi_tui.app.engine.core.events import AnyEvent, Emit, Event, InputRequested, OutputAdded
+from oi_tui.app.engine.core.kernel_choice import KernelChoice
 from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
 from oi_tui.app.engine.core.protocol import FetchProgressed, ModelOffer, ModelsFound
@@ -262,8 +263,11 @@ class FakeKernels:
         await self.by_language["python"].restart()
         return name
 
-    async def describe_choices(self) -> str:
-        return "only fakes"
+    async def choices(self, server: str = "") -> tuple[KernelChoice, ...]:
+        """The fake in use, and on any server one kernelspec."""
+        if server:
+            return (KernelChoice(name=f"{server}:fake", kind="kernelspec", title="A fake", server=server),)
+        return (KernelChoice(name="fake", kind="environment", title="A fake", in_use=True),)
 
     def canonical(self, label: str) -> Language | None:
         """The languages given, by exact name, and py and bash."""

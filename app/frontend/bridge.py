@@ -36,6 +36,7 @@ from oi_tui.app.engine.core.protocol import (
     FetchEnded,
     FetchProgressed,
     Hello,
+    KernelsFound,
     ModelsFound,
     PromptsFound,
     Reply,
@@ -63,7 +64,7 @@ _DEFAULTS = Settings()
 AboutSessions = SessionsFound | SessionSeen | SessionEdited | SessionExported | Failed
 """`Failed` may be about something else: it does not say what was asked."""
 AboutModels = ModelsFound | FetchProgressed | FetchEnded
-ViewReply = AboutModels | AboutSessions | VariablesFound | VariableSeen | PromptsFound | DraftKept
+ViewReply = AboutModels | AboutSessions | VariablesFound | VariableSeen | PromptsFound | DraftKept | KernelsFound
 
 
 class View(Protocol):

@@ -24,6 +24,7 @@ from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
 from oi_tui.app.engine.core.protocol import (
     DraftKept,
     Failed,
+    KernelsFound,
     ModelsFound,
     PromptsFound,
     SessionEdited,
@@ -206,6 +207,8 @@ class ChatScreen(Screen[None]):
                 self.parts.sessions.take(reply)
             case PromptsFound() | DraftKept():
                 self.parts.recall.show(reply)
+            case KernelsFound():
+                pass  # nobody asks yet
             case _ if self._setup is not None and self._setup.is_attached:
                 self._setup.show(reply)
             case ModelsFound():

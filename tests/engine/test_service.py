@@ -35,6 +35,7 @@ from oi_tui.app.engine.core.protocol import (
     Failed,
     FetchEnded,
     FetchProgressed,
+    KernelsFound,
     ModelsFound,
     Reply,
     SandboxFailed,
@@ -47,6 +48,7 @@ from oi_tui.app.engine.core.verbs import (
     Clear,
     Decide,
     FetchModel,
+    FindKernels,
     FindModels,
     Interrupt,
     Open,
@@ -531,3 +533,21 @@ async def test_R13_another_environment_is_told_with_what_the_kernel_runs_in_now(
         await front.client.send(UseKernel(name=".venv"))
         changed = await front.until_event(KernelChanged)
         assert changed.detail == kernel.place
+
+
+async def test_R13_what_code_can_run_in_is_told_also_while_code_runs(tmp_path: Path) -> None:
+    kernel = FakeKernel()
+    kernel.blocked = True
+    async with engine(tmp_path, FakeModel(), kernels=FakeKernels(python=kernel)) as front:
+        await front.client.send(Open())
+        await front.client.send(Run(language="python", source="work()"))
+        await front.until_event(ExecutionStarted)
+        await front.client.send(FindKernels())
+        here = await front.until(lambda reply: isinstance(reply, KernelsFound))
+        assert isinstance(here, KernelsFound)
+        assert here == KernelsFound(session_id=here.session_id, choices=await FakeKernels().choices())
+        await front.client.send(FindKernels(server="cluster"))
+        there = await front.until(lambda reply: isinstance(reply, KernelsFound))
+        assert isinstance(there, KernelsFound)
+        assert [choice.name for choice in there.choices] == ["cluster:fake"]
+        assert there.server == "cluster"

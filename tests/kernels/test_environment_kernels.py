@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from oi_tui.app.engine.core.errors import KernelError, SettingsError
+from oi_tui.app.engine.core.kernel_choice import tell_choices
 from oi_tui.app.engine.core.settings import SandboxSection
 from oi_tui.app.engine.environments.discovery import choose_environment
 from oi_tui.app.engine.environments.environment import PythonEnvironment, environment_at
@@ -83,10 +84,16 @@ async def test_R13_a_switch_is_a_fresh_kernel_of_another_generation(
         run = await collect(kernels.get("python"), "import sys\nprint(sys.prefix, 'x' in dir())")
         assert run.text() == f"{project}/.venv False\n"
         assert kernels.get("python").generation == 2
-        told = await kernels.describe_choices()
-        assert told.startswith("In use: Python")
-        assert "/kernel oi-tui" in told
-        assert "Without ipykernel: old" in told
+        used, *others = await kernels.choices()
+        assert used.in_use
+        assert used.name == ".venv"
+        assert "lent by oi-tui" in used.detail
+        assert not any(choice.in_use for choice in others)
+        assert "oi-tui" in [choice.name for choice in others]
+        lacking = next(choice for choice in others if choice.name == "old")
+        assert "has no ipykernel" in lacking.obstacle
+        assert "install ipykernel" in lacking.remedy or "pip install" in lacking.remedy
+        assert "old" in tell_choices(others)
     finally:
         await kernels.close()
 

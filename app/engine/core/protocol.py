@@ -15,6 +15,7 @@ from oi_tui.app.engine.core.blocks import Block
 from oi_tui.app.engine.core.encoding import as_json
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.events import AnyEvent
+from oi_tui.app.engine.core.kernel_choice import KernelChoice
 from oi_tui.app.engine.core.session_records import PastPrompt, SearchHit, SessionRecord
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.values import Language, Value
@@ -95,6 +96,16 @@ class ModelsFound(SessionReply, frozen=True, kw_only=True, tag=True):
 
     offers: tuple[ModelOffer, ...]
     why: str = ""
+
+
+class KernelsFound(SessionReply, frozen=True, kw_only=True, tag=True):
+    """Answer to `FindKernels`: what is here, the one in use first, or what is on a server."""
+
+    server: str = ""
+    """Whose kernelspecs and kernels these are; "" is this machine, with the servers that are known."""
+    choices: tuple[KernelChoice, ...] = ()
+    why: str = ""
+    """Why there are none."""
 
 
 class FetchProgressed(SessionReply, frozen=True, kw_only=True, tag=True):
@@ -226,6 +237,7 @@ Reply = (
     Hello
     | Batch
     | ModelsFound
+    | KernelsFound
     | FetchProgressed
     | FetchEnded
     | VariablesFound

@@ -128,6 +128,13 @@ class UseKernel(SessionVerb, frozen=True, kw_only=True, tag=True):
     name: str = ""
 
 
+class FindKernels(SessionVerb, frozen=True, kw_only=True, tag=True):
+    """Look for what Python code can run in, also while code runs; answered with `KernelsFound`."""
+
+    server: str = ""
+    """What is on this server instead, which is asked over the network."""
+
+
 class SetApproval(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Another approval mode from the next decision on."""
 
@@ -237,6 +244,7 @@ WorkVerb = (
     | SetApproval
     | SetBudget
     | AddRule
+    | FindKernels
     | FindModels
     | FetchModel
     | CancelFetch

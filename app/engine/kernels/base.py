@@ -20,6 +20,7 @@ from oi_tui.app.engine.core.events import (
     OutputUpdated,
 )
 from oi_tui.app.engine.core.ids import new_id
+from oi_tui.app.engine.core.kernel_choice import KernelChoice
 from oi_tui.app.engine.core.outcomes import ExecutionStatus, KernelState
 from oi_tui.app.engine.core.values import Confinement, Language, Value
 
@@ -170,8 +171,9 @@ class KernelSource(Protocol):
         there or cannot run it."""
         ...
 
-    async def describe_choices(self) -> str:
-        """What Python code can run in, a line for each."""
+    async def choices(self, server: str = "") -> tuple[KernelChoice, ...]:
+        """What Python code can run in, the one in use first; or what is on this server, which is asked. KernelError or
+        SettingsError if that is not known."""
         ...
 
     def canonical(self, label: str) -> Language | None:

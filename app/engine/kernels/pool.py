@@ -3,9 +3,11 @@
 import asyncio
 from dataclasses import replace
 
+from oi_tui.app.engine.core.kernel_choice import KernelChoice
 from oi_tui.app.engine.core.values import Language
-from oi_tui.app.engine.environments.discovery import find_environments, kernel_obstacle, usable_environment
+from oi_tui.app.engine.environments.discovery import usable_environment
 from oi_tui.app.engine.kernels.base import Kernel
+from oi_tui.app.engine.kernels.choices import ask_server, find_choices
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel, installed_kernelspecs, kernelspec
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.remote.kernel import remote_kernel
@@ -87,25 +89,15 @@ class Kernels:
                 fresh.generation = old.generation
         return self._make("python").place
 
-    async def describe_choices(self) -> str:
-        """The environment in use, and the others."""
-        return await asyncio.to_thread(self._describe_choices)
+    async def choices(self, server: str = "") -> tuple[KernelChoice, ...]:
+        """What there is here, or on this server."""
+        if server:
+            return tuple(await ask_server(server))
+        return tuple(await asyncio.to_thread(self._find_choices))
 
-    def _describe_choices(self) -> str:
-        launch = self._launch
-        lines = [f"In use: {self._make('python').place}"]
-        without: list[str] = []
-        for found in find_environments(launch.cwd, launch.environ, trusted=launch.trusted):
-            if kernel_obstacle(found):
-                without.append(found.prefix.name)
-            elif self._server is not None or found.prefix != launch.python.prefix:
-                name = "oi-tui" if found.is_ours else found.prefix.name
-                lines.append(f"/kernel {name}: {found.describe(launch.cwd)}")
-        for name, server in known_servers().all().items():
-            lines.append(f"/kernel {name}: {server.place}, no sandbox of ours")
-        if without:
-            lines.append(f"Without ipykernel: {', '.join(without)}")
-        return "\n".join(lines)
+    def _find_choices(self) -> list[KernelChoice]:
+        specs = {name: language for name, language in self._specs().items() if name != NATIVE}
+        return find_choices(self._launch, self._server, specs)
 
     async def restart(self, language: Language | None = None) -> None:
         """A fresh process for this language, or for all that were started."""

@@ -20,7 +20,7 @@ from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError, StoreError
 from oi_tui.app.engine.core.events import AnyEvent, SessionOpened, TurnEnded
-from oi_tui.app.engine.core.outcomes import KernelState
+from oi_tui.app.engine.core.kernel_choice import tell_choices
 from oi_tui.app.engine.core.protocol import SandboxFailed, failure_reply
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.core.verbs import (
@@ -30,6 +30,7 @@ from oi_tui.app.engine.core.verbs import (
     Clear,
     Decide,
     FetchModel,
+    FindKernels,
     FindModels,
     Inspect,
     Interrupt,
@@ -46,8 +47,8 @@ from oi_tui.app.engine.core.verbs import (
     UseModel,
     WorkVerb,
 )
-from oi_tui.app.engine.kernels.base import Kernel, kernel_change
 from oi_tui.app.engine.sandbox.availability import Availability
+from oi_tui.app.engine.session.kernel_switch import KernelSwitch
 from oi_tui.app.engine.session.model_switch import ModelNames, ModelSwitch
 from oi_tui.app.engine.session.outbox import Outbox, address_replies
 from oi_tui.app.engine.session.services import KernelTies, Services
@@ -116,6 +117,7 @@ class OpenSession:
         self.chooser = ModelSwitch(self.session, services.models, self._store, tell, self._log.listen, models_elsewhere)
         self._ties.on_refusal = self._log.note_refusal
         self._ties.has_embedded_model = lambda: self.chooser.is_embedded
+        self.kernel_switch = KernelSwitch(self.session, self.kernels, tell)
         self.inspector = VariableInspector(self.kernels, tell)
         self._titles: Titles | None = None
         if self._store is not None and services.setup.settings.model.titles:
@@ -163,8 +165,7 @@ class OpenSession:
             self.session.notice("warning", title, "Conversation goes on without it.")
         if self.kernels.remark:
             self.session.notice("info", self.kernels.remark)
-        for kernel in self.kernels.started_kernels():
-            self._tell_kernel(kernel, kernel.state)
+        self.kernel_switch.tell_states()
         self._tasks = [
             self._watch_task(self._outbox.pump()),
             self._watch_task(self._log.keep()),
@@ -178,7 +179,7 @@ class OpenSession:
     async def end(self, why: str) -> None:
         """Break off what runs and write everything down; whatever fails on the way is logged."""
         titles = self._titles.close() if self._titles is not None else ()
-        tasks = (*self._tasks, *self.chooser.tasks(), *self.inspector.tasks(), *titles)
+        tasks = (*self._tasks, *self.chooser.tasks(), *self.kernel_switch.tasks(), *self.inspector.tasks(), *titles)
         self._tasks = []
         running = [task for task in tasks if task is not asyncio.current_task()]
         for task in running:
@@ -246,6 +247,8 @@ class OpenSession:
             case SetBudget():
                 session.choices.set_budget(verb)
                 session.notice("info", session.budget.describe(session.transcript.usage))
+            case FindKernels():
+                self.kernel_switch.find(verb.server)
             case FindModels():
                 self.chooser.find()
             case FetchModel():
@@ -303,22 +306,19 @@ class OpenSession:
                     self._entitle(job.source)
                     await session.run_code(self._language(job.language), job.source)
                 case Restart():
-                    names = ", ".join(await self._restart(job.language))
+                    names = ", ".join(await self.kernel_switch.restart(job.language))
                     session.notice(
                         "info", f"Restarted: {names}. Variables are gone." if names else "No kernel runs yet."
                     )
                 case UseKernel(name=""):
-                    session.notice("info", "Code can run in:", await self.kernels.describe_choices())
+                    session.notice("info", "Code can run in:", tell_choices(await self.kernels.choices()))
                 case UseKernel():
-                    place = await self.kernels.use(job.name)
-                    for kernel in self.kernels.started_kernels():
-                        self._tell_kernel(kernel, kernel.state, kernel.place)
-                    session.notice("info", f"Code now runs in {place}. Variables are gone.")
+                    await self.kernel_switch.use(job.name)
                 case Rebuild():
-                    await self._restart(None)
+                    await self.kernel_switch.restart(None)
                     await session.rebuild(job.block_ids)
                 case Clear():
-                    await self._restart(None)
+                    await self.kernel_switch.restart(None)
                     session.forget()
         except OiTuiError as error:
             session.report(error)
@@ -356,20 +356,6 @@ class OpenSession:
         if language is None:
             raise SettingsError(f"There is no kernel for {label!r}.")
         return language
-
-    async def _restart(self, language: Language | None) -> list[Language]:
-        """The languages whose kernels were restarted."""
-        restarted = []
-        for kernel in self.kernels.started_kernels():
-            if language is None or kernel.language == language:
-                self._tell_kernel(kernel, "restarting")
-                await kernel.restart()
-                self._tell_kernel(kernel, "idle")
-                restarted.append(kernel.language)
-        return restarted
-
-    def _tell_kernel(self, kernel: Kernel, state: KernelState, place: str = "") -> None:
-        self.session.emit(kernel_change(kernel.language, kernel, state, place))
 
     def _entitle(self, text: str) -> None:
         if self._store is None:

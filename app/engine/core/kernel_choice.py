@@ -1,0 +1,44 @@
+"""What Python code can be run in, as values to choose from."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from oi_tui.app.engine.core.values import Value
+
+ChoiceKind = Literal["environment", "server", "running", "kernelspec"]
+"""A Python of this machine; a Jupyter server, which starts a kernel; a kernel that lives on one; what is installed
+there, or on this machine for fences of another language."""
+
+
+class KernelChoice(Value, frozen=True, kw_only=True):
+    """One of the things that code can run in. Texts of servers are as they came: whoever shows them makes them safe."""
+
+    name: str
+    """What `UseKernel.name` takes; of a kernelspec of this machine, the label of a fence."""
+    kind: ChoiceKind
+    title: str
+    """A few words: "Python 3.12.4 in .venv"."""
+    detail: str = ""
+    """Facts, a line for each."""
+    server: str = ""
+    """Name of the server that it is on, or is; "" is this machine."""
+    obstacle: str = ""
+    """Why no kernel can be started in it, as a sentence; "" if one can."""
+    remedy: str = ""
+    """The command that takes the obstacle away."""
+    in_use: bool = False
+
+    @property
+    def is_language(self) -> bool:
+        """Whether it is there for fences beside Python, so that Python code cannot be run in it."""
+        return self.kind == "kernelspec" and not self.server
+
+
+def tell_choices(choices: Sequence[KernelChoice]) -> str:
+    """The choices as lines of text, where there is no screen."""
+    lines = []
+    for choice in choices:
+        use = " (in use)" if choice.in_use else ""
+        facts = " ".join(part for part in (choice.obstacle, choice.remedy) if part)
+        lines.append(f"{choice.name:16} {choice.title}{use}{f'. {facts}' if facts else ''}")
+    return "\n".join(lines)

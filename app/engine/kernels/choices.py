@@ -1,0 +1,120 @@
+"""What Python code can be run in: environments and kernelspecs of this machine, servers, and what is on one of them."""
+
+import asyncio
+import os
+import re
+from collections.abc import Iterator, Mapping
+
+from oi_tui.app.engine.core.errors import KernelError, SettingsError
+from oi_tui.app.engine.core.kernel_choice import KernelChoice
+from oi_tui.app.engine.environments.discovery import find_environments, how_to_mend, kernel_obstacle
+from oi_tui.app.engine.environments.environment import PythonEnvironment
+from oi_tui.app.engine.kernels.launch import Launch
+from oi_tui.app.engine.kernels.remote.server import JupyterServer
+from oi_tui.app.engine.kernels.remote.servers import KnownServer, known_servers
+
+ASKING = 10.0
+"""Seconds that a server has to say what it has."""
+
+MOST_TOLD = 100
+"""Kernelspecs of a server that are told."""
+
+_SPEC_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
+"""What Jupyter itself allows; a server may say anything."""
+
+
+def find_choices(launch: Launch, server: KnownServer | None, specs: Mapping[str, str]) -> list[KernelChoice]:
+    """What there is here, the one in use first; Python runs on `server`, if that is given. `specs` are the installed
+    kernelspecs with their languages. Reads files; no server is asked."""
+    found = [
+        *_environments(launch, in_use=server is None),
+        *_servers(server),
+        *(
+            KernelChoice(name=name, kind="kernelspec", title=language or name, detail=f"Runs fences labelled {name}.")
+            for name, language in sorted(specs.items())
+        ),
+    ]
+    return sorted(found, key=lambda choice: not choice.in_use)
+
+
+async def ask_server(name: str) -> list[KernelChoice]:
+    """What this known server can start; KernelError or SettingsError if it does not say so in time."""
+    server = await asyncio.to_thread(known_servers().find, name)
+    try:
+        async with asyncio.timeout(ASKING), JupyterServer(server.url, server.find_token(os.environ)) as site:
+            specs = await site.kernelspecs()
+    except TimeoutError:
+        raise KernelError(f"{server.host} did not say within {ASKING:.0f} s what it has.") from None
+    told = [spec for spec in sorted(specs) if _SPEC_NAME.fullmatch(spec)][:MOST_TOLD]
+    return [
+        KernelChoice(
+            name=f"{name}:{spec}",
+            kind="kernelspec",
+            title=f"{spec} on {server.host}",
+            detail=f"Host: {server.host}\nLanguage: {specs[spec][:100] or 'not told'}",
+            server=name,
+        )
+        for spec in told
+    ]
+
+
+def _environments(launch: Launch, *, in_use: bool) -> Iterator[KernelChoice]:
+    found = list(find_environments(launch.cwd, launch.environ, trusted=launch.trusted))
+    used = os.path.realpath(launch.python.prefix)
+    if used not in (os.path.realpath(environment.prefix) for environment in found):
+        found.insert(0, launch.python)
+    taken = set(_server_names())
+    for environment in found:
+        name = "oi-tui" if environment.is_ours else environment.prefix.name
+        if name in taken or re.search("[:@]", name):  # it means another one: only the path is sure
+            name = str(environment.prefix)
+        taken.add(name)
+        obstacle = kernel_obstacle(environment)
+        yield KernelChoice(
+            name=name,
+            kind="environment",
+            title=environment.describe(launch.cwd),
+            detail=_facts(environment, obstacle),
+            obstacle=obstacle,
+            remedy=how_to_mend(environment) if obstacle else "",
+            in_use=in_use and os.path.realpath(environment.prefix) == used,
+        )
+
+
+def _facts(environment: PythonEnvironment, obstacle: str) -> str:
+    threads = ", without the global lock" if environment.threaded else ""
+    if environment.has_ipykernel:
+        kernel = f"{environment.packages['ipykernel']}, its own"
+    else:
+        kernel = "none" if obstacle else "none of its own, lent by oi-tui"
+    return "\n".join(
+        (
+            f"Program: {environment.python}",
+            f"Python: {environment.version or 'of unknown version'}{threads} ({environment.kind})",
+            f"ipykernel: {kernel}",
+        )
+    )
+
+
+def _servers(used: KnownServer | None) -> Iterator[KernelChoice]:
+    try:
+        known = known_servers().all()
+    except SettingsError as error:
+        yield KernelChoice(name="", kind="server", title="The list of servers", detail=error.hint, obstacle=error.title)
+        return
+    for name, server in known.items():
+        yield KernelChoice(
+            name=name,
+            kind="server",
+            title=f"{name}: {server.place}",
+            detail=f"Host: {server.host}\nKernelspec: {server.kernel}",
+            server=name,
+            in_use=used is not None and server.url == used.url,
+        )
+
+
+def _server_names() -> tuple[str, ...]:
+    try:
+        return tuple(known_servers().all())
+    except SettingsError:
+        return ()

@@ -1,0 +1,71 @@
+"""What Python code of a session runs in: finding what there is (also while code runs), another one, a fresh one."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from oi_tui.app.engine.agent.loop import Session
+from oi_tui.app.engine.core.errors import OiTuiError
+from oi_tui.app.engine.core.outcomes import KernelState
+from oi_tui.app.engine.core.protocol import KernelsFound, Reply
+from oi_tui.app.engine.core.values import Language
+from oi_tui.app.engine.kernels.base import Kernel, KernelSource, kernel_change
+
+_log = logging.getLogger(__name__)
+
+
+class KernelSwitch:
+    """Starts kernels anew, or elsewhere, and looks for what there is to choose from."""
+
+    def __init__(self, session: Session, kernels: KernelSource, tell: Callable[[Reply], None]) -> None:
+        self._session = session
+        self._kernels = kernels
+        self._tell = tell
+        self._finding: dict[str, asyncio.Task[None]] = {}
+        """By the server that is asked; "" is this machine."""
+
+    def tasks(self) -> list[asyncio.Task[None]]:
+        """What is under way, for whoever closes the session."""
+        return list(self._finding.values())
+
+    def tell_states(self) -> None:
+        """How the kernels that were started are doing."""
+        for kernel in self._kernels.started_kernels():
+            self._tell_kernel(kernel, kernel.state)
+
+    async def use(self, name: str) -> None:
+        """Run Python code elsewhere from now on; SettingsError if that is not there or cannot run it."""
+        place = await self._kernels.use(name)
+        for kernel in self._kernels.started_kernels():
+            self._tell_kernel(kernel, kernel.state, kernel.place)
+        self._session.notice("info", f"Code now runs in {place}. Variables are gone.")
+
+    async def restart(self, language: Language | None) -> list[Language]:
+        """A fresh process for this language, or for all that were started; those languages."""
+        restarted = []
+        for kernel in self._kernels.started_kernels():
+            if language is None or kernel.language == language:
+                self._tell_kernel(kernel, "restarting")
+                await kernel.restart()
+                self._tell_kernel(kernel, "idle")
+                restarted.append(kernel.language)
+        return restarted
+
+    def find(self, server: str) -> None:
+        """Look for what there is here, or on this server; answered with `KernelsFound`, once for several questions."""
+        if (finding := self._finding.get(server)) is None or finding.done():
+            self._finding[server] = asyncio.create_task(self._find(server))
+
+    def _tell_kernel(self, kernel: Kernel, state: KernelState, place: str = "") -> None:
+        self._session.emit(kernel_change(kernel.language, kernel, state, place))
+
+    async def _find(self, server: str) -> None:
+        try:
+            found = KernelsFound(server=server, choices=await self._kernels.choices(server))
+        except OiTuiError as error:
+            found = KernelsFound(server=server, why=" ".join(part for part in (error.title, error.hint) if part))
+        except Exception as error:
+            # Boundary: looking for what there is must not keep anybody from naming one.
+            _log.exception("looking for kernels failed")
+            found = KernelsFound(server=server, why=f"Looking for kernels failed: {error!r}.")
+        self._tell(found)
