@@ -12,7 +12,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote, urlsplit
 
-from oi_tui.app.engine.core.errors import KernelError
+from oi_tui.app.engine.core.errors import KernelError, SettingsError
+from oi_tui.app.engine.core.http_session import open_http, tell_failure
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession, ClientWebSocketResponse
@@ -49,10 +50,11 @@ class JupyterServer:
             raise KernelError(f"{self.host or 'That'} is no address of a Jupyter server.", hint="Say https://HOST/.")
 
     async def __aenter__(self) -> Self:
-        from aiohttp import ClientSession, ClientTimeout  # deferred: heavy
-
         headers = {"Authorization": f"token {self._token}"} if self._token else {}
-        self._http = ClientSession(headers=headers, timeout=ClientTimeout(total=None, sock_connect=10))
+        try:
+            self._http = await open_http(self._url, headers)
+        except SettingsError as error:
+            raise KernelError(error.title, hint=error.hint) from error
         return self
 
     async def __aexit__(
@@ -96,7 +98,7 @@ class JupyterServer:
     async def connect(self, kernel_id: str, session: str, protocol: str, limit: int) -> "ClientWebSocketResponse":
         """The kernel's messages. To the same `session` the server replays what it kept while nobody listened.
         Messages may have `limit` bytes."""
-        from aiohttp import ClientError, ClientWSTimeout, WSServerHandshakeError  # deferred: heavy
+        from aiohttp import ClientError, ClientHttpProxyError, ClientResponseError, ClientWSTimeout  # deferred: heavy
 
         assert self._http is not None
         path = f"{self._url}/api/kernels/{quote(kernel_id, safe='')}/channels?session_id={quote(session, safe='')}"
@@ -104,23 +106,29 @@ class JupyterServer:
             return await self._http.ws_connect(
                 path, protocols=[protocol], heartbeat=15, max_msg_size=limit, timeout=ClientWSTimeout(ws_close=2)
             )
-        except WSServerHandshakeError as error:
+        except ClientHttpProxyError as error:
+            raise self._unreachable(error) from None
+        except ClientResponseError as error:
             raise self._refusal(error.status, "") from None
         except (ClientError, OSError, TimeoutError) as error:
             raise self._unreachable(error) from None
 
     async def _ask(self, method: str, path: str, body: Any = None, timeout: float = TIMEOUT) -> Any:
-        from aiohttp import ClientError  # deferred: heavy
+        from aiohttp import ClientError, ClientHttpProxyError, ClientResponseError  # deferred: heavy
 
         assert self._http is not None
         try:
             async with (
                 asyncio.timeout(timeout),
-                self._http.request(method, self._url + path, json=body, allow_redirects=False) as answer,
+                self._http.request(method, self._url + path, json=body) as answer,
             ):
                 text = await answer.content.read(ANSWER_LIMIT)
                 while len(text) < ANSWER_LIMIT and (more := await answer.content.read(ANSWER_LIMIT - len(text))):
                     text += more
+        except ClientHttpProxyError as error:
+            raise self._unreachable(error) from None
+        except ClientResponseError as error:
+            raise self._refusal(error.status, "") from None
         except (ClientError, OSError, TimeoutError) as error:
             raise self._unreachable(error) from None
         if not 200 <= answer.status < 300:
@@ -142,7 +150,7 @@ class JupyterServer:
         return kind(f"{self.host}: {REFUSED.get(status, f'The server answered {status}.')}", details=said[:2_000])
 
     def _unreachable(self, error: BaseException) -> KernelError:
-        why = "it did not answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
+        why = "it did not answer in time" if isinstance(error, TimeoutError) else tell_failure(error)
         return KernelError(
             f"{self.host} cannot be reached: {why}.", hint="Is the server running, and the address right?"
         )
