@@ -124,7 +124,7 @@ class Bridge:
         self._renewing = False
         self._running: set[str] = set()
         self._kernels: dict[str, KernelState] = {}
-        self._places: dict[str, str] = {}
+        self.places: dict[str, str] = {}
         """By language: what its kernel runs in."""
         self._sandbox_fails = False
         self._activity = STARTING
@@ -356,7 +356,7 @@ class Bridge:
             case KernelChanged():
                 self._kernels[event.language] = event.state
                 if event.detail:
-                    self._places[event.language] = event.detail
+                    self.places[event.language] = event.detail
                 self._sandbox_fails &= event.state not in ("idle", "busy")  # none starts that is not enclosed
             case ConversationCleared():
                 self._running.clear()
@@ -369,6 +369,7 @@ class Bridge:
         self._activity = ""
         self._running.clear()
         self._kernels.clear()
+        self.places.clear()
 
     def _open_with_model(self) -> None:
         """A session without a model begins with the choice of one; a first prompt waits for it."""
@@ -390,8 +391,7 @@ class Bridge:
 
     def _show_status(self) -> None:
         kernels = {
-            kernel_label(language, self._places.get(language, "")): self._kernels[language]
-            for language in self._kernels
+            kernel_label(language, self.places.get(language, "")): self._kernels[language] for language in self._kernels
         }
         fails, recorded = self._sandbox_fails, self._recorded
         status = current_status(

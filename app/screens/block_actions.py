@@ -14,6 +14,7 @@ from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.core.verbs import Rebuild, Run
 from oi_tui.app.engine.text.markdown import as_markdown
 from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.text.whereabouts import describe_moves
 from oi_tui.app.engine.text.words import quantity
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.block_views import BlockView, PictureFile, block_views
@@ -234,7 +235,9 @@ class BlockActions:
             self._tell("No code has run in this session.")
         elif self._is_in_front:
             assert self.palette is not None
-            screen = RebuildScreen(blocks, self._bridge.transcript.foreign, self.palette, clock=self._clock)
+            moved = describe_moves((block.place, self._bridge.places.get(block.language, "")) for block in blocks)
+            foreign = self._bridge.transcript.foreign
+            screen = RebuildScreen(blocks, foreign, self.palette, moved=moved, clock=self._clock)
             self._place.app.push_screen(screen, self._rebuild)
 
     def _rebuild(self, block_ids: tuple[str, ...] | None) -> None:

@@ -42,13 +42,21 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
     ]
 
     def __init__(
-        self, blocks: Sequence[CodeBlock], foreign: Set[str], palette: Palette, *, clock: Clock = time.monotonic
+        self,
+        blocks: Sequence[CodeBlock],
+        foreign: Set[str],
+        palette: Palette,
+        *,
+        moved: str = "",
+        clock: Clock = time.monotonic,
     ) -> None:
-        """Blocks that ran; those that went well here are chosen. Of `foreign` ones each is to be chosen by itself."""
+        """Blocks that ran; those that went well here are chosen. Of `foreign` ones each is to be chosen by itself.
+        `moved` says that they ran somewhere else than they would now."""
         super().__init__()
         self._arming = Arming(clock)
         self._blocks = blocks
         self._palette = palette
+        self._moved = moved
         self._own = {number for number, block in enumerate(blocks) if block.id not in foreign}
         self._chosen = {number for number in self._own if blocks[number].state == "ok"}
 
@@ -56,6 +64,8 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
         """A list between what it means and its keys."""
         yield Words("Run these again?", id="rebuild-title")
         yield Words(LEAD, id="rebuild-lead")
+        if self._moved:
+            yield Words(self._moved, id="rebuild-moved")
         options = [self._line(number) for number in range(len(self._blocks))]
         yield Options(*options, id="rebuild-list", compact=True)
         yield SourceView(id="rebuild-source")

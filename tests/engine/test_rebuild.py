@@ -9,15 +9,12 @@ from oi_tui.app.engine.agent.runners import Runners
 from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock
 from oi_tui.app.engine.core.events import (
     InputRequested,
-    NoticeAdded,
     OutputAdded,
     RerunFinished,
     RerunStarted,
-    SessionOpened,
     TurnEnded,
 )
 from oi_tui.app.engine.core.outputs import ErrorOutput
-from oi_tui.app.engine.core.protocol import Batch
 from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.core.verbs import Answer, Interrupt, Open, Rebuild, Run, Submit
 from oi_tui.app.engine.kernels.base import RunResult
@@ -26,6 +23,7 @@ from oi_tui.app.engine.policy.rules import short_form
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, Happenings, Script, asks, stdout_output
 from oi_tui.app.engine.tools.toolbox import Toolbox
 from support.front import Front, engine
+from support.rebuilds import codes, rebuild, resumed
 
 THREE = "```python\na = 1\n```\n\n```python\nprint(a)\n```\n\n```python\nb = a\n```"
 
@@ -38,26 +36,8 @@ async def past(tmp_path: Path, kernel: FakeKernel | None = None) -> str:
         return front.transcript.session_id
 
 
-def codes(front: Front) -> list[CodeBlock]:
-    return [block for block in front.transcript.blocks if isinstance(block, CodeBlock)]
-
-
 def notices(front: Front) -> list[NoticeBlock]:
     return [block for block in front.transcript.blocks if isinstance(block, NoticeBlock)]
-
-
-async def rebuild(front: Front, *blocks: CodeBlock) -> NoticeAdded:
-    """Repeat these runs; returns the notice that sums up."""
-    await front.client.send(Rebuild(block_ids=tuple(block.id for block in blocks)))
-    await front.until(lambda _: any(isinstance(e, NoticeAdded) and e.title.startswith("Rebuilt") for e in front.events))
-    return next(e for e in front.events if isinstance(e, NoticeAdded) and e.title.startswith("Rebuilt"))
-
-
-async def resumed(front: Front, session_id: str) -> None:
-    await front.client.send(Open(session_id=session_id))
-    await front.until(
-        lambda reply: isinstance(reply, Batch) and not reply.replay and isinstance(reply.events[0], SessionOpened)
-    )
 
 
 async def test_the_chosen_runs_are_repeated_in_order_in_a_fresh_kernel_and_the_record_stays(tmp_path: Path) -> None:

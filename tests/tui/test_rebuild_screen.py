@@ -11,6 +11,7 @@ from oi_tui.app.engine.core.events import (
     CodeStarted,
     ExecutionFinished,
     ExecutionStarted,
+    KernelChanged,
     OutputAdded,
     RerunFinished,
     RerunStarted,
@@ -38,7 +39,7 @@ SOURCES: Sequence[Ran] = (
 )
 
 
-async def past(stage: Stage, sources: Sequence[Ran] = SOURCES, generation: int = 1) -> None:
+async def past(stage: Stage, sources: Sequence[Ran] = SOURCES, generation: int = 1, place: str = "") -> None:
     """A resumed session in which these ran."""
     events: list[AnyEvent] = [stage.opened(), TurnStarted(block_id="u", text="go")]
     for number, (language, source, status) in enumerate(sources):
@@ -46,7 +47,7 @@ async def past(stage: Stage, sources: Sequence[Ran] = SOURCES, generation: int =
         events += [
             CodeStarted(block_id=block_id, language=language),
             CodeFinished(block_id=block_id, language=language, source=source),
-            ExecutionStarted(block_id=block_id, generation=generation),
+            ExecutionStarted(block_id=block_id, generation=generation, place=place),
         ]
         if status == "error":
             events.append(OutputAdded(block_id=block_id, output=ErrorOutput(name="AttributeError", value="scroe")))
@@ -195,3 +196,17 @@ async def test_the_marks_of_a_rebuild_at_120_columns(play: Play, snap: Snap) -> 
         stage.engine.say(RerunStarted(block_id="c3", generation=1))
         await stage.settle()
         await snap(stage.pilot)
+
+
+async def test_R13_that_it_would_run_somewhere_else_is_seen_before_anything_runs(play: Play) -> None:
+    async with play(size=(100, 30)) as stage:
+        await past(stage, SOURCES[:1], place="Python 3.11.9 in .venv")
+        await ask(stage)
+        assert "First run in" not in stage.seen  # nobody said where it would run
+        await stage.pilot.press("escape")
+        now = KernelChanged(language="python", state="cold", detail="python3 on hub.example.org")
+        stage.engine.say(now)
+        await stage.settle()
+        await ask(stage)
+        assert "First run in Python 3.11.9 in .venv; now in python3 on hub.example.org." in stage.seen
+        assert stage.engine.asked == []

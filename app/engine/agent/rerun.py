@@ -29,6 +29,7 @@ from oi_tui.app.engine.core.events import (
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.outcomes import RerunOutcome
 from oi_tui.app.engine.text.safe import visible_text
+from oi_tui.app.engine.text.whereabouts import describe_moves
 from oi_tui.app.engine.transcript.transcript import Transcript
 
 Perform = Callable[[CodeBlock, Emit], Awaitable[str]]
@@ -41,8 +42,10 @@ GOES_ON: frozenset[RerunOutcome] = frozenset({"same", "differs"})
 async def rebuild(blocks: Sequence[CodeBlock], perform: Perform, emit: Emit) -> None:
     """Repeat the runs of these blocks, up to the first that does not end as it did; a notice sums up."""
     finished: list[RerunFinished] = []
+    moves: list[tuple[str, str]] = []
 
-    def finish(event: RerunFinished) -> None:
+    def finish(event: RerunFinished, place: str) -> None:
+        moves.append((blocks[len(finished)].place, place))
         finished.append(event)
         emit(event)
 
@@ -50,10 +53,10 @@ async def rebuild(blocks: Sequence[CodeBlock], perform: Perform, emit: Emit) -> 
         await _repeat(block, perform, emit, finish)
         if finished and finished[-1].outcome not in GOES_ON:
             break
-    emit(_summary(blocks, finished))
+    emit(_summary(blocks, finished, describe_moves(moves)))
 
 
-async def _repeat(block: CodeBlock, perform: Perform, emit: Emit, finish: Callable[[RerunFinished], None]) -> None:
+async def _repeat(block: CodeBlock, perform: Perform, emit: Emit, finish: Callable[[RerunFinished, str], None]) -> None:
     """`RerunStarted`, what the kernel asks and says of itself, `RerunFinished`; what comes out is only compared."""
     now = Transcript()
     now.apply(CodeStarted(block_id=block.id, language=block.language, author="user"))
@@ -72,13 +75,13 @@ async def _repeat(block: CodeBlock, perform: Perform, emit: Emit, finish: Callab
         if isinstance(event, ExecutionFinished):
             ran = now.block(block.id)
             assert isinstance(ran, CodeBlock)
-            finish(_compare(block, ran))
+            finish(_compare(block, ran), ran.place)
 
     try:
         if why := await perform(msgspec.structs.replace(block, outputs=(), whole=None), take):
-            finish(RerunFinished(block_id=block.id, outcome="refused", difference=why))
+            finish(RerunFinished(block_id=block.id, outcome="refused", difference=why), "")
     except KernelError as error:
-        finish(RerunFinished(block_id=block.id, outcome="died", difference=error.title))
+        finish(RerunFinished(block_id=block.id, outcome="died", difference=error.title), "")
 
 
 def _compare(then: CodeBlock, now: CodeBlock) -> RerunFinished:
@@ -97,8 +100,8 @@ def _compare(then: CodeBlock, now: CodeBlock) -> RerunFinished:
     return RerunFinished(block_id=then.id, outcome=outcome, difference=changed)
 
 
-def _summary(blocks: Sequence[CodeBlock], finished: Sequence[RerunFinished]) -> NoticeAdded:
-    """How many went as they did, which did not, and what came out instead."""
+def _summary(blocks: Sequence[CodeBlock], finished: Sequence[RerunFinished], moved: str) -> NoticeAdded:
+    """How many went as they did, which did not, what came out instead, and whether they ran somewhere else."""
     counts = Counter(event.outcome for event in finished)
     words: dict[RerunOutcome, str] = {
         "same": "the same",
@@ -118,6 +121,7 @@ def _summary(blocks: Sequence[CodeBlock], finished: Sequence[RerunFinished]) -> 
     )
     whole = counts["same"] == len(blocks)
     hint = f"{left} more were not run. Mend what failed, or choose other runs with /rebuild." if left else ""
+    hint = f"{moved} {hint}".strip()
     return NoticeAdded(block_id=new_id(), level="info" if whole else "warning", title=title, hint=hint, details=details)
 
 

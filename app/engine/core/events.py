@@ -348,7 +348,7 @@ class KernelChanged(Event, frozen=True, kw_only=True, tag=True):
     state: KernelState
     generation: int = 0
     detail: str = ""
-    """Of one that starts: what it runs in."""
+    """What it runs in, where that is not known yet: of one that starts, or that would start with the next run."""
     elsewhere: bool = False
     """On another machine."""
 

@@ -1,5 +1,6 @@
 """What the session knows of a kernel: a Protocol and the values that come out of a run."""
 
+import re
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
@@ -187,3 +188,11 @@ class KernelSource(Protocol):
     def started_kernels(self) -> tuple[Kernel, ...]:
         """Those that have been started."""
         ...
+
+
+_ADDRESS = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*://)(?:[^/\s@]*@)*([^?#\s]*)\S*")
+
+
+def public_place(place: str) -> str:
+    """The same without what may be secret in an address: who logs in, and with what, and all behind `?` or `#`."""
+    return _ADDRESS.sub(r"\1\2", place)

@@ -15,7 +15,7 @@ from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.events import Emit
 from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.values import Language
-from oi_tui.app.engine.kernels.base import InterruptMeans, RunRequest, RunResult
+from oi_tui.app.engine.kernels.base import InterruptMeans, RunRequest, RunResult, public_place
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.output_stream import OutputStream
 from oi_tui.app.engine.kernels.processes import cancel_tasks
@@ -62,7 +62,7 @@ class WorkerKernel:
 
     def __init__(self, language: Language, launch: Launch, open_worker: OpenWorker, place: str = "") -> None:
         self.language = language
-        self.place = place
+        self.place = public_place(place)
         self.elsewhere = False
         self.confinement = launch.confine(language)
         """What holds back the code that it runs."""

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable
 
 from oi_tui.app.engine.agent.loop import Session
+from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.protocol import KernelsFound, Reply
@@ -29,15 +30,19 @@ class KernelSwitch:
         return list(self._finding.values())
 
     def tell_states(self) -> None:
-        """How the kernels that were started are doing."""
-        for kernel in self._kernels.started_kernels():
-            self._tell_kernel(kernel, kernel.state)
+        """How the kernels are doing: those that were started, and that in which code of the record would run again,
+        which may be in another place than it was."""
+        kernels = self._kernels.started_kernels()
+        ran = any(isinstance(one, CodeBlock) and one.place for one in self._session.transcript.blocks)
+        if ran and "python" in self._kernels.languages and not any(kernel.language == "python" for kernel in kernels):
+            kernels = (*kernels, self._kernels.get("python"))
+        for kernel in kernels:
+            self._tell_kernel(kernel, kernel.state, kernel.place)
 
     async def use(self, name: str) -> None:
         """Run Python code elsewhere from now on; SettingsError if that is not there or cannot run it."""
         place = await self._kernels.use(name)
-        for kernel in self._kernels.started_kernels():
-            self._tell_kernel(kernel, kernel.state, kernel.place)
+        self.tell_states()
         self._session.notice("info", f"Code now runs in {place}. Variables are gone.")
 
     async def restart(self, language: Language | None) -> list[Language]:

@@ -18,6 +18,7 @@ from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, Stre
 from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text, without_escapes
 from oi_tui.app.engine.text.raw_html import escape_html
 from oi_tui.app.engine.text.safe import safe_text, visible_text
+from oi_tui.app.engine.text.whereabouts import tell_places
 from oi_tui.app.engine.text.words import one_line, quantity
 
 PlacePicture = Callable[[str, bytes], str]
@@ -56,7 +57,10 @@ def as_markdown(block: Block, place: PlacePicture | None = None) -> str:
 
 def transcript_markdown(blocks: Iterable[Block], place: PlacePicture | None = None) -> str:
     """Blocks one under the other, as a file: an empty line between them, a newline at the end."""
-    parts = [part for block in blocks if (part := as_markdown(block, place))]
+    parts: list[str] = []
+    for block, ran_in in tell_places(blocks):
+        parts += [f"*{escape_markdown(ran_in)}:*"] if ran_in else []
+        parts += [part] if (part := as_markdown(block, place)) else []
     return "\n\n".join(parts) + "\n" if parts else ""
 
 

@@ -7,16 +7,18 @@ from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.text.markdown import run_end
 from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text, without_escapes
 from oi_tui.app.engine.text.safe import safe_text, visible_text
+from oi_tui.app.engine.text.whereabouts import tell_places
 from oi_tui.app.engine.text.words import one_line
 
 
 def plain_transcript(blocks: Iterable[Block]) -> str:
     """All of it, safe to print: an empty line between blocks, a newline at the end; "" if there is nothing."""
-    said = ["\n".join(lines) for block in blocks if (lines := list(_lines(block)))]
+    told = tell_places(blocks)
+    said = ["\n".join(lines) for block, place in told if (lines := list(_lines(block, place)))]
     return "\n\n".join(said) + "\n" if said else ""
 
 
-def _lines(block: Block) -> Iterator[str]:
+def _lines(block: Block, place: str) -> Iterator[str]:
     match block:
         case UserBlock():
             yield from (f"> {line}".rstrip() for line in _split(block.text))
@@ -24,7 +26,7 @@ def _lines(block: Block) -> Iterator[str]:
         case ProseBlock():
             yield from _split(block.text)
         case Action():
-            yield f"{one_line(block.runs_in)}:"
+            yield f"{one_line(block.runs_in)}{f' ({place})' if place else ''}:"
             yield from (f"    {line}".rstrip() for line in _source(block.source))
             yield from _run_lines(block)
         case NoticeBlock():

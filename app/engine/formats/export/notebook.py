@@ -83,8 +83,9 @@ def _main_language(blocks: Sequence[Block]) -> str:
 
 
 def _place(blocks: Sequence[Block], language: str) -> str:
-    """What its cells ran in, if all of them ran in the same."""
-    places = {block.place for block in blocks if isinstance(block, CodeBlock) and block.language == language}
+    """What its cells ran in, if all of which that is known ran in the same."""
+    codes = (block for block in blocks if isinstance(block, CodeBlock) and block.language == language)
+    places = {block.place for block in codes if block.place}
     return places.pop() if len(places) == 1 else ""
 
 

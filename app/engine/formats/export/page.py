@@ -28,6 +28,7 @@ from oi_tui.app.engine.text.markdown import TABLE_TYPE, frame_of, run_end
 from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text, without_escapes
 from oi_tui.app.engine.text.plotly_svg import PLOTLY_TYPE, plotly_summary
 from oi_tui.app.engine.text.rich_text import says_something
+from oi_tui.app.engine.text.whereabouts import tell_places
 
 _POLICY = "default-src 'none'; style-src '{style}'; img-src data:; base-uri 'none'; form-action 'none'"
 
@@ -64,19 +65,19 @@ def page_bytes(blocks: Iterable[Block], title: str) -> bytes:
         policy=_POLICY.format(style=f"sha256-{digest}"),
         title=escape_text(title or "Session"),
         style=style,
-        body="\n".join([heading, *(part for block in blocks if (part := _block(block)))]),
+        body="\n".join([heading, *(part for block, place in tell_places(blocks) if (part := _block(block, place)))]),
     )
     return page.encode("utf-8", "replace")
 
 
-def _block(block: Block) -> str:
+def _block(block: Block, place: str) -> str:
     match block:
         case UserBlock():
             return f'<section class="prompt" aria-label="Prompt">{"".join(_prompt(block))}</section>'
         case ProseBlock():
             return prose(block.text) if block.text.strip() else ""
         case Action():
-            return f'<figure class="run {block.state}">\n{"".join(_code(block))}</figure>'
+            return f'<figure class="run {block.state}">\n{"".join(_code(block, place))}</figure>'
         case NoticeBlock():
             words = "".join(f"<p>{escape_text(part)}</p>" for part in (block.title, block.hint) if part.strip())
             details = preformat(block.details, "details")
@@ -93,9 +94,10 @@ def _prompt(block: UserBlock) -> Iterator[str]:
         yield f'<p class="files">Files: {escape_text(", ".join(names))}</p>'
 
 
-def _code(block: ActionBlock) -> Iterator[str]:
+def _code(block: ActionBlock, place: str) -> Iterator[str]:
     took = f"{block.duration:,.1f} s" if block.duration is not None and block.duration >= WORTH_TELLING else ""
-    yield f"<figcaption><span>{escape_text(block.runs_in)}</span><span>{took}</span></figcaption>\n"
+    runs_in = f"{block.runs_in} · {place}" if place else block.runs_in
+    yield f"<figcaption><span>{escape_text(runs_in)}</span><span>{took}</span></figcaption>\n"
     yield source(block.source, block.written_in)
     if block.original is not None:
         written = source(block.original, block.written_in)
