@@ -6,7 +6,6 @@ for the engine's libraries nor load them.
 
 import asyncio
 import contextlib
-import difflib
 import gc
 import io
 import os
@@ -23,13 +22,9 @@ from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.files.paths import data_dir, inputs_dir, log_dir, private_dir
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.flags import Flags, common, words
-from oi_tui.app.subcommands.audit import audit
-from oi_tui.app.subcommands.kernels import kernels
-from oi_tui.app.subcommands.models import models
-from oi_tui.app.subcommands.replay import replay
-from oi_tui.app.subcommands.sessions import sessions
-from oi_tui.app.subcommands.trust import trust
+from oi_tui.app.subcommands import SUBCOMMANDS, subcommand
 from oi_tui.app.terminal.echo import echo
+from oi_tui.app.terminal.skeleton import SKELETON
 from oi_tui.app.terminal.tty_prompt import TerminalAsker
 
 if TYPE_CHECKING:
@@ -57,6 +52,14 @@ class Program(click.Group):
 
     default = "app"
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Those of this module, and those that are imported when they are asked for."""
+        return sorted({*super().list_commands(ctx), *SUBCOMMANDS})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of this name; None if there is none."""
+        return super().get_command(ctx, cmd_name) or subcommand(cmd_name)
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Bring the name of the command to the front; without one it is the app with a prompt."""
         position = self._command_position(ctx, args)
@@ -79,16 +82,19 @@ class Program(click.Group):
             elif word.startswith("-") and word != "-":
                 skip = word in valued
             else:
-                if word not in self.commands:
-                    self._reject_typo(word, args[index + 1 :])
-                return index if word in self.commands else None
+                names = self.list_commands(ctx)
+                if word not in names:
+                    self._reject_typo(ctx, word, args[index + 1 :])
+                return index if word in names else None
         return None
 
-    def _reject_typo(self, word: str, others: list[str]) -> None:
+    def _reject_typo(self, ctx: click.Context, word: str, others: list[str]) -> None:
         """A command with a slip in it is not sent to a model; a prompt of one such word goes behind `--`."""
+        import difflib  # only for a word that is no command
+
         slip = word in SLIPS_OF_RUN
-        for name in ["run"] if slip else difflib.get_close_matches(word, self.commands, n=1, cutoff=0.8):
-            command = self.commands[name]
+        for name in ["run"] if slip else difflib.get_close_matches(word, self.list_commands(ctx), n=1, cutoff=0.8):
+            command = self.get_command(ctx, name)
             below = command.commands if isinstance(command, click.Group) else {}
             given = [other for other in others if not other.startswith("-")]
             path = name in TAKE_A_PATH and len(given) == 1 and os.path.exists(given[0])
@@ -355,20 +361,15 @@ def engine(fd: int) -> None:
     asyncio.run(whole())
 
 
-program.add_command(audit)
-program.add_command(kernels)
-program.add_command(models)
-program.add_command(replay)
-program.add_command(sessions)
-program.add_command(trust)
-
-
 def main() -> NoReturn:
     """The command `oi-tui`: errors of ours are two lines on stderr and an exit code, never a stack trace."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # as stderr is: an answer must not fail at its last step
     try:
-        sys.exit(program(prog_name="oi-tui", standalone_mode=False))
+        try:
+            sys.exit(program(prog_name="oi-tui", standalone_mode=False))
+        finally:
+            SKELETON.clear()  # what is said below is said on the terminal as it was
     except click.ClickException as error:
         said = io.StringIO()
         error.show(said)

@@ -32,6 +32,7 @@ from oi_tui.app.engine.files.paths import log_dir, private_dir
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.frontend.client import Connect, EngineClient
 from oi_tui.app.frontend.workplace import FolderChoice, Workplace
+from oi_tui.app.look import remember_look
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.chat import ChatScreen
 from oi_tui.app.screens.confirm import ConfirmScreen
@@ -98,6 +99,8 @@ class OiTui(TypingOrder):
         self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
         if self._complaint:
             self.notify(self._complaint, severity="warning")
+        if not self.is_headless:
+            self.run_worker(remember_look(self.chat, self.console), name="look")
 
     async def _start_engine(self) -> EngineClient:
         """What was decided about the folder is asked for first: nothing of it is read, and nothing runs, before."""
@@ -219,6 +222,8 @@ class OiTui(TypingOrder):
             return
         self.theme = palette.name
         self.chat.set_palette(palette)
+        if not self.is_headless:
+            self.run_worker(remember_look(self.chat, self.console), name="look")
 
     def action_toggle_mouse(self) -> None:
         """The mouse to the terminal, whose own selection then works, or back."""

@@ -60,6 +60,8 @@ RUN_INSIDE_THE_KERNEL = {f"app/engine/kernels/in_kernel{part}.py" for part in ("
 
 WORLDS_APART = {
     "app/cli.py",
+    "app/start.py",
+    "app/subcommands/__init__.py",
     *(f"app/subcommands/{name}.py" for name in ("audit", "kernels", "models", "replay", "sessions", "trust")),
 }
 """Modules that may import ours inside functions: each command has a world of its own, and the screen must not wait

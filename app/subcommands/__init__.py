@@ -1,1 +1,36 @@
-"""Commands of `oi-tui` that need no screen and no model; each imports its own world inside."""
+"""What lives in modules of its own, each imported when it is asked for: the screen must not wait for it."""
+
+import click
+
+SUBCOMMANDS = ("audit", "kernels", "models", "replay", "sessions", "trust")
+
+
+def subcommand(name: str) -> click.Command | None:
+    """The command of a module of its own."""
+    match name:
+        case "audit":
+            from oi_tui.app.subcommands.audit import audit
+
+            return audit
+        case "kernels":
+            from oi_tui.app.subcommands.kernels import kernels
+
+            return kernels
+        case "models":
+            from oi_tui.app.subcommands.models import models
+
+            return models
+        case "replay":
+            from oi_tui.app.subcommands.replay import replay
+
+            return replay
+        case "sessions":
+            from oi_tui.app.subcommands.sessions import sessions
+
+            return sessions
+        case "trust":
+            from oi_tui.app.subcommands.trust import trust
+
+            return trust
+        case _:
+            return None

@@ -15,6 +15,8 @@ from textual._parser import ParseEOF, ParseError
 from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 
+from oi_tui.app.terminal.skeleton import SKELETON
+
 _TICK = 0.1
 """Seconds after which a key that could begin more is taken as it is; Textual's own."""
 
@@ -57,6 +59,12 @@ class Pastes:
 
 class GuardedDriver(LinuxDriver):
     """Reads keys as Textual does, except for pastes."""
+
+    def start_application_mode(self) -> None:
+        """As ever. Where the terminal was prepared before, it is put back as it was before that."""
+        super().start_application_mode()  # type: ignore[no-untyped-call]  # Textual left the types out
+        if (before := SKELETON.hand_over()) is not None:
+            self.attrs_before = before
 
     def run_input_thread(self) -> None:
         """Read keys until the app leaves."""

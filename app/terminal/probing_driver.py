@@ -28,7 +28,7 @@ class ProbingDriver(GuardedDriver):
 
     def start_application_mode(self) -> None:
         """As ever, and ask, but not again after a suspension."""
-        super().start_application_mode()  # type: ignore[no-untyped-call]  # Textual left the types out
+        super().start_application_mode()
         if self._questions:
             self.write(self._questions)
             self._questions = ""

@@ -14,7 +14,7 @@ from typing import Any
 
 from textual.app import App
 from textual.dom import DOMNode
-from textual.events import Event, Key, Paste
+from textual.events import DescendantFocus, Event, Key, Paste
 from textual.widgets import Input, TextArea
 
 PATIENCE = 0.25
@@ -31,17 +31,24 @@ class TypingOrder(App[None]):
         """Number of the key that was handed out last."""
         self._under_way = False
         """Whether it may still set something off."""
+        self._has_place = False
+        """Whether there is a widget that keys are for. Those that were typed before wait for it."""
 
     def note_typing(self, age: float) -> None:
         """What came so many seconds ago is here, or had to wait, and is handed out now."""
 
     async def on_event(self, event: Event) -> None:
         """Every key passes here first, whatever screen or widget it is for."""
+        if isinstance(event, DescendantFocus) and not self._has_place:
+            self._has_place = self._under_way = True
+            self.call_later(self._go_on, self._turn)
         if not isinstance(event, Key | Paste) or event.is_forwarded:
             await super().on_event(event)
             return
         self.note_typing(_age(event))
-        if self._under_way:
+        if not self._has_place:
+            self._waiting.append(event)
+        elif self._under_way:
             self._waiting.append(event)
             self.set_timer(PATIENCE, partial(self._go_on, self._turn))
         else:

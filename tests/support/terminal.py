@@ -166,6 +166,12 @@ class Terminal:
             row, column = self._find(text)
             return str(self._emulator.buffer[row][column].fg)
 
+    def background(self, text: str) -> str:
+        """The colour behind this text on the screen."""
+        with self._drawing:
+            row, column = self._find(text)
+            return str(self._emulator.buffer[row][column].bg)
+
     @property
     def private_modes(self) -> frozenset[int]:
         """The DEC private modes that the program has switched on and not off again."""

@@ -1,0 +1,127 @@
+"""The first thing on the screen: the page, the prompt line and the status line, before Textual is imported.
+
+To import Textual takes a quarter of a second. Meanwhile the terminal shows where the program will be, in the colours
+that it had last, and takes keys as Textual does: they wait in the terminal's line until the program reads them.
+Nothing is shown where that would harm: without a terminal, in a dumb one, with NO_COLOR, for a screen reader
+(ACCESSIBLE), and before the program has run there once. Few imports: each would be waited for.
+"""
+
+import os
+import termios
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from oi_tui.app.engine.files.paths import cache_dir
+
+NAME = "first-frame"
+
+LARGEST = 1_000
+"""Bytes of the file."""
+
+ROOM = 3
+"""Rows that are drawn on: the rule, the prompt, the status. And columns, for the sign."""
+
+Attributes = list[int | list[bytes | int]]
+"""Of `termios`."""
+
+ENTER = "\x1b[?1049h\x1b[?2004h\x1b[?25l"
+"""The other screen, marked pastes, no cursor."""
+
+LEAVE = "\x1b[0m\x1b[?25h\x1b[?2004l\x1b[?1049l"
+
+
+class Look(NamedTuple):
+    """The colours of a frame, each as SGR parameters: `48;2;20;24;31`."""
+
+    page: str
+    """Behind everything."""
+    rule: str
+    """Above the prompt."""
+    sign: str
+    """What marks the prompt and what goes on."""
+
+
+class Skeleton:
+    """What is on the terminal until Textual takes it over, or until it is put back."""
+
+    def __init__(self, descriptor: int, output: int) -> None:
+        self._descriptor = descriptor
+        self._output = output
+        self._before: Attributes | None = None
+        """How the terminal was."""
+
+    def show(self, look: Look) -> bool:
+        """Draw it, and keep keys from being shown; whether there is room for it. An interrupt still ends the program,
+        which then puts it back."""
+        columns, rows = os.get_terminal_size(self._output)
+        if self._before is not None or rows < ROOM or columns < ROOM:
+            return self._before is not None
+        attributes = termios.tcgetattr(self._descriptor)
+        before = [*attributes[:6], list(attributes[6])]
+        attributes[0] &= ~(termios.IXON | termios.IXOFF | termios.ICRNL | termios.INLCR | termios.IGNCR)
+        attributes[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN)
+        attributes[6][termios.VMIN] = 1
+        attributes[6][termios.VSUSP] = attributes[6][termios.VQUIT] = b"\0"
+        termios.tcsetattr(self._descriptor, termios.TCSANOW, attributes)
+        self._before = before
+        os.write(self._output, (ENTER + skeleton_frame(look, columns, rows)).encode())
+        return True
+
+    def hand_over(self) -> Attributes | None:
+        """How the terminal was, for who puts it back from now on; None if that is nobody's business here."""
+        before, self._before = self._before, None
+        return before
+
+    def clear(self) -> None:
+        """Put the terminal back, unless it was handed over."""
+        if (before := self.hand_over()) is not None:
+            os.write(self._output, LEAVE.encode())
+            termios.tcsetattr(self._descriptor, termios.TCSANOW, before)
+
+
+SKELETON = Skeleton(0, 2)
+"""The one of this process: keys come on standard input, and Textual writes to standard error."""
+
+
+def skeleton_frame(look: Look, columns: int, rows: int) -> str:
+    """What to write to a terminal of this size."""
+    page = f"\x1b[0;{look.page}m"
+    return (
+        f"{page}\x1b[2J\x1b[{rows - 2};1H\x1b[{look.rule}m{'─' * columns}"
+        f"{page}\x1b[{rows - 1};2H\x1b[1;{look.sign}m›{page} \x1b[7m {page}"
+        f"\x1b[{rows};2H\x1b[{look.sign}mstarting\x1b[0m"
+    )
+
+
+def show_skeleton(environ: Mapping[str, str] = os.environ) -> bool:
+    """Draw it, if there is a terminal that can show it and it is known how the program looks there; whether it is."""
+    if not all(os.isatty(descriptor) for descriptor in (0, 1, 2)) or (look := load_look(environ)) is None:
+        return False
+    try:
+        return SKELETON.show(look)
+    except (OSError, termios.error):  # a terminal that went away; whoever comes next says so
+        return False
+
+
+def load_look(environ: Mapping[str, str]) -> Look | None:
+    """How the program looked last on such a terminal; None if that is not known, or colours are not wanted."""
+    if environ.get("NO_COLOR") or environ.get("ACCESSIBLE") or environ.get("TERM", "dumb") in ("dumb", "unknown"):
+        return None
+    try:
+        with open(cache_dir() / NAME, encoding="ascii") as file:
+            lines = file.read(LARGEST).split("\n")
+    except (OSError, ValueError):
+        return None
+    terminal, *colours = lines
+    if terminal != kind_of_terminal(environ) or len(colours) != len(Look._fields) or not all(map(_is_colour, colours)):
+        return None
+    return Look(*colours)
+
+
+def kind_of_terminal(environ: Mapping[str, str]) -> str:
+    """What decides which colours a terminal gets, in one line."""
+    return ascii((environ.get("TERM", ""), environ.get("COLORTERM", "")))
+
+
+def _is_colour(text: str) -> bool:
+    return bool(text) and all(part.isdecimal() and len(part) < 4 for part in text.split(";"))

@@ -1,0 +1,176 @@
+"""What stands on the screen before the program can: in its colours, taking keys, and gone without a trace."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from oi_tui.app.cli import program
+from oi_tui.app.look import keep_look
+from oi_tui.app.start import WITHOUT_SCREEN, opens_screen
+from oi_tui.app.terminal.skeleton import Look, load_look
+from support.script import Script
+from support.terminal import Terminal
+
+OI_TUI = str(Path(sys.executable).with_name("oi-tui"))
+READY = "Ask, or"
+
+SLOW = """
+import sys
+from oi_tui.app import start
+start.begin(sys.argv[2:])
+open(sys.argv.pop(1)).read()  # the imports that follow take as long as the test wants
+start.main()
+"""
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Path:
+    """A pipe: the slow program goes on when something is written into it."""
+    path = tmp_path / "gate"
+    os.mkfifo(path)
+    return path
+
+
+@pytest.fixture
+def seen(terminal: Callable[..., Terminal], clean_env: dict[str, str], tmp_path: Path, script: Script) -> Terminal:
+    """The program ran once in this home and was left."""
+    shown = terminal([OI_TUI, *script.arguments], env=clean_env, cwd=tmp_path)
+    shown.wait_for(READY)
+    cache = Path(clean_env["XDG_CACHE_HOME"], "oi-tui", "first-frame")
+    shown.wait_until(cache.exists, "the look kept")
+    return shown
+
+
+Slow = Callable[..., Terminal]
+
+
+@pytest.fixture
+def slow(
+    terminal: Callable[..., Terminal], clean_env: dict[str, str], tmp_path: Path, script: Script, gate: Path
+) -> Slow:
+    """Starts the program so that its imports wait at the gate."""
+
+    def start(*more: str, **env: str) -> Terminal:
+        argv = [sys.executable, "-c", SLOW, str(gate), *script.arguments, *more]
+        return terminal(argv, env=clean_env | env, cwd=tmp_path)
+
+    return start
+
+
+def test_skeleton_has_the_colours_and_places_of_the_frame_that_follows(seen: Terminal, slow: Slow) -> None:
+    early = slow()
+    early.wait_for("starting")
+    for text in ("────", "›"):
+        assert (early.colour(text), early.background(text)) == (seen.colour(text), seen.background(text))
+    before, after = early.screen.split("\n"), seen.screen.split("\n")
+    assert before[-3] == after[-3]
+    assert before[-2].rstrip() == " ›"
+    assert after[-2].startswith(" ›")
+    assert early.background("starting") == seen.background("sk, or")
+
+
+def test_keys_typed_on_the_skeleton_are_not_shown_and_come_to_the_prompt(
+    seen: Terminal, slow: Slow, gate: Path
+) -> None:
+    early = slow()
+    early.wait_for("starting")
+    early.send("a sum, pl")
+    assert "a sum" not in early.screen
+    gate.write_text("go")
+    early.wait_for("› a sum, pl")
+    early.send("ease")
+    early.wait_for("› a sum, please")
+    early.send("\x11")
+    assert early.wait_exit() == 0
+    assert early.faults == []
+
+
+def test_a_paste_on_the_skeleton_is_one_and_is_not_sent(seen: Terminal, slow: Slow, gate: Path, script: Script) -> None:
+    early = slow()
+    early.wait_for("starting")
+    early.paste("first\rsecond\r")
+    gate.write_text("go")
+    early.wait_for("second")
+    assert "› first" in early.screen
+    assert script.requests == []
+
+
+def test_keys_typed_on_the_skeleton_decide_nothing(seen: Terminal, slow: Slow, gate: Path) -> None:
+    """The question about the folder comes up under them."""
+    early = slow(OI_TUI_SANDBOX="")
+    early.wait_for("starting")
+    early.send("1ty\r")
+    gate.write_text("go")
+    early.wait_for("Trust")
+    early.send("\x1b")
+    assert "no sandbox" not in early.screen
+
+
+@pytest.mark.parametrize("words", [["--theme"], ["--cwd", "/nonexistent"], ["--sandbox", "none"]])
+def test_an_error_is_said_on_the_terminal_as_it_was(seen: Terminal, slow: Slow, gate: Path, words: list[str]) -> None:
+    early = slow(*words)
+    early.wait_for("starting")
+    gate.write_text("go")
+    assert early.wait_exit() == 2
+    assert early.faults == []
+    assert words[0] in early.raw.decode().rpartition("\x1b[?1049l")[2]
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_leaves_the_terminal_as_it_was(seen: Terminal, slow: Slow, number: signal.Signals, code: int) -> None:
+    early = slow()
+    early.wait_for("starting")
+    early.signal(number)
+    assert early.wait_exit() == code
+    assert early.faults == []
+
+
+@pytest.mark.parametrize(
+    "env", [{"NO_COLOR": "1"}, {"ACCESSIBLE": "1"}, {"TERM": "dumb"}, {"TERM": "xterm"}, {"COLORTERM": ""}]
+)
+def test_there_is_none_where_it_could_harm_or_the_colours_are_others(
+    seen: Terminal, slow: Slow, gate: Path, env: dict[str, str]
+) -> None:
+    early = slow(**env)
+    with gate.open("w"):  # opens when the program waits there
+        assert early.raw == b""
+
+
+LOOK = Look("48;5;16", "38;5;66", "38;5;79")
+
+
+def test_a_look_is_kept_for_one_kind_of_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    environ = {"TERM": "xterm-256color"}
+    assert load_look(environ) is None
+    keep_look(LOOK, environ)
+    assert load_look(environ) == LOOK
+    assert load_look({"TERM": "tmux"}) is None
+    assert (tmp_path / "oi-tui" / "first-frame").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "\n", "48;5;16\n38;5;66", "48;5;16\n38;5;66m\x1b]0;t\x07\n1", "4\n5\n\n", "0\n1\n9999", "9" * 5_000, "é"],
+)
+def test_a_file_that_holds_anything_else_is_not_drawn(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    environ = {"TERM": "xterm"}
+    keep_look(LOOK, environ)
+    file = tmp_path / "oi-tui" / "first-frame"
+    file.write_text(f"{file.read_text().splitlines()[0]}\n{text}")
+    assert load_look(environ) is None
+
+
+def test_commands_that_open_no_screen_are_known() -> None:
+    names = set(program.list_commands(program.make_context("oi-tui", ["sessions"], resilient_parsing=True)))
+    assert names - {"app"} == {word for word in WITHOUT_SCREEN if not word.startswith("-")}
+    assert opens_screen([])
+    assert opens_screen(["-m", "gpt", "what is this?"])
+    assert not opens_screen(["-m", "gpt", "run", "it"])
