@@ -181,7 +181,7 @@ class OiTui(TypingOrder):
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The palette: every command that needs no argument."""
         for command in COMMANDS:
-            if command.slash and not command.argument.isupper():
+            if command.slash and (command.argument.startswith("[") or not command.argument.isupper()):
                 line = SlashLine(name=command.slash)
                 yield SystemCommand(
                     command.title, command.help, lambda line=line: self.call_later(self.chat.run_command, line)

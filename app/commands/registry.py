@@ -15,6 +15,7 @@ from oi_tui.app.engine.core.verbs import (
     AddRule,
     AnyVerb,
     Clear,
+    FindKernels,
     FindModels,
     Restart,
     Retry,
@@ -52,6 +53,10 @@ class Command(NamedTuple):
 
 def _use_model(argument: str) -> AnyVerb:
     return UseModel(name=argument) if argument else FindModels()
+
+
+def _use_kernel(argument: str) -> AnyVerb:
+    return UseKernel(name=argument) if argument else FindKernels()
 
 
 def _set_approval(argument: str) -> AnyVerb:
@@ -106,8 +111,8 @@ COMMANDS: tuple[Command, ...] = (
         argument="[LANGUAGE]", verb=lambda argument: Restart(language=argument or None),
     ),
     Command(
-        "kernel", "Choose a Python", "Run Python code in another environment, in a fresh kernel; alone, a list",
-        slash="kernel", argument="[NAME]", verb=lambda argument: UseKernel(name=argument),
+        "kernel", "Choose a kernel", "Run Python code in another environment or on a server; alone, all there is",
+        slash="kernel", argument="[NAME]", verb=_use_kernel,
     ),
     Command(
         "rebuild", "Rebuild variables", "Run chosen code of this session again, in fresh kernels", slash="rebuild",

@@ -208,7 +208,7 @@ class ChatScreen(Screen[None]):
             case PromptsFound() | DraftKept():
                 self.parts.recall.show(reply)
             case KernelsFound():
-                pass  # nobody asks yet
+                self.parts.kernels.show(reply)
             case _ if self._setup is not None and self._setup.is_attached:
                 self._setup.show(reply)
             case ModelsFound():

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from oi_tui.app.engine.core.settings import ScreenSection
 from oi_tui.app.frontend.bridge import Bridge
+from oi_tui.app.screens.kernel_screen import KernelPicks
 from oi_tui.app.screens.recall import Recall
 from oi_tui.app.screens.sessions_pane import SessionsPanel
 from oi_tui.app.screens.timeline_pane import TimelinePane
@@ -30,6 +31,7 @@ class Parts:
     sessions: SessionsPanel
     preview: Preview
     recall: Recall
+    kernels: KernelPicks
 
     @classmethod
     def make(
@@ -54,6 +56,7 @@ class Parts:
             SessionsPanel(bridge, preview, pane, id="sessions"),
             preview,
             Recall(prompt, bridge),
+            KernelPicks(prompt, bridge),
         )
 
     @property

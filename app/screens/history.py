@@ -5,18 +5,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.screen import ModalScreen
-from textual.widgets import Input, OptionList
+from textual.widgets import Input
 
 from oi_tui.app.engine.core.protocol import PromptsFound
 from oi_tui.app.engine.core.session_records import PastPrompt
 from oi_tui.app.engine.core.verbs import FindPrompts
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import one_line
-from oi_tui.widgets.field import Field
+from oi_tui.app.screens.pick import PickScreen
 from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
 from oi_tui.widgets.lettering import Options, Words, lettering
 
@@ -27,45 +25,33 @@ _AGES = ((60, "min", 60), (48 * 60, "h", 3600), (60 * 24 * 60, "d", 86_400))
 """Minutes up to which an age is told in this unit, and the seconds of one."""
 
 
-class HistoryScreen(ModalScreen[str | None]):
+class HistoryScreen(PickScreen[str | None]):
     """Dismissed with the text of an earlier prompt, or None."""
 
-    CSS_PATH = "history.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Hint("escape", "dismiss(None)", "back"),
-        Binding("up,ctrl+p", "move(-1)", "Newer", priority=True),
-        Binding("down,ctrl+n,ctrl+r", "move(1)", "Older", priority=True),
+        Binding("ctrl+r", "move(1)", "Older", priority=True),
         Hint("enter", "take", "into the prompt", short="take", priority=True),
     ]
+    TITLE = "Earlier prompts"
 
     def __init__(
         self, begun: str, send: Callable[[FindPrompts], None], *, clock: Callable[[], float] = time.time
     ) -> None:
         """`begun`: what to look for first; `send` asks, and the answer comes to `show`."""
-        super().__init__()
-        self._begun = begun
+        super().__init__(begun)
         self._send = send
         self._clock = clock
         self._asked: str | None = None
         self._prompts: tuple[PastPrompt, ...] = ()
 
-    def compose(self) -> ComposeResult:
-        """The newest at the top, below what is looked for."""
-        yield Words("Earlier prompts", id="history-title")
-        yield Field(self._begun, id="history-words", placeholder="words in it", select_on_focus=False)
-        yield Options(id="history-list", compact=True)
-        yield Words("Looking …", id="history-text")
-        yield KeyRow(id="history-keys")
-
     def on_mount(self) -> None:
+        super().on_mount()
         self.query_one(KeyRow).labels = (
             *key_labels(self, "enter"),
             KeyLabel("↑↓", "choose", "choose"),
             *key_labels(self, "esc"),
         )
-        self.query_one(Options).can_focus = False
-        self.query_one(Input).focus()
-        self._look_for(self._begun)
 
     def show(self, found: PromptsFound) -> None:
         """What was found; an answer to what is not asked any more is not shown."""
@@ -78,37 +64,17 @@ class HistoryScreen(ModalScreen[str | None]):
         words = found.query.casefold().split()
         options.add_options(self._line(prompt, words) for prompt in found.prompts)
         options.highlighted = 0 if found.prompts else None
-        line = self.query_one("#history-text", Words)
+        line = self.query_one("#pick-text", Words)
         line.display = not found.prompts
         line.update("No prompt has all of these words." if words else "Nothing was asked yet.")
 
-    def on_input_changed(self, event: Input.Changed) -> None:
-        """Look for what is typed now."""
-        event.stop()
-        self._look_for(event.value)
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        event.stop()
-        self._take(event.option_index)
-
-    def action_move(self, step: int) -> None:
-        """Another row, from the field."""
-        options = self.query_one(Options)
-        if step < 0:
-            options.action_cursor_up()
-        else:
-            options.action_cursor_down()
-
-    def action_take(self) -> None:
-        if (highlighted := self.query_one(Options).highlighted) is not None:
-            self._take(highlighted)
-
-    def _look_for(self, words: str) -> None:
+    def look_for(self, words: str) -> None:
+        """Ask for it, unless it was asked last."""
         if words != self._asked:
             self._asked = words
             self._send(FindPrompts(query=words))
 
-    def _take(self, number: int) -> None:
+    def take(self, number: int) -> None:
         self.dismiss(self._prompts[number].text)
 
     def _line(self, prompt: PastPrompt, words: list[str]) -> Content:

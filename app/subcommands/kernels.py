@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import click
+from msgspec.structs import replace
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.text.safe import safe_text
@@ -21,18 +22,15 @@ def kernels() -> None:
 
 
 @kernels.command("list")
-def kernels_list() -> None:
-    """Environments of this machine, and servers that were added."""
-    from oi_tui.app.engine.environments.discovery import find_environments, kernel_obstacle
-    from oi_tui.app.engine.kernels.remote.servers import known_servers
+@click.argument("server", default="", type=words)
+def kernels_list(server: str) -> None:
+    """Environments of this machine, and servers that were added; or what is on one of these."""
+    from oi_tui.app.engine.core.kernel_choice import tell_choices
+    from oi_tui.app.engine.kernels.launch import Launch
+    from oi_tui.app.engine.kernels.pool import Kernels
 
-    folder = Path.cwd()
-    for found in find_environments(folder, os.environ, trusted=True):
-        name = "oi-tui" if found.is_ours else found.prefix.name
-        lacks = ", has no ipykernel" if kernel_obstacle(found) else ""
-        echo(f"{safe_text(name):16} {safe_text(found.describe(folder))}{lacks}")
-    for name, server in known_servers().all().items():
-        echo(f"{safe_text(name):16} {safe_text(server.place)}")
+    choices = asyncio.run(Kernels(Launch(cwd=Path.cwd(), trusted=True)).choices(server))
+    echo(safe_text(tell_choices([replace(choice, in_use=False) for choice in choices])))
 
 
 @kernels.command("add")

@@ -40,7 +40,7 @@ async def test_what_is_typed_there_narrows_it_and_an_answer_that_comes_late_is_n
         await found(stage, "me", PAST)
         screen = stage.app.screen
         assert isinstance(screen, HistoryScreen)
-        assert screen.query_one("#history-list", OptionList).option_count == 1
+        assert screen.query_one("#pick-list", OptionList).option_count == 1
 
 
 async def test_arrows_choose_and_code_of_another_day_is_only_a_text_until_its_sign_is_typed(play: Play) -> None:

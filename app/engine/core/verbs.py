@@ -122,10 +122,10 @@ class UseModel(SessionVerb, frozen=True, kw_only=True, tag=True):
 
 
 class UseKernel(SessionVerb, frozen=True, kw_only=True, tag=True):
-    """Run Python code in another environment from now on, in a fresh kernel: variables go. Its name or path; "" tells
-    in a notice which there are."""
+    """Run Python code in another environment or on a server from now on, in a fresh kernel: variables go."""
 
-    name: str = ""
+    name: str
+    """Of an environment or its path, of a server, or what else `kernels/remote/address.py` reads."""
 
 
 class FindKernels(SessionVerb, frozen=True, kw_only=True, tag=True):

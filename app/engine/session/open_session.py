@@ -20,7 +20,6 @@ from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError, StoreError
 from oi_tui.app.engine.core.events import AnyEvent, SessionOpened, TurnEnded
-from oi_tui.app.engine.core.kernel_choice import tell_choices
 from oi_tui.app.engine.core.protocol import SandboxFailed, failure_reply
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.core.verbs import (
@@ -310,8 +309,6 @@ class OpenSession:
                     session.notice(
                         "info", f"Restarted: {names}. Variables are gone." if names else "No kernel runs yet."
                     )
-                case UseKernel(name=""):
-                    session.notice("info", "Code can run in:", tell_choices(await self.kernels.choices()))
                 case UseKernel():
                     await self.kernel_switch.use(job.name)
                 case Rebuild():
