@@ -3,16 +3,17 @@
 import asyncio
 import os
 from collections.abc import Mapping
+from pathlib import Path
 
 from rich.color import Color as TerminalColour
 from rich.console import COLOR_SYSTEMS, Console
 from textual.color import Color
 
 from oi_tui.app.engine.core.errors import OiTuiError
-from oi_tui.app.engine.files.paths import cache_dir, private_dir
+from oi_tui.app.engine.files.paths import private_dir
 from oi_tui.app.engine.files.whole_file import write_whole
 from oi_tui.app.screens.chat import ChatScreen
-from oi_tui.app.terminal.skeleton import NAME, Look, kind_of_terminal
+from oi_tui.app.terminal.skeleton import Look, kind_of_terminal, look_file
 from oi_tui.themes.palette import Palette
 
 RULE = 0.6
@@ -36,16 +37,16 @@ def look_of(palette: Palette, console: Console) -> Look | None:
     def codes(colour: Color, *, foreground: bool = True) -> str:
         return ";".join(TerminalColour.parse(colour.hex6).downgrade(system).get_ansi_codes(foreground))
 
-    return Look(codes(page, foreground=False), codes(page.blend(accent, RULE)), codes(accent))
+    return codes(page, foreground=False), codes(page.blend(accent, RULE)), codes(accent)
 
 
 def keep_look(look: Look, environ: Mapping[str, str]) -> None:
     """Remember how the program looks on this terminal; where that cannot be written, the next start shows nothing
     until Textual does."""
     text = "\n".join((kind_of_terminal(environ), *look)).encode()
-    path = cache_dir() / NAME
+    path = Path(look_file(environ))
     try:
         if not path.exists() or path.read_bytes() != text:
-            write_whole(private_dir(path.parent) / NAME, text, over=True)
+            write_whole(private_dir(path.parent) / path.name, text, over=True)
     except (OSError, OiTuiError):
         return

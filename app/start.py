@@ -1,49 +1,50 @@
 """The command `oi-tui`: something on the screen at once, then the program. Imports nothing that takes time."""
 
 import os
-import signal
 import sys
-from collections.abc import Sequence
-from types import FrameType
-from typing import NoReturn
 
 from oi_tui.app.terminal.skeleton import SKELETON, show_skeleton
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import FrameType
+    from typing import NoReturn
 
 WITHOUT_SCREEN = frozenset(
     {"audit", "engine", "kernels", "models", "replay", "run", "sessions", "trust", "-h", "--help", "--version"}
 )
 """Words of a command line that opens no screen."""
 
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-
-def main() -> NoReturn:
+def main() -> "NoReturn":
     """Run the command line. Where it opens the screen, a skeleton of that is shown first."""
     begin(sys.argv[1:])
     # A fifth of a second and more, now that there is something to see.
+    import signal
+
     from oi_tui.app import cli
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
     cli.main()
 
 
-def begin(words: Sequence[str]) -> None:
+def begin(words: "Sequence[str]") -> None:
     """Show the skeleton where the screen will be; a signal puts the terminal back."""
-    if not opens_screen(words):
-        return
-    before = {number: signal.signal(number, _end) for number in ENDING}
-    if not show_skeleton():
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    if opens_screen(words) and show_skeleton():
+        import signal  # it takes its time as well
+
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, _end)
 
 
-def opens_screen(words: Sequence[str]) -> bool:
+def opens_screen(words: "Sequence[str]") -> bool:
     """Whether this command line opens the screen, as far as can be told without reading it properly; where it is
     not certain, no."""
     return WITHOUT_SCREEN.isdisjoint(words)
 
 
-def _end(number: int, _: FrameType | None) -> None:
+def _end(number: int, _: "FrameType | None") -> None:
     SKELETON.clear()
     os._exit(128 + number)
 

@@ -8,12 +8,10 @@ Nothing is shown where that would harm: without a terminal, in a dumb one, with 
 
 import os
 import termios
-from collections.abc import Mapping
-from typing import NamedTuple
 
-from oi_tui.app.engine.files.paths import cache_dir
-
-NAME = "first-frame"
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # `typing` and `collections` would take a fifth of the time until something is seen
+    from collections.abc import Mapping
 
 LARGEST = 1_000
 """Bytes of the file."""
@@ -30,15 +28,9 @@ ENTER = "\x1b[?1049h\x1b[?2004h\x1b[?25l"
 LEAVE = "\x1b[0m\x1b[?25h\x1b[?2004l\x1b[?1049l"
 
 
-class Look(NamedTuple):
-    """The colours of a frame, each as SGR parameters: `48;2;20;24;31`."""
-
-    page: str
-    """Behind everything."""
-    rule: str
-    """Above the prompt."""
-    sign: str
-    """What marks the prompt and what goes on."""
+Look = tuple[str, str, str]
+"""The colours of a frame, each as SGR parameters such as `48;2;20;24;31`: of the page, of the rule above the prompt,
+and of the sign that marks it."""
 
 
 class Skeleton:
@@ -85,15 +77,16 @@ SKELETON = Skeleton(0, 2)
 
 def skeleton_frame(look: Look, columns: int, rows: int) -> str:
     """What to write to a terminal of this size."""
-    page = f"\x1b[0;{look.page}m"
+    behind, rule, sign = look
+    page = f"\x1b[0;{behind}m"
     return (
-        f"{page}\x1b[2J\x1b[{rows - 2};1H\x1b[{look.rule}m{'─' * columns}"
-        f"{page}\x1b[{rows - 1};2H\x1b[1;{look.sign}m›{page} \x1b[7m {page}"
-        f"\x1b[{rows};2H\x1b[{look.sign}mstarting\x1b[0m"
+        f"{page}\x1b[2J\x1b[{rows - 2};1H\x1b[{rule}m{'─' * columns}"
+        f"{page}\x1b[{rows - 1};2H\x1b[1;{sign}m›{page} \x1b[7m {page}"
+        f"\x1b[{rows};2H\x1b[{sign}mstarting\x1b[0m"
     )
 
 
-def show_skeleton(environ: Mapping[str, str] = os.environ) -> bool:
+def show_skeleton(environ: "Mapping[str, str]" = os.environ) -> bool:
     """Draw it, if there is a terminal that can show it and it is known how the program looks there; whether it is."""
     if not all(os.isatty(descriptor) for descriptor in (0, 1, 2)) or (look := load_look(environ)) is None:
         return False
@@ -103,22 +96,29 @@ def show_skeleton(environ: Mapping[str, str] = os.environ) -> bool:
         return False
 
 
-def load_look(environ: Mapping[str, str]) -> Look | None:
+def look_file(environ: "Mapping[str, str]") -> str:
+    """Where the colours are kept. Not by platformdirs, whose import would take half of the time."""
+    cache = environ.get("XDG_CACHE_HOME", "")
+    home = cache if os.path.isabs(cache) else os.path.join(environ.get("HOME", "/"), ".cache")
+    return os.path.join(home, "oi-tui", "first-frame")
+
+
+def load_look(environ: "Mapping[str, str]") -> Look | None:
     """How the program looked last on such a terminal; None if that is not known, or colours are not wanted."""
     if environ.get("NO_COLOR") or environ.get("ACCESSIBLE") or environ.get("TERM", "dumb") in ("dumb", "unknown"):
         return None
     try:
-        with open(cache_dir() / NAME, encoding="ascii") as file:
+        with open(look_file(environ), encoding="ascii") as file:
             lines = file.read(LARGEST).split("\n")
     except (OSError, ValueError):
         return None
     terminal, *colours = lines
-    if terminal != kind_of_terminal(environ) or len(colours) != len(Look._fields) or not all(map(_is_colour, colours)):
+    if terminal != kind_of_terminal(environ) or len(colours) != 3 or not all(map(_is_colour, colours)):
         return None
-    return Look(*colours)
+    return colours[0], colours[1], colours[2]
 
 
-def kind_of_terminal(environ: Mapping[str, str]) -> str:
+def kind_of_terminal(environ: "Mapping[str, str]") -> str:
     """What decides which colours a terminal gets, in one line."""
     return ascii((environ.get("TERM", ""), environ.get("COLORTERM", "")))
 

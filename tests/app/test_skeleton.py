@@ -11,7 +11,7 @@ import pytest
 from oi_tui.app.cli import program
 from oi_tui.app.look import keep_look
 from oi_tui.app.start import WITHOUT_SCREEN, opens_screen
-from oi_tui.app.terminal.skeleton import Look, load_look
+from oi_tui.app.terminal.skeleton import load_look
 from support.script import Script
 from support.terminal import Terminal
 
@@ -121,11 +121,15 @@ def test_an_error_is_said_on_the_terminal_as_it_was(seen: Terminal, slow: Slow, 
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_a_signal_leaves_the_terminal_as_it_was(seen: Terminal, slow: Slow, number: signal.Signals, code: int) -> None:
+def test_a_signal_leaves_the_terminal_as_it_was(
+    seen: Terminal, slow: Slow, gate: Path, number: signal.Signals, code: int
+) -> None:
     early = slow()
     early.wait_for("starting")
-    early.signal(number)
-    assert early.wait_exit() == code
+    with gate.open("w"):  # opens when the program waits there, and never goes on
+        early.signal(number)
+        code_seen = early.wait_exit()
+    assert code_seen == code
     assert early.faults == []
 
 
@@ -140,16 +144,15 @@ def test_there_is_none_where_it_could_harm_or_the_colours_are_others(
         assert early.raw == b""
 
 
-LOOK = Look("48;5;16", "38;5;66", "38;5;79")
+LOOK = ("48;5;16", "38;5;66", "38;5;79")
 
 
-def test_a_look_is_kept_for_one_kind_of_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    environ = {"TERM": "xterm-256color"}
+def test_a_look_is_kept_for_one_kind_of_terminal(tmp_path: Path) -> None:
+    environ = {"TERM": "xterm-256color", "XDG_CACHE_HOME": str(tmp_path)}
     assert load_look(environ) is None
     keep_look(LOOK, environ)
     assert load_look(environ) == LOOK
-    assert load_look({"TERM": "tmux"}) is None
+    assert load_look(environ | {"TERM": "tmux"}) is None
     assert (tmp_path / "oi-tui" / "first-frame").stat().st_mode & 0o777 == 0o600
 
 
@@ -160,8 +163,7 @@ def test_a_look_is_kept_for_one_kind_of_terminal(monkeypatch: pytest.MonkeyPatch
 def test_a_file_that_holds_anything_else_is_not_drawn(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str
 ) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    environ = {"TERM": "xterm"}
+    environ = {"TERM": "xterm", "XDG_CACHE_HOME": str(tmp_path)}
     keep_look(LOOK, environ)
     file = tmp_path / "oi-tui" / "first-frame"
     file.write_text(f"{file.read_text().splitlines()[0]}\n{text}")
