@@ -3,7 +3,7 @@
 # needs nothing: its sandbox is its own where bubblewrap is missing.
 #
 #   machine.sh test       the libraries that the tests load
-#   machine.sh servers    a browser
+#   machine.sh servers    a browser, a keyring
 #
 # Installs it after a yes, and unasked only for root where there is no terminal. Otherwise says what to do. What
 # cannot be had is no error here: the tests say themselves what they do without.
@@ -23,6 +23,8 @@ if [ "$1" = servers ]; then
     done
     [ -n "$browser" ] ||
         need "a browser (for exported pages)" chromium-headless-shell chromium-headless chromium chromium
+    command -v dbus-run-session >/dev/null && command -v gnome-keyring-daemon >/dev/null ||
+        need "a keyring (for tokens)" "dbus-daemon gnome-keyring" "dbus-daemon gnome-keyring" "dbus gnome-keyring" "dbus gnome-keyring"
 else
     loads libcairo.so.2 || need "cairo (for pictures)" libcairo2 cairo cairo cairo
     # Where nobody is asked, as in CI, each kind of sandbox is tested; elsewhere those that are there.

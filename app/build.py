@@ -10,6 +10,7 @@ from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.environments.discovery import choose_environment
 from oi_tui.app.engine.files import paths
+from oi_tui.app.engine.files.credentials import credential_store
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.kernels.remote.servers import known_servers
@@ -101,8 +102,10 @@ def make_kernels(
     """The kernels of one session. SettingsError if the Python or the server that was asked for is not there."""
     kernel, cwd = setup.settings.kernel, Path(setup.cwd)
     chosen = choose_environment(cwd, environ, asked=kernel.python, trusted=setup.trusted)
-    server = known_servers().find(kernel.server) if kernel.server else None
-    remark = chosen.remark if server is None else f"Code runs in {server.place}. No sandbox of ours is there."
+    servers = known_servers()
+    moved = servers.move_tokens(credential_store()) if kernel.server else ""
+    server = servers.find(kernel.server) if kernel.server else None
+    remark = chosen.remark if server is None else f"Code runs in {server.place}. No sandbox of ours is there. {moved}"
     launch = Launch(
         cwd=cwd,
         settings=kernel,

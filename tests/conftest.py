@@ -1,6 +1,7 @@
 """Fixtures that every folder of tests shares; what they are made of is in `tests/support`."""
 
 import gc
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -23,6 +24,11 @@ from support.unprivileged import Nobody, as_nobody, why_not_nobody
 # An example that waits for a core is no fault: 0.28 s on a busy machine, 1 ms alone. What hangs, pytest-timeout ends.
 settings.register_profile("busy", deadline=None)
 settings.load_profile("busy")
+
+
+def pytest_configure() -> None:
+    """No test asks the keyring of whoever runs it, nor leaves anything there."""
+    os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
 
 
 def pytest_collection_finish() -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import sys
 from pathlib import Path
 
 import click
@@ -29,6 +28,7 @@ def kernels_list(server: str) -> None:
     from oi_tui.app.engine.kernels.launch import Launch
     from oi_tui.app.engine.kernels.pool import Kernels
 
+    tell_moved()
     choices = asyncio.run(Kernels(Launch(cwd=Path.cwd(), trusted=True)).choices(server))
     echo(safe_text(tell_choices([replace(choice, in_use=False) for choice in choices])))
 
@@ -38,51 +38,68 @@ def kernels_list(server: str) -> None:
 @click.argument("url", type=words)
 @click.option("--kernelspec", default="python3", type=words, metavar="NAME", help="What to start. Default: python3.")
 @click.option("--token-variable", default="", type=words, metavar="VAR", help="Variable that holds the token.")
-def kernels_add(name: str, url: str, kernelspec: str, token_variable: str) -> None:
-    """Add a Jupyter server or hub: its address before /lab or /api. Asks for a token, or reads it from stdin."""
+@click.option("--token-stdin", is_flag=True, help="Read the token from stdin.")
+@click.option("--keep-in-file", is_flag=True, help="Without a keyring, keep it in a file that only you can read.")
+def kernels_add(
+    name: str, url: str, kernelspec: str, token_variable: str, token_stdin: bool, keep_in_file: bool
+) -> None:
+    """Add a Jupyter server or gateway: its address before /lab or /api. Asks for its token, which is kept in your
+    keyring; where there is none, in a file after a yes."""
+    from oi_tui.app.engine.files.credentials import credential_store
     from oi_tui.app.engine.kernels.remote.server import JupyterServer
     from oi_tui.app.engine.kernels.remote.servers import KnownServer, known_servers
+    from oi_tui.app.subcommands.secret_prompt import ask_secret, keep_secret
 
     if not name.replace("-", "").replace("_", "").isalnum():
         raise SettingsError("A name has letters, digits, - and _ only.")
     JupyterServer(url)  # is it an address at all?
-    token = ""
-    if not token_variable:
-        if sys.stdin.isatty():
-            token = click.prompt(
-                "Token (kept in a file that only you can read; Enter for none)",
-                default="",
-                hide_input=True,
-                show_default=False,
-                err=True,
-            )
-        else:
-            token = sys.stdin.readline().strip()
     address, _, query = url.partition("?")
     given = dict(pair.partition("=")[::2] for pair in query.split("&"))
-    server = KnownServer(
-        url=address, kernel=kernelspec, token=token or given.get("token", ""), token_variable=token_variable
-    )
+    server = KnownServer(url=address, kernel=kernelspec, token_variable=token_variable)
+    token = given.get("token", "")
+    if token_stdin or not (token or token_variable):
+        token = ask_secret("token", from_stdin=token_stdin)
+    tell_moved()
+    if token:
+        place = keep_secret(credential_store(), server.credential, token, "token", in_file=keep_in_file)
+        echo(f"The token is {place}.")
+    elif not token_variable:
+        echo("No token was given. --token-stdin reads one, --token-variable names where it is.", err=True)
     known_servers().put(name, server)
     echo(f"Added. To try it: oi-tui kernels test {name}. To use it: oi-tui --kernel {name}")
+
+
+def tell_moved() -> None:
+    """Take over what an earlier version kept otherwise, and say so."""
+    from oi_tui.app.engine.files.credentials import credential_store
+    from oi_tui.app.engine.kernels.remote.servers import known_servers
+
+    if moved := known_servers().move_tokens(credential_store()):
+        echo(moved, err=True)
 
 
 @kernels.command("remove")
 @click.argument("name", type=words)
 def kernels_remove(name: str) -> None:
     """Forget a server and its token."""
+    from oi_tui.app.engine.files.credentials import credential_store
     from oi_tui.app.engine.kernels.remote.servers import known_servers
 
+    tell_moved()
     servers = known_servers()
-    servers.find(name)
+    credential = servers.find(name).credential
     servers.put(name, None)
-    echo(f"{safe_text(name)} is forgotten.")
+    if all(other.credential != credential for other in servers.all().values()):
+        remark = asyncio.run(credential_store().forget(credential))
+        echo(remark or "Its token is forgotten.", err=True)
+    echo(f"{name} is forgotten.")
 
 
 @kernels.command("test")
 @click.argument("name", type=words)
 def kernels_test(name: str) -> None:
     """Ask a server what it can start, start a kernel there, run one line in it and end it."""
+    tell_moved()
     asyncio.run(_try(name))
 
 
@@ -95,7 +112,7 @@ async def _try(name: str) -> None:
     from oi_tui.app.engine.kernels.remote.servers import known_servers
 
     server = known_servers().find(name)
-    async with JupyterServer(server.url, server.find_token(os.environ)) as site:
+    async with JupyterServer(server.url, await server.find_token(os.environ, lambda *_: None)) as site:
         specs = await site.kernelspecs()
     echo(f"{server.host} can start: {safe_text(', '.join(sorted(specs)) or 'nothing')}")
     if server.kernel not in specs:

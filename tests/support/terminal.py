@@ -63,6 +63,7 @@ def clean_env(home: Path, **more: str) -> dict[str, str]:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     terminal = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", "SHELL": "/bin/sh"}
     terminal |= {"OI_TUI_SANDBOX": "danger-full-access", "OI_TUI_TITLES": "false"}
+    terminal |= {"PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring"}
     return kept | terminal | {"HOME": str(home)} | {name: str(path) for name, path in folders.items()} | more
 
 

@@ -19,12 +19,15 @@ LARGEST = 1_000_000
 """Bytes of such a file."""
 
 
-def read_owned_file(path: Path, what: str, hint: str, *, owner: int | None, private_group: bool = False) -> str | None:
+def read_owned_file(
+    path: Path, what: str, hint: str, *, owner: int | None, private_group: bool = False, secret: bool = False
+) -> str | None:
     """The text of a file, None if there is no such file; SettingsError if it cannot be relied on.
 
     It must be a plain file of `owner` (or of root) that nobody else can write. With `private_group`, a group that
-    has nobody else in it is nobody else: where people have a group of their own, git makes files so. Without an
-    `owner` only its kind is looked at, for a text that whoever wrote it can do no harm with.
+    has nobody else in it is nobody else: where people have a group of their own, git makes files so. With `secret`,
+    nobody else can read it either. Without an `owner` only its kind is looked at, for a text that whoever wrote it can
+    do no harm with.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -34,7 +37,10 @@ def read_owned_file(path: Path, what: str, hint: str, *, owner: int | None, priv
         why = "is a link" if path.is_symlink() else f"cannot be read: {error.strerror}"
         raise SettingsError(f"The {what} {path} {why}.", hint=hint) from error
     try:
-        why = _fault(path, os.fstat(descriptor), owner, private_group)
+        state = os.fstat(descriptor)
+        why = _fault(path, state, owner, private_group)
+        if not why and secret and state.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            why = f"can be read by others (chmod 600 {path} mends that)"
         data = b"" if why else _all_of(descriptor)
     finally:
         os.close(descriptor)

@@ -37,11 +37,12 @@ def find_choices(launch: Launch, server: KnownServer | None, specs: Mapping[str,
     return sorted(found, key=lambda choice: not choice.in_use)
 
 
-async def ask_server(name: str) -> list[KernelChoice]:
+async def ask_server(launch: Launch, name: str) -> list[KernelChoice]:
     """What this known server can start; KernelError or SettingsError if it does not say so in time."""
     server = await asyncio.to_thread(known_servers().find, name)
+    token = await server.find_token(launch.environ, launch.learn_secret)
     try:
-        async with asyncio.timeout(ASKING), JupyterServer(server.url, server.find_token(os.environ)) as site:
+        async with asyncio.timeout(ASKING), JupyterServer(server.url, token) as site:
             specs = await site.kernelspecs()
     except TimeoutError:
         raise KernelError(f"{server.host} did not say within {ASKING:.0f} s what it has.") from None

@@ -92,7 +92,7 @@ class Kernels:
     async def choices(self, server: str = "") -> tuple[KernelChoice, ...]:
         """What there is here, or on this server."""
         if server:
-            return tuple(await ask_server(server))
+            return tuple(await ask_server(self._launch, server))
         return tuple(await asyncio.to_thread(self._find_choices))
 
     def _find_choices(self) -> list[KernelChoice]:

@@ -84,8 +84,9 @@ class RemoteProcess:
         task.add_done_callback(self._tasks.discard)
 
 
-async def open_remote(server: KnownServer, token: str) -> Opened:
+async def open_remote(launch: Launch, server: KnownServer) -> Opened:
     """Start a kernel on the server and connect to it; KernelError if that cannot be. It ends with the connection."""
+    token = await server.find_token(launch.environ, launch.learn_secret)
     async with AsyncExitStack() as stack:
         site = await stack.enter_async_context(JupyterServer(server.url, token))
         kernel_id = await site.start(server.kernel)
@@ -108,8 +109,7 @@ async def _remove(site: JupyterServer, kernel_id: str) -> None:
 
 def remote_kernel(launch: Launch, server: KnownServer) -> JupyterKernel:
     """A Python kernel on this server."""
-    token = server.find_token(launch.environ)
-    launch.learn_secret("Jupyter token", token)
-    origin = KernelOrigin(server.kernel, server.place, ("signal",), partial(open_remote, server, token), elsewhere=True)
+    opening = partial(open_remote, launch, server)
+    origin = KernelOrigin(server.kernel, server.place, ("signal",), opening, elsewhere=True)
     # Nothing of ours holds it back there, so nothing is promised.
     return JupyterKernel(replace(launch, sandbox=None), origin=origin)

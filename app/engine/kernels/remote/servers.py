@@ -3,20 +3,22 @@
 [server.cluster]
 url = "https://hub.example.org/user/me/"
 kernel = "python3"
-token_variable = "CLUSTER_TOKEN"    # or token = "...", where it was given to be kept
+token_variable = "CLUSTER_TOKEN"    # where the token is, if not in the store of credentials
 """
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
 
 from oi_tui.app.engine.core.encoding import decode_toml
-from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.core.errors import KernelError, SettingsError
 from oi_tui.app.engine.core.values import Value
+from oi_tui.app.engine.files.credentials import CredentialStore, credential_store
 from oi_tui.app.engine.files.owned_file import file_lock, read_owned_file, replace_owned_file
 from oi_tui.app.engine.files.paths import data_dir, private_dir
 
@@ -30,6 +32,7 @@ class KnownServer(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
     kernel: str = "python3"
     """The kernelspec of the server."""
     token: str = ""
+    """Where an earlier version kept it; `move_tokens` takes it over."""
     token_variable: str = ""
     """The variable that holds the token, which counts where it is set."""
 
@@ -47,9 +50,26 @@ class KnownServer(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """What it is, without the token: it may end up in a log."""
         return f"KnownServer(host={self.host!r}, kernel={self.kernel!r})"
 
-    def find_token(self, environ: Mapping[str, str]) -> str:
-        """The token; "" if there is none."""
-        return environ.get(self.token_variable, "") or self.token
+    @property
+    def credential(self) -> str:
+        """What the token is kept under: the address that it opens, so that it goes to no other."""
+        parts = urlsplit(self.url)
+        return f"jupyter:{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+
+    async def find_token(self, environ: Mapping[str, str], learn: Callable[[str, str], None]) -> str:
+        """The token, of which `learn` was told; "" if there is none. KernelError if where it is kept does not give it.
+
+        A keyring may take half a minute for that.
+        """
+        tell = partial(learn, "Jupyter token")
+        if self.token and not environ.get(self.token_variable):
+            tell(self.token)
+            return self.token
+        store = credential_store()
+        try:
+            return await store.find(self.credential, tell, variable=self.token_variable, environ=environ)
+        except SettingsError as error:
+            raise KernelError(error.title, hint=error.hint) from error
 
 
 class _Record(msgspec.Struct, forbid_unknown_fields=True):
@@ -93,9 +113,27 @@ class KnownServers:
                 known.pop(name, None)
             else:
                 known[name] = server
-            import tomli_w  # deferred: only where something changes
+            self._write(known)
 
-            replace_owned_file(self._path, tomli_w.dumps({"server": msgspec.to_builtins(known)}))
+    def move_tokens(self, store: CredentialStore) -> str:
+        """Take tokens that an earlier version kept in this file over into the file of credentials, which is as private;
+        what was done, as a sentence, "" if nothing."""
+        if not any(server.token for server in self.all().values()):
+            return ""
+        with file_lock(self._path):
+            known = self.all()
+            moved = [name for name, server in known.items() if server.token]
+            for name in moved:
+                store.keep_in_file(known[name].credential, known[name].token)
+                known[name] = msgspec.structs.replace(known[name], token="")
+            self._write(known)
+        names = ", ".join(moved)
+        return f"The token of {names} is in {store.path} now. To put it into a keyring, add the server again."
+
+    def _write(self, known: Mapping[str, KnownServer]) -> None:
+        import tomli_w  # deferred: only where something changes
+
+        replace_owned_file(self._path, tomli_w.dumps({"server": msgspec.to_builtins(known)}))
 
 
 def known_servers() -> KnownServers:
