@@ -24,7 +24,7 @@ from oi_tui.app.engine.agent.halt import INTERRUPTED, Halt, TurnStopped
 from oi_tui.app.engine.agent.hook_calls import HookCalls
 from oi_tui.app.engine.agent.prompt import Conversation, system_prompt
 from oi_tui.app.engine.agent.rerun import rebuild
-from oi_tui.app.engine.agent.run_hints import run_hints
+from oi_tui.app.engine.agent.run_hints import install_note, run_hints
 from oi_tui.app.engine.agent.runners import Runners
 from oi_tui.app.engine.agent.session_choices import SessionChoices
 from oi_tui.app.engine.agent.withheld_notices import withheld_events
@@ -37,17 +37,19 @@ from oi_tui.app.engine.core.events import (
     ConversationCleared,
     Emit,
     NoticeAdded,
+    OutputAdded,
     StepStarted,
     TurnEnded,
     TurnStarted,
 )
 from oi_tui.app.engine.core.ids import new_id
+from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.values import Language, Level
 from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.hooks import NO_PLUGINS, Hooks
 from oi_tui.app.engine.kernels.base import KernelSource
-from oi_tui.app.engine.policy.decide import Policy, PolicyDecision
+from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, read_source
 from oi_tui.app.engine.policy.losses import NO_LOOK, WorkLook
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.tools.toolbox import Toolbox
@@ -281,7 +283,12 @@ class Session:
             failure = error
         block, earlier = self._action(block_id), self.transcript.blocks[: self._inherited]
         if isinstance(block, CodeBlock):
-            for remark in run_hints(block, earlier, self._runners.confinement(block)):
+            confinement = self._runners.confinement(block)
+            known = ruling.reading if ruling is not None else None
+            if note := install_note(block, confinement, partial(read_source, self._runners.request(block, known))):
+                self.emit(OutputAdded(block_id=block_id, output=StreamOutput(name="stderr", text=note)))
+                return failure
+            for remark in run_hints(block, earlier, confinement):
                 self.notice("info", remark.title, remark.hint)
         return failure
 

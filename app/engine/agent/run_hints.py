@@ -4,12 +4,14 @@ A name that went with its kernel looks like a slip of the pen, and what a sandbo
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeGuard
 
 from oi_tui.app.engine.core.blocks import Block, CodeBlock
 from oi_tui.app.engine.core.outputs import ErrorOutput, StreamOutput
 from oi_tui.app.engine.core.values import Confinement
+from oi_tui.app.engine.policy.installs import failed_install
+from oi_tui.app.engine.policy.reading import SourceFacts
 
 _READ_ONLY = re.compile(r"Read-only file system")
 _NO_NETWORK = re.compile(
@@ -49,6 +51,13 @@ def run_hints(block: CodeBlock, earlier: Sequence[Block], confinement: Confineme
             "It was the sandbox: code has no network here.",
             "The settings sandbox.network and sandbox.hosts allow it.",
         )
+
+
+def install_note(block: CodeBlock, confinement: Confinement, read: Callable[[], SourceFacts]) -> str:
+    """A line of ours below the output of an installation that could not work, which the model is told as well; else
+    "". The source is read only where it may be one."""
+    note = failed_install(read(), confinement, "\n".join(_ends(block))) if "install" in block.source else ""
+    return f"[oi-tui] {note}\n" if note else ""
 
 
 def _ends(block: CodeBlock) -> Iterator[str]:

@@ -29,6 +29,20 @@ class Reach(Value, frozen=True, kw_only=True):
     """It can read files in these."""
 
 
+class PackageHome(Value, frozen=True, kw_only=True):
+    """The environment that code of one kernel would install packages into."""
+
+    place: str
+    """As the person is told: "Python 3.12.4 in .venv"."""
+    prefix: str = ""
+    """Its folder here; "" where it is not on this machine."""
+    python: str = ""
+    """Its program."""
+    has_pip: bool = True
+    writable: bool = True
+    """Whether the sandbox, if there is one, lets code change it."""
+
+
 class Confinement(Value, frozen=True, kw_only=True):
     """What holds back code that runs in one kernel. A kernel that promises nothing is held back by nothing."""
 
@@ -38,6 +52,8 @@ class Confinement(Value, frozen=True, kw_only=True):
     """Nothing can be reached from inside."""
     reach: Reach | None = None
     """Files that can be reached; None where nothing is promised. The weaker lock promises it too."""
+    packages: PackageHome | None = None
+    """Where an installation would go; None where nothing is known of that."""
 
 
 ApprovalMode = Literal["ask", "auto", "never"]

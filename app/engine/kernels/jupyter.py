@@ -11,8 +11,10 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any
 
+import msgspec
+
 from oi_tui.app.engine.core.errors import KernelError
-from oi_tui.app.engine.core.values import Language
+from oi_tui.app.engine.core.values import Language, PackageHome
 from oi_tui.app.engine.files.paths import socket_dir
 from oi_tui.app.engine.kernels.base import InterruptMeans
 from oi_tui.app.engine.kernels.channels import Channels
@@ -75,6 +77,9 @@ class JupyterKernel(WorkerKernel):
         origin = origin or local_origin(launch, spec)
         super().__init__(language, launch, partial(JupyterWorker.open, launch, origin), origin.place)
         self.elsewhere = origin.elsewhere
+        if self.elsewhere:
+            packages = PackageHome(place=self.place)
+            self.confinement = msgspec.structs.replace(self.confinement, packages=packages)
 
     def variables(self, known: tuple[str, ...], *, again: bool) -> Awaitable[Listing | None]:
         first = names_in(self._worker.source) if isinstance(self._worker, JupyterWorker) else []

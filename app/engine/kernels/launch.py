@@ -6,12 +6,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from oi_tui.app.engine.core.settings import KernelSection
-from oi_tui.app.engine.core.values import Confinement, Language
+from oi_tui.app.engine.core.values import Confinement, Language, PackageHome
 from oi_tui.app.engine.environments.environment import PythonEnvironment, active_environ, own_environment
+from oi_tui.app.engine.kernels.base import public_place
 from oi_tui.app.engine.kernels.liveness import LivenessTimeouts
 from oi_tui.app.engine.kernels.reach import reach_of
 from oi_tui.app.engine.sandbox.hosts import OnRefusal
-from oi_tui.app.engine.sandbox.places import program_places
+from oi_tui.app.engine.sandbox.places import lets_change, program_places
 from oi_tui.app.engine.sandbox.profile import Profile
 
 
@@ -50,6 +51,18 @@ class Launch:
             sandboxed=enclosure is not None and not enclosure.is_weaker,
             offline=enclosure is not None and enclosure.network == "none",
             reach=reach_of(enclosure, language) if enclosure is not None else None,
+            packages=self._packages if language in ("python", "shell") else None,
+        )
+
+    @property
+    def _packages(self) -> PackageHome:
+        python = self.python
+        return PackageHome(
+            place=public_place(python.describe(self.cwd)),
+            prefix=str(python.prefix),
+            python=str(python.python),
+            has_pip="pip" in python.packages,
+            writable=self.sandbox is None or not self.sandbox.encloses or lets_change(self.sandbox, python.prefix),
         )
 
     @property

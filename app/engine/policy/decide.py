@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 from oi_tui.app.engine.core.modes import OF_APPROVAL, strictest
 from oi_tui.app.engine.core.values import ApprovalMode, Confinement, Language, PermissionMode, Reach, Value
 from oi_tui.app.engine.policy.destruction import find_harm, tell_losses
+from oi_tui.app.engine.policy.installs import install_labels
 from oi_tui.app.engine.policy.losses import Loss, Target, targets_of
 from oi_tui.app.engine.policy.programs import ONLY_NETWORK, RIGHTS, SHELLS, is_python
 from oi_tui.app.engine.policy.python import add_inline_python, read_python
@@ -110,7 +111,7 @@ def decide(request: PolicyRequest, policy: Policy, approval: ApprovalMode = "aut
     """Whether it runs, is asked about, or does not run. Never raises."""
     tool = _kind(request)
     mode = strictest(policy.mode, OF_APPROVAL[approval])
-    reading = request.reading if request.reading is not None else _read(tool, request)
+    reading = read_source(request)
     case = _Case(request, tool, reading, policy, mode)
     verdict, by, ground = _judge(case)
     if verdict == "allow" and ground == "mode" and (harm := _unwanted_harm(case)):
@@ -122,7 +123,7 @@ def decide(request: PolicyRequest, policy: Policy, approval: ApprovalMode = "aut
     taint = taint_of(reading, policy.base)
     targets = targets_of(reading, policy.base, request.folders, _scratch_beyond(request.confinement))
     lost = tuple(filter(None, [tell_losses(request.losses, policy.base)])) if ground != "harm" else ()
-    told = (*lost, *labels(reading))
+    told = (*lost, *install_labels(reading, request.confinement, labels(reading)))
     return PolicyDecision(verdict, by, ground, told, lasting, rereads, taint, reading, targets)
 
 
@@ -138,8 +139,11 @@ def _kind(request: PolicyRequest) -> RuleKind:
             return "Kernel"
 
 
-def _read(tool: RuleKind, request: PolicyRequest) -> SourceFacts:
-    match tool:
+def read_source(request: PolicyRequest) -> SourceFacts:
+    """What can be told of the source; it is not read again where that was done. Never raises."""
+    if request.reading is not None:
+        return request.reading
+    match _kind(request):
         case "Shell":
             return add_inline_python(read_shell(request.source))
         case "Python":

@@ -110,7 +110,8 @@ def effects(command: ShellCommand) -> list[tuple[str, bool]]:
         found.append(("writes files", False))
     if program == "tar" and words and re.match(r"-?[a-zA-Z]*[cxru]|--(?:create|extract|get|append|update)", words[0]):
         found.append(("writes files", False))
-    if program in _INSTALLERS and _INSTALLS.intersection(words):
+    with_pip = is_python(program) and words[:2] == ["-m", "pip"]
+    if (program in _INSTALLERS or with_pip) and _INSTALLS.intersection(words):
         found.append(("installs packages", False))
         found.append(("network", False))
     if program in NETWORK or (program == "git" and first in _GIT_NETWORK):

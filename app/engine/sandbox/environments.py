@@ -18,6 +18,18 @@ USUAL = frozenset(
 )
 """What programs read, and what says nothing about the person; an allow list, as nobody knows all names of secrets."""
 
+FAIL_FAST = {
+    "PIP_RETRIES": "0",
+    "PIP_DEFAULT_TIMEOUT": "2",
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "UV_OFFLINE": "1",
+    "UV_HTTP_RETRIES": "0",
+    "CONDA_OFFLINE": "true",
+    "CONDA_REMOTE_MAX_RETRIES": "0",
+    "MAMBA_OFFLINE": "true",
+}
+"""Without a network, pip tries each package five times more, with waits between."""
+
 PROXY_PORT = 3128
 """On the loopback interface of a sandbox, which nobody else sees."""
 
@@ -30,15 +42,23 @@ def kernel_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def enclosed_environment(
-    environ: Mapping[str, str], names: Iterable[str], home: Path, temporary: Path = Path("/tmp"), *, proxy: bool
+    environ: Mapping[str, str],
+    names: Iterable[str],
+    home: Path,
+    temporary: Path = Path("/tmp"),
+    *,
+    proxy: bool = False,
+    offline: bool = False,
 ) -> dict[str, str]:
-    """The variables in a sandbox: the usual ones, those of `names`, and where home, scratch files and the proxy are."""
+    """The variables in a sandbox: the usual ones, those of `names`, and where home, scratch files and the proxy are.
+    Where it is `offline`, what installs packages gives up at once."""
     wanted = {*USUAL, *names}
     given = {
         name: value
         for name, value in environ.items()
         if (name in wanted or name.startswith("LC_")) and (name in names or not is_credential(name, value))
     }
+    given = (FAIL_FAST if offline else {}) | given
     given |= {"PATH": given.get("PATH", os.defpath), "HOME": str(home), "TMPDIR": str(temporary)}
     if proxy:
         address = f"http://127.0.0.1:{PROXY_PORT}"

@@ -140,6 +140,16 @@ def guarded_paths(folder: Path, *, is_home: bool) -> tuple[Path, ...]:
     return tuple(path for path in dict.fromkeys((*there, *environments, *repositories)) if path.is_relative_to(folder))
 
 
+def lets_change(profile: Profile, environment: Path) -> bool:
+    """Whether code can change this environment, in which it runs: such a one is read-only wherever it lies, but where
+    it is named as a folder to be written, and in the lock."""
+    real = _real(environment)
+    if profile.is_weaker:
+        return any(real.is_relative_to(folder) for folder in profile.writes)
+    is_guarded = real.parent in profile.writes and os.path.isfile(f"{real}/pyvenv.cfg")
+    return real in profile.writes and not is_guarded
+
+
 def python_places(profile: Profile) -> tuple[Path, ...]:
     """All that the Python we run in is made of: prefixes, packages, and the links that lead to it; and our own code,
     for that would be run outside if somebody changed it in a workspace."""

@@ -241,7 +241,8 @@ class SandboxLaunch:
         if shutil.which(argv[0], path=environ.get("PATH", os.defpath)) is None:
             raise KernelError(f"The kernel could not be started: there is no program {argv[0]}.")
         plan = mounts.plan(profile, private, places.program_places(argv[0]))
-        usual = enclosed_environment(environ, profile.environment, home, temporary, proxy=profile.network == "hosts")
+        proxy, offline = profile.network == "hosts", profile.network == "none"
+        usual = enclosed_environment(environ, profile.environment, home, temporary, proxy=proxy, offline=offline)
         self._env = usual | dict(extra(temporary))
         self._probe = selftest.Probe()
         self._line, theirs = socket.socketpair()

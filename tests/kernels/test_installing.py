@@ -1,0 +1,84 @@
+"""Row R13: installing packages from a cell, where ipykernel is lent, and in a sandbox without network."""
+
+import time
+import venv
+from pathlib import Path
+
+import pytest
+
+from oi_tui.app.engine.core.settings import SandboxSection
+from oi_tui.app.engine.environments.environment import environment_at
+from oi_tui.app.engine.kernels.launch import Launch
+from oi_tui.app.engine.kernels.pool import Kernels
+from oi_tui.app.engine.policy.installs import failed_install
+from oi_tui.app.engine.policy.python import read_python
+from oi_tui.app.engine.policy.shell import read_shell
+from oi_tui.app.engine.sandbox.profile import RungChoice
+from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
+from support.enclosure import why_no_rung
+from support.runs import collect
+
+pytestmark = pytest.mark.kernel
+
+AT_ONCE = 30.0
+"""Seconds that a refused installation may take on a busy machine; with its retries pip alone waits for 7.5."""
+
+WANTED = {
+    "python": "import subprocess, sys\nsubprocess.run([sys.executable, '-m', 'pip', 'install', 'nosuch-of-ours'])",
+    "shell": "pip install nosuch-of-ours",
+}
+"""In the lock, `!pip` finds no terminal to run on."""
+
+
+def kernels_in(folder: Path, environ: dict[str, str], rung: RungChoice | None = None, *, pip: bool = False) -> Kernels:
+    """In an environment of our version, without ipykernel."""
+    venv.create(folder / ".venv", symlinks=True, with_pip=pip)
+    found = environment_at(folder / ".venv")
+    assert found is not None
+    sandbox = chosen_profile(SandboxSection(rung=rung), folder) if rung else None
+    return Kernels(Launch(cwd=folder, environ=environ, python=found, trusted=True, sandbox=sandbox))
+
+
+@pytest.mark.parametrize("pip", [True, False])
+async def test_R13_the_magic_for_pip_means_the_environment_to_which_ipykernel_is_lent(
+    tmp_path: Path, kernel_environ: dict[str, str], pip: bool
+) -> None:
+    kernels = kernels_in(tmp_path, kernel_environ, pip=pip)
+    try:
+        kernel = kernels.get("python")
+        assert kernel.confinement.packages is not None
+        assert kernel.confinement.packages.has_pip is pip
+        run = await collect(kernel, "%pip --version")
+        wanted = f"from {tmp_path}/.venv/lib" if pip else f"{tmp_path}/.venv/bin/python: No module named pip"
+        assert wanted in run.text(), run.events
+        note = failed_install(read_python("%pip install x"), kernel.confinement, run.text())
+        assert ("has no pip of its own" in note) is not pip
+    finally:
+        await kernels.close()
+
+
+@pytest.mark.parametrize("language", ["python", "shell"])
+@pytest.mark.parametrize("rung", ["bubblewrap", "space", "lock"])
+async def test_R13_in_a_sandbox_without_network_an_installation_fails_at_once_and_is_explained(
+    tmp_path: Path, kernel_environ: dict[str, str], rung: RungChoice, language: str
+) -> None:
+    if reason := why_no_rung(rung):
+        pytest.skip(reason)
+    kernels = kernels_in(tmp_path, kernel_environ, rung, pip=True)
+    try:
+        kernel = kernels.get(language)
+        await kernel.start()
+        begun = time.monotonic()
+        run = await collect(kernel, WANTED[language])
+        assert time.monotonic() - begun < AT_ONCE
+        read = read_python if language == "python" else read_shell
+        said = run.text() + run.text("stderr")
+        assert "Retrying" not in said, run.events
+        note = failed_install(read(WANTED[language]), kernel.confinement, said)
+        assert note.startswith("Nothing was installed: the sandbox has no network" if rung != "lock" else "Nothing")
+        tried = "mkdir .venv/lib/tried && echo could"
+        run = await collect(kernel, f"import os; os.system({tried!r})" if language == "python" else tried)
+        assert kernel.confinement.packages is not None
+        assert kernel.confinement.packages.writable is ("could" in run.text())
+    finally:
+        await kernels.close()
