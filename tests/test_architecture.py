@@ -44,7 +44,7 @@ TOO_LONG: dict[str, str] = {
 VAGUE_NAMES = {"utils", "util", "helpers", "helper", "manager", "common", "misc"}
 
 QUARANTINE = {
-    "oi_tui.app.engine.models.model": {"litellm"},
+    "oi_tui.app.engine.models.litellm_model": {"litellm"},
     "oi_tui.app.engine.kernels.jupyter": {"jupyter_client", "zmq"},
     "oi_tui.app.engine.local.server": {"xllamacpp"},
 }

@@ -11,16 +11,16 @@ import pytest
 
 from oi_tui.app.engine.core.chat_model import AnswerUsage, Delta, TextDelta
 from oi_tui.app.engine.core.errors import ModelError
-from oi_tui.app.engine.models.model import LiteLLMModel
+from oi_tui.app.engine.models.served_model import ServedModel
 from support.kinds import of
 from support.openai_server import OpenAIServer, Turn
 from support.raw_server import answer_chunk, raw_server, sends
 
-Build = Callable[..., LiteLLMModel]
+Build = Callable[..., ServedModel]
 MB = 1_000_000
 
 
-async def failed(answer: Any, model: LiteLLMModel, into: list[Delta] | None = None) -> ModelError:
+async def failed(answer: Any, model: ServedModel, into: list[Delta] | None = None) -> ModelError:
     async with asyncio.timeout(60):
         with pytest.raises(ModelError) as caught:
             await answer(model, into=into)
@@ -76,7 +76,7 @@ async def test_L22_comments_are_no_part_of_an_answer(model: Build, answer: Any) 
     deltas: list[Delta] = []
     async with raw_server(alive) as server:
         error = await failed(answer, model(api_base=server.url, content_timeout=0.3), deltas)
-    assert deltas == [TextDelta(text="Hel"), TextDelta(text="lo")]
+    assert deltas == [TextDelta(text="Hello")]
     assert (error.kind, error.title) == ("timeout", f"{server.url} sent nothing of an answer for 0.3 s.")
     assert "model.content_timeout" in error.hint
 
@@ -145,7 +145,16 @@ async def test_L23_a_redirect_to_another_origin_is_refused_and_named(model: Buil
     assert "--api-base" in error.hint
 
 
-async def test_L23_a_redirect_within_the_server_is_followed(model: Build, answer: Any) -> None:
+@pytest.mark.parametrize("client", ["lean"])
+async def test_L23_a_redirect_within_the_server_is_not_followed_and_named(model: Build, answer: Any) -> None:
+    async with raw_server(sends(b""), status=307, head="Location: /v1/again\r\n") as server:
+        error = await failed(answer, model(api_base=server.url))
+    assert len(server.requests) == 1
+    assert error.title == f"{server.url} sends requests on to /v1/again: that was not followed."
+
+
+@pytest.mark.parametrize("client", ["litellm"])
+async def test_L23_litellm_follows_a_redirect_within_the_server(model: Build, answer: Any) -> None:
     async with raw_server(sends(b""), status=307, head="Location: /v1/again\r\n") as server:
         await failed(answer, model(api_base=server.url, retries=0))
     assert b"POST /v1/again" in server.requests[1]

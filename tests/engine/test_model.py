@@ -1,4 +1,4 @@
-"""The model over LiteLLM, against a scripted server."""
+"""A model behind a server, asked by our own client and by LiteLLM, against a scripted server."""
 
 import asyncio
 import importlib.util
@@ -18,12 +18,13 @@ from oi_tui.app.engine.core.chat_model import (
     ToolCall,
     ToolDelta,
 )
-from oi_tui.app.engine.models.model import LiteLLMModel, provider_of
+from oi_tui.app.engine.models.providers import provider_of
+from oi_tui.app.engine.models.served_model import ServedModel
 from oi_tui.app.engine.tools.execute import execute_spec
 from support.kinds import narrow
 from support.openai_server import Call, OpenAIServer, Turn
 
-Build = Callable[..., LiteLLMModel]
+Build = Callable[..., ServedModel]
 QUESTION = ChatRequest(messages=(ChatMessage(role="user", text="hi"),), tools=(execute_spec(("python", "shell")),))
 
 
@@ -33,9 +34,8 @@ async def test_an_answer_streams_as_text_then_usage_then_its_end(
     openai_server.script(Turn(text="Hello there", chunk=6))
     deltas = await answer(model())
     assert deltas == [
-        TextDelta(text="Hello "),
-        TextDelta(text="there"),
-        AnswerUsage(input_tokens=deltas[2].input_tokens, output_tokens=2, cost=0.0),
+        TextDelta(text="Hello there"),
+        AnswerUsage(input_tokens=deltas[1].input_tokens, output_tokens=2, cost=0.0),
         AnswerEnded(reason="stop"),
     ]
     assert openai_server.exchanges[0].headers["authorization"] == "Bearer no-key"
@@ -59,8 +59,8 @@ async def test_an_unknown_name_on_a_given_server_is_asked_for_as_it_is(
         *(("anthropic/claude", "anthropic"), ("ollama_chat/llama3", "ollama_chat"), ("claude-x", "openai")),
     ],
 )
-async def test_a_name_that_no_provider_stands_in_front_of_may_be_any_servers(name: str, provider: str) -> None:
-    assert await provider_of(name) == provider
+def test_a_name_that_no_provider_stands_in_front_of_may_be_any_servers(name: str, provider: str) -> None:
+    assert provider_of(name) == provider
 
 
 @pytest.mark.parametrize("interleaved", [False, True])

@@ -11,10 +11,10 @@ import pytest
 
 from oi_tui.app.engine.core.chat_model import Delta, Retrying, TextDelta
 from oi_tui.app.engine.core.errors import ModelError
-from oi_tui.app.engine.models.model import LiteLLMModel
+from oi_tui.app.engine.models.served_model import ServedModel
 from support.openai_server import OpenAIServer, Turn
 
-Build = Callable[..., LiteLLMModel]
+Build = Callable[..., ServedModel]
 TOO_LONG = {"message": "This model's maximum context length is 8192 tokens.", "code": "context_length_exceeded"}
 
 
@@ -172,12 +172,15 @@ async def test_a_silent_server_is_given_up_after_the_timeout(
 
 
 @pytest.mark.parametrize(
-    ("name", "variable"),
+    ("client", "name", "variable"),
     [
-        ("gpt-5", "OPENAI_API_KEY"),
-        ("anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY"),
-        ("gemini/gemini-2.5-pro", "GEMINI_API_KEY"),
-        ("groq/whatever", "GROQ_API_KEY"),
+        ("lean", "gpt-5", "OPENAI_API_KEY"),
+        ("lean", "openai/gpt-5", "OPENAI_API_KEY"),
+        ("lean", "groq/whatever", "GROQ_API_KEY"),
+        ("lean", "deepseek/whatever", "DEEPSEEK_API_KEY"),
+        ("litellm", "gpt-5", "OPENAI_API_KEY"),
+        ("litellm", "anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY"),
+        ("litellm", "gemini/gemini-2.5-pro", "GEMINI_API_KEY"),
     ],
 )
 async def test_a_missing_key_names_its_variable_without_a_request(
@@ -189,6 +192,7 @@ async def test_a_missing_key_names_its_variable_without_a_request(
     assert variable in caught.value.hint
 
 
+@pytest.mark.parametrize("client", ["litellm"])
 async def test_a_name_without_a_provider_or_a_server_is_an_unknown_model(model: Build, answer: Any) -> None:
     asked = model(name="no-such-thing", api_base="")
     await asked.preload()
@@ -202,10 +206,9 @@ async def test_nothing_is_printed_and_nothing_logged_to_the_terminal_on_errors(
     openai_server: OpenAIServer, model: Build, answer: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
     openai_server.script(Turn(status=500), Turn(status=401), Turn(text="Hello there", cut_after=2))
-    faulty = [model(retries=0), model(retries=0), model(retries=0), model(name="no-such-thing", api_base="")]
+    faulty = [model(retries=0), model(retries=0), model(retries=0), model(name="openai/no-key", api_base="")]
     for each in faulty:
         with pytest.raises(ModelError):
             await answer(each)
     assert capfd.readouterr() == ("", "")
-    handlers = logging.getLogger("LiteLLM").handlers
-    assert [type(handler) for handler in handlers] == [logging.NullHandler]
+    assert not any(type(handler) is logging.StreamHandler for handler in logging.getLogger("LiteLLM").handlers)

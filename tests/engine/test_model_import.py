@@ -20,7 +20,7 @@ def audit(event, args):
         os._exit(3)
 
 sys.addaudithook(audit)
-from oi_tui.app.engine.models.model import load
+from oi_tui.app.engine.models.litellm_model import load
 early = "litellm" in sys.modules
 load()
 for thread in threading.enumerate():
@@ -48,7 +48,7 @@ print(json.dumps({
 FIRST_ANSWER = """
 import asyncio, sys
 from oi_tui.app.engine.core.chat_model import ChatMessage, ChatRequest
-from oi_tui.app.engine.models.model import LiteLLMModel, close_connections
+from oi_tui.app.engine.models.litellm_model import LiteLLMModel, close_connections
 from oi_tui.app.engine.core.settings import ModelSection
 
 async def ask():
@@ -106,7 +106,7 @@ def test_a_first_answer_prints_nothing(tmp_path: Path, openai_server: OpenAIServ
 def test_an_engine_that_is_closed_while_the_library_is_still_being_imported_has_nothing_to_close() -> None:
     program = (
         "import asyncio, sys, types\n"
-        "from oi_tui.app.engine.models.model import close_connections\n"
+        "from oi_tui.app.engine.models.litellm_model import close_connections\n"
         "sys.modules['litellm'] = types.ModuleType('litellm')  # what another thread has begun\n"
         "asyncio.run(close_connections())\n"
     )

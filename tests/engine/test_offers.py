@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from oi_tui.app.engine.core.protocol import ModelOffer
-from oi_tui.app.engine.models.model import load
+from oi_tui.app.engine.models.litellm_model import load
 from oi_tui.app.engine.models.offers import OFFERS_LIMIT, PROVIDERS, Server, find_offers
 from support.openai_server import OpenAIServer
 

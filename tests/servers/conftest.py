@@ -1,5 +1,6 @@
 """Foreign servers and browsers, as they are: installed by `make check-servers`, on the loopback, ended by their id."""
 
+import asyncio
 import os
 import socket
 import subprocess
@@ -14,7 +15,9 @@ import pytest
 
 from oi_tui.app.engine.core.chat_model import ChatMessage, ChatRequest, Delta
 from oi_tui.app.engine.core.settings import ModelSection
-from oi_tui.app.engine.models.model import LiteLLMModel, close_connections
+from oi_tui.app.engine.models.connections import Connections
+from oi_tui.app.engine.models.lean_model import LeanModel
+from oi_tui.app.engine.models.providers import find_lean
 from oi_tui.app.engine.tools.execute import execute_spec
 
 HERE = Path(__file__).parent
@@ -97,11 +100,16 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
 async def ask() -> AsyncIterator[Callable[..., Awaitable[list[Delta]]]]:
     """Asks a server one thing, as the program does: `await ask(api_key="...", api_base=..., name=...)`."""
 
+    connections = Connections({})
+
     async def gather(*, api_key: str | None = None, **settings: Any) -> list[Delta]:
         question = ChatMessage(role="user", text="What is 40 + 2?")
-        model = LiteLLMModel(ModelSection(retries=0, **settings), api_key=api_key, environ={})
+        section = ModelSection(retries=0, **settings)
+        choice = await asyncio.to_thread(find_lean, section.name, section.api_base)
+        assert choice is not None
+        model = LeanModel(choice, connections, section, api_key=api_key, environ={})
         request = ChatRequest(messages=(question,), tools=(execute_spec(("python",)),))
         return [delta async for delta in model.stream(request)]
 
     yield gather
-    await close_connections()
+    await connections.close()

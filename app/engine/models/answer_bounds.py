@@ -7,7 +7,9 @@ import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin, urlsplit
 
+from oi_tui.app.engine.core.http_session import REDIRECTS
 from oi_tui.app.engine.models.failures import BoundBroken
 
 if TYPE_CHECKING:
@@ -32,7 +34,6 @@ ANSWER = 100_000_000
 PIECE = 65_536
 """Bytes that are unpacked at a time."""
 
-REDIRECTS = (301, 302, 303, 307, 308)
 PACKED = {"gzip": 16 + zlib.MAX_WBITS, "x-gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
 """What we can unpack within bounds."""
 UNPACKED = (b"content-encoding", b"content-length")
@@ -55,17 +56,20 @@ def hold_to_bounds(send: SendRequest, library: Any) -> SendRequest:
         request.headers["Accept-Encoding"] = "identity"
         response = await send(transport, request)
         try:
-            _require_same_origin(request, response, library.InvalidURL)
-            packing = _packing(response)
-            body = make_body(
-                response.stream,
-                PACKED.get(packing),
+            if response.status_code in REDIRECTS and (location := response.headers.get("location")) is not None:
+                require_same_origin(str(request.url), location)
+            bounds = BodyBounds(
+                packing=response.headers.get("content-encoding", ""),
+                kind=response.headers.get("content-type", ""),
                 is_error=response.status_code >= 400,
-                has_events=response.headers.get("content-type", "").startswith("text/event-stream"),
             )
             headers = [(name, value) for name, value in response.headers.raw if name.lower() not in UNPACKED]
             bounded: httpx.Response = library.Response(
-                response.status_code, headers=headers, stream=body, request=request, extensions=response.extensions
+                response.status_code,
+                headers=headers,
+                stream=make_body(response.stream, bounds),
+                request=request,
+                extensions=response.extensions,
             )
             return bounded
         except BaseException:
@@ -75,40 +79,55 @@ def hold_to_bounds(send: SendRequest, library: Any) -> SendRequest:
     return send_bounded
 
 
-def _packing(response: "httpx.Response") -> str:
-    packing = str(response.headers.get("content-encoding", "")).strip().lower()
-    if packing not in ("identity", "", *PACKED):
-        raise BoundBroken(f"packed its answer in a way that was not asked for ({packing[:20]})")
-    return packing
+class _BoundedStream:
+    """The body of one response, unpacked and within its bounds."""
+
+    def __init__(self, body: "httpx.AsyncByteStream", bounds: "BodyBounds") -> None:
+        self._body = body
+        self._bounds = bounds
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for packed in self._body:
+            for piece in self._bounds.unpack(packed):
+                yield piece
+            if self._bounds.is_full:
+                return
+
+    async def aclose(self) -> None:
+        await self._body.aclose()
 
 
-def _require_same_origin(request: "httpx.Request", response: "httpx.Response", invalid: type[Exception]) -> None:
-    """The conversation goes to the server that the person chose, and to no other."""
-    location = response.headers.get("location")
-    if response.status_code not in REDIRECTS or location is None:
-        return
+def require_same_origin(url: str, location: str) -> None:
+    """The conversation goes to the server that the person chose, and to no other: BoundBroken if that is elsewhere."""
     try:
-        there = request.url.join(location)
-    except invalid as error:
+        there = urljoin(url, location)
+        elsewhere = _origin(there) != _origin(url)
+    except ValueError as error:
         raise BoundBroken("sends requests on to an address that is none") from error
-    if _origin(there) != _origin(request.url):
+    if elsewhere:
         where = "{}://{}:{}".format(*_origin(there))
         hint = "Nothing was sent there. If your model is there, give that address with --api-base."
         raise BoundBroken(f"sends requests on to another one, {where}: that was refused", hint=hint)
 
 
-def _origin(url: "httpx.URL") -> tuple[str, str, int]:
-    return url.scheme, url.host, url.port or {"https": 443, "http": 80}.get(url.scheme, 0)
+def _origin(url: str) -> tuple[str, str, int]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname or "", parts.port or {"https": 443, "http": 80}.get(parts.scheme, 0)
 
 
-class _BoundedStream:
-    """The body of one response, unpacked: cut if it is an error, else BoundBroken beyond what it may be."""
+class BodyBounds:
+    """Unpacks the body of one response: cut if it is an error, else BoundBroken beyond what it may be."""
 
-    def __init__(self, body: "httpx.AsyncByteStream", window: int | None, *, is_error: bool, has_events: bool) -> None:
-        self._body = body
-        self._unpacker = None if window is None else zlib.decompressobj(window)
+    def __init__(self, *, packing: str, kind: str, is_error: bool) -> None:
+        """`packing` and `kind` are what the head says of the content's encoding and type."""
+        packing = packing.strip().lower()
+        if packing not in ("identity", "", *PACKED):
+            raise BoundBroken(f"packed its answer in a way that was not asked for ({packing[:20]})")
+        self._unpacker = zlib.decompressobj(PACKED[packing]) if packing in PACKED else None
         self._is_error = is_error
-        self._ends = (b"\n\n", b"\r\n\r\n", b"\r\r") if has_events else (b"\n",)
+        self.is_full = False
+        """Nothing more is wanted of this error."""
+        self._ends = (b"\n\n", b"\r\n\r\n", b"\r\r") if kind.startswith("text/event-stream") else (b"\n",)
         self._size = 0
         self._open = 0
         """Bytes of the event, or line, that is not over."""
@@ -118,20 +137,18 @@ class _BoundedStream:
         """Whether they may report one."""
         self._last = b""
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for packed in self._body:
-            for piece in self._unpack(packed):
-                self._size += len(piece)
-                if self._is_error and self._size >= ERROR_BODY:
-                    yield piece[: len(piece) - (self._size - ERROR_BODY)]
-                    return
-                self._count(piece)
-                yield piece
+    def unpack(self, packed: bytes) -> Iterator[bytes]:
+        """What is in these bytes; BoundBroken if it is too much."""
+        for piece in self._inflate(packed):
+            self._size += len(piece)
+            if self._is_error and self._size >= ERROR_BODY:
+                self.is_full = True
+                yield piece[: len(piece) - (self._size - ERROR_BODY)]
+                return
+            self._count(piece)
+            yield piece
 
-    async def aclose(self) -> None:
-        await self._body.aclose()
-
-    def _unpack(self, packed: bytes) -> Iterator[bytes]:
+    def _inflate(self, packed: bytes) -> Iterator[bytes]:
         if self._unpacker is None:
             yield packed
             return

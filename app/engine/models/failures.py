@@ -2,7 +2,7 @@
 
 LiteLLM's own classes cannot be trusted: a refused connection and a missing key both come as
 `InternalServerError`, status 500. So the whole chain of causes is read, by class names and status codes, which
-also keeps LiteLLM out of the imports here.
+also keeps LiteLLM and aiohttp out of the imports here. The errors of our own client have classes here.
 """
 
 import math
@@ -19,11 +19,20 @@ DETAILS_LIMIT = 2000
 """Characters of the server's own message that are kept."""
 
 _TIMEOUTS = {"Timeout", "APITimeoutError", "ReadTimeout", "WriteTimeout", "SocketTimeoutError", "TimeoutError"}
-_NO_CONNECTION = {"ConnectError", "ConnectTimeout", "ClientConnectorError", "ConnectionRefusedError", "gaierror"}
+_NO_CONNECTION = {
+    *("ConnectError", "ConnectTimeout", "ClientConnectorError", "ConnectionRefusedError", "gaierror"),
+    "ConnectionTimeoutError",
+}
 _BAD_ADDRESS = {"InvalidURL", "UnsupportedProtocol", "gaierror"}
-_BROKEN = {"ReadError", "RemoteProtocolError", "ClientPayloadError", "ServerDisconnectedError", "ConnectionResetError"}
-_UNREADABLE = {"JSONDecodeError", "UnicodeDecodeError", "APIResponseValidationError"}
-_HTTP_ERRORS = {"HTTPStatusError", "APIStatusError"}
+_BROKEN = {
+    *("ReadError", "RemoteProtocolError", "ClientPayloadError", "ServerDisconnectedError", "ConnectionResetError"),
+    "ClientOSError",
+}
+_UNREADABLE = {
+    *("JSONDecodeError", "UnicodeDecodeError", "APIResponseValidationError"),
+    *("BadStatusLine", "InvalidHeader", "LineTooLong", "UnreadableAnswer"),
+}
+_HTTP_ERRORS = {"HTTPStatusError", "APIStatusError", "RefusedStatus"}
 
 _PREFIXES = re.compile(r"^(?:(?:litellm\.)?\w+(?:Error|Exception|Timeout): |\w+Exception - )+")
 _NO_KEY = re.compile(r"missing credentials|api_key client option must be set|no api[ _]key", re.I)
@@ -44,6 +53,29 @@ class BoundBroken(Exception):
         super().__init__(what)
         self.hint = hint
         self.timed_out = timed_out
+
+
+class ReportedError(Exception):
+    """A server that reports an error within its answer; `body` is what it says, `message` and `code` in it if there."""
+
+    def __init__(self, body: Mapping[str, Any]) -> None:
+        super().__init__(str(body.get("message") or ""))
+        self.body = body
+        self.status_code = 500
+        """What is meant by an error without a status of its own."""
+
+
+class RefusedStatus(ReportedError):
+    """A server that answered with an error status."""
+
+    def __init__(self, status: int, body: Mapping[str, Any], retry_after: str) -> None:
+        super().__init__(body)
+        self.status_code = status
+        self.headers = {"retry-after": retry_after}
+
+
+class UnreadableAnswer(Exception):
+    """An answer that is none; the words say what came instead."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +121,7 @@ class RequestFailure:
 
 
 def failure(error: Exception, asked: ModelEndpoint, *, started: bool) -> RequestFailure:
-    """What an exception out of LiteLLM means; `started` when a part of the answer had arrived."""
+    """What an exception out of a client means; `started` when a part of the answer had arrived."""
     chain = list(_chain(error))
     broken = next((link for link in chain if isinstance(link, BoundBroken)), None)
     if broken is not None:
@@ -308,7 +340,8 @@ def _retry_after(chain: Sequence[BaseException]) -> float | None:
     """Seconds that the server asks for: a number or a date, in whichever link holds the headers."""
     for link in chain:
         response = getattr(link, "response", None)
-        for headers in (getattr(response, "headers", None), getattr(link, "litellm_response_headers", None)):
+        held = (getattr(response, "headers", None), getattr(link, "litellm_response_headers", None))
+        for headers in (*held, getattr(link, "headers", None)):
             value = headers.get("retry-after") if headers else None
             if value and (seconds := _seconds(value)) is not None:
                 return seconds

@@ -18,9 +18,13 @@ from oi_tui.app.engine.local.catalogue import LocalModel
 from oi_tui.app.engine.local.fetch import fetch
 from oi_tui.app.engine.local.model_server import ALIAS, CONTEXT, LocalServer, is_available, obstacle, try_runtime
 from oi_tui.app.engine.local.weights import Weights
-from oi_tui.app.engine.models.model import LiteLLMModel, close_connections, provider_of
+from oi_tui.app.engine.models.connections import Connections
+from oi_tui.app.engine.models.lean_model import LeanModel
+from oi_tui.app.engine.models.litellm_model import LiteLLMModel, close_connections
 from oi_tui.app.engine.models.offers import find_offers
+from oi_tui.app.engine.models.providers import find_lean, provider_of
 from oi_tui.app.engine.models.scripted import FAKE, ScriptedModel
+from oi_tui.app.engine.models.served_model import ServedModel
 from oi_tui.app.engine.text.words import coarse_size
 
 EMBEDDED = "local/"
@@ -46,6 +50,7 @@ class Models:
         self._servers: dict[str, LocalServer] = {}
         """By id of the model."""
         self._serving = asyncio.Lock()
+        self._connections = Connections(environ)
 
     def is_embedded(self, name: str) -> bool:
         """Whether a model of this name runs here, and is therefore small."""
@@ -66,9 +71,7 @@ class Models:
         if name.startswith(FAKE):
             return await asyncio.to_thread(ScriptedModel, name)
         section = msgspec.structs.replace(self._section, name=name, api_base=api_base or "")
-        model = LiteLLMModel(section, api_key=api_key, environ=self._environ)
-        await model.preload()
-        return model
+        return await self._ready(section, api_key=api_key)
 
     async def _open_embedded(self, name: str, elsewhere: Callable[[], Collection[str]]) -> Model:
         local = catalogue.find(name)
@@ -86,7 +89,20 @@ class Models:
             temperature=0.0,
             context_window=CONTEXT,
         )
-        model = LiteLLMModel(section, api_key=None, environ=self._environ, title=name, free=True)
+        return await self._ready(section, title=name, free=True)
+
+    async def _ready(
+        self, section: ModelSection, *, api_key: str | None = None, title: str = "", free: bool = False
+    ) -> Model:
+        """Our own client for whoever it can speak to, LiteLLM for all others; ready to be asked."""
+        choice = await asyncio.to_thread(find_lean, section.name, section.api_base)
+        model: ServedModel
+        if choice is not None:
+            model = LeanModel(
+                choice, self._connections, section, api_key=api_key, environ=self._environ, title=title, free=free
+            )
+        else:
+            model = LiteLLMModel(section, api_key=api_key, environ=self._environ, title=title, free=free)
         await model.preload()
         return model
 
@@ -114,10 +130,8 @@ class Models:
             return False
 
     async def provider(self, name: str) -> str:
-        """The provider that LiteLLM reads in the name, which is loaded for it; "local" of the embedded models."""
-        if name.startswith(EMBEDDED):
-            return "local"
-        return await provider_of(name)
+        """The provider that stands in front of the name; "local" of the embedded models."""
+        return "local" if name.startswith(EMBEDDED) else provider_of(name)
 
     async def find_models(self) -> ModelsFound:
         """Keys and local servers first, then embedded models."""
@@ -135,4 +149,5 @@ class Models:
     async def close(self) -> None:
         """Stop the servers and let go of connections."""
         await asyncio.gather(*(server.stop() for server in self._servers.values()))
+        await self._connections.close()
         await close_connections()

@@ -1,0 +1,101 @@
+"""Connections to model servers, kept open between requests.
+
+aiohttp takes 0.15 s to import: `prepare` does it in a thread.
+"""
+
+import asyncio
+import io
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from oi_tui.app.engine.core.errors import ModelError, SettingsError
+from oi_tui.app.engine.core.http_session import REDIRECTS, open_http, tell_failure
+from oi_tui.app.engine.models.answer_bounds import require_same_origin
+from oi_tui.app.engine.models.failures import BoundBroken
+
+if TYPE_CHECKING:
+    from aiohttp import ClientResponse, ClientSession
+
+
+def prepare() -> None:
+    """Import what a request needs."""
+    import aiohttp  # noqa: F401 - heavy, and here to be there when it is needed
+
+
+class Connections:
+    """One pool for all models of a program; used within one event loop, and closed there."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        """The environment names proxies and certificates."""
+        self._environ = environ
+        self._sessions: dict[tuple[str, str], ClientSession] = {}
+        """By address and key: what is for one server goes to no other."""
+        self._opening = asyncio.Lock()
+
+    @asynccontextmanager
+    async def post(
+        self, base: str, path: str, body: bytes, key: str | None, *, connect: float, silence: float
+    ) -> AsyncGenerator["ClientResponse", None]:
+        """Send this, and give the answer whose body is not read yet. At most `connect` seconds to reach the server, and
+        `silence` seconds without a byte. Redirects are refused, nothing is unpacked."""
+        session = await self._session(base, key)
+        from aiohttp import (  # heavy
+            ClientHttpProxyError,
+            ClientProxyConnectionError,
+            ClientResponseError,
+            ClientTimeout,
+        )
+
+        headers = {
+            "Content-Type": "application/json",
+            "Content-Length": str(len(body)),
+            "Accept": "text/event-stream",
+            "Accept-Encoding": "identity",
+            "User-Agent": "oi-tui",
+        }
+        timeout = ClientTimeout(total=None, connect=connect, sock_connect=connect, sock_read=silence)
+        # A file, since aiohttp warns of bytes beyond a megabyte.
+        request = session.post(
+            base + path, data=io.BytesIO(body), headers=headers, timeout=timeout, auto_decompress=False
+        )
+        try:
+            response = await request
+        except (ClientHttpProxyError, ClientProxyConnectionError) as error:
+            title = f"{base} cannot be reached: {tell_failure(error)}."
+            raise ModelError("unreachable", title, hint="Check the proxy that the environment names.") from None
+        except ClientResponseError as error:
+            if error.status in REDIRECTS:
+                raise _redirect(base + path, error.headers.get("Location", "") if error.headers else "") from None
+            raise
+        try:
+            yield response
+        finally:
+            response.close()  # what was read to its end has gone back to the pool before
+
+    async def close(self) -> None:
+        """Let go of all that is open."""
+        sessions = list(self._sessions.values())
+        self._sessions.clear()
+        await asyncio.gather(*(session.close() for session in sessions))
+
+    async def _session(self, base: str, key: str | None) -> "ClientSession":
+        async with self._opening:
+            if (session := self._sessions.get((base, key or ""))) is None:
+                headers = {"Authorization": f"Bearer {key}"} if key else {}
+                try:
+                    session = await open_http(base, headers, self._environ)
+                except SettingsError as error:
+                    raise ModelError("unreachable", error.title, hint=error.hint) from error
+                self._sessions[base, key or ""] = session
+            return session
+
+
+def _redirect(url: str, location: str) -> BoundBroken:
+    """What is wrong with being sent on."""
+    try:
+        require_same_origin(url, location)
+    except BoundBroken as broken:
+        return broken
+    hint = "Give that address with --api-base, without /chat/completions."
+    return BoundBroken(f"sends requests on to {location[:200] or 'nowhere'}: that was not followed", hint=hint)

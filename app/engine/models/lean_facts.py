@@ -1,0 +1,84 @@
+"""What is known of a model that we ask ourselves: from the settings, the environment and the price list."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from oi_tui.app.engine.core.errors import ModelError
+from oi_tui.app.engine.core.settings import ModelSection
+from oi_tui.app.engine.models.facts import (
+    DUMMY_KEY,
+    Facts,
+    decide_switch,
+    environment_key,
+    is_loopback,
+    known_secrets,
+    require_sendable,
+)
+from oi_tui.app.engine.models.failures import ModelEndpoint, no_key
+from oi_tui.app.engine.models.prices import rates_of
+from oi_tui.app.engine.models.providers import ChatProvider, LeanChoice, same_server
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerPlace:
+    """Where a model's server is."""
+
+    base: str
+    own: bool
+    """The provider's own address, which keys of the environment may go to."""
+
+
+def look_up_lean(
+    choice: LeanChoice, section: ModelSection, *, api_key: str | None, environ: Mapping[str, str], free: bool
+) -> tuple[Facts, str]:
+    """The facts, and the address of the API. ModelError `no_key`, or `unknown_model` where no address is known."""
+    provider, row = choice.provider, choice.row
+    place = _place(provider, section, environ)
+    url = place.base if section.api_base or provider.local or provider.base != place.base else ""
+    names = provider.variables if place.own or provider.name == "openai" else ()
+    key = (api_key or "").strip() or environment_key(provider.name, names, environ, url)
+    needs_key = not (provider.local or url)
+    asked = ModelEndpoint(
+        model=section.name,
+        url=url,
+        provider=provider.name,
+        keyless=key in (None, DUMMY_KEY),
+        timeout=section.timeout,
+        content_timeout=section.content_timeout,
+        answer_timeout=section.answer_timeout,
+        key_names=provider.variables,
+        secrets=known_secrets(key, environ),
+    )
+    if key is None and needs_key:
+        raise no_key(asked)
+    require_sendable(key, asked)
+    facts = Facts(
+        model=choice.model,
+        provider=provider.name,
+        api_key=key,
+        context_window=section.context_window or _count(row, "max_input_tokens") or _count(row, "max_tokens"),
+        takes_images=decide_switch(section.images, row.get("supports_vision")),
+        takes_tools=decide_switch(section.tools, row.get("supports_function_calling")),
+        free=free or is_loopback(url),
+        asked=asked,
+        rates=rates_of(row),
+    )
+    return facts, place.base
+
+
+def _place(provider: ChatProvider, section: ModelSection, environ: Mapping[str, str]) -> ServerPlace:
+    """The person's address, else one in the environment, else the provider's own."""
+    if given := section.api_base.strip():
+        base = given.rstrip("/").removesuffix("/chat/completions")
+        return ServerPlace(base=base, own=bool(provider.base) and same_server(base, provider.base))
+    set_there = next((base for name in provider.base_variables if (base := environ.get(name, "").strip())), "")
+    if not (set_there or provider.base):
+        hint = "Give its address with --api-base."
+        raise ModelError("unknown_model", f"It is not known where {provider.name} listens.", hint=hint)
+    return ServerPlace(base=(set_there or provider.base).rstrip("/"), own=True)
+
+
+def _count(row: Mapping[str, Any], name: str) -> int | None:
+    value = row.get(name)
+    return value if isinstance(value, int) and value > 0 else None

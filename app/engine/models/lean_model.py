@@ -1,0 +1,239 @@
+"""A language model on a server that speaks OpenAI's chat language, asked without LiteLLM.
+
+Of what a server streams, all that has arrived is read at once and told as one delta; while it streams fast, the socket
+is left alone for a frame, so that an event costs its parsing and not a turn of the event loop.
+"""
+
+import asyncio
+import math
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+
+from oi_tui.app.engine.core.chat_model import AnswerUsage, ChatRequest, Delta, TextDelta
+from oi_tui.app.engine.core.protocol import FRAME
+from oi_tui.app.engine.core.settings import ModelSection
+from oi_tui.app.engine.models import openai_wire
+from oi_tui.app.engine.models.answer_bounds import BodyBounds
+from oi_tui.app.engine.models.connections import Connections, prepare
+from oi_tui.app.engine.models.event_stream import EventStream
+from oi_tui.app.engine.models.facts import Facts
+from oi_tui.app.engine.models.failures import RefusedStatus, ReportedError, UnreadableAnswer, bad_reply, cut_off_error
+from oi_tui.app.engine.models.lean_facts import look_up_lean
+from oi_tui.app.engine.models.messages import JsonObject
+from oi_tui.app.engine.models.prices import TokenCounts
+from oi_tui.app.engine.models.providers import LeanChoice
+from oi_tui.app.engine.models.served_model import CONNECT_TIMEOUT, Attempt, ServedModel
+from oi_tui.app.engine.models.wire import AnswerPiece, CallPiece, error_body, estimate_counts
+
+if TYPE_CHECKING:
+    from aiohttp import ClientResponse
+
+LAST_WORDS = 2.0
+"""Seconds that are waited for the usage when the answer itself has ended."""
+PLENTY = 16_384
+"""Bytes at once that are worth a turn of the event loop."""
+THOUGHTS = 200
+"""Calls of which the thoughts that led to them are remembered, for providers that want them back."""
+
+Response: TypeAlias = "AbstractAsyncContextManager[ClientResponse]"
+Remember = Callable[[Sequence[str], str], None]
+
+
+class LeanModel(ServedModel):
+    """One model that providers.py has a row for, or any name on an OpenAI-compatible server."""
+
+    def __init__(
+        self,
+        choice: LeanChoice,
+        connections: Connections,
+        section: ModelSection,
+        *,
+        api_key: str | None = None,
+        environ: Mapping[str, str],
+        title: str = "",
+        free: bool = False,
+        backoff: float = 0.5,
+    ) -> None:
+        super().__init__(section, api_key=api_key, environ=environ, title=title, free=free, backoff=backoff)
+        self._choice = choice
+        self._connections = connections
+        self._base = ""
+        self._thoughts: dict[str, str] = {}
+
+    def _look_up(self) -> Facts:
+        prepare()
+        facts, self._base = look_up_lean(
+            self._choice, self._section, api_key=self._api_key, environ=self._environ, free=self._free
+        )
+        return facts
+
+    def _begin(self, facts: Facts, request: ChatRequest) -> Attempt:
+        body = openai_wire.chat_body(self._choice, facts, self._section, request, self._thoughts)
+        return _LeanAttempt(facts, self._post(facts, body), request, self._remember)
+
+    def _post(self, facts: Facts, body: JsonObject) -> "Response":
+        timeout = facts.asked.timeout
+        return self._connections.post(
+            self._base,
+            openai_wire.PATH,
+            msgspec.json.encode(body),
+            facts.api_key,
+            connect=min(CONNECT_TIMEOUT, timeout),
+            silence=timeout,
+        )
+
+    def _remember(self, calls: Sequence[str], thoughts: str) -> None:
+        if self._choice.provider.wants_reasoning and thoughts:
+            self._thoughts.update(dict.fromkeys(calls, thoughts))
+            for call in list(self._thoughts)[:-THOUGHTS]:
+                del self._thoughts[call]
+
+
+class _LeanAttempt(Attempt):
+    def __init__(self, facts: Facts, response: "Response", request: ChatRequest, remember: "Remember") -> None:
+        super().__init__(facts)
+        self._response = response
+        self._request = request
+        self._remember = remember
+        self._finish = ""
+        self._counts: TokenCounts | None = None
+        self._over = False
+        """Whether the server said that nothing comes any more."""
+        self._written = 0
+        """Bytes of the answer, thoughts and calls included."""
+        self._thoughts: list[str] = []
+        self._ids: list[str] = []
+
+    async def deltas(self) -> AsyncGenerator[Delta, None]:
+        """Ask once; ModelError, or an exception of failures.py or aiohttp, where that fails."""
+        self._await_content()
+        async with AsyncExitStack() as stack:
+            response = await self._in_time(stack.enter_async_context(self._response))
+            bounds = BodyBounds(
+                packing=response.headers.get("Content-Encoding", ""),
+                kind=response.content_type,
+                is_error=response.status >= 400,
+            )
+            if response.status != 200:
+                said = b"".join([piece async for piece in self._body(response, bounds)])
+                retry_after = response.headers.get("Retry-After", "")
+                raise RefusedStatus(response.status, error_body(said), retry_after)
+            if response.content_type == "text/html":
+                raise UnreadableAnswer("a web page")
+            async with aclosing(self._events(response, bounds)) as events:
+                async for data in events:
+                    for delta in self._read(data):
+                        yield delta
+                    if self._over:
+                        break
+        asked = self._facts.asked
+        if not self._finish:
+            raise cut_off_error(asked) if self.started else bad_reply(asked)
+        if (usage := self._told_usage()) is not None:
+            yield usage
+        self._remember(self._ids, "".join(self._thoughts))
+        yield self._end(self._finish)
+
+    async def _events(self, response: "ClientResponse", bounds: BodyBounds) -> AsyncGenerator[Iterable[bytes], None]:
+        """The data of events, as many at a time as have arrived."""
+        async with aclosing(self._body(response, bounds)) as body:
+            if response.content_type == "application/json":  # a server that does not stream
+                yield [b"".join([piece async for piece in body])]
+                return
+            stream = EventStream()
+            async for piece in body:
+                yield stream.feed(piece)
+            yield stream.finish()
+
+    async def _body(self, response: "ClientResponse", bounds: BodyBounds) -> AsyncGenerator[bytes, None]:
+        """The body, unpacked, as much at a time as has arrived. BoundBroken beyond what it may be."""
+        loop = asyncio.get_running_loop()
+        before = -math.inf
+        while packed := await self._next(response):
+            for piece in bounds.unpack(packed):
+                yield piece
+            if bounds.is_full:
+                return
+            if loop.time() - before < FRAME and len(packed) < PLENTY:
+                await _nap(response)
+            before = loop.time()
+
+    async def _next(self, response: "ClientResponse") -> bytes:
+        """What has arrived, at least a byte; b"" at the end."""
+        try:
+            return await self._in_time(response.content.readany())
+        except Exception:
+            # The boundary to aiohttp: an answer that is whole is not spoilt by how the connection ends.
+            if self._finish:
+                return b""
+            raise
+
+    def _read(self, events: Iterable[bytes]) -> Iterator[Delta]:
+        """What these events say, neighbouring text as one delta; what came before an error is told before it."""
+        text: list[str] = []
+        for data in events:
+            try:
+                piece = openai_wire.read_event(data)
+                if piece.error is not None:
+                    raise ReportedError(piece.error)
+            except (UnreadableAnswer, ReportedError):
+                yield from _join(text)
+                raise
+            self._note(piece)
+            if piece.text:
+                text.append(piece.text)
+            if piece.calls:
+                yield from _join(text)
+                yield from (self._call(call) for call in piece.calls)
+            if piece.last:
+                self._over = True
+                break
+        yield from _join(text)
+
+    def _note(self, piece: AnswerPiece) -> None:
+        """What is kept of a piece until the end."""
+        self._counts = piece.counts or self._counts
+        if piece.text or piece.reasoning or piece.calls:
+            self.started = True
+            self._await_content()
+            self._written += len(piece.text.encode()) + len(piece.reasoning.encode())
+        if piece.reasoning:
+            self._thoughts.append(piece.reasoning)
+        if piece.finish:
+            self._finish = piece.finish
+            self._deadline = min(asyncio.get_running_loop().time() + LAST_WORDS, self._end_of_time)
+
+    def _call(self, call: CallPiece) -> Delta:
+        self._written += len(call.arguments.encode())
+        delta = self._calls.read(call.index, call.call_id, call.name, call.arguments)
+        if delta.id:
+            self._ids.append(delta.id)
+        return delta
+
+    def _told_usage(self) -> AnswerUsage | None:
+        """What the server counted, else what can be guessed."""
+        if self._counts is not None:
+            return self._usage(self._counts)
+        return self._usage(estimate_counts(self._request, self._written), estimated=True)
+
+
+def _join(text: list[str]) -> Iterator[Delta]:
+    """What was gathered, as one delta, if there is any; the list is empty then."""
+    if text:
+        yield TextDelta(text="".join(text))
+        text.clear()
+
+
+async def _nap(response: "ClientResponse") -> None:
+    """Leave the socket alone for a frame, so that what comes meanwhile is read at once."""
+    protocol = response.connection.protocol if response.connection is not None else None
+    if protocol is None:
+        return  # all of it is here
+    protocol.pause_reading()
+    try:
+        await asyncio.sleep(FRAME)
+    finally:
+        protocol.resume_reading()

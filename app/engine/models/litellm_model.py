@@ -1,0 +1,202 @@
+"""A language model over LiteLLM: for the providers that we do not speak to ourselves. The only module that imports it.
+
+LiteLLM takes seconds to import, reads `.env` files, fetches its price list from the network and prints to the
+terminal, unless it is told otherwise beforehand: all of that is in `load`. Its retries need a package that it
+does not require, so ours are in served_model.py. What its errors mean is in failures.py.
+"""
+
+import gc
+import logging
+import os
+import sys
+import threading
+import warnings
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing, contextmanager, suppress
+from typing import Any
+
+from oi_tui.app.engine.core.chat_model import ChatRequest, Delta, TextDelta
+from oi_tui.app.engine.core.errors import ModelError
+from oi_tui.app.engine.models import messages
+from oi_tui.app.engine.models.answer_bounds import asking, hold_to_bounds
+from oi_tui.app.engine.models.facts import Facts
+from oi_tui.app.engine.models.failures import bad_reply, cut_off_error, refusal_error
+from oi_tui.app.engine.models.litellm_facts import listed_price, look_up
+from oi_tui.app.engine.models.prices import TokenCounts
+from oi_tui.app.engine.models.served_model import CONNECT_TIMEOUT, Attempt, ServedModel
+
+
+class LiteLLMModel(ServedModel):
+    """One model by its LiteLLM name, or any name on an OpenAI-compatible server."""
+
+    def _look_up(self) -> Facts:
+        return look_up(load(), self._section, api_key=self._api_key, environ=self._environ, free=self._free)
+
+    def _begin(self, facts: Facts, request: ChatRequest) -> Attempt:
+        return _LiteLLMAttempt(facts, self._call(facts, request))
+
+    def _call(self, facts: Facts, request: ChatRequest) -> dict[str, Any]:
+        """Arguments of LiteLLM's completion."""
+        section = self._section
+        tools = facts.takes_tools and bool(request.tools)
+        arguments: dict[str, Any] = {
+            "model": facts.model,
+            "messages": messages.request_messages(request.messages, tools=tools, images=facts.takes_images),
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "max_retries": 0,
+            "api_base": section.api_base or None,
+            "api_key": facts.api_key,
+            "temperature": section.temperature,
+            "max_tokens": section.max_output_tokens,
+            "tools": [messages.tool_schema(tool) for tool in request.tools] if tools else None,
+        }
+        return {name: value for name, value in arguments.items() if value is not None}
+
+
+class _LiteLLMAttempt(Attempt):
+    def __init__(self, facts: Facts, call: dict[str, Any]) -> None:
+        super().__init__(facts)
+        self._call = call
+
+    async def deltas(self) -> AsyncGenerator[Delta, None]:
+        """Ask once. Whatever LiteLLM raises comes out; ModelError where it fails to."""
+        litellm = load()
+        import httpx  # comes with LiteLLM, and costs 0.1 s without it
+
+        timeout = self._facts.asked.timeout
+        limits = httpx.Timeout(timeout, connect=min(CONNECT_TIMEOUT, timeout))
+        self._await_content()
+        token = asking.set(True)
+        try:
+            stream = await self._in_time(litellm.acompletion(**self._call, timeout=limits))
+        finally:
+            asking.reset(token)
+        if stream is None:  # LiteLLM's way to say that the server answered 422 twice
+            raise refusal_error(self._facts.asked)
+        reason, usage = "", None
+        async with aclosing(stream):
+            while (chunk := await self._in_time(anext(stream, None))) is not None:
+                usage = getattr(chunk, "usage", None) or usage
+                if not chunk.choices:
+                    continue
+                reason = chunk.choices[0].finish_reason or reason
+                if reason or _has_content(chunk.choices[0].delta):
+                    self._await_content()
+                for delta in self._read(chunk.choices[0].delta):
+                    yield delta
+            whole = _is_complete(stream)
+            estimated = not any(getattr(chunk, "usage", None) for chunk in stream.chunks)
+        if not whole:
+            raise cut_off_error(self._facts.asked) if self.started else bad_reply(self._facts.asked)
+        if usage is not None:
+            listed = listed_price(litellm, self._facts, usage)
+            if (told := self._usage(_counts(usage), listed=listed, estimated=estimated)) is not None:
+                yield told
+        yield self._end(reason)
+
+    def _read(self, delta: Any) -> Iterator[Delta]:
+        self.started = self.started or _has_content(delta)
+        if delta.content:
+            yield TextDelta(text=delta.content)
+        for call in delta.tool_calls or ():
+            function = call.function
+            yield self._calls.read(call.index, call.id or "", function.name or "", function.arguments or "")
+
+
+_LOADING = threading.Lock()
+
+
+def load() -> Any:
+    """LiteLLM, imported now if it was not."""
+    with _LOADING:  # two sessions may ask at the same moment
+        if "litellm" not in sys.modules:
+            _prepare()
+    try:
+        import litellm  # heavy: 2 to 4 s, 190 MB; waits here while another thread imports it
+    except ImportError as error:
+        hint = "Install oi-tui again."
+        raise ModelError("other", "The library LiteLLM cannot be loaded.", hint=hint, details=str(error)) from error
+    litellm.suppress_debug_info = True  # it prints to the terminal on errors
+    litellm.drop_params = True  # a model without a temperature ignores ours
+    return litellm
+
+
+def _prepare() -> None:
+    """Import LiteLLM offline, silently, and without a collection of garbage in the middle."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it is fetched at import
+    os.environ.setdefault("LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "True")  # else fetched with the first request
+    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # else the .env of the working directory is loaded
+    collecting = gc.isenabled()
+    gc.disable()  # a third of the import is the collector walking over what has just been made
+    try:
+        with suppress(ImportError), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # deprecations inside LiteLLM and below it are not ours to mend
+            with _defer_validators():
+                import litellm  # if it cannot be, `load` says so
+            _bound_transports()
+            import openai.resources  # noqa: F401 - with the lines below, what the first request would stop the loop for
+
+            question = [{"role": "user", "content": ""}]
+            for _ in litellm.completion(model="openai/none", messages=question, mock_response="-", stream=True):
+                pass
+    finally:
+        gc.freeze()
+        if collecting:
+            gc.enable()
+    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+        logging.getLogger(name).handlers = [logging.NullHandler()]  # in place of standard error
+
+
+def _bound_transports() -> None:
+    """Hold all answers to bounds that LiteLLM has none of. Every client that it makes sends by one of these."""
+    import httpx  # comes with LiteLLM, which is heavy
+    from litellm.llms.custom_httpx.aiohttp_transport import LiteLLMAiohttpTransport  # heavy, as all of it
+
+    for transport in (LiteLLMAiohttpTransport, httpx.AsyncHTTPTransport):
+        send = hold_to_bounds(transport.handle_async_request, httpx)
+        setattr(transport, "handle_async_request", send)  # noqa: B010 - what mypy does not let be assigned
+
+
+@contextmanager
+def _defer_validators() -> Iterator[None]:
+    """Let pydantic build the validators of classes that are made meanwhile when they are first needed.
+
+    LiteLLM defines nine hundred, most of them for its proxy: a fifth of its import, and 20 MB, for what is never used.
+    """
+    from pydantic import BaseModel  # comes with LiteLLM
+
+    BaseModel.model_config["defer_build"] = True  # inherited; another thread's class would only be built later
+    try:
+        yield
+    finally:
+        del BaseModel.model_config["defer_build"]
+
+
+async def close_connections() -> None:
+    """Close what LiteLLM keeps open for further requests; before the event loop ends."""
+    # Another thread may be in the middle of its import: nothing was asked then, and nothing is open.
+    close = getattr(sys.modules.get("litellm"), "close_litellm_async_clients", None)
+    if close is not None:
+        await close()
+
+
+def _is_complete(stream: Any) -> bool:
+    """Whether the server said that the answer is whole. LiteLLM itself makes up a good end for a stream that just
+    stops, and code that was cut in two must not look whole; where it no longer tells, it is believed."""
+    told = [getattr(stream, name, "unknown") for name in ("received_finish_reason", "intermittent_finish_reason")]
+    return any(told)
+
+
+def _has_content(delta: Any) -> bool:
+    """Whether any part of an answer is in it, reasoning included."""
+    return bool(delta.content or delta.tool_calls or getattr(delta, "reasoning_content", None))
+
+
+def _counts(usage: Any) -> TokenCounts:
+    cost = getattr(usage, "cost", None)
+    return TokenCounts(
+        input_tokens=usage.prompt_tokens or 0,
+        output_tokens=usage.completion_tokens or 0,
+        cost=float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None,
+    )

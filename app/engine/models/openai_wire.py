@@ -1,0 +1,204 @@
+"""OpenAI's chat language: the body of a request, and what each event of an answer says. Pure.
+
+Servers speak it in many dialects, so what comes is read leniently; what is sent is what the provider's row in
+providers.py says that it takes.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from oi_tui.app.engine.core.chat_model import ChatRequest
+from oi_tui.app.engine.core.settings import ModelSection
+from oi_tui.app.engine.models.facts import Facts
+from oi_tui.app.engine.models.messages import JsonObject, request_messages, tool_schema
+from oi_tui.app.engine.models.prices import TokenCounts
+from oi_tui.app.engine.models.providers import LeanChoice
+from oi_tui.app.engine.models.wire import AnswerPiece, CallPiece, decode_json, error_in
+
+PATH = "/chat/completions"
+_TICKS = 10_000_000_000
+"""Of which a dollar has so many: how one provider tells the price."""
+
+
+class _Function(msgspec.Struct):
+    name: str | None = None
+    arguments: Any = None
+
+
+class _Call(msgspec.Struct):
+    index: int | None = None
+    id: str | None = None
+    function: _Function | None = None
+
+
+class _Said(msgspec.Struct):
+    content: Any = None
+    reasoning_content: Any = None
+    reasoning: Any = None
+    refusal: str | None = None
+    tool_calls: list[_Call] | None = None
+
+
+class _Choice(msgspec.Struct):
+    delta: _Said | None = None
+    message: _Said | None = None
+    finish_reason: str | None = None
+    index: int | None = 0
+
+
+class _Chunk(msgspec.Struct):
+    choices: list[_Choice] | None = None
+    usage: Any = None
+    x_groq: Any = None
+    error: Any = None
+    object: str | None = None
+
+
+def chat_body(
+    choice: LeanChoice, facts: Facts, section: ModelSection, request: ChatRequest, thoughts: Mapping[str, str]
+) -> JsonObject:
+    """The request; `thoughts` are those that led to native calls, by the id of the call."""
+    provider = choice.provider
+    tools = facts.takes_tools and bool(request.tools)
+    spoken = request_messages(request.messages, tools=tools, images=facts.takes_images)
+    body: JsonObject = {"model": choice.model, "messages": spoken, "stream": True, **dict(provider.extra)}
+    if not provider.is_strict:  # such a one tells the usage unasked
+        body["stream_options"] = {"include_usage": True}
+    if section.temperature is not None and (not choice.thinks_first or section.temperature == 1):
+        body["temperature"] = section.temperature
+    if section.max_output_tokens is not None:
+        limit = "max_completion_tokens" if choice.thinks_first else "max_tokens"
+        body[limit] = section.max_output_tokens
+    if tools:
+        schemas = [tool_schema(tool) for tool in request.tools]
+        body["tools"] = _without(schemas, _NOT_IN_STRICT) if provider.is_strict else schemas
+    if provider.wants_reasoning and tools:
+        _add_thoughts(spoken, thoughts)
+    if provider.is_strict:
+        body["messages"] = [_present(message) for message in spoken if _says_something(message)]
+    if provider.short_ids:
+        _shorten_ids(body["messages"])
+    return body
+
+
+_NOT_IN_STRICT = frozenset({"$id", "$schema", "strict", "additionalProperties"})
+
+
+def _without(value: Any, names: frozenset[str]) -> Any:
+    match value:
+        case dict():
+            return {name: _without(item, names) for name, item in value.items() if name not in names}
+        case list():
+            return [_without(item, names) for item in value]
+    return value
+
+
+def _add_thoughts(spoken: Iterable[JsonObject], thoughts: Mapping[str, str]) -> None:
+    """A call must come with the thoughts that led to it; of one from another day, or another model, there are none."""
+    for message in spoken:
+        if message.get("tool_calls"):
+            ids = (call["id"] for call in message["tool_calls"])
+            message["reasoning_content"] = next((thoughts[name] for name in ids if name in thoughts), " ")
+
+
+def _present(message: JsonObject) -> JsonObject:
+    return {name: value for name, value in message.items() if value is not None}
+
+
+def _says_something(message: JsonObject) -> bool:
+    return message["role"] != "assistant" or bool(message.get("content") or message.get("tool_calls"))
+
+
+def _shorten_ids(spoken: Iterable[JsonObject]) -> None:
+    for message in spoken:
+        for call in message.get("tool_calls") or ():
+            call["id"] = _short_id(call["id"])
+        if "tool_call_id" in message:
+            message["tool_call_id"] = _short_id(message["tool_call_id"])
+
+
+def _short_id(name: str) -> str:
+    if len(name) == 9 and name.isascii() and name.isalnum():
+        return name
+    return hashlib.sha256(name.encode()).hexdigest()[:9]
+
+
+def read_event(data: bytes) -> AnswerPiece:
+    """What one event says; UnreadableAnswer if it is none."""
+    if (data := data.strip()) in (b"", b"[DONE]"):
+        return AnswerPiece(last=bool(data))
+    chunk = decode_json(data, _Chunk)
+    if chunk.error or chunk.object == "error":
+        return AnswerPiece(error=error_in(decode_json(data, dict[str, Any])))
+    elsewhere = chunk.x_groq.get("usage") if isinstance(chunk.x_groq, dict) else None
+    counts = _counts(chunk.usage or elsewhere)
+    choice = next((choice for choice in chunk.choices or () if not choice.index), None)
+    if choice is None:
+        return AnswerPiece(counts=counts)
+    said = choice.delta or choice.message
+    finish = choice.finish_reason or ""
+    if said is None:
+        return AnswerPiece(finish=finish, counts=counts)
+    text = said.content if isinstance(said.content, str) else _parts(said.content, "text")
+    reasoning = said.reasoning_content or said.reasoning or _parts(said.content, "thinking")
+    return AnswerPiece(
+        text=text or said.refusal or "",
+        reasoning=reasoning if isinstance(reasoning, str) else "",
+        calls=[_piece(call) for call in said.tool_calls] if said.tool_calls else (),
+        finish=finish,
+        counts=counts,
+    )
+
+
+def _parts(content: Any, kind: str) -> str:
+    """The text of the parts of this kind, where content comes in parts."""
+    if not isinstance(content, list):
+        return ""
+    found = (part.get(kind) for part in content if isinstance(part, dict) and part.get("type") == kind)
+    return "".join(part if isinstance(part, str) else _parts(part, "text") for part in found)
+
+
+def _piece(call: _Call) -> CallPiece:
+    function = call.function or _Function()
+    arguments = function.arguments
+    if arguments is not None and not isinstance(arguments, str):
+        arguments = msgspec.json.encode(arguments).decode()
+    return CallPiece(index=call.index, call_id=call.id or "", name=function.name or "", arguments=arguments or "")
+
+
+def _counts(usage: Any) -> TokenCounts | None:
+    if not isinstance(usage, dict) or not ("prompt_tokens" in usage or "completion_tokens" in usage):
+        return None
+    read, written = _tokens(usage, "prompt_tokens"), _tokens(usage, "completion_tokens")
+    details = _details(usage, "prompt_tokens_details")
+    reasoning = _tokens(_details(usage, "completion_tokens_details"), "reasoning_tokens")
+    if reasoning and usage.get("total_tokens") == read + written + reasoning:
+        written += reasoning  # some count thinking beside the answer, and not in it
+    return TokenCounts(
+        input_tokens=read,
+        output_tokens=written,
+        cached=max(0, _tokens(details, "cached_tokens") or _tokens(usage, "prompt_cache_hit_tokens")),
+        cache_written=max(0, _tokens(details, "cache_write_tokens") or _tokens(details, "cache_creation_tokens")),
+        reasoning=max(0, reasoning),
+        cost=_cost(usage),
+    )
+
+
+def _cost(usage: Mapping[str, Any]) -> float | None:
+    cost, ticks = usage.get("cost"), usage.get("cost_in_usd_ticks")
+    if isinstance(cost, int | float) and not isinstance(cost, bool):
+        return float(cost)
+    return ticks / _TICKS if isinstance(ticks, int) and not isinstance(ticks, bool) and ticks >= 0 else None
+
+
+def _details(usage: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = usage.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _tokens(counts: Mapping[str, Any], name: str) -> int:
+    value = counts.get(name)
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,103 @@
+"""What the tokens of one answer cost: counts, rates, and the arithmetic between them. Pure."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+_STEP = re.compile(r"^(.+)_above_(\d+)(k?)_tokens$")
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenCounts:
+    """What one answer used, as its server counted."""
+
+    input_tokens: int
+    """All that was read, cached or not."""
+    output_tokens: int
+    """All that was written, thinking included."""
+    cached: int = 0
+    """Of what was read: found in the provider's cache."""
+    cache_written: int = 0
+    """Of what was read: put into it."""
+    reasoning: int = 0
+    """Of what was written: thinking."""
+    cost: float | None = None
+    """US dollars, where the provider says it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rates:
+    """US dollars for one token of each kind."""
+
+    read: float
+    written: float
+    cached: float | None = None
+    """Read from the cache; None where that costs what reading costs. So below."""
+    cache_written: float | None = None
+    reasoning: float | None = None
+    steps: tuple[tuple[int, "Rates"], ...] = field(default=(), repr=False)
+    """Other rates for a whole request of more than so many tokens, highest first."""
+
+    def price(self, counts: TokenCounts) -> float:
+        """US dollars of one answer."""
+        for above, rates in self.steps:
+            if counts.input_tokens > above:
+                return rates.price(counts)
+        cached = min(counts.cached, counts.input_tokens)
+        stored = min(counts.cache_written, counts.input_tokens - cached)
+        thought = min(counts.reasoning, counts.output_tokens)
+        return (
+            (counts.input_tokens - cached - stored) * self.read
+            + cached * _or(self.cached, self.read)
+            + stored * _or(self.cache_written, self.read)
+            + (counts.output_tokens - thought) * self.written
+            + thought * _or(self.reasoning, self.written)
+        )
+
+
+def rates_of(row: Mapping[str, Any]) -> Rates | None:
+    """The rates in a row of the price list; None where it gives no price, or one of nothing, which is a gap."""
+    base = _rates(row)
+    if base is None or not (base.read or base.written):
+        return None
+    # More than a name and a number, as in "..._tokens_priority", is a price for another way of asking.
+    steps = {int(step[2]) * (1000 if step[3] else 1) for name in row if (step := _STEP.match(name))}
+    rows = ((above, _rates({**row, **_above(row, above)})) for above in sorted(steps, reverse=True))
+    return Rates(
+        read=base.read,
+        written=base.written,
+        cached=base.cached,
+        cache_written=base.cache_written,
+        reasoning=base.reasoning,
+        steps=tuple((above, rates) for above, rates in rows if rates is not None),
+    )
+
+
+def _above(row: Mapping[str, Any], above: int) -> dict[str, Any]:
+    """What costs something else beyond this many tokens."""
+    found = ((step, value) for name, value in row.items() if (step := _STEP.match(name)))
+    return {step[1]: value for step, value in found if int(step[2]) * (1000 if step[3] else 1) == above}
+
+
+def _rates(row: Mapping[str, Any]) -> Rates | None:
+    read, written = _number(row, "input_cost_per_token"), _number(row, "output_cost_per_token")
+    if read is None or written is None:
+        return None
+    return Rates(
+        read=read,
+        written=written,
+        cached=_number(row, "cache_read_input_token_cost"),
+        cache_written=_number(row, "cache_creation_input_token_cost"),
+        reasoning=_number(row, "output_cost_per_reasoning_token"),
+    )
+
+
+def _number(row: Mapping[str, Any], name: str) -> float | None:
+    value = row.get(name)
+    return float(value) if isinstance(value, int | float) and value >= 0 else None
+
+
+def _or(rate: float | None, usual: float) -> float:
+    return usual if rate is None else rate

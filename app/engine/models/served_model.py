@@ -1,0 +1,204 @@
+"""What all models behind a server have in common: patience, deadlines, the numbers of calls, and how an answer ends."""
+
+import asyncio
+import logging
+import math
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Awaitable, Mapping
+from contextlib import aclosing
+from typing import TypeVar
+from uuid import uuid4
+
+from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, ChatRequest, Delta, Retrying, ToolDelta
+from oi_tui.app.engine.core.errors import ModelError
+from oi_tui.app.engine.core.settings import ModelSection
+from oi_tui.app.engine.models.facts import Facts
+from oi_tui.app.engine.models.failures import BoundBroken, RequestFailure, failure
+from oi_tui.app.engine.models.prices import TokenCounts
+
+LONGEST_WAIT = 60.0
+"""Seconds: a server that asks for more is not waited for."""
+CONNECT_TIMEOUT = 10.0
+"""Seconds."""
+MOST_TOKENS = 10**9
+"""Of one request or answer; more is not possible."""
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+class ServedModel(ABC):
+    """One model behind a server; what is sent and read is up to its client."""
+
+    def __init__(
+        self,
+        section: ModelSection,
+        *,
+        api_key: str | None = None,
+        environ: Mapping[str, str],
+        title: str = "",
+        free: bool = False,
+        backoff: float = 0.5,
+    ) -> None:
+        """`title` is the name for the screen, `free` says that it costs nothing, `backoff` is the first wait in s."""
+        self._section = section
+        self._api_key = api_key
+        self._environ = environ
+        self._title = title
+        self._free = free
+        self._backoff = backoff
+        self._facts: Facts | None = None
+
+    @property
+    def name(self) -> str:
+        """Name for the screen."""
+        return self._title or self._section.name
+
+    @property
+    def context_window(self) -> int | None:
+        """Tokens that fit; None if unknown, which it is before `preload`."""
+        return self._facts.context_window if self._facts else self._section.context_window
+
+    @property
+    def takes_images(self) -> bool:
+        """Whether pictures may be sent; what lists say of it is known after `preload`."""
+        return self._facts.takes_images if self._facts else self._section.images == "on"
+
+    async def preload(self) -> None:
+        """Import what is needed and look the model up, in a thread. Never raises: what is wrong is said when it is
+        asked."""
+        try:
+            await self._ready()
+        except ModelError:
+            return
+
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[Delta, None]:
+        """Ask, again while that may help and nothing has arrived. ModelError when it cannot answer."""
+        facts = await self._ready()
+        for attempt in range(self._section.retries + 1):
+            answer = self._begin(facts, request)
+            try:
+                async with aclosing(answer.deltas()) as deltas:
+                    async for delta in deltas:
+                        yield delta
+                return
+            except ModelError:
+                raise
+            except Exception as error:  # the boundary: clients raise whatever the libraries below them do
+                failed = failure(error, facts.asked, started=answer.started)
+                delay = self._delay(failed, attempt, started=answer.started)
+                if delay is None:
+                    raise failed.error from error
+            yield Retrying(delay=delay, why=failed.why)
+            await asyncio.sleep(delay)
+
+    @abstractmethod
+    def _look_up(self) -> Facts:
+        """In a thread: import what is needed and find the facts. ModelError if there are none."""
+
+    @abstractmethod
+    def _begin(self, facts: Facts, request: ChatRequest) -> "Attempt":
+        """One attempt at an answer."""
+
+    async def _ready(self) -> Facts:
+        if self._facts is None:
+            self._facts = await asyncio.to_thread(self._look_up)
+        return self._facts
+
+    def _delay(self, failed: RequestFailure, attempt: int, *, started: bool) -> float | None:
+        """Seconds until the next attempt, None if there is none."""
+        if started or not failed.passing or attempt == self._section.retries:
+            return None
+        delay = failed.wait if failed.wait is not None else self._backoff * 2**attempt
+        return delay if delay <= LONGEST_WAIT else None
+
+
+class Attempt(ABC):
+    """One attempt at an answer: what is shared of reading it."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._calls = CallNumbers()
+        self.started = False
+        """Whether any part of it arrived, reasoning that is not shown included."""
+        whole = facts.asked.answer_timeout
+        self._end_of_time = asyncio.get_running_loop().time() + whole if whole else math.inf
+        self._deadline = math.inf
+
+    @abstractmethod
+    def deltas(self) -> AsyncGenerator[Delta, None]:
+        """Ask once. Whatever the client raises comes out; ModelError where it fails to."""
+
+    def _await_content(self) -> None:
+        """Some of the answer has to come within this time from now on."""
+        self._deadline = min(asyncio.get_running_loop().time() + self._facts.asked.content_timeout, self._end_of_time)
+
+    async def _in_time(self, step: Awaitable[T]) -> T:
+        """What comes of the next step; BoundBroken if none of the answer came in time."""
+        try:
+            async with asyncio.timeout_at(self._deadline) as limit:
+                return await step
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise self._too_late() from error
+
+    def _too_late(self) -> BoundBroken:
+        asked = self._facts.asked
+        if self._deadline == self._end_of_time:
+            what, name = f"did not come to an end within {asked.answer_timeout:g} s", "answer_timeout"
+        else:
+            what, name = f"sent nothing of an answer for {asked.content_timeout:g} s", "content_timeout"
+        hint = f"Send the message again, or set a longer model.{name}."
+        return BoundBroken(what, hint=hint, timed_out=True)
+
+    def _usage(
+        self, counts: TokenCounts, *, listed: float | None = None, estimated: bool = False
+    ) -> AnswerUsage | None:
+        """Counts and price for the session; None if no answer can have used so much, or less than nothing."""
+        read, written = counts.input_tokens, counts.output_tokens
+        if not all(isinstance(count, int) and 0 <= count <= MOST_TOKENS for count in (read, written)):
+            _log.warning("impossible usage was ignored: %.60s and %.60s tokens", read, written)
+            return None
+        cost = self._facts.price(counts, listed)
+        return AnswerUsage(input_tokens=read, output_tokens=written, cost=cost, estimated=estimated)
+
+    def _end(self, reason: str) -> AnswerEnded:
+        match reason:
+            case "length" | "max_tokens" | "model_length":
+                return AnswerEnded(reason="length")
+            case "tool_calls" | "function_call":
+                return AnswerEnded(reason="tool_calls")
+            case "content_filter":
+                hint = "Say it in another way, or choose another model."
+                raise ModelError("other", "The provider's content filter stopped the answer.", hint=hint)
+            case _:
+                return AnswerEnded(reason="tool_calls" if self._calls.some else "stop")
+
+
+class CallNumbers:
+    """Numbers native calls by their order: some providers give each call the index 0, and some give none an id."""
+
+    def __init__(self) -> None:
+        self._ids: list[str] = []
+        self._numbers: dict[int | None, int] = {}
+
+    @property
+    def some(self) -> bool:
+        """Whether there was any."""
+        return bool(self._ids)
+
+    def read(self, index: int | None, call_id: str, name: str, arguments: str) -> ToolDelta:
+        """A fragment as a delta; the first of a call carries its id."""
+        number = self._numbers.get(index)
+        first = number is None or bool(call_id and call_id != self._ids[number])
+        if number is None or first:
+            number = self._numbers[index] = len(self._ids)
+            self._ids.append(call_id or f"call_{uuid4().hex[:12]}")
+        return ToolDelta(
+            index=number,
+            id=self._ids[number] if first else "",
+            name=name if first else "",
+            arguments=arguments,
+        )

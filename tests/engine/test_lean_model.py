@@ -1,0 +1,175 @@
+"""What only our own client does: reading all that has arrived at once, and servers that are careless or hostile."""
+
+import asyncio
+import gzip
+import json
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, ChatMessage, ChatRequest, TextDelta, ToolCall
+from oi_tui.app.engine.core.errors import ModelError
+from oi_tui.app.engine.models.served_model import ServedModel
+from oi_tui.app.engine.tools.execute import execute_spec
+from support.kinds import of
+from support.openai_server import Call, OpenAIServer, Turn
+from support.raw_server import answer_chunk, raw_server, sends
+
+Build = Callable[..., ServedModel]
+FINISH = b'data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}\n\n'
+DONE = b"data: [DONE]\n\n"
+HI = [TextDelta(text="Hi")]
+
+
+@pytest.fixture
+def client() -> str:
+    """Our own."""
+    return "lean"
+
+
+async def test_what_has_arrived_together_is_told_as_one_delta(model: Build) -> None:
+    pieces = [answer_chunk(f"{number} ") for number in range(500)]
+    async with raw_server(sends(b"".join(pieces), FINISH, DONE)) as server:
+        request = ChatRequest(messages=(ChatMessage(role="user", text="count"),))
+        texts = of(TextDelta, [delta async for delta in model(api_base=server.url).stream(request)])
+    assert "".join(delta.text for delta in texts) == "".join(f"{number} " for number in range(500))
+    assert len(texts) < 10
+
+
+@pytest.mark.parametrize(
+    ("kind", "indent"),
+    [("application/json", None), ("application/json", 1), ("text/event-stream", None), ("text/plain", None)],
+)
+async def test_a_server_that_does_not_stream_is_understood(
+    model: Build, answer: Any, kind: str, indent: int | None
+) -> None:
+    whole = {
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 3, "completion_tokens": 1},
+    }
+    async with raw_server(sends(json.dumps(whole, indent=indent).encode()), kind=kind) as server:
+        deltas = await answer(model(api_base=server.url))
+    assert [*of(TextDelta, deltas), deltas[-1]] == [*HI, AnswerEnded()]
+    assert [usage.input_tokens for usage in of(AnswerUsage, deltas)] == [3]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        answer_chunk("Hi") + FINISH,
+        answer_chunk("Hi") + FINISH.removesuffix(b"\n\n"),
+        (answer_chunk("Hi") + FINISH + DONE).replace(b"\n", b"\r\n"),
+        b": comment\n\nevent: x\n" + answer_chunk("Hi") + FINISH + DONE + b"data: oops\n\n",
+        b'data: {"choices": [],\ndata: "usage": null}\n\n' + answer_chunk("Hi") + FINISH,
+    ],
+)
+async def test_a_careless_stream_is_whole_when_it_says_why_it_ends(model: Build, answer: Any, body: bytes) -> None:
+    async with raw_server(sends(body)) as server:
+        deltas = await answer(model(api_base=server.url))
+    assert [*of(TextDelta, deltas), deltas[-1]] == [*HI, AnswerEnded()]
+    assert all(usage.estimated for usage in of(AnswerUsage, deltas))
+
+
+async def test_an_end_without_a_reason_is_a_broken_answer(model: Build, answer: Any) -> None:
+    async with raw_server(sends(answer_chunk("Hi"), DONE)) as server:
+        with pytest.raises(ModelError) as caught:
+            await answer(model(api_base=server.url))
+    assert caught.value.kind == "cut"
+
+
+async def test_a_server_that_hangs_behind_the_end_is_not_waited_for_long(model: Build, answer: Any) -> None:
+    async def hangs() -> AsyncIterator[bytes]:
+        yield answer_chunk("Hi") + FINISH
+        await asyncio.sleep(30)
+
+    async with asyncio.timeout(10), raw_server(hangs) as server:
+        deltas = await answer(model(api_base=server.url))
+    assert deltas[-1] == AnswerEnded()
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "body", "expected"),
+    [
+        (200, "text/html", b"<html>Log in</html>", "bad_reply"),
+        (200, "application/json", b'{"choices": ', "bad_reply"),
+        (200, "application/json", b"{}", "bad_reply"),
+        (200, "application/json", b'{"error": {"message": "it fell over"}}', "server"),
+        (200, "text/event-stream", b"<html>\nnothing\n", "bad_reply"),
+        (200, "text/event-stream", b'{"error": {"message": "no such model", "code": "404"}}\n', "unknown_model"),
+        (204, "text/plain", b"", "other"),
+        (302, "text/html", b"", "bad_reply"),
+        (422, "application/json", b'{"detail": [{"msg": "field required"}]}', "bad_request"),
+        (502, "text/html", b"<html><h1>Bad Gateway</h1></html>", "server"),
+    ],
+)
+async def test_L10_what_is_no_answer_is_told_in_words(
+    model: Build, answer: Any, status: int, kind: str, body: bytes, expected: str
+) -> None:
+    async with raw_server(sends(body), status=status, kind=kind) as server:
+        with pytest.raises(ModelError) as caught:
+            await answer(model(api_base=server.url, retries=0))
+    assert caught.value.kind == expected
+    assert "<" not in caught.value.title + caught.value.details
+
+
+async def test_L22_a_packed_answer_is_not_unpacked_beyond_its_bounds(model: Build, answer: Any) -> None:
+    bomb = gzip.compress(b'data: {"choices": [{"delta": {"content": "' + b"a" * 200_000_000)
+    async with raw_server(sends(bomb), head="Content-Encoding: gzip\r\n") as server:
+        with pytest.raises(ModelError) as caught:
+            await answer(model(api_base=server.url))
+    assert "without an end" in caught.value.title
+
+
+async def test_a_packed_answer_is_read(model: Build, answer: Any) -> None:
+    packed = gzip.compress(answer_chunk("Hi") + FINISH + DONE)
+    async with raw_server(sends(packed), head="Content-Encoding: gzip\r\n") as server:
+        assert (await answer(model(api_base=server.url)))[0] == HI[0]
+
+
+async def test_a_key_with_a_line_end_in_it_is_refused_unsent_and_unseen(
+    openai_server: OpenAIServer, model: Build, answer: Any
+) -> None:
+    with pytest.raises(ModelError) as caught:
+        await answer(model(api_key="sk-one\r\nX-Evil: sk-two"))
+    told = caught.value
+    assert told.kind == "wrong_key"
+    assert "sk-" not in told.title + told.hint + told.details
+    await answer(model(api_key=" sk-copied\n"))
+    assert [exchange.headers["authorization"] for exchange in openai_server.exchanges] == ["Bearer sk-copied"]
+
+
+async def test_a_key_of_one_provider_goes_to_no_other_server(
+    openai_server: OpenAIServer, model: Build, answer: Any
+) -> None:
+    keys = {"GROQ_API_KEY": "gsk-of-the-environment", "OPENAI_API_KEY": "sk-of-the-environment"}
+    for name in ("groq/llama", "deepseek/x", "openai/x", "x"):
+        await answer(model(name=name, environ=keys))
+    assert "of-the-environment" not in json.dumps([exchange.headers for exchange in openai_server.exchanges])
+
+
+async def test_the_address_may_be_in_the_environment(openai_server: OpenAIServer, model: Build, answer: Any) -> None:
+    await answer(
+        model(name="groq/llama", api_base="", environ={"GROQ_API_BASE": openai_server.url, "GROQ_API_KEY": "gsk-1"})
+    )
+    assert openai_server.exchanges[0].headers["authorization"] == "Bearer gsk-1"
+
+
+async def test_the_thoughts_that_led_to_a_call_go_back_to_who_wants_them(
+    openai_server: OpenAIServer, model: Build, answer: Any
+) -> None:
+    openai_server.script(Turn(reasoning="I should look.", calls=(Call(arguments="{}", id="c1"),)), "Done.")
+    asked = model(name="deepseek/deepseek-chat", api_key="sk-1", tools="on")
+    await answer(asked)
+    call = ToolCall(id="c1", name="execute", arguments="{}")
+    past = (ChatMessage(role="assistant", calls=(call,)), ChatMessage(role="tool", text="2", call_id="c1"))
+    async for _ in asked.stream(ChatRequest(messages=past, tools=(execute_spec(("python",)),))):
+        pass
+    assert openai_server.requests[1]["messages"][0]["reasoning_content"] == "I should look."
+
+
+@pytest.mark.parametrize("address", ["nonsense", "ftp://127.0.0.1/v1", "http://", "http://127.0.0.1:99999/v1"])
+async def test_an_address_that_is_none_is_told(model: Build, answer: Any, address: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        await answer(model(api_base=address))
+    assert caught.value.kind == "unreachable"
