@@ -1,12 +1,14 @@
-"""The colours of the program, kept for the skeleton of its next start."""
+"""The colours of the program: put on, and kept for the skeleton of its next start."""
 
 import asyncio
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from rich.color import Color as TerminalColour
 from rich.console import COLOR_SYSTEMS, Console
+from textual.app import App
 from textual.color import Color
 
 from oi_tui.app.engine.core.errors import OiTuiError
@@ -14,6 +16,7 @@ from oi_tui.app.engine.files.paths import private_dir
 from oi_tui.app.engine.files.whole_file import write_whole
 from oi_tui.app.screens.chat import ChatScreen
 from oi_tui.app.terminal.skeleton import Look, kind_of_terminal, look_file
+from oi_tui.themes.loader import textual_theme
 from oi_tui.themes.palette import Palette
 
 RULE = 0.6
@@ -25,6 +28,12 @@ async def remember_look(chat: ChatScreen, console: Console) -> None:
     await chat.complete.wait()
     if (look := look_of(chat.palette, console)) is not None:
         await asyncio.to_thread(keep_look, look, os.environ)
+
+
+def wear(app: App[Any], palette: Palette) -> None:
+    """Give the app these colours. Other themes are read when they are asked for."""
+    app.register_theme(textual_theme(palette))
+    app.theme = palette.name
 
 
 def look_of(palette: Palette, console: Console) -> Look | None:

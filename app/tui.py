@@ -32,7 +32,7 @@ from oi_tui.app.engine.files.paths import log_dir, private_dir
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.frontend.client import Connect, EngineClient
 from oi_tui.app.frontend.workplace import FolderChoice, Workplace
-from oi_tui.app.look import remember_look
+from oi_tui.app.look import remember_look, wear
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.chat import ChatScreen
 from oi_tui.app.screens.confirm import ConfirmScreen
@@ -40,7 +40,7 @@ from oi_tui.app.terminal.guarded_driver import GuardedDriver
 from oi_tui.app.terminal.probe import TerminalFacts, Window, graphics, window_size
 from oi_tui.app.terminal.probing_driver import ProbingDriver, TerminalKnown
 from oi_tui.app.terminal.typing_order import TypingOrder
-from oi_tui.themes.loader import ThemeError, choose_palette, load_palette, textual_theme, theme_names
+from oi_tui.themes.loader import ThemeError, choose_palette, load_palette
 from oi_tui.widgets.arming import Clock, NotesKeys
 
 COMPLETE = 3.0
@@ -75,9 +75,7 @@ class OiTui(TypingOrder):
         self._images = settings.screen.images
         self._known = TerminalFacts()
         palette, self._complaint = choose_palette(settings.screen.theme)
-        for name in theme_names():
-            self.register_theme(textual_theme(load_palette(name)))
-        self.theme = palette.name
+        wear(self, palette)
         self._connect, self._clock = connect, clock
         self._workplace = workplace
         self._recorded = recorded
@@ -220,7 +218,7 @@ class OiTui(TypingOrder):
         except ThemeError as error:
             self.notify(f"{safe_text(str(error))}.", severity="warning")
             return
-        self.theme = palette.name
+        wear(self, palette)
         self.chat.set_palette(palette)
         if not self.is_headless:
             self.run_worker(remember_look(self.chat, self.console), name="look")

@@ -57,7 +57,7 @@ class PromptArea(TextBox):
         text: str
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id, soft_wrap=True, tab_behavior="focus", highlight_cursor_line=False, compact=True)
+        super().__init__(id=id, soft_wrap=True, tab_behavior="focus", highlight_cursor_line=False)
         self.placeholder = _PLACEHOLDER
         self.cursor_blink = False  # nothing blinks: each time would be a frame
         self._pastes: dict[str, str] = {}

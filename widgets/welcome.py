@@ -44,18 +44,20 @@ class Welcome(Vertical):
     _folder: Path | None = None
 
     def compose(self) -> ComposeResult:
-        """The line and the prompts."""
+        """The line; the prompts follow when it is known which fit."""
         yield Words("Say what you want done. The code it takes is shown to you before it runs.")
-        yield Options()
 
     def look_at(self, folder: Path) -> None:
         """Fit the prompts to what is in this folder; looks again only when it is another one."""
         if folder == self._folder:
             return
         self._folder = folder
-        offers = self.query_one(Options)
-        offers.clear_options()
-        offers.add_options(example_prompts(folder))
+        prompts = example_prompts(folder)
+        if shown := self.query(Options):
+            shown.first().clear_options()
+            shown.first().add_options(prompts)
+        else:
+            self.mount(Options(*prompts))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Up to the screen."""

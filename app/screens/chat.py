@@ -74,7 +74,7 @@ class ChatScreen(Screen[None]):
         clock: Clock = time.monotonic,
         recorded: bool = False,
     ) -> None:
-        super().__init__()
+        super().__init__(classes="-welcome")  # to set it later would style every widget once more
         self.bridge = Bridge(connect, self, session_id=session_id, settings=settings, recorded=recorded)
         self.palette = palette
         self._settings = settings
@@ -97,12 +97,12 @@ class ChatScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """The composer can be typed into at once; the rest follows when that has been seen."""
-        self._show_timeline(False)
         self.query_one(PromptArea).focus()
         self.call_after_refresh(self._complete)
 
     async def _complete(self) -> None:
         """What the first frame does without, while the engine that has something to show starts."""
+        self.query_one(Welcome).look_at(Path(self.bridge.transcript.cwd or "."))
         self.run_worker(self.bridge.run(self.complete), name="engine", exclusive=True)
         # With it come the timeline and the panels; meanwhile, keys are not kept waiting.
         await asyncio.to_thread(import_module, "oi_tui.app.screens.chat_parts")

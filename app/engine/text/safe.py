@@ -9,7 +9,7 @@ what `editable_text` writes out becomes itself again.
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
 from oi_tui.app.engine.text.lookalikes import LOOKALIKES
@@ -65,12 +65,6 @@ _STRAY = re.compile(
 MOST_MARKS = 30
 """Marks upon one letter (as many as Unicode's stream-safe form has): no cell of a screen may hold a megabyte."""
 
-_PILE = re.compile(
-    "[^\n\t -~\u00a1-\u00a8\u00aa-\u00ad\u00af-\u02ff\u0391-\u0482\u05d0-\u05ea\u0620-\u064a\u0e01-\u0e30\u2010-\u2027"
-    f"\u3041-\u3096\u30a0-\u3296\u329a-\ua66e\uac00-\ud7a3]{{{MOST_MARKS + 1},}}"
-)
-"""Where more marks than that may be: a long run without any of the letters that are certainly none."""
-
 _JOINED = re.compile("[\u1161-\u11ff\ud7b0-\ud7fb\U0001f3fb-\U0001f3ff]")
 """Vowels and ends of Korean syllables, and colours of skin: in the place of what is before them, like a mark."""
 
@@ -109,7 +103,7 @@ def safe_text(text: str) -> str:
         return text
     if _JOINER in text or _EMOJI_STYLE in text:
         text = _STRAY.sub("", text)
-    return _PILE.sub(lambda pile: _limit_marks(pile.group(), spelled=False), text)
+    return _pile().sub(lambda pile: _limit_marks(pile.group(), spelled=False), text)
 
 
 class SafeStream:
@@ -174,7 +168,7 @@ class SafeStream:
             joined = _STRAY.sub(lambda found: "" if known <= found.start() < end else found.group(), window)
             said = joined[known : len(joined) - len(self._joint)]
         if not plain.isascii():
-            said = _PILE.sub(lambda pile: _limit_marks(pile.group(), spelled=False), self._told + said)[
+            said = _pile().sub(lambda pile: _limit_marks(pile.group(), spelled=False), self._told + said)[
                 len(self._told) :
             ]
         self._told = (self._told + said[-2 * MOST_MARKS :])[-2 * MOST_MARKS :]
@@ -220,7 +214,7 @@ def visible_text(text: str, *, emoji: bool = False) -> Visible:
         shown = _UNSURE.sub(_spell_if_hidden, text)
     if len(unsure) > MOST_MARKS:
         before = shown
-        shown = _PILE.sub(lambda pile: _limit_marks(pile.group(), spelled=True), before)
+        shown = _pile().sub(lambda pile: _limit_marks(pile.group(), spelled=True), before)
         hidden += len(SPELLED_OUT.findall(shown)) - len(SPELLED_OUT.findall(before))
     if _LOOKALIKE.search(shown):
         hidden += sum(len(_LOOKALIKE.findall(word)) for word in _WORD.findall(shown) if _reads_as_latin(word))
@@ -252,7 +246,20 @@ def without_hidden(text: str) -> str:
     """`text` without its hidden characters; for what a person has pasted into code."""
     plain = text.replace("\r\n", "\n").replace("\u00a0", " ")
     seen = _STRAY.sub("", _UNSURE.sub(_keep_if_visible, plain))
-    return _PILE.sub(lambda pile: _limit_marks(pile.group(), spelled=False), seen)
+    return _pile().sub(lambda pile: _limit_marks(pile.group(), spelled=False), seen)
+
+
+@cache
+def _pile() -> re.Pattern[str]:
+    """Where more marks than that may be: a long run without any of the letters that are certainly none.
+
+    To compile it takes three milliseconds, and most texts do without.
+    """
+    return re.compile(
+        "[^\n\t -~\u00a1-\u00a8\u00aa-\u00ad\u00af-\u02ff\u0391-\u0482\u05d0-\u05ea\u0620-\u064a\u0e01-\u0e30"
+        "\u2010-\u2027\u3041-\u3096\u30a0-\u3296\u329a-\ua66e\uac00-\ud7a3]"
+        f"{{{MOST_MARKS + 1},}}"
+    )
 
 
 @lru_cache(maxsize=4_096)
