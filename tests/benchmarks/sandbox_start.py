@@ -1,15 +1,18 @@
-"""What the sandbox adds to the start of a kernel: from nothing to a kernel that answers, with its proof."""
+"""What the sandbox adds to the start of a kernel, and what lending ipykernel to an environment does: from nothing to a
+kernel that answers, with its proof."""
 
 import asyncio
 import os
 import statistics
 import time
+import venv
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from figures import ROUNDS, Budget, judge, middle, table
 
 from oi_tui.app.engine.core.settings import SandboxSection
+from oi_tui.app.engine.environments.environment import PythonEnvironment, environment_at, own_environment
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.sandbox.profile import Profile
@@ -17,12 +20,16 @@ from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
 from support.terminal import clean_env
 
 BUDGET = 0.08
+LENDING = 1.25
+"""A start with what is lent, in starts of ours."""
 LANGUAGES = ("python", "shell")
 
 
-async def start(language: str, folder: Path, sandbox: Profile | None) -> tuple[float, float]:
-    """Seconds of a start, and of the end after it."""
-    kernels = Kernels(Launch(cwd=folder, sandbox=sandbox))
+async def start(
+    language: str, folder: Path, sandbox: Profile | None, python: PythonEnvironment | None = None
+) -> tuple[float, float]:
+    """Seconds of a start, and of the end after it; in our own environment if in no other."""
+    kernels = Kernels(Launch(cwd=folder, sandbox=sandbox, python=python or own_environment()))
     begun = time.perf_counter()
     async with asyncio.timeout(60):
         await kernels.get(language).start()
@@ -51,6 +58,21 @@ async def measured(folder: Path) -> dict[tuple[str, str], list[tuple[float, floa
     return seconds
 
 
+async def measured_abroad(folder: Path) -> tuple[list[float], list[float]]:
+    """Starts in our environment and in another one of the same version to which ipykernel is lent, by turns."""
+    venv.create(folder / ".venv", symlinks=True)
+    other = environment_at(folder / ".venv")
+    assert other is not None
+    assert not other.has_ipykernel
+    ours, lent = [], []
+    for number in range(ROUNDS + 1):
+        for seconds, python in ((ours, None), (lent, other)):
+            taken, _ = await start("python", folder, chosen_profile(SandboxSection(), folder), python)
+            if number:
+                seconds.append(taken)
+    return ours, lent
+
+
 def main() -> None:
     """Measure in a home of its own and print the section."""
     with TemporaryDirectory() as home:
@@ -59,6 +81,9 @@ def main() -> None:
         work = Path(home, "work")
         work.mkdir()
         seconds = asyncio.run(measured(work))
+        abroad = Path(home, "abroad")
+        abroad.mkdir()
+        ours, lent = asyncio.run(measured_abroad(abroad))
     rows = []
     for (language, name), taken in seconds.items():
         starts, ends = zip(*taken, strict=True)
@@ -80,6 +105,16 @@ def main() -> None:
     )
     limit = f"<= {BUDGET * 1000:.0f} ms more than without"
     judge(Budget("start of a kernel in the sandbox", limit, f"{most * 1000:.0f} ms", most <= BUDGET))
+    ratio = statistics.median(lent) / statistics.median(ours)
+    print("## Start of a Python kernel in an environment of the person\n")
+    print(
+        f"{ROUNDS} starts of each by turns, in the sandbox: median and (minimum). The other environment is a fresh one"
+    )
+    print("of the same version without ipykernel, which is lent to it.\n")
+    rows = [("ours", middle(ours), "1.00"), ("another, ipykernel lent", middle(lent), f"{ratio:.2f}")]
+    print(table(("environment", "start, ms", "ratio"), rows))
+    limit = f"<= {LENDING:.2f} times ours"
+    judge(Budget("start of a kernel in another environment", limit, f"{ratio:.2f} times", ratio <= LENDING))
 
 
 if __name__ == "__main__":
