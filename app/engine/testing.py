@@ -248,8 +248,10 @@ class FakeKernel:
 class FakeKernels:
     """Kernels by language, all of them fakes."""
 
-    def __init__(self, **kernels: FakeKernel) -> None:
+    def __init__(self, *, installer: FakeKernel | None = None, **kernels: FakeKernel) -> None:
+        """`installer` is what installs something; by default another fake."""
         self.by_language = kernels or {"python": FakeKernel()}
+        self._installer = installer or FakeKernel(language="shell")
 
     @property
     def languages(self) -> tuple[Language, ...]:
@@ -268,6 +270,10 @@ class FakeKernels:
         if server:
             return (KernelChoice(name=f"{server}:fake", kind="kernelspec", title="A fake", server=server),)
         return (KernelChoice(name="fake", kind="environment", title="A fake", in_use=True),)
+
+    async def installer(self, name: str) -> tuple[Kernel, str]:
+        """The fake that installs, and a command that names the environment."""
+        return self._installer, f"install {name}"
 
     def canonical(self, label: str) -> Language | None:
         """The languages given, by exact name, and py and bash."""

@@ -15,7 +15,7 @@ from textual.widgets import Input, OptionList
 
 from oi_tui.app.engine.core.kernel_choice import ChoiceKind, KernelChoice
 from oi_tui.app.engine.core.protocol import KernelsFound
-from oi_tui.app.engine.core.verbs import AnyVerb, FindKernels, UseKernel
+from oi_tui.app.engine.core.verbs import AnyVerb, FindKernels, InstallKernel, UseKernel
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import one_line
 from oi_tui.app.frontend.bridge import Bridge
@@ -33,6 +33,10 @@ _COST = "A switch starts a fresh kernel: variables are gone, the conversation st
 _FAR = "On another machine: no sandbox of ours is there, and none of your files."
 
 
+KernelWish = UseKernel | InstallKernel
+"""What a person can ask for here."""
+
+
 class KernelRow(NamedTuple):
     """One row of the list."""
 
@@ -41,7 +45,7 @@ class KernelRow(NamedTuple):
     """None for a heading and for what is only said."""
 
 
-class KernelScreen(PickScreen[UseKernel | None]):
+class KernelScreen(PickScreen[KernelWish | None]):
     """Dismissed with what is to be done, or None where all stays as it is."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -95,7 +99,9 @@ class KernelScreen(PickScreen[UseKernel | None]):
 
     def take(self, number: int) -> None:
         choice = self._rows[number].choice
-        if choice is None or choice.is_language or choice.obstacle:
+        if choice is not None and choice.remedy:
+            self._ask_to_install(choice)
+        elif choice is None or choice.is_language or choice.obstacle:
             self.app.bell()
         elif choice.in_use:
             self.dismiss(None)
@@ -132,7 +138,13 @@ class KernelScreen(PickScreen[UseKernel | None]):
         event.stop()
         self._describe()
 
-    def _ask(self, question: ConfirmScreen, verb: UseKernel) -> None:
+    def _ask_to_install(self, choice: KernelChoice) -> None:
+        wait = ["It begins when all that runs or waits has ended."] if self._busy() else []
+        text = "\n".join((choice.remedy, choice.remedy_reach, *wait))
+        question = ConfirmScreen("Install ipykernel there?", text, yes="install it", no="leave it")
+        self._ask(question, InstallKernel(name=choice.name, command=choice.remedy))
+
+    def _ask(self, question: ConfirmScreen, verb: KernelWish) -> None:
         def finish(yes: bool | None) -> None:
             if yes:
                 self.dismiss(verb)
@@ -188,9 +200,10 @@ class KernelScreen(PickScreen[UseKernel | None]):
         choice = self._current()
         self.query_one("#pick-text", Words).update(self._details(choice))
         server = choice is not None and choice.kind == "server"
+        words = {"enter": ("install ipykernel …", "install …")} if choice is not None and choice.remedy else None
         self.query_one(KeyRow).labels = (
             KeyLabel("↑↓", "move", "move"),
-            *key_labels(self, "enter"),
+            *key_labels(self, "enter", words=words),
             *(key_labels(self, "tab") if server else ()),
             *key_labels(self, "esc"),
         )
@@ -202,7 +215,8 @@ class KernelScreen(PickScreen[UseKernel | None]):
         if choice.server:
             parts.append(lettering((_FAR, "$warning")))
         if choice.obstacle:
-            parts.append(lettering((choice.obstacle, "$warning"), f" {choice.remedy}" if choice.remedy else ""))
+            offer = " Enter asks whether to install it." if choice.remedy else ""
+            parts.append(lettering((choice.obstacle, "$warning"), offer))
         elif choice.in_use:
             parts.append(lettering("In use. Enter and Escape keep it; /restart starts it afresh."))
         elif not choice.is_language:
@@ -227,7 +241,7 @@ class KernelPicks:
             self._screen = KernelScreen(found, self._bridge.send, busy=lambda: self._bridge.busy)
             self._place.app.push_screen(self._screen, self._use)
 
-    def _use(self, chosen: UseKernel | None) -> None:
+    def _use(self, chosen: KernelWish | None) -> None:
         if chosen is not None:
             self._bridge.send(chosen)
 

@@ -173,7 +173,7 @@ def test_R13_another_version_without_ipykernel_is_passed_over_with_a_remark(tmp_
     chosen = choose_environment(tmp_path, {}, trusted=True)
     assert chosen.environment.is_ours
     assert "(Python 3.9.1) has no ipykernel" in chosen.remark
-    assert f"{tmp_path}/.venv/bin/python -m pip install ipykernel" in chosen.remark
+    assert f"{tmp_path}/.venv/bin/python -I -m pip install ipykernel" in chosen.remark
     with pytest.raises(SettingsError, match="has no ipykernel"):
         choose_environment(tmp_path, {}, asked=".venv", trusted=True)
 

@@ -5,7 +5,7 @@ The loop of today is made to do what a recording tells of; what happens should b
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Coroutine, Iterable
 from typing import Any
 
 import msgspec
@@ -165,6 +165,7 @@ async def resimulate(recording: Recording) -> list[AnyEvent]:
 
     events: list[AnyEvent] = []
     for verb in verbs:
+        work: Coroutine[Any, Any, object]
         match verb:
             case Submit():
                 work = session.run(verb.text, verb.files, contexts.get(verb.text, ""))

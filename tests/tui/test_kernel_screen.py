@@ -6,7 +6,7 @@ from textual.widgets import OptionList, Static
 from oi_tui.app.engine.core.events import CodeFinished, CodeStarted, ExecutionStarted, TurnStarted
 from oi_tui.app.engine.core.kernel_choice import KernelChoice
 from oi_tui.app.engine.core.protocol import KernelsFound
-from oi_tui.app.engine.core.verbs import FindKernels, UseKernel
+from oi_tui.app.engine.core.verbs import FindKernels, InstallKernel, UseKernel
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.kernel_screen import KernelScreen
 from support.hostile import hostile_line, seen_line
@@ -27,6 +27,15 @@ OLD = KernelChoice(
     title="Python 3.9.1 in old",
     detail="Program: /work/old/bin/python\nPython: 3.9.1 (venv)\nipykernel: none",
     obstacle="/work/old (Python 3.9.1) has no ipykernel.",
+)
+NEW = KernelChoice(
+    name="new",
+    kind="environment",
+    title="Python 3.13.0 in new",
+    detail="Program: /work/new/bin/python\nPython: 3.13.0 (venv)\nipykernel: none",
+    obstacle="/work/new (Python 3.13.0) has no ipykernel.",
+    remedy="/work/new/bin/python -I -m ensurepip && /work/new/bin/python -I -m pip install ipykernel",
+    remedy_reach="It runs in a sandbox that can write in /work/new alone, and reach the whole network.",
 )
 CLUSTER = KernelChoice(
     name="cluster",
@@ -154,6 +163,26 @@ async def test_R16_a_switch_while_code_runs_is_asked_about(play: Play) -> None:
         assert (await stage.engine.heard(2))[-1] == UseKernel(name="oi-tui")
 
 
+async def test_R16_what_is_missing_is_installed_after_a_yes_and_the_whole_command_is_seen_before(play: Play) -> None:
+    async with play(size=(80, 24)) as stage:
+        screen = await chosen(stage, PROJECT, NEW)
+        await stage.pilot.press("down")
+        await stage.settle()
+        assert "install ipykernel" in stage.seen
+        await stage.pilot.press("enter")
+        question = await stage.screen(ConfirmScreen)
+        await stage.settle()
+        shown = question.query_one("#confirm-text")
+        assert shown.size.height == shown.virtual_size.height
+        assert "reach the whole network" in stage.seen
+        await stage.pilot.press("enter", "i", "escape")
+        await stage.settle()
+        assert stage.app.screen is screen
+        assert stage.engine.asked == [FindKernels()]
+        await stage.pilot.press("enter", "y")
+        assert (await stage.engine.heard(2))[-1] == InstallKernel(name="new", command=NEW.remedy)
+
+
 async def test_R16_what_a_server_says_does_nothing_to_the_terminal(play: Play) -> None:
     async with play(size=(120, 40)) as stage:
         title, detail = hostile_line("title"), hostile_line("detail")
@@ -176,8 +205,18 @@ async def test_R16_the_palette_has_it(play: Play) -> None:
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_R16_the_choice_looks_like_its_picture(play: Play, snap: Snap, size: tuple[int, int]) -> None:
     async with play(size=size) as stage:
-        await chosen(stage)
+        await chosen(stage, *HERE[:2], NEW, *HERE[3:])
         await stage.pilot.press("down", "down", "down")
         stage.engine.reply(KernelsFound(server="cluster", choices=(LIVING, SPEC)))
+        await stage.settle()
+        await snap(stage.pilot)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_R16_the_offer_to_install_looks_like_its_picture(play: Play, snap: Snap, size: tuple[int, int]) -> None:
+    async with play(size=size) as stage:
+        await chosen(stage, *HERE[:2], NEW, *HERE[3:])
+        await stage.pilot.press("down", "down", "enter")
+        await stage.screen(ConfirmScreen)
         await stage.settle()
         await snap(stage.pilot)

@@ -91,6 +91,7 @@ class Execution:
                 generation=self.runner.generation,
                 place=self.runner.place,
                 elsewhere=self.runner.elsewhere,
+                apart=self.runner.confinement.apart,
             )
             self._seal(started, self.block)
             self._emit(started)

@@ -48,7 +48,7 @@ from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.values import Language, Level
 from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.hooks import NO_PLUGINS, Hooks
-from oi_tui.app.engine.kernels.base import KernelSource
+from oi_tui.app.engine.kernels.base import KernelSource, Runner
 from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, read_source
 from oi_tui.app.engine.policy.losses import NO_LOOK, WorkLook
 from oi_tui.app.engine.secrets.redaction import Redactor
@@ -252,12 +252,14 @@ class Session:
                 return f"{what} did not succeed"
         return "the turn was stopped" if self._halt.is_asked() else ""
 
-    async def run_code(self, language: Language, source: str) -> None:
-        """The person's own code: no question, no turn; the model sees it with the next prompt."""
+    async def run_code(self, language: Language, source: str, runner: Runner | None = None) -> ActionBlock:
+        """The person's own code: no question, no turn; the model sees it with the next prompt. With a `runner` it runs
+        there, apart from the kernel of its language."""
         block_id = new_id()
         self.emit(CodeStarted(block_id=block_id, language=language, author="user"))
         self.emit(CodeFinished(block_id=block_id, language=language, source=source))
-        await self._execute(block_id)
+        await self._execute(block_id, runner=runner)
+        return self._action(block_id)
 
     async def rebuild(self, block_ids: Sequence[str]) -> None:
         """Run these blocks of the transcript once more, in its order, up to the first that does not go as it did."""
@@ -274,15 +276,17 @@ class Session:
 
         await rebuild(blocks, perform, self.emit)
 
-    async def _execute(self, block_id: str, ruling: PolicyDecision | None = None) -> KernelError | AuditError | None:
+    async def _execute(
+        self, block_id: str, ruling: PolicyDecision | None = None, runner: Runner | None = None
+    ) -> KernelError | AuditError | None:
         """Run what the block says now; why nothing could run at all, which the person is told here."""
         try:
-            failure = await self._perform(self._action(block_id), self.emit, ruling)
+            failure = await self._perform(self._action(block_id), self.emit, ruling, runner)
         except KernelError as error:
             self.report(error)
             failure = error
         block, earlier = self._action(block_id), self.transcript.blocks[: self._inherited]
-        if isinstance(block, CodeBlock):
+        if isinstance(block, CodeBlock) and runner is None:
             confinement = self._runners.confinement(block)
             known = ruling.reading if ruling is not None else None
             if note := install_note(block, confinement, partial(read_source, self._runners.request(block, known))):
@@ -293,17 +297,18 @@ class Session:
         return failure
 
     async def _perform(
-        self, block: ActionBlock, emit: Emit, ruling: PolicyDecision | None
+        self, block: ActionBlock, emit: Emit, ruling: PolicyDecision | None, apart: Runner | None = None
     ) -> KernelError | AuditError | None:
         """Run this, which was decided about. KernelError where there is no such kernel or tool; a failure of the kernel
         that there is has been emitted when it is returned."""
-        runner = self._runners.get(block)
+        runner = apart or self._runners.get(block)
         execution = Execution(block, runner, emit, self._seal, can_ask=self._can_ask, clock=self._clock)
         self._execution = execution
         try:
             if ruling is not None:
                 await self.decisions.files.begin_run(ruling.targets)
-            self.decisions.note_run(block, ruling)
+            if apart is None:  # else it says nothing about the kernel of its language
+                self.decisions.note_run(block, ruling)
             return await execution.run()
         finally:
             self._execution = None

@@ -234,6 +234,8 @@ class ExecutionStarted(Event, frozen=True, kw_only=True, tag=True):
     """What the kernel runs in, as the person is told: "Python 3.12.4 in .venv"."""
     elsewhere: bool = False
     """On another machine: what the sandbox here promises is not promised there."""
+    apart: str = ""
+    """As in `Confinement`: this run alone has another sandbox than those of its session."""
 
 
 class ActiveLineChanged(Event, frozen=True, kw_only=True, tag=True):

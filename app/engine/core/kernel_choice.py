@@ -25,7 +25,9 @@ class KernelChoice(Value, frozen=True, kw_only=True):
     obstacle: str = ""
     """Why no kernel can be started in it, as a sentence; "" if one can."""
     remedy: str = ""
-    """The command that takes the obstacle away."""
+    """The command that takes the obstacle away; `InstallKernel` runs it."""
+    remedy_reach: str = ""
+    """What that command can reach while it runs, as a sentence."""
     in_use: bool = False
 
     @property

@@ -54,6 +54,8 @@ class Confinement(Value, frozen=True, kw_only=True):
     """Files that can be reached; None where nothing is promised. The weaker lock promises it too."""
     packages: PackageHome | None = None
     """Where an installation would go; None where nothing is known of that."""
+    apart: str = ""
+    """The one folder that it works in, with the whole network: what installs something there, and nothing else."""
 
 
 ApprovalMode = Literal["ask", "auto", "never"]

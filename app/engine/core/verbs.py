@@ -128,6 +128,16 @@ class UseKernel(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Of an environment or its path, of a server, or what else `kernels/remote/address.py` reads."""
 
 
+class InstallKernel(SessionVerb, frozen=True, kw_only=True, tag=True):
+    """Install ipykernel in this environment, and run Python code there from then on. The person said yes to the
+    `command`: if another one would run, none does."""
+
+    name: str
+    """As in `UseKernel`."""
+    command: str
+    """`KernelChoice.remedy`."""
+
+
 class FindKernels(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Look for what Python code can run in, also while code runs; answered with `KernelsFound`."""
 
@@ -232,7 +242,7 @@ class Close(Verb, frozen=True, kw_only=True, tag=True):
     """Save all sessions, end kernels and model server, and end."""
 
 
-Job = Submit | Run | Retry | Clear | Restart | Rebuild | UseKernel
+Job = Submit | Run | Retry | Clear | Restart | Rebuild | UseKernel | InstallKernel
 """What a session does one after the other."""
 
 WorkVerb = (

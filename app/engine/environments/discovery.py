@@ -5,6 +5,7 @@ import hashlib
 import os
 import re
 import shlex
+import shutil
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -61,7 +62,7 @@ def choose_environment(
         if (there := environment_at(prefix)) is None or there.is_ours:
             continue
         if obstacle := kernel_obstacle(there):
-            remark = remark or f"{obstacle} Until then code runs in the Python of oi-tui. {how_to_mend(there)}"
+            remark = remark or f"{obstacle} Until then code runs in the Python of oi-tui. {how_to_mend(there, environ)}"
             continue
         return EnvironmentChoice(there, remark or f"Code runs in {there.describe(folder)}.")
     return EnvironmentChoice(own_environment(), remark)
@@ -73,7 +74,7 @@ def usable_environment(
     """The environment of this name or path; SettingsError if it is not there or no kernel can be started in it."""
     found = named_environment(asked, folder, environ, trusted=trusted)
     if obstacle := kernel_obstacle(found):
-        raise SettingsError(obstacle, hint=how_to_mend(found))
+        raise SettingsError(obstacle, hint=how_to_mend(found, environ))
     return found
 
 
@@ -84,12 +85,24 @@ def kernel_obstacle(environment: PythonEnvironment) -> str:
     return f"{environment.prefix} (Python {environment.version or 'of unknown version'}) has no ipykernel."
 
 
-def how_to_mend(environment: PythonEnvironment) -> str:
-    """The command that installs what a kernel needs."""
+def install_command(environment: PythonEnvironment, environ: Mapping[str, str]) -> str:
+    """The command that installs what a kernel needs; "" if the system manages what is installed there."""
     python = shlex.quote(str(environment.python))
-    if "pip" in environment.packages:
-        return f"To install it: {python} -m pip install ipykernel"
-    return f"To install it: uv pip install --python {python} ipykernel"
+    if environment.kind == "python" and any(
+        (folder.parent / "EXTERNALLY-MANAGED").exists() for folder in environment.package_folders()
+    ):
+        return ""
+    if shutil.which("uv", path=environ.get("PATH", os.defpath)) is not None:
+        return f"uv pip install --python {python} ipykernel"
+    pip = f"{python} -I -m pip install ipykernel"  # -I: no pip.py of the folder that it is run in
+    return pip if "pip" in environment.packages else f"{python} -I -m ensurepip && {pip}"
+
+
+def how_to_mend(environment: PythonEnvironment, environ: Mapping[str, str]) -> str:
+    """What the person can do about it, as sentences."""
+    if command := install_command(environment, environ):
+        return f"/kernel on the screen installs it; or do it yourself: {command}"
+    return f"The system manages it; an environment of your own: {shlex.quote(str(environment.python))} -m venv .venv"
 
 
 def named_environment(

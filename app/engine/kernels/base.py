@@ -177,6 +177,11 @@ class KernelSource(Protocol):
         SettingsError if that is not known."""
         ...
 
+    async def installer(self, name: str) -> tuple["Kernel", str]:
+        """What installs ipykernel in this environment, not started and the caller's to close, and the command for it.
+        SettingsError if there is nothing to install."""
+        ...
+
     def canonical(self, label: str) -> Language | None:
         """The language of a fence label, None if it cannot be run here."""
         ...

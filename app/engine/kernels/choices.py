@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 
 from oi_tui.app.engine.core.errors import KernelError, SettingsError
 from oi_tui.app.engine.core.kernel_choice import KernelChoice
-from oi_tui.app.engine.environments.discovery import find_environments, how_to_mend, kernel_obstacle
+from oi_tui.app.engine.environments.discovery import find_environments, install_command, kernel_obstacle
 from oi_tui.app.engine.environments.environment import PythonEnvironment
+from oi_tui.app.engine.kernels.installer import tell_reach
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.remote.server import JupyterServer
 from oi_tui.app.engine.kernels.remote.servers import KnownServer, known_servers
@@ -71,13 +72,15 @@ def _environments(launch: Launch, *, in_use: bool) -> Iterator[KernelChoice]:
             name = str(environment.prefix)
         taken.add(name)
         obstacle = kernel_obstacle(environment)
+        remedy = install_command(environment, launch.environ) if obstacle else ""
         yield KernelChoice(
             name=name,
             kind="environment",
             title=environment.describe(launch.cwd),
             detail=_facts(environment, obstacle),
             obstacle=obstacle,
-            remedy=how_to_mend(environment) if obstacle else "",
+            remedy=remedy,
+            remedy_reach=tell_reach(launch, environment) if remedy else "",
             in_use=in_use and os.path.realpath(environment.prefix) == used,
         )
 

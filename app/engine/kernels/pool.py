@@ -5,9 +5,10 @@ from dataclasses import replace
 
 from oi_tui.app.engine.core.kernel_choice import KernelChoice
 from oi_tui.app.engine.core.values import Language
-from oi_tui.app.engine.environments.discovery import usable_environment
+from oi_tui.app.engine.environments.discovery import named_environment, usable_environment
 from oi_tui.app.engine.kernels.base import Kernel
 from oi_tui.app.engine.kernels.choices import ask_server, find_choices
+from oi_tui.app.engine.kernels.installer import installer
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel, installed_kernelspecs, kernelspec
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.remote.kernel import remote_kernel
@@ -88,6 +89,12 @@ class Kernels:
                 fresh = self._kernels[language] = self._make(language)
                 fresh.generation = old.generation
         return self._make("python").place
+
+    async def installer(self, name: str) -> tuple[Kernel, str]:
+        """For the environment of this name."""
+        launch = self._launch
+        found = await asyncio.to_thread(named_environment, name, launch.cwd, launch.environ, trusted=launch.trusted)
+        return await asyncio.to_thread(installer, launch, found)
 
     async def choices(self, server: str = "") -> tuple[KernelChoice, ...]:
         """What there is here, or on this server."""

@@ -6,11 +6,14 @@ from collections.abc import Callable
 
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import CodeBlock
-from oi_tui.app.engine.core.errors import OiTuiError
+from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
 from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.protocol import KernelsFound, Reply
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.kernels.base import Kernel, KernelSource, kernel_change
+
+INSTALL_TIME = 600.0
+"""Seconds that an installation may take."""
 
 _log = logging.getLogger(__name__)
 
@@ -18,10 +21,18 @@ _log = logging.getLogger(__name__)
 class KernelSwitch:
     """Starts kernels anew, or elsewhere, and looks for what there is to choose from."""
 
-    def __init__(self, session: Session, kernels: KernelSource, tell: Callable[[Reply], None]) -> None:
+    def __init__(
+        self,
+        session: Session,
+        kernels: KernelSource,
+        tell: Callable[[Reply], None],
+        *,
+        install_time: float = INSTALL_TIME,
+    ) -> None:
         self._session = session
         self._kernels = kernels
         self._tell = tell
+        self._install_time = install_time
         self._finding: dict[str, asyncio.Task[None]] = {}
         """By the server that is asked; "" is this machine."""
 
@@ -44,6 +55,30 @@ class KernelSwitch:
         place = await self._kernels.use(name)
         self.tell_states()
         self._session.notice("info", f"Code now runs in {place}. Variables are gone.")
+
+    async def install(self, name: str, command: str) -> None:
+        """Run this command, which installs ipykernel in an environment, and run Python code there then. SettingsError
+        if another command would run now, or there is nothing to install."""
+        kernel, found = await self._kernels.installer(name)
+        if found != command:
+            raise SettingsError("Not installed: another command would run now.", hint="/kernel shows it.")
+        stop = asyncio.get_running_loop().call_later(self._install_time, self._stop_installing)
+        try:
+            block = await self._session.run_code("shell", command, kernel)
+        finally:
+            stop.cancel()
+            await kernel.close()
+            shell = self._kernels.get("shell")
+            self._tell_kernel(shell, shell.state)  # it was the installer's that was told last
+        if block.state == "ok":
+            await self.use(name)
+        else:
+            hint = "What it said stands above. Code runs where it ran before."
+            self._session.notice("warning", f"ipykernel was not installed in {name}.", hint)
+
+    def _stop_installing(self) -> None:
+        self._session.notice("warning", f"Stopped: nothing was installed within {self._install_time / 60:.0f} minutes.")
+        self._session.interrupt(turn=True)
 
     async def restart(self, language: Language | None) -> list[Language]:
         """A fresh process for this language, or for all that were started; those languages."""

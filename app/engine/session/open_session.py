@@ -32,6 +32,7 @@ from oi_tui.app.engine.core.verbs import (
     FindKernels,
     FindModels,
     Inspect,
+    InstallKernel,
     Interrupt,
     Job,
     Peek,
@@ -227,7 +228,7 @@ class OpenSession:
         """Do what the person wants of this session; OiTuiError if that cannot be."""
         session = self.session
         match verb:
-            case Submit() | Run() | Retry() | Clear() | Restart() | Rebuild() | UseKernel():
+            case Submit() | Run() | Retry() | Clear() | Restart() | Rebuild() | UseKernel() | InstallKernel():
                 self.add(verb)
             case Decide():
                 session.decide(verb)
@@ -311,6 +312,8 @@ class OpenSession:
                     )
                 case UseKernel():
                     await self.kernel_switch.use(job.name)
+                case InstallKernel():
+                    await self.kernel_switch.install(job.name, job.command)
                 case Rebuild():
                     await self.kernel_switch.restart(None)
                     await session.rebuild(job.block_ids)

@@ -220,6 +220,9 @@ class AuditFold:
         # Tools run in the engine's process, whatever the kernels run in; and some kernels on another machine.
         if isinstance(block, CallBlock) or event.elsewhere:
             where = msgspec.structs.replace(where, sandbox="danger-full-access", network="full", proof="")
+        elif event.apart:
+            sandbox = where.sandbox.replace("read-only", "workspace-write")
+            where = msgspec.structs.replace(where, cwd=self._say(event.apart), sandbox=sandbox, network="full")
         decision, sha256 = known.decision, source_digest(block.source)
         self._run = _Run(event.block_id, sha256, now)
         return RunBegan(
