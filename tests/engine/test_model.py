@@ -56,7 +56,12 @@ async def test_an_unknown_name_on_a_given_server_is_asked_for_as_it_is(
     ("name", "provider"),
     [
         *(("anything", "openai"), ("qwen3:8b", "openai"), ("meta-llama/Llama-3", "openai"), ("openai/x", "openai")),
-        *(("anthropic/claude", "anthropic"), ("ollama_chat/llama3", "ollama_chat"), ("claude-x", "openai")),
+        *(
+            ("anthropic/claude", "anthropic"),
+            ("ollama_chat/llama3", "ollama"),
+            ("ollama/llama3", "ollama"),
+            ("claude-x", "openai"),
+        ),
     ],
 )
 def test_a_name_that_no_provider_stands_in_front_of_may_be_any_servers(name: str, provider: str) -> None:

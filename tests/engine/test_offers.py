@@ -55,7 +55,7 @@ async def test_servers_come_first_then_keys_then_embedded_models(closed_port: in
         offers = await find_offers(environ, local=(EMBEDDED,), servers=servers, probe_timeout=5)
     assert offers == (
         ModelOffer(
-            id="ollama_chat/llama3:8b",
+            id="ollama/llama3:8b",
             kind="server",
             title="llama3:8b",
             detail=f"Ollama on port {ollama.port}",

@@ -64,3 +64,11 @@ class EventStream:
         data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
         self._data.clear()
         return data
+
+
+class LineStream(EventStream):
+    """The same where each line is an event of its own."""
+
+    def _line(self, line: bytes) -> Iterator[bytes]:
+        if line.strip():
+            yield line

@@ -279,6 +279,9 @@ def _wrong_key(asked: ModelEndpoint, details: str) -> ModelError:
 
 def _unknown_model(asked: ModelEndpoint, details: str) -> ModelError:
     title = f"{_capital(asked.server)} does not know the model {asked.model}."
+    if asked.provider == "ollama":
+        hint = f"`ollama pull {asked.model.partition('/')[2]}` gets it; /model lists what is there."
+        return ModelError("unknown_model", title, hint=hint, details=details)
     hint = "Check the name with /model"
     hint += ", and the address: it usually ends in /v1." if asked.url else "; not every key may use every model."
     return ModelError("unknown_model", title, hint=hint, details=details)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.settings import ModelSection
@@ -37,6 +38,8 @@ def look_up_lean(
     place = _place(provider, section, environ)
     url = place.base if section.api_base or provider.local or provider.base != place.base else ""
     names = provider.variables if place.own or provider.name == "openai" else ()
+    if provider.local and is_loopback(place.base):
+        names = ()  # whoever listens there would get it
     key = (api_key or "").strip() or environment_key(provider.name, names, environ, url)
     needs_key = not (provider.local or url)
     asked = ModelEndpoint(
@@ -60,7 +63,7 @@ def look_up_lean(
         context_window=section.context_window or _count(row, "max_input_tokens") or _count(row, "max_tokens"),
         takes_images=decide_switch(section.images, row.get("supports_vision")),
         takes_tools=decide_switch(section.tools, row.get("supports_function_calling")),
-        free=free or is_loopback(url),
+        free=free or (is_loopback(url) and not choice.model.endswith(("-cloud", ":cloud"))),
         asked=asked,
         rates=rates_of(row),
     )
@@ -70,13 +73,27 @@ def look_up_lean(
 def _place(provider: ChatProvider, section: ModelSection, environ: Mapping[str, str]) -> ServerPlace:
     """The person's address, else one in the environment, else the provider's own."""
     if given := section.api_base.strip():
-        base = given.rstrip("/").removesuffix("/chat/completions")
+        base = _tidy(provider, given)
         return ServerPlace(base=base, own=bool(provider.base) and same_server(base, provider.base))
     set_there = next((base for name in provider.base_variables if (base := environ.get(name, "").strip())), "")
     if not (set_there or provider.base):
         hint = "Give its address with --api-base."
         raise ModelError("unknown_model", f"It is not known where {provider.name} listens.", hint=hint)
-    return ServerPlace(base=(set_there or provider.base).rstrip("/"), own=True)
+    return ServerPlace(base=_tidy(provider, set_there or provider.base), own=True)
+
+
+def _tidy(provider: ChatProvider, base: str) -> str:
+    """The address that paths are put behind."""
+    base = base.rstrip("/")
+    if provider.speaks == "openai":
+        return base.removesuffix("/chat/completions")
+    if "://" not in base:  # as OLLAMA_HOST has it
+        base = f"http://{base}"
+    base = base.removesuffix("/api/chat").removesuffix("/api").removesuffix("/v1")
+    parts = urlsplit(base)
+    if parts.scheme == "http" and not parts.path and not parts.netloc.rpartition("]")[2].partition(":")[2]:
+        base += ":11434"
+    return base.replace("//0.0.0.0:", "//127.0.0.1:")
 
 
 def _count(row: Mapping[str, Any], name: str) -> int | None:

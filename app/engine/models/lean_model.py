@@ -18,7 +18,7 @@ from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.models import openai_wire
 from oi_tui.app.engine.models.answer_bounds import BodyBounds
 from oi_tui.app.engine.models.connections import Connections, prepare
-from oi_tui.app.engine.models.event_stream import EventStream
+from oi_tui.app.engine.models.event_stream import EventStream, LineStream
 from oi_tui.app.engine.models.facts import Facts
 from oi_tui.app.engine.models.failures import RefusedStatus, ReportedError, UnreadableAnswer, bad_reply, cut_off_error
 from oi_tui.app.engine.models.lean_facts import look_up_lean
@@ -35,11 +35,15 @@ LAST_WORDS = 2.0
 """Seconds that are waited for the usage when the answer itself has ended."""
 PLENTY = 16_384
 """Bytes at once that are worth a turn of the event loop."""
+LINES = ("application/x-ndjson", "application/jsonl")
+"""Types of content of which each line is an event."""
 THOUGHTS = 200
 """Calls of which the thoughts that led to them are remembered, for providers that want them back."""
 
 Response: TypeAlias = "AbstractAsyncContextManager[ClientResponse]"
+ReadEvent = Callable[[bytes], AnswerPiece]
 Remember = Callable[[Sequence[str], str], None]
+"""Is given the ids of an answer's calls and the thoughts that led to them."""
 
 
 class LeanModel(ServedModel):
@@ -72,18 +76,15 @@ class LeanModel(ServedModel):
 
     def _begin(self, facts: Facts, request: ChatRequest) -> Attempt:
         body = openai_wire.chat_body(self._choice, facts, self._section, request, self._thoughts)
-        return _LeanAttempt(facts, self._post(facts, body), request, self._remember)
-
-    def _post(self, facts: Facts, body: JsonObject) -> "Response":
-        timeout = facts.asked.timeout
-        return self._connections.post(
-            self._base,
-            openai_wire.PATH,
-            msgspec.json.encode(body),
-            facts.api_key,
-            connect=min(CONNECT_TIMEOUT, timeout),
-            silence=timeout,
+        return LeanAttempt(
+            facts, self._post(facts, openai_wire.PATH, body), request, openai_wire.read_event, self._remember
         )
+
+    def _post(self, facts: Facts, path: str, body: JsonObject) -> "Response":
+        timeout = facts.asked.timeout
+        sent = msgspec.json.encode(body)
+        connect = min(CONNECT_TIMEOUT, timeout)
+        return self._connections.post(self._base, path, sent, facts.api_key, connect=connect, silence=timeout)
 
     def _remember(self, calls: Sequence[str], thoughts: str) -> None:
         if self._choice.provider.wants_reasoning and thoughts:
@@ -92,9 +93,14 @@ class LeanModel(ServedModel):
                 del self._thoughts[call]
 
 
-class _LeanAttempt(Attempt):
-    def __init__(self, facts: Facts, response: "Response", request: ChatRequest, remember: "Remember") -> None:
+class LeanAttempt(Attempt):
+    """One attempt, over HTTP: events, or lines of JSON, each of which is read by itself."""
+
+    def __init__(
+        self, facts: Facts, response: "Response", request: ChatRequest, read: ReadEvent, remember: Remember
+    ) -> None:
         super().__init__(facts)
+        self._read_event = read
         self._response = response
         self._request = request
         self._remember = remember
@@ -143,7 +149,7 @@ class _LeanAttempt(Attempt):
             if response.content_type == "application/json":  # a server that does not stream
                 yield [b"".join([piece async for piece in body])]
                 return
-            stream = EventStream()
+            stream = LineStream() if response.content_type in LINES else EventStream()
             async for piece in body:
                 yield stream.feed(piece)
             yield stream.finish()
@@ -176,7 +182,7 @@ class _LeanAttempt(Attempt):
         text: list[str] = []
         for data in events:
             try:
-                piece = openai_wire.read_event(data)
+                piece = self._read_event(data)
                 if piece.error is not None:
                     raise ReportedError(piece.error)
             except (UnreadableAnswer, ReportedError):

@@ -22,6 +22,7 @@ from oi_tui.app.engine.models.connections import Connections
 from oi_tui.app.engine.models.lean_model import LeanModel
 from oi_tui.app.engine.models.litellm_model import LiteLLMModel, close_connections
 from oi_tui.app.engine.models.offers import find_offers
+from oi_tui.app.engine.models.ollama_model import OllamaModel
 from oi_tui.app.engine.models.providers import find_lean, provider_of
 from oi_tui.app.engine.models.scripted import FAKE, ScriptedModel
 from oi_tui.app.engine.models.served_model import ServedModel
@@ -98,7 +99,8 @@ class Models:
         choice = await asyncio.to_thread(find_lean, section.name, section.api_base)
         model: ServedModel
         if choice is not None:
-            model = LeanModel(
+            client = OllamaModel if choice.provider.speaks == "ollama" else LeanModel
+            model = client(
                 choice, self._connections, section, api_key=api_key, environ=self._environ, title=title, free=free
             )
         else:

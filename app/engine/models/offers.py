@@ -103,7 +103,7 @@ def _names(answer: Any) -> list[str]:
 def _offer(server: Server, name: str) -> ModelOffer:
     base = f"http://127.0.0.1:{server.port}"
     if server.speaks == "ollama":
-        model, address = f"ollama_chat/{name}", base
+        model, address = f"ollama/{name}", base
     else:
         model, address = f"openai/{name}", f"{base}/v1"
     detail = f"{server.title} on port {server.port}"

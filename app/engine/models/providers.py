@@ -51,12 +51,13 @@ OLLAMA = ChatProvider(
     name="ollama",
     base="http://127.0.0.1:11434",
     variables=("OLLAMA_API_KEY",),
-    base_variables=("OLLAMA_API_BASE",),
+    base_variables=("OLLAMA_API_BASE", "OLLAMA_HOST"),
     speaks="ollama",
     local=True,
 )
 CHAT_PROVIDERS = (
     OPENAI,
+    OLLAMA,
     ChatProvider(
         name="openrouter",
         base="https://openrouter.ai/api/v1",
@@ -119,7 +120,7 @@ CHAT_PROVIDERS = (
     ),
 )
 
-_BY_NAME = {provider.name: provider for provider in CHAT_PROVIDERS}
+_BY_NAME = {provider.name: provider for provider in CHAT_PROVIDERS} | {"ollama_chat": OLLAMA}
 
 _THROUGH_LITELLM = """
     a2a a2a_agent ai21 ai21_chat aiml aiohttp_openai amazon_nova anthropic anthropic_text apertis assemblyai auto_router
@@ -130,7 +131,7 @@ _THROUGH_LITELLM = """
     gemini gigachat github github_copilot gradient_ai helicone heroku huggingface humanloop hyperbolic inception
     infinity jina_ai lambda_ai langflow langfuse langgraph lemonade libertai litellm_agent manus maritalk meta
     meta_llama milvus minimax modelscope mongodb moonshot morph nadir nano-gpt nebius neosantara nlp_cloud novita nscale
-    nvidia_nim nvidia_riva oci ollama ollama_chat oobabooga openai_like ovhcloud parasail perplexity petals pg_vector
+    nvidia_nim nvidia_riva oci oobabooga openai_like ovhcloud parasail perplexity petals pg_vector
     pinstripes poe predibase prism publicai qwen_ai_platform qwencloud ragflow recraft reducto replicate runwayml
     s3_vectors sagemaker sagemaker_chat sagemaker_nova sail sambanova sap scaleway scx-ai snowflake soniox stability
     strands_decider synthetic tencent tensormesh text-completion-codestral text-completion-inception
@@ -161,23 +162,23 @@ class LeanChoice:
 def provider_of(name: str) -> str:
     """The provider that stands in front of the slash; "openai" where none does: any server may have such a name."""
     prefix, slash, _ = name.partition("/")
-    return prefix if slash and (prefix in _BY_NAME or prefix in THROUGH_LITELLM) else "openai"
+    if slash and prefix in _BY_NAME:
+        return _BY_NAME[prefix].name
+    return prefix if slash and prefix in THROUGH_LITELLM else "openai"
 
 
 def find_lean(name: str, api_base: str) -> LeanChoice | None:
     """How to ask this model without LiteLLM; None where that cannot be. Reads the price list: blocks a moment."""
     prefix, slash, rest = name.partition("/")
-    provider = _BY_NAME.get(prefix) if slash else None
-    if provider is None:
-        if slash and prefix in THROUGH_LITELLM:
-            return None
-        provider, rest = OPENAI, name
+    known = _BY_NAME.get(prefix) if slash else None
+    if known is None and slash and prefix in THROUGH_LITELLM:
+        return None
+    provider, rest = (known, rest) if known else (OPENAI, name)
     row = price_table.find_row(provider.name, rest)
-    if provider is OPENAI:
-        if rest.startswith("responses/") or row.get("mode") == "responses":
-            return None  # another wire, which LiteLLM has
-        if rest is name and not api_base and not row:
-            return None  # only LiteLLM may know whose it is
+    if provider is OPENAI and (rest.startswith("responses/") or row.get("mode") == "responses"):
+        return None  # another wire, which LiteLLM has
+    if not (known or api_base or row):
+        return None  # only LiteLLM may know whose it is
     return LeanChoice(provider=provider, model=rest, row=row)
 
 
