@@ -22,7 +22,7 @@ import termios
 import time
 from typing import Any
 
-from oi_tui.app.engine.kernels.remote.in_terminal_line import (  # left out of the text that is sent: it stands before
+from oi_tui.app.engine.kernels.remote.in_terminal_line import (  # left out of the text that is sent
     LOOK,
     CtrlC,
     Head,

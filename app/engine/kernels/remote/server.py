@@ -65,46 +65,54 @@ class JupyterServer:
 
     async def kernelspecs(self) -> dict[str, str]:
         """Name and language of what can be started there."""
-        match await self._ask("GET", "/api/kernelspecs"):
+        match await self.ask("GET", "/api/kernelspecs"):
             case {"kernelspecs": dict(specs)}:
                 return {str(name): _language(spec) for name, spec in specs.items()}
-        raise self._strange()
+        raise self.strange()
 
     async def start(self, name: str) -> str:
         """Start a kernel; its id."""
         body = {"name": name, "env": {"KERNEL_USERNAME": _user()}}  # gateways count kernels by person
-        match await self._ask("POST", "/api/kernels", body, START_TIMEOUT):
+        match await self.ask("POST", "/api/kernels", body, START_TIMEOUT):
             case {"id": str(kernel_id)}:
                 return kernel_id
-        raise self._strange()
+        raise self.strange()
 
     async def find(self, kernel_id: str) -> bool:
         """Whether the kernel is there."""
         try:
-            await self._ask("GET", f"/api/kernels/{quote(kernel_id, safe='')}")
+            await self.ask("GET", f"/api/kernels/{quote(kernel_id, safe='')}")
         except KernelGone:
             return False
         return True
 
     async def interrupt(self, kernel_id: str) -> None:
         """Interrupt what it runs."""
-        await self._ask("POST", f"/api/kernels/{quote(kernel_id, safe='')}/interrupt")
+        await self.ask("POST", f"/api/kernels/{quote(kernel_id, safe='')}/interrupt")
 
     async def remove(self, kernel_id: str) -> None:
         """End it; nothing if it is gone."""
         with suppress(KernelGone):
-            await self._ask("DELETE", f"/api/kernels/{quote(kernel_id, safe='')}")
+            await self.ask("DELETE", f"/api/kernels/{quote(kernel_id, safe='')}")
 
     async def connect(self, kernel_id: str, session: str, protocol: str, limit: int) -> "ClientWebSocketResponse":
         """The kernel's messages. To the same `session` the server replays what it kept while nobody listened.
         Messages may have `limit` bytes."""
+        path = f"/api/kernels/{quote(kernel_id, safe='')}/channels?session_id={quote(session, safe='')}"
+        return await self.open_socket(path, [protocol], limit)
+
+    async def open_socket(self, path: str, protocols: list[str], limit: int) -> "ClientWebSocketResponse":
+        """A WebSocket, whose messages may have `limit` bytes."""
         from aiohttp import ClientError, ClientHttpProxyError, ClientResponseError, ClientWSTimeout  # deferred: heavy
 
         assert self._http is not None
-        path = f"{self._url}/api/kernels/{quote(kernel_id, safe='')}/channels?session_id={quote(session, safe='')}"
         try:
             return await self._http.ws_connect(
-                path, protocols=[protocol], heartbeat=15, max_msg_size=limit, timeout=ClientWSTimeout(ws_close=2)
+                self._url + path,
+                protocols=protocols,
+                heartbeat=15,
+                max_msg_size=limit,
+                timeout=ClientWSTimeout(ws_close=2),
             )
         except ClientHttpProxyError as error:
             raise self._unreachable(error) from None
@@ -113,7 +121,8 @@ class JupyterServer:
         except (ClientError, OSError, TimeoutError) as error:
             raise self._unreachable(error) from None
 
-    async def _ask(self, method: str, path: str, body: Any = None, timeout: float = TIMEOUT) -> Any:
+    async def ask(self, method: str, path: str, body: Any = None, timeout: float = TIMEOUT) -> Any:
+        """What the server answers, as JSON; KernelError, `KernelRefused` or `KernelGone` if it is no good answer."""
         from aiohttp import ClientError, ClientHttpProxyError, ClientResponseError  # deferred: heavy
 
         assert self._http is not None
@@ -138,7 +147,7 @@ class JupyterServer:
         try:
             return json.loads(text)
         except (ValueError, RecursionError):
-            raise self._strange() from None
+            raise self.strange() from None
 
     def _refusal(self, status: int, said: str) -> KernelError:
         if status in (301, 302, 303, 307, 308):
@@ -146,7 +155,7 @@ class JupyterServer:
                 f"{self.host} sends us to another page, as servers do that want a token.",
                 hint="Give a token, and the address with the path before /lab or /tree.",
             )
-        kind = KernelGone if status == 404 else KernelError
+        kind = KernelGone if status == 404 else KernelRefused if status in (403, 405, 501) else KernelError
         return kind(f"{self.host}: {REFUSED.get(status, f'The server answered {status}.')}", details=said[:2_000])
 
     def _unreachable(self, error: BaseException) -> KernelError:
@@ -155,14 +164,19 @@ class JupyterServer:
             f"{self.host} cannot be reached: {why}.", hint="Is the server running, and the address right?"
         )
 
-    def _strange(self) -> KernelError:
+    def strange(self) -> KernelError:
+        """The answer makes no sense."""
         return KernelError(
             f"{self.host} answers, but not as a Jupyter server does.", hint="Is there a path before /api missing?"
         )
 
 
-class KernelGone(KernelError):
-    """The server does not know this kernel (any more)."""
+class KernelRefused(KernelError):
+    """The server does not do that, or not for us."""
+
+
+class KernelGone(KernelRefused):
+    """The server does not know this kernel (any more), or nothing of the kind."""
 
 
 def _user() -> str:
