@@ -260,6 +260,10 @@ class FakeKernels:
 
     surroundings = remark = ""
 
+    async def settle(self) -> KernelError | None:
+        """There is nothing to find out."""
+        return None
+
     async def use(self, name: str) -> str:
         """A fresh kernel, whatever the name."""
         await self.by_language["python"].restart()

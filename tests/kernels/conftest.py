@@ -12,8 +12,11 @@ from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.kernels.base import Kernel
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.launch import Launch
+from oi_tui.app.engine.kernels.remote.servers import KnownServer
+from oi_tui.app.engine.kernels.remote.terminal import remote_shell
 from oi_tui.app.engine.kernels.shell_kernel import ShellKernel
 from oi_tui.app.engine.kernels.spec import KernelSpec
+from support.terminal_server import TerminalServer
 
 QUICK = KernelSection(interrupt_step=0.5, output_cap=100_000)
 
@@ -44,9 +47,31 @@ async def python(tmp_path_factory: pytest.TempPathFactory, kernel_environ: dict[
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def shell(tmp_path_factory: pytest.TempPathFactory, kernel_environ: dict[str, str]) -> AsyncIterator[Kernel]:
+async def terminal_server() -> AsyncIterator[KnownServer]:
+    """A server with terminals."""
+    server = TerminalServer()
+    yield KnownServer(url=await server.open(), token="t")
+    await server.close()
+
+
+Shells = Callable[[Launch], ShellKernel]
+
+
+@pytest.fixture(scope="module", params=["here", "terminal"])
+def shells(request: pytest.FixtureRequest) -> Shells:
+    """Makes a shell on this machine, or one in a terminal of a server."""
+    if request.param == "here":
+        return ShellKernel
+    server: KnownServer = request.getfixturevalue("terminal_server")
+    return lambda launch: remote_shell(launch, server)
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def shell(
+    shells: Shells, tmp_path_factory: pytest.TempPathFactory, kernel_environ: dict[str, str]
+) -> AsyncIterator[Kernel]:
     """A shell that the tests of a module share."""
-    kernel = ShellKernel(long_outputs(tmp_path_factory, kernel_environ))
+    kernel = shells(long_outputs(tmp_path_factory, kernel_environ))
     await kernel.start()
     yield kernel
     await kernel.close()
@@ -68,13 +93,15 @@ async def make_python(tmp_path: Path, kernel_environ: dict[str, str]) -> AsyncIt
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def make_shell(tmp_path: Path, kernel_environ: dict[str, str]) -> AsyncIterator[Callable[..., ShellKernel]]:
+async def make_shell(
+    shells: Shells, tmp_path: Path, kernel_environ: dict[str, str]
+) -> AsyncIterator[Callable[..., ShellKernel]]:
     """Makes shells that end with the test."""
     made: list[ShellKernel] = []
 
     def make(settings: KernelSection = QUICK, **options: Any) -> ShellKernel:
         launch = Launch(settings=settings, **{"cwd": tmp_path, "environ": kernel_environ, **options})
-        made.append(ShellKernel(launch))
+        made.append(shells(launch))
         return made[-1]
 
     yield make

@@ -160,6 +160,7 @@ async def test_R1_an_interrupt_stops_the_command_and_keeps_the_shell(shell: Kern
     assert (after.text(), after.text("stderr")) == ("kept\n", "")
 
 
+@pytest.mark.parametrize("shells", ["here"], indirect=True)
 async def test_R1_a_shell_of_a_program_that_was_started_in_the_background_can_be_interrupted(
     make_shell: MakeShell,
 ) -> None:
@@ -215,11 +216,13 @@ async def test_a_cell_that_takes_over_the_prompt_does_not_hang_the_shell(shell: 
     assert (await collect(shell, "echo 2")).text() == "2\n"
 
 
+@pytest.mark.parametrize("shells", ["here"], indirect=True)
 async def test_keys_are_not_in_the_shells_environment(make_shell: MakeShell, kernel_environ: dict[str, str]) -> None:
     shell = make_shell(environ={**kernel_environ, "OPENAI_API_KEY": "k", "PLAIN": "p"})
     assert (await collect(shell, 'echo "[$OPENAI_API_KEY] [$PLAIN]"')).text() == "[] [p]\n"
 
 
+@pytest.mark.parametrize("shells", ["here"], indirect=True)
 async def test_a_runtime_folder_may_have_a_space_in_its_name(
     make_shell: MakeShell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -230,6 +233,7 @@ async def test_a_runtime_folder_may_have_a_space_in_its_name(
         await shell.close()
 
 
+@pytest.mark.parametrize("shells", ["here"], indirect=True)
 async def test_a_missing_folder_is_named(make_shell: MakeShell, tmp_path: Path) -> None:
     with pytest.raises(KernelError, match="gone"):
         await make_shell(cwd=tmp_path / "gone").start()

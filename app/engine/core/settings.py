@@ -69,6 +69,8 @@ class KernelSection(SettingsSection, frozen=True, kw_only=True):
     is active, else that of the folder, else the Python of oi-tui."""
     server: str = ""
     """A Jupyter server or gateway on which Python code runs, by the name that it was added with; "" is this machine."""
+    shell: Literal["server", "here"] = "server"
+    """With a server: whether shell code runs in a terminal of it, or on this machine."""
     start_timeout: Annotated[float, msgspec.Meta(gt=0)] = 60.0
     """Seconds."""
     output_cap: Annotated[int, msgspec.Meta(ge=10_000)] = 2_000_000

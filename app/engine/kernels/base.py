@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
+from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.events import (
     ActiveLineChanged,
     AnyEvent,
@@ -165,6 +166,10 @@ class KernelSource(Protocol):
     @property
     def remark(self) -> str:
         """What the person has to know of where code runs before any does; "" if nothing."""
+        ...
+
+    async def settle(self) -> KernelError | None:
+        """Find out what can be run, where that takes asking; told once, what cannot be run and why."""
         ...
 
     async def use(self, name: str) -> str:

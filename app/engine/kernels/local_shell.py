@@ -1,4 +1,4 @@
-"""A shell on this machine, in its sandbox: bash on a pseudo-terminal of its own, with named pipes in a folder of ours."""
+"""A shell on this machine, in its sandbox: bash on a pseudo-terminal of its own, named pipes in a folder of ours."""
 
 import asyncio
 import os
@@ -14,6 +14,13 @@ from typing import Any
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.environments.environment import PythonEnvironment
 from oi_tui.app.engine.files.paths import socket_dir
+from oi_tui.app.engine.kernels.in_terminal_line import (
+    LOOK,
+    CtrlC,
+    foreground_group,
+    prepare_terminal,
+    shows_input,
+)
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pipe import Pipe, named_output, named_pipe
 from oi_tui.app.engine.kernels.processes import (
@@ -23,13 +30,6 @@ from oi_tui.app.engine.kernels.processes import (
     cancel_tasks,
     cause_of_end,
     wait_within,
-)
-from oi_tui.app.engine.kernels.remote.in_terminal_line import (
-    LOOK,
-    CtrlC,
-    foreground_group,
-    prepare_terminal,
-    shows_input,
 )
 from oi_tui.app.engine.kernels.shell_seat import BASH, RC, RUN, ShellEars
 from oi_tui.app.engine.kernels.socket_folder import socket_folder

@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import replace
 
+from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.kernel_choice import KernelChoice
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.environments.discovery import named_environment, usable_environment
@@ -13,6 +14,8 @@ from oi_tui.app.engine.kernels.jupyter import JupyterKernel, installed_kernelspe
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.remote.kernel import remote_kernel
 from oi_tui.app.engine.kernels.remote.servers import KnownServer, known_servers
+from oi_tui.app.engine.kernels.remote.terminal import remote_shell
+from oi_tui.app.engine.kernels.remote.terminals import find_obstacle, no_shell, tell_where
 from oi_tui.app.engine.kernels.shell_kernel import ShellKernel
 from oi_tui.app.engine.kernels.worker import WorkerKernel
 
@@ -28,27 +31,41 @@ class Kernels:
     """Makes and keeps one kernel for each language."""
 
     def __init__(self, launch: Launch, remark: str = "", server: KnownServer | None = None) -> None:
-        """`remark` is what the person has to know of how the Python was chosen. With a `server`, Python runs there."""
+        """`remark` is what the person has to know of how the Python was chosen. With a `server`, Python and the
+        shell run there."""
         self.remark = remark
         self._launch = launch
         self._server = server
+        self._no_shell: str | None = None
+        """Why no shell can run on the server, as the end of a sentence; "" if one can, None as long as nobody asked."""
         self._kernels: dict[Language, WorkerKernel] = {}
         self._installed: dict[str, str] | None = None
 
     @property
     def languages(self) -> tuple[Language, ...]:
         """What can be run here, best first."""
-        return ("python", "shell", *(name for name in sorted(self._specs()) if name != NATIVE))
+        shell = () if self._no_shell else ("shell",)
+        return ("python", *shell, *(name for name in sorted(self._specs()) if name != NATIVE))
 
     @property
     def surroundings(self) -> str:
         """For the model: what code in them can reach and change."""
         launch = self._launch
         if self._server is not None:
-            host = self._server.host
-            return f"Python runs on {host}, another machine: files here are not there, and its files are not here."
+            return tell_where(self._server.host, shell_there=self._shell_there, no_shell=bool(self._no_shell))
         sandbox = "" if launch.sandbox is None else launch.sandbox.tell_model()
         return sandbox if launch.small_model() else f"{sandbox} {launch.python.tell_model()}".strip()
+
+    @property
+    def _shell_there(self) -> bool:
+        return self._server is not None and self._launch.settings.shell == "server"
+
+    async def settle(self) -> KernelError | None:
+        """Ask the server in use, once, whether a shell can run there."""
+        if self._server is None or not self._shell_there or self._no_shell is not None:
+            return None
+        self._no_shell = await find_obstacle(self._server, self._server.find_token(self._launch.environ))
+        return no_shell(self._server.host, self._no_shell) if self._no_shell else None
 
     def get(self, language: Language) -> Kernel:
         """The kernel of this language, not necessarily started; KernelError naming those there are."""
@@ -80,7 +97,7 @@ class Kernels:
                 usable_environment, name, launch.cwd, launch.environ, trusted=launch.trusted
             )
             self._launch = replace(launch, python=python)
-        self._server = server
+        self._server, self._no_shell = server, None
         for language in ("python", "shell"):
             old = self._kernels.pop(language, None)
             if old is not None:
@@ -118,6 +135,8 @@ class Kernels:
 
     def _make(self, language: Language) -> WorkerKernel:
         match language:
+            case "shell" if self._server is not None and self._shell_there:
+                return remote_shell(self._launch, self._server)
             case "shell":
                 return ShellKernel(self._launch)
             case "python" if self._server is not None:

@@ -26,7 +26,12 @@ class ShellKernel(WorkerKernel):
     """Runs shell source; `cd`, variables and functions last."""
 
     def __init__(
-        self, launch: Launch, take_seat: Callable[[], ShellSeat] | None = None, place: str = "", *, elsewhere: bool = False
+        self,
+        launch: Launch,
+        take_seat: Callable[[], ShellSeat] | None = None,
+        place: str = "",
+        *,
+        elsewhere: bool = False,
     ) -> None:
         """`take_seat` says where bash is; without it, here."""
         seat = take_seat or partial(LocalSeat, launch)

@@ -336,6 +336,8 @@ class OpenSession:
 
     async def _ready(self) -> None:
         await self.chooser.wait_until_open()
+        if (missing := await self.kernels.settle()) is not None:
+            self.session.report(missing, "warning")
 
     async def _files(self, job: Submit) -> tuple[tuple[str, ...], str]:
         """The files of a prompt and what the model is told of them.

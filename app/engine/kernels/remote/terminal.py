@@ -16,29 +16,23 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from oi_tui.app.engine.core.errors import KernelError
+from oi_tui.app.engine.kernels.in_terminal_line import Head, Link
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.processes import cancel_tasks, cause_of_end
 from oi_tui.app.engine.kernels.remote.channels import PAUSES
-from oi_tui.app.engine.kernels.remote.in_terminal_line import Head, Link
-from oi_tui.app.engine.kernels.remote.server import JupyterServer, KernelGone, KernelRefused
+from oi_tui.app.engine.kernels.remote.server import JupyterServer, KernelGone
 from oi_tui.app.engine.kernels.remote.servers import KnownServer
+from oi_tui.app.engine.kernels.remote.terminals import Terminals
 from oi_tui.app.engine.kernels.shell_kernel import ShellKernel
 from oi_tui.app.engine.kernels.shell_seat import BASH, RC, RUN, ShellEars
-from oi_tui.app.engine.text.safe import safe_text
 
 if TYPE_CHECKING:
     from aiohttp import ClientWebSocketResponse
 
-MESSAGE_LIMIT = 32_000_000
-"""Bytes of one message that is taken in: a server sends at once what it remembers of a terminal, some 4 MB."""
-
-PATH = "/api/terminals"
-
-LONGEST_NAME = 200
-"""Characters of a terminal's name."""
+KERNELS = "oi_tui.app.engine.kernels"
+"""Where our program is kept."""
 
 TYPED = 8_000
 """Characters that are typed at once."""
@@ -56,67 +50,14 @@ LAST_WORD = 3.0
 """Seconds that the other end has to clear up, and the server to end the terminal."""
 
 LOADER = (
-    'exec sh -c \'for p in python3 python /proc/$PPID/exe; do "$p" -c "import sys;sys.exit(sys.version_info<(3,8))"'
+    'exec sh -c \'for p in python3 python /proc/$PPID/exe; do "$p" -c "import sys;sys.exit(sys.version_info<(3,9))"'
     ' && exec "$p" -I -c "import sys,tty,zlib,base64;tty.setraw(0);print({first}*{second},flush=True);'
-    'exec(zlib.decompress(base64.b64decode(sys.stdin.readline())))"; done 2>/dev/null; echo $(({first}*{third}))\'\r'
+    "exec(zlib.decompress(base64.b64decode(sys.stdin.readline())))\"; done 2>/dev/null; echo $(({first}*{third}))'\r"
 )
 """Typed into whatever shell the terminal has: finds a Python, if only that of the server itself, which waits for our
 program. What answers are products, since what is typed is shown as well."""
 
 _log = logging.getLogger(__name__)
-
-
-class Terminals:
-    """The terminals of a server, by REST."""
-
-    def __init__(self, site: JupyterServer) -> None:
-        self._site = site
-
-    async def obstacle(self) -> str:
-        """Why none can be had there, as the end of a sentence; "" if that is not so."""
-        try:
-            found = await self._site.ask("GET", PATH)
-        except KernelGone:
-            return "it has no terminals"
-        except KernelRefused:
-            return "it allows no terminals with this token"
-        return "" if isinstance(found, list) else "it has no terminals"
-
-    async def start(self) -> str:
-        """Start one; its name. KernelError if it cannot be."""
-        try:
-            answer = await self._site.ask("POST", PATH, {})
-        except KernelRefused as error:
-            raise no_shell(self._site.host, await self.obstacle() or "it starts no terminal") from error
-        match answer:
-            case {"name": str(name)} if 0 < len(name) < LONGEST_NAME:
-                return name
-        raise self._site.strange()
-
-    async def find(self, name: str) -> bool:
-        """Whether it is there."""
-        try:
-            await self._site.ask("GET", f"{PATH}/{quote(name, safe='')}")
-        except KernelGone:
-            return False
-        return True
-
-    async def remove(self, name: str) -> None:
-        """End it; nothing if it is gone."""
-        with suppress(KernelGone):
-            await self._site.ask("DELETE", f"{PATH}/{quote(name, safe='')}")
-
-    async def connect(self, name: str) -> "ClientWebSocketResponse":
-        """What goes in and out of it, as JSON arrays. The server begins with what it remembers."""
-        return await self._site.open_socket(f"/terminals/websocket/{quote(name, safe='')}", [], MESSAGE_LIMIT)
-
-
-def no_shell(host: str, why: str) -> KernelError:
-    """Shell code cannot run on this server."""
-    return KernelError(
-        f"No shell can run on {host}: {why}.",
-        hint='Python can run commands there, with subprocess. With kernel.shell = "here", shell code runs on this machine.',
-    )
 
 
 class RemoteSeat:
@@ -185,6 +126,7 @@ class RemoteSeat:
         return self._echoes
 
     async def close(self) -> None:
+        self._ears = None
         if self._task is not None and not self._task.done():
             self._link.put({"do": "close"})
             with suppress(TimeoutError):
@@ -294,7 +236,7 @@ class RemoteSeat:
 
     def _fail(self, why: str) -> None:
         if self._failed is not None and not self._failed.done():
-            details = safe_text(self.complaint.replace("\r", ""))
+            details = _visible(self.complaint)
             self._failed.set_exception(
                 KernelError(f"No shell can be had in a terminal of {self._server.host}: {why}.", details=details)
             )
@@ -315,10 +257,8 @@ class RemoteSeat:
                 self._link.put({"do": "start", "argv": BASH, "rc": RC, "run": RUN})
                 if self._failed is not None and not self._failed.done():
                     self._failed.set_result(None)
-            case {"say": "out" | "err" as name, "number": self._number}:
+            case {"say": "out" | "err" | "terminal" as name, "number": self._number}:
                 self._hand_on(name, body)
-            case {"say": "terminal"}:
-                self._hand_on("terminal", body)
             case {"say": "ends"}:
                 ears.on_ends(body.decode("ascii", "replace"))
             case {"say": "echo", "on": bool(shown)}:
@@ -328,7 +268,7 @@ class RemoteSeat:
                 ears.on_exit(None if code < 0 else code, cause_of_end(code, False))
             case {"say": "failed", "why": str(why)}:
                 self._ears = None
-                ears.on_exit(None, f"could not be started: {safe_text(why[:500])}")
+                ears.on_exit(None, f"could not be started: {_visible(why[:500])}")
 
     def _hand_on(self, name: str, data: bytes, *, final: bool = False) -> None:
         if name not in self._decoders:
@@ -361,7 +301,7 @@ class _Loader:
         """The terminal says this; what is to be typed next, "" for nothing yet."""
         self._heard = (self._heard + text)[-LONGEST_COMPLAINT:]
         if self._fails in self._heard:
-            self.why = "there is no Python 3.8 or newer"
+            self.why = "there is no Python 3.9 or newer"
         elif self._waits in self._heard:
             self.is_done = True
             return program_text(self._mark) + "\n"
@@ -371,10 +311,10 @@ class _Loader:
 def program_text(mark: str) -> str:
     """Our program, as one line that the loader reads."""
     line, agent = (
-        importlib.resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+        importlib.resources.files(KERNELS).joinpath(name).read_text(encoding="utf-8")
         for name in ("in_terminal_line.py", "in_terminal.py")
     )
-    head, _, rest = agent.partition(f"from {__package__}.")
+    head, _, rest = agent.partition(f"from {KERNELS}.")
     agent = head + rest.partition(")\n")[2] if rest else agent
     source = (
         "names = {'__name__': 'oi_tui_in_terminal'}\n"
@@ -392,3 +332,8 @@ def remote_shell(launch: Launch, server: KnownServer) -> ShellKernel:
     # Nothing of ours holds it back there, so nothing is promised.
     launch = replace(launch, sandbox=None)
     return ShellKernel(launch, partial(RemoteSeat, server, token), f"a terminal of {server.host}", elsewhere=True)
+
+
+def _visible(text: str) -> str:
+    """What can be seen of a text from there."""
+    return "".join(sign for sign in text if sign.isprintable() or sign == "\n")

@@ -1,7 +1,7 @@
-"""The line to a shell elsewhere, and what is done to its terminal: runs in a terminal of a Jupyter server, and here too.
+"""The line to a shell elsewhere, and what is done to its terminal: runs in a terminal of a server, and here too.
 
 Sent there as text before `in_terminal.py`, and imported here, since the two ends of a `Link` are the same and a local
-shell is interrupted in the same way. Python 3.8 and its standard library must be enough; no first-party import may
+shell is interrupted in the same way. Python 3.9 and its standard library must be enough; no first-party import may
 stand here.
 """
 
@@ -17,7 +17,7 @@ import termios
 from collections.abc import Callable
 from typing import Any
 
-Head = dict
+Head = dict[str, Any]
 """What a frame says, beside its bytes: JSON, by name."""
 
 LONGEST_FRAME = 200_000

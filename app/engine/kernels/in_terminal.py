@@ -2,7 +2,7 @@
 
 There it keeps a bash on a pseudo-terminal of its own, with the pipes that the local shell has, too, and carries what
 goes through them over the one terminal that there is, in numbered frames: nothing is lost where a connection is lost,
-and what others write on that terminal is passed over. Python 3.8 and its standard library must be enough.
+and what others write on that terminal is passed over. Python 3.9 and its standard library must be enough.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import termios
 import time
 from typing import Any
 
-from oi_tui.app.engine.kernels.remote.in_terminal_line import (  # left out of the text that is sent
+from oi_tui.app.engine.kernels.in_terminal_line import (  # left out of the text that is sent
     LOOK,
     CtrlC,
     Head,
@@ -57,13 +57,14 @@ class TerminalAgent:
         self._modes: list[Any] = []
         self._run_line = ""
         self._outputs: dict[int, tuple[int, str]] = {}
-        """What bash and its jobs write to: run (0: of nobody any more) and name, by descriptor."""
+        """What bash and its jobs write to: run (0: of nobody any more, -1: of each) and name, by descriptor."""
         self._keepers: list[int] = []
         """Our own writing ends of the outputs of the run."""
         self._source = b""
         self._number = 0
         """Of the run that goes on, 0 without one."""
         self._press: CtrlC | None = None
+        self._next_look = 0.0
         self._shows_input = True
         self._heard = time.monotonic()
         self._over = False
@@ -104,11 +105,12 @@ class TerminalAgent:
         self._look()
 
     def _look(self) -> None:
-        if self._terminal < 0:
-            return
-        if self._press is not None and self._press.look(foreground_group(self._terminal)):
-            self._type(b"\x03")
-        if self._number and (shown := shows_input(self._terminal)) != self._shows_input:
+        here, now = self._terminal >= 0, time.monotonic()
+        if here and self._press is not None and now >= self._next_look:
+            self._next_look = now + LOOK
+            if self._press.look(foreground_group(self._terminal)):
+                self._type(b"\x03")
+        if here and self._number and (shown := shows_input(self._terminal)) != self._shows_input:
             self._shows_input = shown
             self._link.put({"say": "echo", "on": shown})
         if self._pid:
@@ -209,6 +211,7 @@ class TerminalAgent:
 
     def _begin(self, number: int) -> None:
         source, self._source = self._source, b""
+        self._drain()  # what still came of the run before is not for this one
         self._number = number
         paths = {name: os.path.join(self._folder, str(number) + end) for name, end in _ENDINGS.items()}
         with open(paths["file"], "wb") as file:
@@ -250,7 +253,7 @@ class TerminalAgent:
             os.close(fd)
             return False
         if number:
-            self._link.put({"say": name, "number": number}, data)
+            self._link.put({"say": name, "number": self._number if number < 0 else number}, data)
         return True
 
     def _drain(self) -> None:
