@@ -94,7 +94,7 @@ async def test_a_terminal_that_is_killed_there_is_told_and_the_next_one_is_fresh
 
 
 @pytest.mark.parametrize(("status", "why"), [(404, "has no terminals"), (403, "allows no terminals")])
-async def test_a_server_without_terminals_is_said_and_the_shell_is_never_the_local_one(
+async def test_K40_a_server_without_terminals_is_said_and_the_shell_is_never_the_local_one(
     make: Make, tmp_path: Path, status: int, why: str
 ) -> None:
     server, kernel = await make()

@@ -64,7 +64,7 @@ class Kernels:
         """Ask the server in use, once, whether a shell can run there."""
         if self._server is None or not self._shell_there or self._no_shell is not None:
             return None
-        self._no_shell = await find_obstacle(self._server, self._server.find_token(self._launch.environ))
+        self._no_shell = await find_obstacle(self._launch, self._server)
         return no_shell(self._server.host, self._no_shell) if self._no_shell else None
 
     def get(self, language: Language) -> Kernel:

@@ -63,10 +63,10 @@ _log = logging.getLogger(__name__)
 class RemoteSeat:
     """One terminal of a server, and the bash that our program keeps in it."""
 
-    def __init__(self, server: KnownServer, token: str) -> None:
+    def __init__(self, launch: Launch, server: KnownServer) -> None:
         self.complaint = ""
+        self._launch = launch
         self._server = server
-        self._token = token
         self._stack = AsyncExitStack()
         self._terminals: Terminals | None = None
         self._name = ""
@@ -87,7 +87,8 @@ class RemoteSeat:
 
     async def start(self, ears: ShellEars) -> None:
         self._ears = ears
-        site = await self._stack.enter_async_context(JupyterServer(self._server.url, self._token))
+        token = await self._server.find_token(self._launch.environ, self._launch.learn_secret)
+        site = await self._stack.enter_async_context(JupyterServer(self._server.url, token))
         self._terminals = Terminals(site)
         self._name = await self._terminals.start()
         socket = await self._terminals.connect(self._name)
@@ -327,11 +328,9 @@ def program_text(mark: str) -> str:
 
 def remote_shell(launch: Launch, server: KnownServer) -> ShellKernel:
     """A shell in a terminal of this server."""
-    token = server.find_token(launch.environ)
-    launch.learn_secret("Jupyter token", token)
     # Nothing of ours holds it back there, so nothing is promised.
     launch = replace(launch, sandbox=None)
-    return ShellKernel(launch, partial(RemoteSeat, server, token), f"a terminal of {server.host}", elsewhere=True)
+    return ShellKernel(launch, partial(RemoteSeat, launch, server), f"a terminal of {server.host}", elsewhere=True)
 
 
 def _visible(text: str) -> str:

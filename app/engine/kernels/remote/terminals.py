@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from oi_tui.app.engine.core.errors import KernelError
+from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.remote.server import JupyterServer, KernelGone, KernelRefused
 from oi_tui.app.engine.kernels.remote.servers import KnownServer
 
@@ -77,9 +78,10 @@ def no_shell(host: str, why: str) -> KernelError:
     )
 
 
-async def find_obstacle(server: KnownServer, token: str) -> str:
+async def find_obstacle(launch: Launch, server: KnownServer) -> str:
     """Why no shell can run on this server, as the end of a sentence; "" if one can, or if the server does not say."""
     try:
+        token = await server.find_token(launch.environ, launch.learn_secret)
         async with asyncio.timeout(ASKED), JupyterServer(server.url, token) as site:
             return await Terminals(site).obstacle()
     except (KernelError, TimeoutError):
