@@ -3,6 +3,7 @@
 import asyncio
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from msgspec.structs import replace
@@ -11,6 +12,9 @@ from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.flags import words
 from oi_tui.app.terminal.echo import echo
+
+if TYPE_CHECKING:
+    from oi_tui.app.engine.kernels.launch import Launch
 
 TRIAL = "print(6 * 7)"
 
@@ -25,45 +29,65 @@ def kernels() -> None:
 def kernels_list(server: str) -> None:
     """Environments of this machine, and servers that were added; or what is on one of these."""
     from oi_tui.app.engine.core.kernel_choice import tell_choices
-    from oi_tui.app.engine.kernels.launch import Launch
     from oi_tui.app.engine.kernels.pool import Kernels
 
     tell_moved()
-    choices = asyncio.run(Kernels(Launch(cwd=Path.cwd(), trusted=True)).choices(server))
+    choices = asyncio.run(Kernels(launch_here()).choices(server))
     echo(safe_text(tell_choices([replace(choice, in_use=False) for choice in choices])))
+
+
+def launch_here() -> "Launch":
+    """As a session in this folder would start kernels."""
+    from oi_tui.app.engine.files.paths import config_dir
+    from oi_tui.app.engine.files.settings_file import load_layers
+    from oi_tui.app.engine.kernels.launch import Launch
+
+    settings = load_layers(config_dir(), environ=os.environ).settings
+    return Launch(cwd=Path.cwd(), settings=settings.kernel, trusted=True)
 
 
 @kernels.command("add")
 @click.argument("name", type=words)
 @click.argument("url", type=words)
 @click.option("--kernelspec", default="python3", type=words, metavar="NAME", help="What to start. Default: python3.")
+@click.option("--python", default="", type=words, metavar="PATH", help="Of ssh://: a Python or environment there.")
 @click.option("--token-variable", default="", type=words, metavar="VAR", help="Variable that holds the token.")
 @click.option("--token-stdin", is_flag=True, help="Read the token from stdin.")
 @click.option("--keep-in-file", is_flag=True, help="Without a keyring, keep it in a file that only you can read.")
 def kernels_add(
-    name: str, url: str, kernelspec: str, token_variable: str, token_stdin: bool, keep_in_file: bool
+    name: str, url: str, kernelspec: str, python: str, token_variable: str, token_stdin: bool, keep_in_file: bool
 ) -> None:
-    """Add a Jupyter server or gateway: its address before /lab or /api. Asks for its token, which is kept in your
-    keyring; where there is none, in a file after a yes."""
+    """Add a Jupyter server, gateway or hub: its address before /lab or /api. Asks for its token, which is kept in your
+    keyring; where there is none, in a file after a yes.
+
+    ssh://[USER@]HOST[:PORT] is a machine on which a server is started by way of your own ssh, without a token.
+    """
     from oi_tui.app.engine.files.credentials import credential_store
+    from oi_tui.app.engine.kernels.remote.address import SSH, parse_address
     from oi_tui.app.engine.kernels.remote.server import JupyterServer
     from oi_tui.app.engine.kernels.remote.servers import KnownServer, known_servers
     from oi_tui.app.subcommands.secret_prompt import ask_secret, keep_secret
 
     if not name.replace("-", "").replace("_", "").isalnum():
         raise SettingsError("A name has letters, digits, - and _ only.")
-    JupyterServer(url)  # is it an address at all?
+    over_ssh = url.startswith(SSH)
+    if not over_ssh:
+        JupyterServer(url)  # is it an address at all?
+    elif parse_address(url) and (token_variable or token_stdin):
+        raise SettingsError("Over ssh there is no token to give: your ssh opens the door.")
+    if python and not over_ssh:
+        raise SettingsError("--python is for ssh://: a server that runs has its own.")
     address, _, query = url.partition("?")
     given = dict(pair.partition("=")[::2] for pair in query.split("&"))
-    server = KnownServer(url=address, kernel=kernelspec, token_variable=token_variable)
+    server = KnownServer(url=address, kernel=kernelspec, python=python, token_variable=token_variable)
     token = given.get("token", "")
-    if token_stdin or not (token or token_variable):
+    if token_stdin or not (token or token_variable or over_ssh):
         token = ask_secret("token", from_stdin=token_stdin)
     tell_moved()
     if token:
         place = keep_secret(credential_store(), server.credential, token, "token", in_file=keep_in_file)
         echo(f"The token is {place}.")
-    elif not token_variable:
+    elif not token_variable and not over_ssh:
         echo("No token was given. --token-stdin reads one, --token-variable names where it is.", err=True)
     known_servers().put(name, server)
     echo(f"Added. To try it: oi-tui kernels test {name}. To use it: oi-tui --kernel {name}")
@@ -106,13 +130,12 @@ def kernels_test(name: str) -> None:
 async def _try(name: str) -> None:
     from oi_tui.app.engine.core.events import AnyEvent, OutputAdded
     from oi_tui.app.engine.core.outputs import StreamOutput
-    from oi_tui.app.engine.kernels.launch import Launch
     from oi_tui.app.engine.kernels.remote.kernel import remote_kernel
-    from oi_tui.app.engine.kernels.remote.server import JupyterServer
     from oi_tui.app.engine.kernels.remote.servers import known_servers
+    from oi_tui.app.engine.kernels.remote.site import open_site
 
-    server = known_servers().find(name)
-    async with JupyterServer(server.url, await server.find_token(os.environ, lambda *_: None)) as site:
+    server, launch = known_servers().find(name), launch_here()
+    async with open_site(server, launch, lambda step: echo(safe_text(step))) as site:
         specs = await site.kernelspecs()
     echo(f"{server.host} can start: {safe_text(', '.join(sorted(specs)) or 'nothing')}")
     if server.kernel not in specs:
@@ -126,7 +149,7 @@ async def _try(name: str) -> None:
             case OutputAdded(output=StreamOutput(text=text)):
                 said.append(text)
 
-    kernel = remote_kernel(Launch(cwd=Path.cwd()), server)
+    kernel = remote_kernel(launch, server)
     try:
         result = await kernel.run(TRIAL, "", note)
     finally:

@@ -31,24 +31,30 @@ REDIRECTS = (301, 302, 303, 307, 308)
 
 
 async def open_http(
-    address: str, headers: Mapping[str, str] | None = None, environ: Mapping[str, str] = os.environ
+    address: str,
+    headers: Mapping[str, str] | None = None,
+    environ: Mapping[str, str] = os.environ,
+    socket: Path | None = None,
 ) -> "ClientSession":
     """A session for one server, to be closed by the caller; `headers` go with each request.
 
     A request to another server is refused (InvalidURL), and so is a redirect (ClientResponseError with its status):
     what `headers` hold is for this server, and no proxy of TLS sees it. Cookies are not kept. Answers may take as long
-    as they take: the caller bounds them. SettingsError in plain words if the address, a proxy or a file of
+    as they take: the caller bounds them. With a `socket` the server is behind it,
+    wherever `address` leads. SettingsError in plain words if the address, a proxy or a file of
     certificates cannot be used.
     """
     parts = _split(address)
-    proxy = find_proxy(address, environ)
+    proxy = find_proxy(address, environ) if socket is None else ""
     secure = parts.scheme == "https" or proxy.startswith("https:")
     certificates = await asyncio.to_thread(load_certificates, environ) if secure else None
 
-    from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector  # deferred: heavy
+    from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector, UnixConnector  # deferred: heavy
 
     return ClientSession(
-        connector=TCPConnector(ssl=certificates or True, limit=0),
+        connector=TCPConnector(ssl=certificates or True, limit=0)
+        if socket is None
+        else UnixConnector(str(socket), limit=0),
         proxy=proxy or None,
         cookie_jar=DummyCookieJar(),
         timeout=ClientTimeout(total=None, connect=CONNECT_PATIENCE, sock_connect=CONNECT_PATIENCE),

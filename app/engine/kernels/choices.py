@@ -11,11 +11,11 @@ from oi_tui.app.engine.environments.discovery import find_environments, install_
 from oi_tui.app.engine.environments.environment import PythonEnvironment
 from oi_tui.app.engine.kernels.installer import tell_reach
 from oi_tui.app.engine.kernels.launch import Launch
-from oi_tui.app.engine.kernels.remote.server import JupyterServer
 from oi_tui.app.engine.kernels.remote.servers import KnownServer, known_servers
+from oi_tui.app.engine.kernels.remote.site import open_site
 
 ASKING = 10.0
-"""Seconds that a server has to say what it has."""
+"""Seconds that a server which runs has to say what it has."""
 
 MOST_TOLD = 100
 """Kernelspecs of a server that are told."""
@@ -41,12 +41,12 @@ def find_choices(launch: Launch, server: KnownServer | None, specs: Mapping[str,
 async def ask_server(launch: Launch, name: str) -> list[KernelChoice]:
     """What this known server can start; KernelError or SettingsError if it does not say so in time."""
     server = await asyncio.to_thread(known_servers().find, name)
-    token = await server.find_token(launch.environ, launch.learn_secret)
-    try:
-        async with asyncio.timeout(ASKING), JupyterServer(server.url, token) as site:
-            specs = await site.kernelspecs()
-    except TimeoutError:
-        raise KernelError(f"{server.host} did not say within {ASKING:.0f} s what it has.") from None
+    async with open_site(server, launch) as site:
+        try:
+            async with asyncio.timeout(ASKING):
+                specs = await site.kernelspecs()
+        except TimeoutError:
+            raise KernelError(f"{server.host} did not say within {ASKING:.0f} s what it has.") from None
     told = [spec for spec in sorted(specs) if _SPEC_NAME.fullmatch(spec)][:MOST_TOLD]
     return [
         KernelChoice(

@@ -133,8 +133,10 @@ class JupyterWorker:
         worker: Self | None = None
         async with AsyncExitStack() as unless_ready:
             try:
+                # What is opened elsewhere has bounds of its own: a hub may start a machine first.
+                opened = await origin.open() if origin.elsewhere else None
                 async with asyncio.timeout(timeout):
-                    worker = cls(launch, origin, await origin.open(), on_end)
+                    worker = cls(launch, origin, opened or await origin.open(), on_end)
                     unless_ready.push_async_callback(worker.close, politely=False)
                     await worker._prepare()
             except TimeoutError as error:

@@ -12,6 +12,7 @@ from oi_tui.app.engine.kernels.choices import ask_server, find_choices
 from oi_tui.app.engine.kernels.installer import installer
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel, installed_kernelspecs, kernelspec
 from oi_tui.app.engine.kernels.launch import Launch
+from oi_tui.app.engine.kernels.remote.address import SSH
 from oi_tui.app.engine.kernels.remote.kernel import remote_kernel
 from oi_tui.app.engine.kernels.remote.servers import KnownServer, known_servers
 from oi_tui.app.engine.kernels.remote.terminal import remote_shell
@@ -91,7 +92,8 @@ class Kernels:
     async def use(self, name: str) -> str:
         """Run Python code in this environment from now on, and have it active in the shell; or on this server."""
         launch = self._launch
-        server = (await asyncio.to_thread(known_servers().all)).get(name)
+        known = known_servers()
+        server = known.find(name) if name.startswith(SSH) else (await asyncio.to_thread(known.all)).get(name)
         if server is None:
             python = await asyncio.to_thread(
                 usable_environment, name, launch.cwd, launch.environ, trusted=launch.trusted

@@ -3,7 +3,7 @@
 `NAME`               an environment, its path, or a server, where a new kernel is started
 `SERVER:KERNELSPEC`  a new kernel of another kernelspec of that server
 `SERVER@ID`          the kernel of this id, which lives there; the beginning of the id is enough
-`ssh://[USER@]HOST[:PORT]`  a Jupyter server that is started there
+`ssh://[USER@]HOST[:PORT][/PATH]`  a Jupyter server that is started there, by the environment or program of this path
 """
 
 import re
@@ -22,7 +22,7 @@ _KERNEL_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _SSH = re.compile(
     r"(?:(?P<user>[A-Za-z0-9_][\w.-]{0,99})@)?"
     r"(?:\[(?P<bracketed>[0-9A-Fa-f:.]{2,45})\]|(?P<host>[A-Za-z0-9](?:[\w.-]{0,252})))"
-    r"(?::(?P<port>[0-9]{1,5}))?/?",
+    r"(?::(?P<port>[0-9]{1,5}))?(?P<path>/[^\x00-\x1f\x7f]{0,1000})?",
     re.ASCII,
 )
 
@@ -42,13 +42,15 @@ class KernelAddress(Value, frozen=True, kw_only=True):
     """A machine that is reached over ssh; "" for none."""
     port: int = 0
     """Of its ssh; 0 if ssh knows."""
+    path: str = ""
+    """Of a Python or an environment there; "" for the login shell's jupyter."""
 
     def __str__(self) -> str:
         """As it is typed."""
         if self.host:
             user = f"{self.user}@" if self.user else ""
             host = f"[{self.host}]" if ":" in self.host else self.host
-            return f"{SSH}{user}{host}{f':{self.port}' if self.port else ''}"
+            return f"{SSH}{user}{host}{f':{self.port}' if self.port else ''}{_in_url(self.path)}"
         if self.kernelspec:
             return f"{self.name}:{self.kernelspec}"
         return f"{self.name}@{self.kernel_id}" if self.kernel_id else self.name
@@ -78,5 +80,16 @@ def _parse_ssh(text: str) -> KernelAddress:
     found = _SSH.fullmatch(text.removeprefix(SSH))
     port = int(found["port"] or 0) if found is not None else 0
     if found is None or port > 65_535:
-        raise SettingsError(f"“{text[:200]}” is no machine.", hint="Say ssh://[USER@]HOST[:PORT].")
-    return KernelAddress(user=found["user"] or "", host=found["bracketed"] or found["host"], port=port)
+        raise SettingsError(f"“{text[:200]}” is no machine.", hint="Say ssh://[USER@]HOST[:PORT][/PATH].")
+    host = found["bracketed"] or found["host"]
+    path = (found["path"] or "").rstrip("/")
+    return KernelAddress(user=found["user"] or "", host=host, port=port, path=_there(path))
+
+
+def _there(path: str) -> str:
+    """A path as the machine knows it: as in addresses of git, `/~/env` is in the home folder."""
+    return path.removeprefix("/") if path.startswith("/~/") else path
+
+
+def _in_url(path: str) -> str:
+    return f"/{path}" if path.startswith("~/") else path

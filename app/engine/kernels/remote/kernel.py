@@ -17,6 +17,7 @@ from oi_tui.app.engine.kernels.processes import cancel_tasks
 from oi_tui.app.engine.kernels.remote.channels import RemoteChannels
 from oi_tui.app.engine.kernels.remote.server import JupyterServer
 from oi_tui.app.engine.kernels.remote.servers import KnownServer
+from oi_tui.app.engine.kernels.remote.site import open_site
 
 LAST_WORD = 5.0
 """Seconds that the server has to end a kernel when we leave."""
@@ -86,9 +87,8 @@ class RemoteProcess:
 
 async def open_remote(launch: Launch, server: KnownServer) -> Opened:
     """Start a kernel on the server and connect to it; KernelError if that cannot be. It ends with the connection."""
-    token = await server.find_token(launch.environ, launch.learn_secret)
     async with AsyncExitStack() as stack:
-        site = await stack.enter_async_context(JupyterServer(server.url, token))
+        site = await stack.enter_async_context(open_site(server, launch, _log.info))
         kernel_id = await site.start(server.kernel)
         stack.push_async_callback(_remove, site, kernel_id)
         process = RemoteProcess(site, kernel_id)

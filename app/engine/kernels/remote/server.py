@@ -8,8 +8,9 @@ import getpass
 import json
 import os
 from contextlib import suppress
+from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 from urllib.parse import quote, urlsplit
 
 from oi_tui.app.engine.core.errors import KernelError, SettingsError
@@ -35,14 +36,29 @@ REFUSED = {
 }
 
 
+class Tunnel(Protocol):
+    """A way to a server that no address leads to."""
+
+    host: str
+    """For the person: where the server is."""
+    socket: Path
+    """What leads to it here."""
+
+    async def ready(self) -> None:
+        """Wait until it leads there; KernelError if it does not, KernelGone if there is nothing any more."""
+        ...
+
+
 class JupyterServer:
     """One server; an asynchronous context."""
 
-    def __init__(self, url: str, token: str = "") -> None:
-        """`url` with the path before `/api`; a `?token=` in it counts where no token is given."""
+    def __init__(self, url: str, token: str = "", tunnel: Tunnel | None = None) -> None:
+        """`url` with the path before `/api`; a `?token=` in it counts where no token is given. A `tunnel` leads there,
+        if one is given."""
         parts = urlsplit(url)
         given = dict(pair.partition("=")[::2] for pair in parts.query.split("&"))
-        self.host = parts.hostname or ""
+        self.host = tunnel.host if tunnel is not None else parts.hostname or ""
+        self._tunnel = tunnel
         self._url = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/').removesuffix('/lab')}"
         self._token = token or given.get("token", "")
         self._http: ClientSession | None = None
@@ -52,7 +68,9 @@ class JupyterServer:
     async def __aenter__(self) -> Self:
         headers = {"Authorization": f"token {self._token}"} if self._token else {}
         try:
-            self._http = await open_http(self._url, headers)
+            self._http = await open_http(
+                self._url, headers, socket=None if self._tunnel is None else self._tunnel.socket
+            )
         except SettingsError as error:
             raise KernelError(error.title, hint=error.hint) from error
         return self
@@ -76,6 +94,13 @@ class JupyterServer:
         match await self.ask("POST", "/api/kernels", body, START_TIMEOUT):
             case {"id": str(kernel_id)}:
                 return kernel_id
+        raise self.strange()
+
+    async def count_kernels(self) -> int:
+        """How many kernels there are on it."""
+        match await self.ask("GET", "/api/kernels"):
+            case list(kernels):
+                return len(kernels)
         raise self.strange()
 
     async def find(self, kernel_id: str) -> bool:
@@ -106,6 +131,8 @@ class JupyterServer:
         from aiohttp import ClientError, ClientHttpProxyError, ClientResponseError, ClientWSTimeout  # deferred: heavy
 
         assert self._http is not None
+        if self._tunnel is not None:
+            await self._tunnel.ready()
         try:
             return await self._http.ws_connect(
                 self._url + path,
@@ -126,6 +153,8 @@ class JupyterServer:
         from aiohttp import ClientError, ClientHttpProxyError, ClientResponseError  # deferred: heavy
 
         assert self._http is not None
+        if self._tunnel is not None:
+            await self._tunnel.ready()
         try:
             async with (
                 asyncio.timeout(timeout),
@@ -160,7 +189,7 @@ class JupyterServer:
 
     def _unreachable(self, error: BaseException) -> KernelError:
         why = "it did not answer in time" if isinstance(error, TimeoutError) else tell_failure(error)
-        return KernelError(
+        return ServerUnreachable(
             f"{self.host} cannot be reached: {why}.", hint="Is the server running, and the address right?"
         )
 
@@ -169,6 +198,10 @@ class JupyterServer:
         return KernelError(
             f"{self.host} answers, but not as a Jupyter server does.", hint="Is there a path before /api missing?"
         )
+
+
+class ServerUnreachable(KernelError):
+    """Nothing answers there."""
 
 
 class KernelRefused(KernelError):

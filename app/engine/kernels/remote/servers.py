@@ -4,6 +4,10 @@
 url = "https://hub.example.org/user/me/"
 kernel = "python3"
 token_variable = "CLUSTER_TOKEN"    # where the token is, if not in the store of credentials
+
+[server.lab]
+url = "ssh://me@lab.example.org"    # a server is started there
+python = "~/envs/data"
 """
 
 import os
@@ -21,6 +25,7 @@ from oi_tui.app.engine.core.values import Value
 from oi_tui.app.engine.files.credentials import CredentialStore, credential_store
 from oi_tui.app.engine.files.owned_file import file_lock, read_owned_file, replace_owned_file
 from oi_tui.app.engine.files.paths import data_dir, private_dir
+from oi_tui.app.engine.kernels.remote.address import SSH, parse_address
 
 SERVERS_FILE = "servers.toml"
 
@@ -31,6 +36,8 @@ class KnownServer(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
     url: str
     kernel: str = "python3"
     """The kernelspec of the server."""
+    python: str = ""
+    """Of a machine over ssh: the Python or environment there that starts the server."""
     token: str = ""
     """Where an earlier version kept it; `move_tokens` takes it over."""
     token_variable: str = ""
@@ -95,7 +102,10 @@ class KnownServers:
             raise SettingsError(f"The list of servers {self._path} cannot be read: {error}", hint=hint) from error
 
     def find(self, name: str) -> KnownServer:
-        """The server of this name; SettingsError that names those there are."""
+        """The server of this name, or the machine of this ssh:// address; SettingsError that names those there are."""
+        if name.startswith(SSH):
+            parse_address(name)
+            return KnownServer(url=name)
         known = self.all()
         if name not in known:
             names = ", ".join(sorted(known)) or "none"

@@ -22,8 +22,9 @@ from oi_tui.app.engine.kernels.in_terminal_line import Head, Link
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.processes import cancel_tasks, cause_of_end
 from oi_tui.app.engine.kernels.remote.channels import PAUSES
-from oi_tui.app.engine.kernels.remote.server import JupyterServer, KernelGone
+from oi_tui.app.engine.kernels.remote.server import KernelGone
 from oi_tui.app.engine.kernels.remote.servers import KnownServer
+from oi_tui.app.engine.kernels.remote.site import open_site
 from oi_tui.app.engine.kernels.remote.terminals import Terminals
 from oi_tui.app.engine.kernels.shell_kernel import ShellKernel
 from oi_tui.app.engine.kernels.shell_seat import BASH, RC, RUN, ShellEars
@@ -87,8 +88,7 @@ class RemoteSeat:
 
     async def start(self, ears: ShellEars) -> None:
         self._ears = ears
-        token = await self._server.find_token(self._launch.environ, self._launch.learn_secret)
-        site = await self._stack.enter_async_context(JupyterServer(self._server.url, token))
+        site = await self._stack.enter_async_context(open_site(self._server, self._launch))
         self._terminals = Terminals(site)
         self._name = await self._terminals.start()
         socket = await self._terminals.connect(self._name)

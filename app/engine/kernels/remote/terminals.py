@@ -7,8 +7,10 @@ from urllib.parse import quote
 
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.kernels.launch import Launch
+from oi_tui.app.engine.kernels.remote.address import SSH
 from oi_tui.app.engine.kernels.remote.server import JupyterServer, KernelGone, KernelRefused
 from oi_tui.app.engine.kernels.remote.servers import KnownServer
+from oi_tui.app.engine.kernels.remote.site import open_site
 
 if TYPE_CHECKING:
     from aiohttp import ClientWebSocketResponse
@@ -80,9 +82,10 @@ def no_shell(host: str, why: str) -> KernelError:
 
 async def find_obstacle(launch: Launch, server: KnownServer) -> str:
     """Why no shell can run on this server, as the end of a sentence; "" if one can, or if the server does not say."""
+    if server.url.startswith(SSH):
+        return ""  # it would have to be started to be asked
     try:
-        token = await server.find_token(launch.environ, launch.learn_secret)
-        async with asyncio.timeout(ASKED), JupyterServer(server.url, token) as site:
+        async with asyncio.timeout(ASKED), open_site(server, launch) as site:
             return await Terminals(site).obstacle()
     except (KernelError, TimeoutError):
         return ""  # whoever starts something there is told
