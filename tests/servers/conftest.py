@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import socket
 import subprocess
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -19,6 +18,7 @@ from oi_tui.app.engine.models.connections import Connections
 from oi_tui.app.engine.models.lean_model import LeanModel
 from oi_tui.app.engine.models.providers import find_lean
 from oi_tui.app.engine.tools.execute import execute_spec
+from support.ports import free_port
 
 HERE = Path(__file__).parent
 SERVERS = Path(os.environ.get("OI_TUI_SERVERS", ""), "bin")
@@ -36,13 +36,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker("servers")
-
-
-def free_port() -> int:
-    """A port of the loopback interface that the kernel has just given, and nobody else was given lately."""
-    with socket.socket() as asked:
-        asked.bind(("127.0.0.1", 0))
-        return int(asked.getsockname()[1])
 
 
 @contextmanager

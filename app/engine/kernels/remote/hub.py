@@ -160,8 +160,12 @@ def _step(failed: str, scope: str) -> Iterator[None]:
         match error.status:
             case 401:
                 why, hint = "it does not know the token", "Make one on the hub's page Token, and add the server again."
+            case 403 if "invalid credentials" in error.details:
+                why, hint = "it does not know the token", "Make one on the hub's page Token, and add the server again."
             case 403:
-                why = f"the token is not known there, or lacks the scope {scope}"
+                if named := re.search(r"requires any of \[([a-z:]{1,60})", error.details):
+                    scope = named[1]
+                why = f"the token lacks the scope {scope}"
                 hint = f"Make one on the hub's page Token with the scope {scope}!user, or without a list of scopes."
             case 404:
                 why = "there is no such user, or the token may not know of it"

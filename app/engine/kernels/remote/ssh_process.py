@@ -136,9 +136,10 @@ class SshProcess:
         raise KernelError(f"{self._address.host} says things over ssh that make no sense.", details=self._told())
 
     async def close(self) -> None:
-        """End the connection; the script sees the end of its input."""
-        if self._process.stdin is not None:
-            self._process.stdin.close()
+        """End the connection, whatever still goes through it; the script sees the end of its input."""
+        if self._process.returncode is None:
+            with suppress(ProcessLookupError):
+                self._process.terminate()
         try:
             async with asyncio.timeout(LAST_MOMENT):
                 await self._process.wait()

@@ -113,11 +113,13 @@ class SshServer:
             return
         await self._process.close()
         self._process = None
-        if await self._answers():  # a connection that the person shares (ControlMaster) goes on with what it was told
+        if await self._is_open():  # a connection that the person shares (ControlMaster) goes on with what it was told
             options = ("-O", "cancel", "-L", f"{self.socket}:{self._target}")
             arguments = ssh_arguments(self._command, self._address, *options)
+            cancelling = await SshProcess.start(arguments, self._address, self._environ, "")
             with suppress(KernelError):
-                await (await SshProcess.start(arguments, self._address, self._environ, "")).close()
+                await cancelling.read(CHECKING)  # its end is an error
+            await cancelling.close()
 
     # -- over ssh --------------------------------------------------------------------------------------
 
@@ -177,6 +179,13 @@ class SshServer:
                     return bool(await reader.read(1))
                 finally:
                     writer.close()
+        return False
+
+    async def _is_open(self) -> bool:
+        with suppress(OSError):
+            _, writer = await asyncio.open_unix_connection(self.socket)
+            writer.close()
+            return True
         return False
 
     def _explain(self, why: str, log: str) -> KernelError:
