@@ -3,7 +3,7 @@
 # needs nothing: its sandbox is its own where bubblewrap is missing.
 #
 #   machine.sh test       the libraries that the tests load
-#   machine.sh servers    a browser, a keyring
+#   machine.sh servers    a browser, a keyring, sshd
 #
 # Installs it after a yes, and unasked only for root where there is no terminal. Otherwise says what to do. What
 # cannot be had is no error here: the tests say themselves what they do without.
@@ -23,6 +23,8 @@ if [ "$1" = servers ]; then
     done
     [ -n "$browser" ] ||
         need "a browser (for exported pages)" chromium-headless-shell chromium-headless chromium chromium
+    [ -x /usr/sbin/sshd ] || command -v sshd >/dev/null ||
+        need "sshd (for kernels over ssh)" "openssh-server openssh-client" "openssh-server openssh-clients" openssh openssh
     command -v dbus-run-session >/dev/null && command -v gnome-keyring-daemon >/dev/null ||
         need "a keyring (for tokens)" "dbus-daemon gnome-keyring" "dbus-daemon gnome-keyring" "dbus gnome-keyring" "dbus gnome-keyring"
 else

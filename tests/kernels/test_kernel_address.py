@@ -16,6 +16,8 @@ WAYS = {
     "ssh://host": KernelAddress(host="host"),
     "ssh://me@host.example.org:2222": KernelAddress(user="me", host="host.example.org", port=2222),
     "ssh://me@[fe80::1]:22": KernelAddress(user="me", host="fe80::1", port=22),
+    "ssh://Lab/opt/env": KernelAddress(host="Lab", path="/opt/env"),
+    "ssh://lab:22/~/env/bin/python": KernelAddress(host="lab", port=22, path="~/env/bin/python"),
 }
 
 
@@ -29,8 +31,8 @@ def test_a_name_is_read_and_written_as_it_is_typed(text: str, address: KernelAdd
     "text",
     [
         "cluster@", "cluster:", "cluster@a b", "cluster:a?b", "cluster@a\nb", "cluster@" + "a" * 101,
-        "ssh://", "ssh://-oProxyCommand=x", "ssh://-l@host", "ssh://host:99999", "ssh://host/path", "ssh://a b",
-        "ssh://me@host@other", "ssh://host:22:33", "ssh://hö\x00st",
+        "ssh://", "ssh://-oProxyCommand=x", "ssh://-l@host", "ssh://host:99999", "ssh://host/a\nb", "ssh://a b",
+        "ssh://-F/x", "ssh://me@host@other", "ssh://host:22:33", "ssh://hö\x00st",
     ],
 )  # fmt: skip
 def test_what_names_no_kernel_is_said_at_once(text: str) -> None:

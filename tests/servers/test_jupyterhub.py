@@ -76,7 +76,7 @@ def token_of(hub: str) -> TokenOf:
 async def open_steps(url: str, token: str, folder: Path) -> list[str]:
     """What is told until the server can be used."""
     steps: list[str] = []
-    async with open_site(KnownServer(url=url), token, Launch(cwd=folder), steps.append) as site:
+    async with open_site(KnownServer(url=url, token=token), Launch(cwd=folder), steps.append) as site:
         assert "python3" in await site.kernelspecs()
     return steps
 

@@ -114,14 +114,14 @@ async def test_a_server_that_is_killed_there_is_told_and_the_next_one_is_fresh(m
 async def test_a_server_with_kernels_stays_and_is_found_again(make: Make, sshd: Sshd, tmp_path: Path) -> None:
     launch = Launch(cwd=tmp_path, settings=KernelSection(ssh_command=sshd.config("kept")))
     known = KnownServer(url="ssh://lab")
-    async with open_site(known, "", launch) as site:
+    async with open_site(known, launch) as site:
         kept = await site.start("python3")
     (server,) = servers_of(sshd)
     kernel = await make()
     assert servers_of(sshd) == [server]
     await kernel.close()
     assert servers_of(sshd) == [server]
-    async with open_site(known, "", launch) as site:
+    async with open_site(known, launch) as site:
         assert await site.find(kept)
         await site.remove(kept)
     assert servers_of(sshd) == []

@@ -53,7 +53,7 @@ class JupyterHub(JupyterServer):
     """The REST side of a hub."""
 
     def __init__(self, hub: str, token: str) -> None:
-        """`hub` without `/hub`."""
+        """`hub` is its address up to `/hub`, as `find_hub` says it."""
         super().__init__(f"{hub}/hub", token)
         self._hub = hub
 

@@ -201,7 +201,7 @@ class JupyterServer:
 
 
 class ServerUnreachable(KernelError):
-    """Nothing answers there."""
+    """Nothing answers at the address of a server."""
 
 
 class KernelRefused(KernelError):

@@ -129,11 +129,11 @@ class SshProcess:
                             return words
         except TimeoutError:
             raise KernelError(
-                f"{self._address.host} did not answer over ssh within {within:g} seconds.", details=self._told()
+                f"{self._address.host} did not answer over ssh within {within:g} seconds.", details=self._last_words()
             ) from None
         except ValueError:  # a line without an end
             pass
-        raise KernelError(f"{self._address.host} says things over ssh that make no sense.", details=self._told())
+        raise KernelError(f"{self._address.host} says things over ssh that make no sense.", details=self._last_words())
 
     async def close(self) -> None:
         """End the connection, whatever still goes through it; the script sees the end of its input."""
@@ -149,13 +149,15 @@ class SshProcess:
             await self._process.wait()
         finally:
             await cancel_tasks(self._reader)
+            # What ssh started (a proxy, a shared connection) may hold its pipes open for long.
+            self._process._transport.close()  # type: ignore[attr-defined] # asyncio has no other way to let go of them
 
     async def _read_errors(self) -> None:
         assert self._process.stderr is not None
         while said := await self._process.stderr.read(LINE_LIMIT):
             self._said = (self._said + said)[-STDERR_KEPT:]
 
-    def _told(self) -> str:
+    def _last_words(self) -> str:
         return printable(self._said)
 
     async def _failure(self) -> KernelError:
@@ -163,7 +165,7 @@ class SshProcess:
             async with asyncio.timeout(LAST_MOMENT):
                 await self._process.wait()
                 await self._reader
-        return explain_failure(self._address, self._told())
+        return explain_failure(self._address, self._last_words())
 
 
 def explain_failure(address: KernelAddress, said: str) -> KernelError:

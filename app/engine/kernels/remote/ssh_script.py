@@ -145,15 +145,15 @@ rm -f "$dir/clients/$client"
 
 def begin_script(python: str, way: Way) -> str:
     """Find the server or start it; answers `state FRESH PORT SOCKET TOKEN` or `failed WHY LOG`."""
-    return f"{_given(python, way)}{_COMMON}{_BEGIN}{END}\n"
+    return f"{_variables(python, way)}{_COMMON}{_BEGIN}{END}\n"
 
 
 def hold_script(python: str, way: Way, client: str) -> str:
     """Stay beside the server; answers `ready` or `gone`, to `check N` with `alive N` or `gone N`, and to `stop` with
     `stopped`, or `left` where somebody else uses it."""
-    return f"{_given(python, way)}client={shlex.quote(client)}\n{_COMMON}{_HOLD}{END}\n"
+    return f"{_variables(python, way)}client={shlex.quote(client)}\n{_COMMON}{_HOLD}{END}\n"
 
 
-def _given(python: str, way: Way) -> str:
+def _variables(python: str, way: Way) -> str:
     key = f"{way}-{hashlib.sha256(python.encode()).hexdigest()[:8]}"
     return f"python={shlex.quote(python)} way={way} key={key} empty={EMPTY} kept={KEPT}\n"

@@ -1,0 +1,117 @@
+"""Kernels over ssh, without it: programs that pose as ssh say what nobody expects. tests/servers has a real sshd."""
+
+import os
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from oi_tui.app.engine.core.errors import KernelError, SettingsError
+from oi_tui.app.engine.core.settings import KernelSection
+from oi_tui.app.engine.kernels.launch import Launch
+from oi_tui.app.engine.kernels.remote.address import KernelAddress, parse_address
+from oi_tui.app.engine.kernels.remote.servers import KnownServer, KnownServers
+from oi_tui.app.engine.kernels.remote.site import open_site
+from oi_tui.app.engine.kernels.remote.ssh_process import STDERR_KEPT, explain_failure, ssh_arguments
+from oi_tui.app.engine.kernels.remote.ssh_script import BOOTSTRAP, begin_script, hold_script
+
+
+async def open_with(folder: Path, script: str) -> KernelError:
+    """The error of a connection by this program."""
+    program = folder / "pose as ssh"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    launch = Launch(cwd=folder, settings=KernelSection(ssh_command=shlex.quote(str(program))))
+    with pytest.raises(KernelError) as told:
+        async with open_site(KnownServer(url="ssh://lab"), launch):
+            raise AssertionError("it was believed")
+    return told.value
+
+
+@pytest.mark.parametrize(
+    ("script", "title"),
+    [
+        ("echo 'lab: Permission denied (publickey).' >&2; exit 255", "does not let ssh in"),
+        ("printf 'Host key verification failed.\\n' >&2; exit 255", "does not know the host key"),
+        ("exit 255", "connection to lab ended"),
+        ("yes hello", "make no sense"),
+        ("head -c 1000000 /dev/zero", "make no sense"),
+        ("echo oi-tui state 1 99999 relative/path token", "not as our script does"),
+        ("echo oi-tui state 1 22 '/tmp/a:b' tok", "but not the Jupyter server"),
+        ("echo oi-tui failed ended zz", "ended at once"),
+        ("echo oi-tui failed jupyter", "lab has no Jupyter server"),
+    ],
+)
+async def test_what_poses_as_ssh_is_an_error_in_plain_words(tmp_path: Path, script: str, title: str) -> None:
+    error = await open_with(tmp_path, script)
+    assert title in error.title
+
+
+async def test_S30_what_ssh_says_is_bounded_and_cannot_write_on_the_screen(tmp_path: Path) -> None:
+    error = await open_with(
+        tmp_path, "yes \"$(printf 'x\\033[2J\\033]0;t\\007\\342\\200\\256y')\" | head -c 900000 >&2; exit 255"
+    )
+    assert len(error.details) <= STDERR_KEPT
+    assert all(sign.isprintable() or sign == "\n" for sign in error.details)
+    error = await open_with(tmp_path, f"echo oi-tui failed ended {'1b5b324a41' * 20}")
+    assert error.details == "[2JA" * 20
+
+
+@pytest.mark.parametrize("url", ["ssh://-oProxyCommand=touch", "ssh://-l@lab", "ssh://lab -oX", "ssh://"])
+def test_S30_an_address_is_never_an_option_of_ssh(tmp_path: Path, url: str) -> None:
+    with pytest.raises(SettingsError):
+        parse_address(url)
+    with pytest.raises(SettingsError):
+        KnownServers(tmp_path / "servers.toml", owner=os.getuid()).find(url)
+    words = ssh_arguments("ssh", KernelAddress(host="lab", user="me", port=22))
+    assert words[-2:] == ["--", "lab"]
+
+
+def test_a_machine_over_ssh_is_known_without_being_added(tmp_path: Path) -> None:
+    found = KnownServers(tmp_path / "servers.toml", owner=os.getuid()).find("ssh://me@lab:22/opt/env")
+    assert (found.url, found.host, found.place) == ("ssh://me@lab:22/opt/env", "lab", "python3 on lab")
+
+
+@pytest.mark.parametrize("command", ["", "  ", "ssh 'open"])
+def test_a_command_that_is_none_is_said(command: str) -> None:
+    with pytest.raises(KernelError, match="is no command"):
+        ssh_arguments(command, KernelAddress(host="lab"))
+
+
+async def test_a_missing_ssh_is_said(tmp_path: Path) -> None:
+    launch = Launch(cwd=tmp_path, settings=KernelSection(ssh_command=str(tmp_path / "nosuch")))
+    with pytest.raises(KernelError, match="could not be started") as told:
+        async with open_site(KnownServer(url="ssh://lab"), launch):
+            pass
+    assert "OpenSSH" in told.value.hint
+
+
+def test_the_command_to_run_once_is_one_that_can_be_run() -> None:
+    error = explain_failure(KernelAddress(host="lab", user="me", port=2222), "Permission denied (publickey).")
+    assert "`ssh -p 2222 -l me lab`" in error.hint
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash", "dash", "zsh", "fish", "tcsh"])
+def test_the_script_arrives_in_every_shell_as_it_is_meant(tmp_path: Path, shell: str) -> None:
+    program = shutil.which(shell)
+    if program is None:
+        pytest.skip(f"NOT TESTED: there is no {shell} on this machine")
+    command = [program, "-c", BOOTSTRAP]
+    environ = os.environ | {"HOME": str(tmp_path), "SHELL": program}
+    script = "read -r said\nprintf '%s|%s\\n' \"$said\" 'a \"b\" $c \\n d%s'\n#end\nafter it\n"
+    ran = subprocess.run(command, env=environ, input=script, capture_output=True, text=True, timeout=30, check=True)
+    assert ran.stdout == 'after it|a "b" $c \\n d%s\n'
+
+
+def test_what_the_person_says_of_a_python_there_is_a_word_and_no_code(tmp_path: Path) -> None:
+    python = "'; touch hacked; echo '$(touch hacked)`touch hacked`"
+    environ = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "SHELL": "/bin/sh"}
+    for script in (begin_script(python, "socket"), hold_script(python, "socket", "me")):
+        ran = subprocess.run(
+            ["/bin/sh", "-c", BOOTSTRAP], env=environ, input=script, cwd=tmp_path, capture_output=True, text=True,
+            timeout=30, check=False,
+        )  # fmt: skip
+        assert "oi-tui failed python" in ran.stdout or "oi-tui gone" in ran.stdout
+    assert not list(tmp_path.rglob("hacked"))
