@@ -90,6 +90,8 @@ async def test_the_server_of_the_person_is_started_and_runs_code(hub: str, token
     assert not any(token in step for step in steps)
     for url in (f"{hub}/user/ann/", f"{hub}/user/ann/lab/tree/work", f"{hub}/hub/home"):
         assert "Starting the server of ann" not in await open_steps(url, token, tmp_path)
+    blind = token_of("ann", "start:servers!user", "access:servers!user")
+    assert (await open_steps(f"{hub}/", blind, tmp_path))[-1] == "The server of ann runs"
     kernel = remote_kernel(Launch(cwd=tmp_path), KnownServer(url=f"{hub}/", token=token))
     try:
         assert (await collect(kernel, "import os\nprint(os.environ['JUPYTERHUB_USER'])")).text() == "ann\n"
