@@ -251,7 +251,7 @@ def _line(choice: KernelChoice, indent: str = "") -> Content:
     if choice.in_use:
         state = (" · in use", "bold $accent")
     elif choice.obstacle:
-        state = (" · cannot be used yet" if choice.remedy else " · cannot be used", "$warning")
+        state = (" · needs ipykernel" if choice.remedy else " · cannot be used", "$warning")
     title = f"{choice.name} · {choice.title}" if choice.is_language else choice.title
     return lettering(indent, (one_line(safe_text(title))[:200], "$text"), state)
 
