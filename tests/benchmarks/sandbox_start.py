@@ -64,7 +64,8 @@ async def measured_abroad(folder: Path) -> tuple[list[float], list[float]]:
     other = environment_at(folder / ".venv")
     assert other is not None
     assert not other.has_ipykernel
-    ours, lent = [], []
+    ours: list[float] = []
+    lent: list[float] = []
     for number in range(ROUNDS + 1):
         for seconds, python in ((ours, None), (lent, other)):
             taken, _ = await start("python", folder, chosen_profile(SandboxSection(), folder), python)
@@ -111,8 +112,8 @@ def main() -> None:
         f"{ROUNDS} starts of each by turns, in the sandbox: median and (minimum). The other environment is a fresh one"
     )
     print("of the same version without ipykernel, which is lent to it.\n")
-    rows = [("ours", middle(ours), "1.00"), ("another, ipykernel lent", middle(lent), f"{ratio:.2f}")]
-    print(table(("environment", "start, ms", "ratio"), rows))
+    compared = [("ours", middle(ours), "1.00"), ("another, ipykernel lent", middle(lent), f"{ratio:.2f}")]
+    print(table(("environment", "start, ms", "ratio"), compared))
     limit = f"<= {LENDING:.2f} times ours"
     judge(Budget("start of a kernel in another environment", limit, f"{ratio:.2f} times", ratio <= LENDING))
 
