@@ -2,19 +2,19 @@
 
 import asyncio
 import os
-import signal
 import sys
-import threading
 import time
 import traceback
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
 from importlib import import_module
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from rich.console import RenderableType
 from rich.text import Text
 from textual import on
+from textual._compositor import CompositorUpdate
 from textual.app import SystemCommand
 from textual.binding import BindingType
 from textual.drivers.linux_driver import LinuxDriver
@@ -36,6 +36,8 @@ from oi_tui.app.look import remember_look, wear
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.chat import ChatScreen
 from oi_tui.app.screens.confirm import ConfirmScreen
+from oi_tui.app.terminal.canvas import Canvas, Difference
+from oi_tui.app.terminal.end_signals import leave_at_signals, leave_signals_alone
 from oi_tui.app.terminal.guarded_driver import GuardedDriver
 from oi_tui.app.terminal.probe import TerminalFacts, Window, graphics, window_size
 from oi_tui.app.terminal.probing_driver import ProbingDriver, TerminalKnown
@@ -45,9 +47,6 @@ from oi_tui.widgets.arming import Clock, NotesKeys
 
 COMPLETE = 3.0
 """Seconds that leaving waits for the screen to be put together, where it still is."""
-
-LAST_RESORT = 12.0
-"""Seconds that leaving may take after a signal; the engine has 8 of them to save and end."""
 
 
 class OiTui(TypingOrder):
@@ -74,6 +73,7 @@ class OiTui(TypingOrder):
         super().__init__(driver_class=ProbingDriver if settings.screen.images == "auto" else GuardedDriver)
         self._images = settings.screen.images
         self._known = TerminalFacts()
+        self._canvas = Canvas()
         palette, self._complaint = choose_palette(settings.screen.theme)
         wear(self, palette)
         self._connect, self._clock = connect, clock
@@ -90,11 +90,9 @@ class OiTui(TypingOrder):
 
     def on_mount(self) -> None:
         """A signal ends the program as a key does: the terminal is put back and the session saved."""
-        self._loop_soon = asyncio.get_running_loop().call_soon_threadsafe
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, self._on_signal)
+        leave_at_signals(asyncio.get_running_loop(), lambda code: self.call_later(self._leave, code))
         # After `fg` the terminal holds whatever the shell left there.
-        self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
+        self.app_resume_signal.subscribe(self, lambda _: self.action_redraw())
         if self._complaint:
             self.notify(self._complaint, severity="warning")
         if not self.is_headless:
@@ -124,12 +122,13 @@ class OiTui(TypingOrder):
         if self.chat.bridge.busy:
             self.notify("Something runs. Escape interrupts it; then ask again.", severity="warning")
             return
-        self.run_worker(self._decide_again(self._workplace), name="sandbox", exclusive=True)
+        place, before = self._workplace, self._workplace.setup
 
-    async def _decide_again(self, place: Workplace) -> None:
-        before = place.setup
-        if await self._ask_about_folder(place, again=True) is not None and place.setup != before:
-            await self.chat.bridge.renew()
+        async def decide_again() -> None:
+            if await self._ask_about_folder(place, again=True) is not None and place.setup != before:
+                await self.chat.bridge.renew()
+
+        self.run_worker(decide_again(), name="sandbox", exclusive=True)
 
     @on(TerminalKnown)
     @on(Resize)
@@ -140,6 +139,20 @@ class OiTui(TypingOrder):
         if not self.is_headless:
             window = window_size(sys.__stdin__.fileno()) if sys.__stdin__ is not None else Window()
             self.chat.set_graphics(graphics(self._images, self._known, window, os.environ))
+
+    def action_redraw(self) -> None:
+        """Write the whole screen again: something else wrote on it."""
+        self._canvas.forget()
+        self.refresh(layout=True)
+
+    def _display(self, screen: Screen[Any], renderable: RenderableType | CompositorUpdate | None) -> None:
+        """As ever, but only what differs from what the terminal shows. Sixels lie over cells that are not written."""
+        if isinstance(renderable, CompositorUpdate) and not self.is_headless:
+            if self.chat.graphics.protocol == "sixel":
+                self._canvas.forget()
+            else:
+                renderable = Difference(renderable, self._canvas, self.size)
+        super()._display(screen, renderable)
 
     def note_typing(self, age: float) -> None:
         """Of all that is typed, whatever screen or widget it is for."""
@@ -163,18 +176,7 @@ class OiTui(TypingOrder):
 
     def on_unmount(self) -> None:
         """Signals are nobody's again."""
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_DFL)
-
-    def _on_signal(self, number: int, _: object) -> None:
-        """Leave; if that does not come to an end, end: where the terminal is gone, writing to it blocks for ever.
-
-        Not a handler of the event loop, because it is the loop that may be blocked. The engine saves by itself.
-        """
-        last_resort = threading.Timer(LAST_RESORT, os._exit, [128 + number])
-        last_resort.daemon = True
-        last_resort.start()
-        self._loop_soon(self.call_later, self._leave, 128 + number)  # wakes a loop that sleeps: nothing else may
+        leave_signals_alone()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The palette: every command that needs no argument."""

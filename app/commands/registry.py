@@ -124,6 +124,9 @@ COMMANDS: tuple[Command, ...] = (
         "sandbox", "Sandbox and trust", "What code can do in this folder, whether it is trusted, and another choice",
         slash="sandbox", action="app.sandbox",
     ),
+    Command(
+        "redraw", "Redraw the screen", "When something else wrote on the terminal", key="ctrl+l", action="app.redraw"
+    ),
     Command("theme", "Theme", "Other colours", slash="theme", argument="NAME", action="app.use_theme"),
     Command("editor", "Open the editor", "Write the prompt in $EDITOR", key="ctrl+g", action="screen.edit_external"),
     Command(

@@ -86,7 +86,7 @@ class ChatScreen(Screen[None]):
         self._parts: Parts | None = None
         self.complete = asyncio.Event()
         """Set when everything is there that the first frame did without."""
-        self._graphics = Graphics("none" if settings.screen.images == "off" else "half")
+        self.graphics = Graphics("none" if settings.screen.images == "off" else "half")
 
     def compose(self) -> ComposeResult:
         """The welcome, one of several in the bottom region, then the status."""
@@ -111,7 +111,7 @@ class ChatScreen(Screen[None]):
         parts = Parts.make(
             self.bridge,
             self._settings.screen,
-            self._graphics,
+            self.graphics,
             self.palette,
             self._arming,
             self._clock,
@@ -121,7 +121,7 @@ class ChatScreen(Screen[None]):
         await self.query_one("#upper").mount(parts.sessions, before=0)
         await self.query_one(Bottom).add(parts.approval, parts.question, parts.recall)
         self._parts = parts
-        self.set_graphics(self._graphics)  # the terminal may have answered meanwhile
+        self.set_graphics(self.graphics)  # the terminal may have answered meanwhile
         parts.set_palette(self.palette)
         self.complete.set()
 
@@ -139,7 +139,7 @@ class ChatScreen(Screen[None]):
 
     def set_graphics(self, graphics: Graphics) -> None:
         """Another way to show pictures, or cells of another size."""
-        self._graphics = graphics
+        self.graphics = graphics
         if self._parts is not None:
             self._parts.set_graphics(graphics)
 
