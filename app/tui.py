@@ -11,7 +11,6 @@ from datetime import datetime
 from importlib import import_module
 from typing import Any, ClassVar
 
-from rich.console import RenderableType
 from rich.text import Text
 from textual import on
 from textual._compositor import CompositorUpdate
@@ -36,11 +35,11 @@ from oi_tui.app.look import remember_look, wear
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.chat import ChatScreen
 from oi_tui.app.screens.confirm import ConfirmScreen
-from oi_tui.app.terminal.canvas import Canvas, Difference
 from oi_tui.app.terminal.end_signals import leave_at_signals, leave_signals_alone
 from oi_tui.app.terminal.guarded_driver import GuardedDriver
 from oi_tui.app.terminal.probe import TerminalFacts, Window, graphics, window_size
 from oi_tui.app.terminal.probing_driver import ProbingDriver, TerminalKnown
+from oi_tui.app.terminal.screen_copy import FrameDifference, ScreenCopy
 from oi_tui.app.terminal.typing_order import TypingOrder
 from oi_tui.themes.loader import ThemeError, choose_palette, load_palette
 from oi_tui.widgets.arming import Clock, NotesKeys
@@ -73,7 +72,7 @@ class OiTui(TypingOrder):
         super().__init__(driver_class=ProbingDriver if settings.screen.images == "auto" else GuardedDriver)
         self._images = settings.screen.images
         self._known = TerminalFacts()
-        self._canvas = Canvas()
+        self._copy = ScreenCopy()
         palette, self._complaint = choose_palette(settings.screen.theme)
         wear(self, palette)
         self._connect, self._clock = connect, clock
@@ -142,16 +141,16 @@ class OiTui(TypingOrder):
 
     def action_redraw(self) -> None:
         """Write the whole screen again: something else wrote on it."""
-        self._canvas.forget()
+        self._copy.forget()
         self.refresh(layout=True)
 
-    def _display(self, screen: Screen[Any], renderable: RenderableType | CompositorUpdate | None) -> None:
+    def _display(self, screen: Screen[Any], renderable: Any) -> None:
         """As ever, but only what differs from what the terminal shows. Sixels lie over cells that are not written."""
         if isinstance(renderable, CompositorUpdate) and not self.is_headless:
             if self.chat.graphics.protocol == "sixel":
-                self._canvas.forget()
+                self._copy.forget()
             else:
-                renderable = Difference(renderable, self._canvas, self.size)
+                renderable = FrameDifference(renderable, self._copy, self.size)
         super()._display(screen, renderable)
 
     def note_typing(self, age: float) -> None:

@@ -71,7 +71,7 @@ class Pen(NamedTuple):
     link: str
 
 
-class Canvas:
+class ScreenCopy:
     """The cells of one terminal as they were written last."""
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ class Canvas:
                 return update.render_segments(console)
             whole = piece.x == 0 and piece.strip.cell_length == size.width
             below = fresh.get(piece.y, self._rows[piece.y])
-            fresh[piece.y] = row if whole else _spliced(below, piece.x, row, piece.strip.cell_length, size.width)
+            fresh[piece.y] = row if whole else _lay_over(below, piece.x, row, piece.strip.cell_length, size.width)
         return self._show(fresh)
 
     def _show(self, fresh: dict[int, Row]) -> str:
@@ -190,17 +190,17 @@ class Canvas:
         return f"{link}\x1b[0{';' if new.codes else ''}{new.codes}m"
 
 
-class Difference(CompositorUpdate):
-    """An update, of which only what differs from a canvas is written."""
+class FrameDifference(CompositorUpdate):
+    """An update, of which only what differs from a copy is written."""
 
-    def __init__(self, update: CompositorUpdate, canvas: Canvas, size: Size) -> None:
+    def __init__(self, update: CompositorUpdate, copy: ScreenCopy, size: Size) -> None:
         self._update = update
-        self._canvas = canvas
+        self._copy = copy
         self._size = size
 
     def render_segments(self, console: Console) -> str:
         """Asked for once, when it is written."""
-        return self._canvas.write(self._update, console, self._size)
+        return self._copy.write(self._update, console, self._size)
 
 
 def pieces_of(update: CompositorUpdate) -> Iterator[Piece]:
@@ -247,7 +247,7 @@ def _cells(text: str, style: int) -> Iterator[Run]:
         yield from [("", style)] * (cell_len(cell) - 1)
 
 
-def _spliced(below: Row, x: int, row: Row, width: int, columns: int) -> Row:
+def _lay_over(below: Row, x: int, row: Row, width: int, columns: int) -> Row:
     """The row with a piece laid over it."""
     cells = below.cells
     end = x + width

@@ -1,6 +1,7 @@
 """What is written of a frame leaves the terminal as it would be had everything been written."""
 
 import random
+from collections.abc import Iterable
 
 import pyte
 import pytest
@@ -11,7 +12,7 @@ from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.geometry import Region, Size
 from textual.strip import Strip
 
-from oi_tui.app.terminal.canvas import Canvas, is_plain, pieces_of
+from oi_tui.app.terminal.screen_copy import ScreenCopy, is_plain, pieces_of
 
 COLUMNS, ROWS = 30, 12
 SIZE = Size(COLUMNS, ROWS)
@@ -73,7 +74,7 @@ class Frames:
             case 0:
                 width, height = pick(1, COLUMNS), pick(1, ROWS)
                 place = Region(pick(COLUMNS - width + 1), pick(ROWS - height + 1), width, height)
-                lines = [[self._strip(width)] for _ in range(height)]
+                lines: list[Iterable[Strip]] = [[self._strip(width)] for _ in range(height)]
                 for y, (line,) in enumerate(lines, place.y):
                     self._lay(y, place.x, line)
                 return LayoutUpdate(lines, place)
@@ -99,10 +100,10 @@ class Frames:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_every_frame_looks_as_if_all_of_it_had_been_written(seed: int) -> None:
-    canvas, seen, frames = Canvas(), Shown(), Frames(seed)
-    seen.send(canvas.write(whole(frames.rows), CONSOLE, SIZE))
+    copy, seen, frames = ScreenCopy(), Shown(), Frames(seed)
+    seen.send(copy.write(whole(frames.rows), CONSOLE, SIZE))
     for number in range(20):
-        seen.send(canvas.write(frames.change(), CONSOLE, SIZE))
+        seen.send(copy.write(frames.change(), CONSOLE, SIZE))
         expected = Shown()
         expected.send(whole(frames.rows).render_segments(CONSOLE))
         assert seen.screen.display == expected.screen.display, number
@@ -114,53 +115,53 @@ def plain(text: str) -> Strip:
 
 
 def test_what_did_not_change_is_not_written() -> None:
-    canvas = Canvas()
+    copy = ScreenCopy()
     rows = [plain(f"row {number}") for number in range(ROWS)]
-    canvas.write(whole(rows), CONSOLE, SIZE)
-    assert canvas.write(whole(rows), CONSOLE, SIZE) == ""
-    sent = canvas.write(whole([*rows[:-1], plain("row 11 and more")]), CONSOLE, SIZE)
+    copy.write(whole(rows), CONSOLE, SIZE)
+    assert copy.write(whole(rows), CONSOLE, SIZE) == ""
+    sent = copy.write(whole([*rows[:-1], plain("row 11 and more")]), CONSOLE, SIZE)
     assert sent == "\x1b[12;8H\x1b[0;38;2;214;220;228;48;2;16;20;27mand more\x1b[0m"
 
 
 def test_rows_that_move_up_are_moved_by_the_terminal() -> None:
-    canvas = Canvas()
+    copy = ScreenCopy()
     rows = [plain(f"some words of row {number}") for number in range(ROWS + 1)]
-    canvas.write(whole(rows[:ROWS]), CONSOLE, SIZE)
-    sent = canvas.write(whole(rows[1:]), CONSOLE, SIZE)
+    copy.write(whole(rows[:ROWS]), CONSOLE, SIZE)
+    sent = copy.write(whole(rows[1:]), CONSOLE, SIZE)
     assert "row 12" in sent
     assert "row 11" not in sent
     assert len(sent) < 120
 
 
 def test_what_is_forgotten_is_written_again() -> None:
-    canvas = Canvas()
+    copy = ScreenCopy()
     rows = whole([plain(f"row {number}") for number in range(ROWS)])
-    first = canvas.write(rows, CONSOLE, SIZE)
-    canvas.forget()
-    assert canvas.write(rows, CONSOLE, SIZE) == first
+    first = copy.write(rows, CONSOLE, SIZE)
+    copy.forget()
+    assert copy.write(rows, CONSOLE, SIZE) == first
 
 
 def test_a_terminal_of_another_size_shows_nothing_that_is_known() -> None:
-    canvas = Canvas()
+    copy = ScreenCopy()
     rows = [plain(f"row {number}") for number in range(ROWS)]
-    canvas.write(whole(rows), CONSOLE, Size(COLUMNS, ROWS + 1))
-    assert "row 3" in canvas.write(whole(rows), CONSOLE, SIZE)
+    copy.write(whole(rows), CONSOLE, Size(COLUMNS, ROWS + 1))
+    assert "row 3" in copy.write(whole(rows), CONSOLE, SIZE)
 
 
 def test_control_sequences_go_through_as_they_are() -> None:
-    canvas = Canvas()
+    copy = ScreenCopy()
     rows = [plain(f"row {number}") for number in range(ROWS)]
-    canvas.write(whole(rows), CONSOLE, SIZE)
+    copy.write(whole(rows), CONSOLE, SIZE)
     picture = LayoutUpdate([[Strip([Segment("\x1bPq#0\x1b\\", None)])]], Region(0, 3, COLUMNS, 1))
-    assert canvas.write(picture, CONSOLE, SIZE) == picture.render_segments(CONSOLE)
-    assert "row 3" in canvas.write(whole(rows), CONSOLE, SIZE)  # what it did is not known
+    assert copy.write(picture, CONSOLE, SIZE) == picture.render_segments(CONSOLE)
+    assert "row 3" in copy.write(whole(rows), CONSOLE, SIZE)  # what it did is not known
 
 
 def test_links_are_opened_and_closed() -> None:
-    canvas = Canvas()
+    copy = ScreenCopy()
     linked = Strip([Segment("see ", STYLES[0]), Segment("here", Style(link="https://example.org/"))])
     rest = Segment(" " * (COLUMNS - 8), STYLES[0])
-    sent = canvas.write(LayoutUpdate([[Strip([*linked, rest])]], Region(0, 0, COLUMNS, 1)), CONSOLE, SIZE)
+    sent = copy.write(LayoutUpdate([[Strip([*linked, rest])]], Region(0, 0, COLUMNS, 1)), CONSOLE, SIZE)
     before, _, after = sent.partition("here")
     assert "https://example.org/\x1b\\" in before.rpartition("see ")[2]
     assert after.startswith("\x1b]8;;\x1b\\")
