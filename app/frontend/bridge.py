@@ -332,7 +332,8 @@ class Bridge:
                 self._view.put(index, transcript.blocks[index])
         self._view.ask(transcript.pending_decision, transcript.pending_input)
         self._show_status()
-        self._open_with_model()
+        if events:  # what was says nothing of the model that the session opens with now
+            self._open_with_model()
         opened = (event.created for event in events if isinstance(event, SessionOpened))
         if self._then is not None and any(created >= self._switched for created in opened):
             then, self._then = self._then, None

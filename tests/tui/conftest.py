@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from oi_tui.app.engine.core.protocol import Batch
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.frontend.client import EngineClient
 from oi_tui.app.frontend.workplace import Workplace
@@ -34,6 +35,7 @@ def play(tmp_path: Path) -> Play:
         model: str = "qwen2.5-coder-1.5b",
         connect: Callable[[], Awaitable[EngineClient]] | None = None,
         workplace: Workplace | None = None,
+        past: Batch | None = None,
     ) -> AsyncIterator[Stage]:
         stage = Stage(tmp_path)
         stage.app = OiTui(
@@ -47,6 +49,9 @@ def play(tmp_path: Path) -> Play:
         async with asyncio.timeout(60), stage.app.run_test(size=size) as pilot:
             stage.pilot = pilot
             await stage.settle()
+            if past is not None:
+                stage.engine.reply(past)
+                await stage.settle()
             if stage.engines:
                 stage.engine.say(stage.opened(model))
             await stage.settle()

@@ -24,6 +24,7 @@ from oi_tui.app.engine.core.events import (
     NoticeAdded,
     ProseGrew,
     ProseStarted,
+    SessionOpened,
     SettingsChanged,
     TurnEnded,
     TurnStarted,
@@ -481,6 +482,12 @@ async def test_a_session_without_a_model_begins_with_the_choice_of_one(play: Pla
         assert (await stage.engine.heard(2))[-1] == UseModel(name=SERVER.id, api_base=SERVER.api_base)
         stage.engine.say(SettingsChanged(model=SERVER.id, approval="ask"))
         assert (await stage.engine.heard(3))[-1] == Submit(text="first")
+
+
+async def test_a_past_without_a_model_asks_for_none_where_the_session_then_opens_with_one(play: Play) -> None:
+    imported = SessionOpened(session_id="s1", created=0.0, cwd="/", model="", approval="ask")
+    async with play(prompt="first", past=Batch(events=(imported,), replay=True)) as stage:
+        assert await stage.engine.heard(1) == [Submit(text="first")]
 
 
 async def test_a_download_is_asked_about_shown_and_can_be_cancelled(play: Play) -> None:
