@@ -37,6 +37,7 @@ class FakeModel:
         self.chunk = chunk
         self.context_window: int | None = 8192
         self.takes_images = takes_images
+        self.tells_price = True
         self.closed = 0
         """How often an answer was broken off before its end."""
         self._asked = asyncio.Condition()

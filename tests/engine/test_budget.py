@@ -52,6 +52,19 @@ async def test_l11_the_smallest_budget_stops_before_the_next_request_and_says_wh
     assert "--max-cost" in hint
 
 
+async def test_l11_a_model_of_unknown_price_is_not_asked_while_money_is_limited() -> None:
+    model = FakeModel(*steps(1), answer("Done.", cost=None))
+    model.tells_price = False
+    session = make(model, max_cost=1.0)
+    assert end_of(await play(session, session.run("go"))).reason == "budget"
+    assert model.requests == []
+    assert notices(session) == [
+        "Nothing was asked: the price of fake/model is not known, so no budget of $1.00 can hold."
+    ]
+    session.choices.set_budget(SetBudget(max_cost=0.0))
+    assert end_of(await play(session, session.go_on())).reason == "done"
+
+
 async def test_l11_a_budget_is_the_sessions_not_the_turns_and_can_be_raised() -> None:
     model = FakeModel(*steps(2), answer("Half."), *steps(1), answer("All."))
     session = make(model, max_cost=0.03)

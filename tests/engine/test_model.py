@@ -18,7 +18,10 @@ from oi_tui.app.engine.core.chat_model import (
     ToolCall,
     ToolDelta,
 )
-from oi_tui.app.engine.models.providers import provider_of
+from oi_tui.app.engine.models.litellm_model import load
+from oi_tui.app.engine.models.price_table import find_row
+from oi_tui.app.engine.models.prices import TokenCounts, rates_of
+from oi_tui.app.engine.models.providers import CHAT_PROVIDERS, THROUGH_LITELLM, find_lean, provider_of
 from oi_tui.app.engine.models.served_model import ServedModel
 from oi_tui.app.engine.tools.execute import execute_spec
 from support.kinds import narrow
@@ -35,7 +38,7 @@ async def test_an_answer_streams_as_text_then_usage_then_its_end(
     deltas = await answer(model())
     assert deltas == [
         TextDelta(text="Hello there"),
-        AnswerUsage(input_tokens=deltas[1].input_tokens, output_tokens=2, cost=0.0),
+        AnswerUsage(input_tokens=deltas[1].input_tokens, output_tokens=2, cost=None),
         AnswerEnded(reason="stop"),
     ]
     assert openai_server.exchanges[0].headers["authorization"] == "Bearer no-key"
@@ -230,3 +233,48 @@ async def test_a_call_that_was_broken_off_is_sent_back_as_an_object(openai_serve
         pass
     sent = openai_server.requests[0]["messages"][0]["tool_calls"][0]["function"]["arguments"]
     assert json.loads(sent) == {"code": broken.arguments}
+
+
+PRICED = [
+    *(("openai", name) for name in ("gpt-4o", "gpt-5", "gpt-5.6", "o3-mini", "gpt-4.1-mini")),
+    *(("deepseek", "deepseek-chat"), ("mistral", "mistral-large-latest"), ("groq", "openai/gpt-oss-120b")),
+    ("xai", "grok-4.7"),
+]
+
+
+@pytest.mark.parametrize(("provider", "name"), PRICED)
+@pytest.mark.parametrize("read", [1000, 300_000])
+@pytest.mark.parametrize("cached", [0, 900])
+def test_our_reckoning_of_prices_is_litellms(provider: str, name: str, read: int, cached: int) -> None:
+    litellm = load()
+    details = {"cached_tokens": cached}
+    usage = litellm.Usage(
+        prompt_tokens=read, completion_tokens=70, total_tokens=read + 70, prompt_tokens_details=details
+    )
+    theirs = sum(litellm.cost_per_token(model=f"{provider}/{name}", usage_object=usage))
+    rates = rates_of(find_row(provider, name))
+    assert rates is not None
+    assert rates.price(TokenCounts(input_tokens=read, output_tokens=70, cached=cached)) == pytest.approx(theirs)
+
+
+def test_each_provider_that_litellm_knows_is_ours_or_left_to_it() -> None:
+    names = {getattr(provider, "value", provider) for provider in load().provider_list}
+    assert names - THROUGH_LITELLM - {provider.name for provider in CHAT_PROVIDERS} <= {"ollama_chat"}
+
+
+@pytest.mark.parametrize(
+    ("name", "base", "lean"),
+    [
+        *(
+            ("gpt-5", "", True),
+            ("openai/gpt-5", "", True),
+            ("openai/o3-pro", "", False),
+            ("claude-sonnet-4-5", "", False),
+        ),
+        *(("openai/responses/x", "", False), ("anthropic/x", "", False), ("anthropic/x", "http://x/v1", False)),
+        *(("Qwen/Qwen3", "http://x/v1", True), ("anything", "http://x/v1", True), ("anything", "", False)),
+        *(("groq/x", "", True), ("ollama/x", "", True), ("hosted_vllm/x", "http://x/v1", True)),
+    ],
+)
+def test_who_is_asked_without_litellm(name: str, base: str, lean: bool) -> None:
+    assert (find_lean(name, base) is not None) == lean

@@ -190,7 +190,7 @@ class OpenAIServer:
             if (method, path) == ("POST", "/v1/chat/completions"):
                 await self._exchange(Exchange(body, headers), reader, writer)
             elif (method, path) == ("GET", "/v1/models"):
-                cards = [{"id": name, "object": "model", "created": 0, "owned_by": "script"} for name in self.models]
+                cards = [{"id": name, "object": "model", "created": 0, "owned_by": "llamacpp"} for name in self.models]
                 write_json(writer, 200, {"object": "list", "data": cards})
             elif (method, path) == ("GET", "/api/tags"):
                 write_json(writer, 200, {"models": [{"name": name, "size": 1} for name in self.models]})

@@ -71,6 +71,7 @@ class RecordedModel(FakeModel):
         names = [event.model for event in recording.events() if isinstance(event, SessionOpened)]
         super().__init__(*answers, name=names[0] if names else "")
         self.context_window = None
+        self.tells_price = True
 
     def stream(self, request: ChatRequest) -> AsyncGenerator[Delta, None]:
         """The next answer; StoreError if there is none."""

@@ -62,6 +62,14 @@ class Budget:
             "warning", title, f"Raise it, for instance with {higher}, then /retry; or start with {flag}."
         )
 
+    def check_price(self, model: str, *, known: bool) -> BudgetNotice | None:
+        """Why this model may not be asked, None where there is no limit of money, or its price is known."""
+        if not self.cost or known:
+            return None
+        title = f"Nothing was asked: the price of {model} is not known, so no budget of {dollars(self.cost)} can hold."
+        hint = "Set model.input_price and model.output_price (0 if it costs nothing), or say /budget off, then /retry."
+        return BudgetNotice("error", title, hint)
+
     def notices(self, usage: Usage) -> list[BudgetNotice]:
         """What is to be said after an answer; each once, until the budget is changed."""
         found: dict[str, BudgetNotice] = {}

@@ -161,6 +161,12 @@ class Session:
             self.notice(*over)
             raise TurnStopped("budget", over.title)
 
+    def _require_price(self) -> None:
+        model = self.choices.model
+        if model and (unknown := self.budget.check_price(model.name, known=model.tells_price)) is not None:
+            self.notice(*unknown)
+            raise TurnStopped("budget", unknown.title)
+
     def _remark_on_budget(self) -> None:
         for remark in self.budget.notices(self.transcript.usage):
             self.notice(*remark)
@@ -175,6 +181,7 @@ class Session:
         if self._ready is not None:
             await self._halt.result(self._ready)
         self._halt.check()
+        self._require_price()
         self.emit(StepStarted(number=step))
         try:
             await self._stream()

@@ -103,6 +103,11 @@ class Model(Protocol):
         """Whether pictures may be sent; False when unknown."""
         ...
 
+    @property
+    def tells_price(self) -> bool:
+        """Whether what an answer costs will be known, as far as can be told before; where not, no budget can hold."""
+        ...
+
     def stream(self, request: ChatRequest) -> AsyncGenerator[Delta, None]:
         """Ask. Raises `ModelError`, also in the middle of an answer; close the generator to break it off."""
         ...

@@ -19,13 +19,18 @@ class ModelSection(SettingsSection, frozen=True, kw_only=True):
     """Which model answers, and how it is asked."""
 
     name: str = ""
-    """LiteLLM's name (`gpt-5`, `ollama/llama3`, `openai/anything` with `api_base`); `local/ID` is the embedded one."""
+    """`PROVIDER/NAME` as LiteLLM spells it (`gpt-5`, `ollama/llama3`, `openai/anything` with `api_base`); `local/ID` is
+    the embedded one."""
     api_base: str = ""
     """URL of an OpenAI-compatible server."""
     temperature: float | None = None
     max_output_tokens: int | None = None
     context_window: int | None = None
-    """Tokens; None takes what LiteLLM knows of the model."""
+    """Tokens; None takes what is known of the model. Ollama is told to keep so many."""
+    input_price: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    """US dollars for a million tokens that this model reads; for models whose price is not known, or is another."""
+    output_price: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    """US dollars for a million tokens that it writes."""
     tools: Literal["auto", "on", "off"] = "auto"
     """Native tool calls: `auto` uses them where the model is known to have them, else fenced code."""
     images: Literal["auto", "on", "off"] = "auto"

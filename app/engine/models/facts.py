@@ -10,8 +10,9 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from oi_tui.app.engine.core.errors import ModelError
+from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.models.failures import ModelEndpoint
-from oi_tui.app.engine.models.prices import Rates, TokenCounts
+from oi_tui.app.engine.models.prices import MILLION, Rates, TokenCounts
 from oi_tui.app.engine.secrets.environment import is_credential
 
 DUMMY_KEY = "no-key"
@@ -31,6 +32,8 @@ class Facts:
     takes_tools: bool
     free: bool
     """Costs nothing, because it runs on this machine."""
+    tells_price: bool
+    """Whether what an answer costs will be known."""
     asked: ModelEndpoint
     rates: Rates | None = None
     """What tokens cost here; None where nobody says, or where LiteLLM is asked instead."""
@@ -47,6 +50,13 @@ class Facts:
             return self.rates.price(counts)
         # A listed price of nothing is a gap in the list, unless it is ours.
         return listed or (0.0 if self.free else None)
+
+
+def own_rates(section: ModelSection) -> Rates | None:
+    """What the settings say that tokens cost; None where they say nothing."""
+    if section.input_price is None and section.output_price is None:
+        return None
+    return Rates(read=(section.input_price or 0) / MILLION, written=(section.output_price or 0) / MILLION)
 
 
 def is_loopback(url: str) -> bool:

@@ -14,6 +14,7 @@ from oi_tui.app.engine.models.facts import (
     environment_key,
     is_loopback,
     known_secrets,
+    own_rates,
     require_sendable,
 )
 from oi_tui.app.engine.models.failures import ModelEndpoint, no_key
@@ -56,6 +57,8 @@ def look_up_lean(
     if key is None and needs_key:
         raise no_key(asked)
     require_sendable(key, asked)
+    costs_nothing = free or (provider.local and is_loopback(place.base) and not is_elsewhere(choice.model))
+    rates = own_rates(section) or (None if costs_nothing else rates_of(row))
     facts = Facts(
         model=choice.model,
         provider=provider.name,
@@ -63,11 +66,17 @@ def look_up_lean(
         context_window=section.context_window or _count(row, "max_input_tokens") or _count(row, "max_tokens"),
         takes_images=decide_switch(section.images, row.get("supports_vision")),
         takes_tools=decide_switch(section.tools, row.get("supports_function_calling")),
-        free=free or (is_loopback(url) and not choice.model.endswith(("-cloud", ":cloud"))),
+        free=costs_nothing,
+        tells_price=costs_nothing or rates is not None or provider.reports_cost,
         asked=asked,
-        rates=rates_of(row),
+        rates=rates,
     )
     return facts, place.base
+
+
+def is_elsewhere(model: str) -> bool:
+    """Whether a server on this machine only passes on what it is asked for this model."""
+    return model.endswith(("-cloud", ":cloud"))
 
 
 def _place(provider: ChatProvider, section: ModelSection, environ: Mapping[str, str]) -> ServerPlace:

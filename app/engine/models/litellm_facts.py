@@ -15,6 +15,7 @@ from oi_tui.app.engine.models.facts import (
     environment_key,
     is_loopback,
     known_secrets,
+    own_rates,
     require_sendable,
 )
 from oi_tui.app.engine.models.failures import ModelEndpoint, no_key, unknown_provider
@@ -34,7 +35,7 @@ def look_up(
     except Exception as error:  # LiteLLM's class for this cannot be named without importing it
         raise unknown_provider(section.name) from error
     url = section.api_base or (base or "" if provider in _LOCAL_PROVIDERS else "")
-    local = free or is_loopback(url) or (provider in _LOCAL_PROVIDERS and not url)
+    costs_nothing = free or (provider in _LOCAL_PROVIDERS and is_loopback(url or "http://localhost"))
     names = _key_names(litellm, model, section.api_base)
     key = api_key or environment_key(provider, names, environ, url)
     asked = ModelEndpoint(
@@ -52,6 +53,8 @@ def look_up(
         raise no_key(asked)
     require_sendable(key, asked)
     info = _info(litellm, model, section.api_base)
+    rates = own_rates(section)
+    listed = bool(info.get("input_cost_per_token") or info.get("output_cost_per_token"))
     return Facts(
         model=model,
         provider=provider,
@@ -59,8 +62,10 @@ def look_up(
         context_window=section.context_window or info.get("max_input_tokens") or info.get("max_tokens"),
         takes_images=decide_switch(section.images, info.get("supports_vision")),
         takes_tools=decide_switch(section.tools, info.get("supports_function_calling")),
-        free=local,
+        free=costs_nothing,
+        tells_price=costs_nothing or rates is not None or listed,
         asked=asked,
+        rates=rates,
     )
 
 

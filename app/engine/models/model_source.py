@@ -21,7 +21,7 @@ from oi_tui.app.engine.local.weights import Weights
 from oi_tui.app.engine.models.connections import Connections
 from oi_tui.app.engine.models.lean_model import LeanModel
 from oi_tui.app.engine.models.litellm_model import LiteLLMModel, close_connections
-from oi_tui.app.engine.models.offers import find_offers
+from oi_tui.app.engine.models.offers import find_offers, runs_here
 from oi_tui.app.engine.models.ollama_model import OllamaModel
 from oi_tui.app.engine.models.providers import find_lean, provider_of
 from oi_tui.app.engine.models.scripted import FAKE, ScriptedModel
@@ -72,6 +72,8 @@ class Models:
         if name.startswith(FAKE):
             return await asyncio.to_thread(ScriptedModel, name)
         section = msgspec.structs.replace(self._section, name=name, api_base=api_base or "")
+        if self._section.name not in ("", name):  # the prices that were set are those of another model
+            section = msgspec.structs.replace(section, input_price=None, output_price=None)
         return await self._ready(section, api_key=api_key)
 
     async def _open_embedded(self, name: str, elsewhere: Callable[[], Collection[str]]) -> Model:
@@ -99,6 +101,7 @@ class Models:
         choice = await asyncio.to_thread(find_lean, section.name, section.api_base)
         model: ServedModel
         if choice is not None:
+            free = free or (choice.provider.name == "openai" and await runs_here(section.api_base))
             client = OllamaModel if choice.provider.speaks == "ollama" else LeanModel
             model = client(
                 choice, self._connections, section, api_key=api_key, environ=self._environ, title=title, free=free

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -15,6 +16,9 @@ from oi_tui.app.engine.core.protocol import ModelOffer
 
 ANSWER_LIMIT = 1_000_000
 """Bytes of a server's list that are read."""
+RUN_MODELS = ("llamacpp", "vllm", "library", "organization_owner")
+"""What llama.cpp, vLLM, Ollama and LM Studio name as the owner of a model that they run."""
+_NO_LIST = (OSError, TimeoutError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
 OFFERS_LIMIT = 20
 """Models of one server that are offered."""
 
@@ -84,11 +88,26 @@ def _key_offer(provider: Provider, environ: Mapping[str, str]) -> ModelOffer | N
 async def _server_offers(server: Server, timeout: float) -> list[ModelOffer]:
     """The models of one server; none where nothing listens, or something else does."""
     path = "/api/tags" if server.speaks == "ollama" else "/v1/models"
-    with suppress(OSError, TimeoutError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+    with suppress(*_NO_LIST):
         async with asyncio.timeout(timeout):
             answer = await _get(server.port, path)
         return [_offer(server, name) for name in _names(answer)[:OFFERS_LIMIT]]
     return []
+
+
+async def runs_here(api_base: str, *, timeout: float = 1.0) -> bool:
+    """Whether the server at this address says that it runs its models itself, on this machine: such a one costs
+    nothing. One that passes requests on (a gateway) does not say so, and what it costs is not known."""
+    with suppress(*_NO_LIST):
+        parts = urlsplit(api_base)
+        if parts.scheme != "http" or parts.hostname not in ("127.0.0.1", "localhost"):
+            return False
+        async with asyncio.timeout(timeout):
+            answer = await _get(parts.port or 80, f"{parts.path.rstrip('/')}/models")
+        rows = answer.get("data") if isinstance(answer, dict) else None
+        if isinstance(rows, list) and rows:
+            return all(isinstance(row, dict) and row.get("owned_by") in RUN_MODELS for row in rows)
+    return False
 
 
 def _names(answer: Any) -> list[str]:

@@ -37,6 +37,8 @@ class ChatProvider:
     """Takes ids of calls that have nine letters or digits, and no others."""
     wants_reasoning: bool = False
     """Refuses the result of a call without the thoughts that led to it."""
+    reports_cost: bool = False
+    """Tells with each answer what it cost."""
     extra: tuple[tuple[str, object], ...] = ()
     """Further fields of each request."""
 
@@ -63,7 +65,8 @@ CHAT_PROVIDERS = (
         base="https://openrouter.ai/api/v1",
         variables=("OPENROUTER_API_KEY", "OR_API_KEY"),
         base_variables=("OPENROUTER_API_BASE",),
-        extra=(("usage", {"include": True}),),  # it then tells the price
+        reports_cost=True,
+        extra=(("usage", {"include": True}),),
     ),
     ChatProvider(
         name="groq",

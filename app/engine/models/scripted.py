@@ -59,6 +59,7 @@ class ScriptedModel:
     """Answers from a script; a `Model`."""
 
     takes_images = False
+    tells_price = True
     context_window: int | None = None
 
     def __init__(self, name: str) -> None:

@@ -65,6 +65,11 @@ class ServedModel(ABC):
         """Whether pictures may be sent; what lists say of it is known after `preload`."""
         return self._facts.takes_images if self._facts else self._section.images == "on"
 
+    @property
+    def tells_price(self) -> bool:
+        """Whether what an answer costs will be known; True before `preload`, and if that failed: asking fails too."""
+        return self._facts.tells_price if self._facts else True
+
     async def preload(self) -> None:
         """Import what is needed and look the model up, in a thread. Never raises: what is wrong is said when it is
         asked."""

@@ -31,6 +31,11 @@ class TappedModel:
         """Whether pictures may be sent."""
         return self._model.takes_images
 
+    @property
+    def tells_price(self) -> bool:
+        """Whether what an answer costs will be known."""
+        return self._model.tells_price
+
     async def stream(self, request: ChatRequest) -> AsyncGenerator[Delta, None]:
         self._tape.put(ModelBegan())
         try:

@@ -1,0 +1,131 @@
+"""What an answer costs: by the price list, by the settings, by the provider's own word, or unknown."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from oi_tui.app.engine.core.chat_model import AnswerUsage
+from oi_tui.app.engine.core.settings import LoopSection, ModelSection
+from oi_tui.app.engine.models.model_source import Models
+from oi_tui.app.engine.models.price_table import find_row
+from oi_tui.app.engine.models.prices import Rates, TokenCounts, rates_of
+from oi_tui.app.engine.models.served_model import ServedModel
+from support.kinds import of
+from support.openai_server import OpenAIServer, Turn
+from support.raw_server import raw_server, sends
+
+Build = Callable[..., ServedModel]
+
+
+@pytest.fixture
+def client() -> str:
+    """Our own; that LiteLLM reckons the same is in test_model.py."""
+    return "lean"
+
+
+def test_a_row_of_the_list_is_read_with_its_steps() -> None:
+    rates = rates_of(
+        {
+            "input_cost_per_token": 1,
+            "output_cost_per_token": 10,
+            "cache_read_input_token_cost": 0.5,
+            "input_cost_per_token_above_200k_tokens": 2,
+            "output_cost_per_token_above_200k_tokens": 20,
+            "input_cost_per_token_above_200k_tokens_priority": 999,
+            "input_cost_per_token_priority": 999,
+        }
+    )
+    assert rates is not None
+    assert rates.price(TokenCounts(input_tokens=10, output_tokens=1)) == 20
+    assert rates.price(TokenCounts(input_tokens=10, output_tokens=1, cached=4)) == 18
+    assert rates.price(TokenCounts(input_tokens=200_001, output_tokens=1, cached=1)) == 400_000 + 0.5 + 20
+
+
+def test_more_cached_than_was_read_is_no_gain() -> None:
+    rates = Rates(read=1, written=1, cached=0)
+    assert rates.price(TokenCounts(input_tokens=5, output_tokens=0, cached=50, cache_written=50)) == 0
+
+
+@pytest.mark.parametrize(
+    "row", [{}, {"input_cost_per_token": 1}, {"input_cost_per_token": 0, "output_cost_per_token": 0}]
+)
+def test_a_gap_in_the_list_is_no_price(row: dict[str, Any]) -> None:
+    assert rates_of(row) is None
+
+
+def test_the_list_is_found_without_importing_litellm() -> None:
+    assert find_row("openai", "gpt-4o")["max_input_tokens"] == 128_000
+    assert find_row("mistral", "mistral-large-latest")["supports_function_calling"]
+    assert find_row("openai", "claude-sonnet-4-5") == {}, "another provider's price is none of its"
+    assert find_row("openai", "no-such-thing") == {}
+
+
+@pytest.mark.parametrize(
+    ("settings", "details", "cost"),
+    [
+        ({"name": "openai/gpt-4o"}, {}, 1000 * 2.5e-6 + 500 * 10e-6),
+        ({"name": "openai/gpt-4o"}, {"prompt_tokens_details": {"cached_tokens": 800}}, 0.0005 + 0.001 + 0.005),
+        ({"name": "openai/gpt-4o"}, {"cost": 0.25}, 0.25),
+        ({"name": "openai/gpt-4o", "input_price": 1.0, "output_price": 2.0}, {}, 0.002),
+        ({"input_price": 1.0}, {}, 0.001),
+        ({"input_price": 0.0}, {}, 0.0),
+        ({}, {}, None),
+        ({}, {"cost": float("1e300")}, 1e300),
+        ({}, {"cost": -1}, None),
+    ],
+)
+async def test_the_providers_word_counts_before_the_settings_and_those_before_the_list(
+    openai_server: OpenAIServer,
+    model: Build,
+    answer: Any,
+    settings: dict[str, Any],
+    details: dict[str, Any],
+    cost: float | None,
+) -> None:
+    counts = {"prompt_tokens": 1000, "completion_tokens": 500, "total_tokens": 1500}
+    openai_server.script(Turn(text="Yes.", usage_details=counts | details))
+    asked = model(**settings)
+    (usage,) = of(AnswerUsage, await answer(asked))
+    assert usage.cost == (None if cost is None else pytest.approx(cost))
+    assert asked.tells_price == (settings != {})
+
+
+LOCAL = b'{"data": [{"id": "m", "owned_by": "llamacpp"}]}'
+GATEWAY = b'{"data": [{"id": "m", "owned_by": "openai"}]}'
+
+
+@pytest.mark.parametrize(
+    ("listed", "tells"),
+    [
+        (LOCAL, True),
+        (GATEWAY, False),
+        (LOCAL[:-2] + b"," + GATEWAY[10:], False),
+        (b'{"data": []}', False),
+        (b"", False),
+    ],
+)
+async def test_a_server_on_this_machine_costs_nothing_only_if_it_says_that_it_runs_its_models(
+    listed: bytes, tells: bool
+) -> None:
+    models = Models(ModelSection(), environ={})
+    async with raw_server(sends(listed), kind="application/json") as server:
+        opened = await models.open("m", server.url)
+        priced = await models.open("openai/gpt-4o", server.url)
+    await models.close()
+    assert (opened.tells_price, priced.tells_price) == (tells, True)
+
+
+async def test_a_price_that_was_set_holds_for_the_model_that_it_was_set_for() -> None:
+    models = Models(ModelSection(name="openai/a", input_price=1.0), environ={})
+    base = "https://gateway.invalid/v1"
+    opened = [await models.open(name, base, "sk-key") for name in ("openai/a", "openai/b")]
+    await models.close()
+    assert [model.tells_price for model in opened] == [True, False]
+
+
+def test_settings_take_no_negative_price() -> None:
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert({"input_price": -1}, ModelSection)
+    assert LoopSection().max_cost == 0
