@@ -376,14 +376,12 @@ class Bridge:
         """A session without a model begins with the choice of one; a first prompt waits for it."""
         if not self.transcript.session_id or self.stopped:
             return
-        if not self.transcript.model:
-            if not self._asked_for_model:
-                self._asked_for_model = True
-                self.send(FindModels())
-            return
-        if self._first_prompt is not None:
+        if self.transcript.model and self._first_prompt is not None:
             prompt, self._first_prompt = self._first_prompt, None
             self.send(prompt)
+        elif not (self.transcript.model or self._asked_for_model):
+            self._asked_for_model = True
+            self.send(FindModels())
 
     def _notice(self, level: Level, title: str, hint: str = "", details: str = "") -> None:
         self._notices += 1
