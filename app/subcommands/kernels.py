@@ -68,8 +68,8 @@ def kernels_add(
     from oi_tui.app.engine.kernels.remote.servers import KnownServer, known_servers
     from oi_tui.app.subcommands.secret_prompt import ask_secret, keep_secret
 
-    if not name.replace("-", "").replace("_", "").isalnum():
-        raise SettingsError("A name has letters, digits, - and _ only.")
+    if not name.replace("-", "").replace("_", "").isalnum() or name == "jupyter":
+        raise SettingsError("A name has letters, digits, - and _ only, and is not “jupyter”.")
     over_ssh = url.startswith(SSH)
     if not over_ssh:
         JupyterServer(url)  # is it an address at all?

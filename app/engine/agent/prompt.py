@@ -7,6 +7,7 @@ makes a 1.5-billion-parameter model worse, and larger ones do not need it.
 
 import contextlib
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
@@ -32,7 +33,7 @@ from oi_tui.app.engine.tools.execute import EXECUTE
 
 SYSTEM = """\
 You do tasks for the user by running code on their machine. Reply with one ```python code block that solves the \
-task{shell}. It runs in {where} after the user approves it, variables are kept, and you are shown the output. \
+task{shell}.{others} It runs in {where} after the user approves it, variables are kept, and you are shown the output. \
 {around}Do not guess results: run code. When the task is done, answer in one or two sentences without code."""
 
 NEXT = "If the task is done, answer in one or two sentences without code. If not, go on with the next code block."
@@ -45,10 +46,19 @@ FAILED = (
 """Said after an error: without it small models explain the error instead of mending it."""
 
 
+MOST_LABELS = 10
+"""Languages beside Python and the shell that are named."""
+
+_LABEL = re.compile(r"[A-Za-z0-9:._+#-]{1,60}")
+"""What is installed has names that anybody may have chosen: nothing else gets into the prompt."""
+
+
 def system_prompt(languages: Sequence[str], cwd: str, around: str = "") -> str:
     """The one system message; `around` says what the code can reach and change."""
     shell = " (```bash for shell commands)" if "shell" in languages else ""
-    return SYSTEM.format(shell=shell, where=cwd, around=f"{around} " if around else "")
+    labels = [name for name in languages if name not in ("python", "shell") and _LABEL.fullmatch(name)]
+    others = f" The labels {', '.join(labels[:MOST_LABELS])} run too." if labels else ""
+    return SYSTEM.format(shell=shell, others=others, where=cwd, around=f"{around} " if around else "")
 
 
 class _Told(NamedTuple):

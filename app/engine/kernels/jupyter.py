@@ -8,26 +8,31 @@ import os
 import secrets
 from collections.abc import Awaitable
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import msgspec
 
 from oi_tui.app.engine.core.errors import KernelError
+from oi_tui.app.engine.core.events import Emit, NoticeAdded
+from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.values import Language, PackageHome
 from oi_tui.app.engine.files.paths import socket_dir
-from oi_tui.app.engine.kernels.base import InterruptMeans
+from oi_tui.app.engine.kernels.base import InterruptMeans, RunResult
 from oi_tui.app.engine.kernels.channels import Channels
 from oi_tui.app.engine.kernels.inspection import Listing, VariableDetail, names_in, read_detail, read_listing
 from oi_tui.app.engine.kernels.jupyter_worker import JupyterWorker, KernelOrigin, Opened
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.message_desk import ReplyFuture
 from oi_tui.app.engine.kernels.processes import LoggedProcess
-from oi_tui.app.engine.kernels.socket_folder import socket_folder
-from oi_tui.app.engine.kernels.spec import KernelSpec, python_spec
+from oi_tui.app.engine.kernels.provisioned import provisioned_origin
+from oi_tui.app.engine.kernels.socket_folder import short_name, socket_folder
+from oi_tui.app.engine.kernels.spec import FOREIGN, LOCAL, KernelSpec, label_of, program_of, python_spec
 from oi_tui.app.engine.kernels.worker import WorkerKernel
 from oi_tui.app.engine.sandbox.environments import kernel_environment
 from oi_tui.app.engine.sandbox.ladder import require_rung
+from oi_tui.app.engine.sandbox.places import program_places
 from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.sandbox.sandbox_launch import SandboxLaunch
 
@@ -39,27 +44,47 @@ KNOCKING = 10
 
 
 def installed_kernelspecs() -> dict[str, str]:
-    """Name of every installed kernelspec and the language it says it runs."""
+    """The label of every installed kernelspec but our own, and the language that it says it runs."""
     from jupyter_client.kernelspec import KernelSpecManager  # deferred: heavy
 
-    found = KernelSpecManager().get_all_specs()
-    return {name: str(entry["spec"].get("language", "")) for name, entry in found.items()}
+    manager = KernelSpecManager()
+    specs = manager.get_all_specs()  # but those whose provisioner is missing: of these we tell when they are wanted
+    labels = {label_of(name, folder): name for name, folder in manager.find_kernel_specs().items()}
+    languages = {name: str(entry["spec"].get("language", ""))[:100] for name, entry in specs.items()}
+    return {label: languages.get(name, "") for label, name in labels.items() if label}
 
 
-def kernelspec(name: str) -> KernelSpec:
+def kernelspec(label: str) -> KernelSpec:
     """The installed kernelspec; KernelError that names the ones there are if it does not exist."""
     from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel  # deferred: heavy
 
+    name = label.removeprefix(FOREIGN)
     try:
         spec = KernelSpecManager().get_kernel_spec(name)
     except NoSuchKernel as error:
-        there = ", ".join(sorted(installed_kernelspecs())) or "none"
+        if name in KernelSpecManager().find_kernel_specs():
+            raise KernelError(
+                f"The kernel “{name}” wants to be started by a provisioner that is not installed.",
+                hint="Install what brings it beside oi-tui, or choose another kernel.",
+            ) from error
+        there = ", ".join(["python", "shell", *sorted(installed_kernelspecs())])
         raise KernelError(
             f"There is no kernel “{name}”.",
             hint=f"Installed kernels: {there}. `jupyter kernelspec list` shows where they are.",
         ) from error
-    argv = tuple(part.replace("{resource_dir}", spec.resource_dir) for part in spec.argv)
-    return KernelSpec(name=name, argv=argv, env=dict(spec.env), signals=spec.interrupt_mode != "message")
+    program, *rest = (part.replace("{resource_dir}", spec.resource_dir) for part in spec.argv)
+    match spec.metadata:
+        case {"kernel_provisioner": {"provisioner_name": str(provisioner)}} if provisioner != LOCAL:
+            pass
+        case _:
+            provisioner = ""
+    return KernelSpec(
+        name=name,
+        argv=(program_of(program, spec.resource_dir), *rest),
+        env=dict(spec.env),
+        signals=spec.interrupt_mode != "message",
+        provisioner=provisioner,
+    )
 
 
 class JupyterKernel(WorkerKernel):
@@ -74,12 +99,23 @@ class JupyterKernel(WorkerKernel):
         origin: KernelOrigin | None = None,
     ) -> None:
         """Started here by the `spec`, without one in the Python of the launch; or of an `origin` elsewhere."""
+        if origin is None and spec is not None and spec.provisioner:
+            launch, origin = replace(launch, sandbox=None), provisioned_origin(launch, spec)  # nothing of ours is there
         origin = origin or local_origin(launch, spec)
+        self._told = False
+        """Whether the person knows what this kernel cannot do."""
         super().__init__(language, launch, partial(JupyterWorker.open, launch, origin), origin.place)
         self.elsewhere = origin.elsewhere
         if self.elsewhere:
             packages = PackageHome(place=self.place)
             self.confinement = msgspec.structs.replace(self.confinement, packages=packages)
+
+    async def run(self, source: str, block_id: str, emit: Emit) -> RunResult:
+        await self.start()
+        if not self._told and isinstance(self._worker, JupyterWorker) and self._worker.remark:
+            self._told = True
+            emit(NoticeAdded(block_id=new_id(), level="info", title=self._worker.remark))
+        return await super().run(source, block_id, emit)
 
     def variables(self, known: tuple[str, ...], *, again: bool) -> Awaitable[Listing | None]:
         first = names_in(self._worker.source) if isinstance(self._worker, JupyterWorker) else []
@@ -121,13 +157,17 @@ async def open_process(launch: Launch, asked: KernelSpec | None = None) -> Opene
         process: LoggedProcess | None = None
         enclosed: SandboxLaunch | None = None
         if launch.enclosure is not None:
-            enclosed = await _prepare_sandbox(launch, launch.enclosure, spec)
+            profile = launch.enclosure
+            if asked is not None:
+                profile = replace(profile, readable=(*profile.readable, *program_places(spec.argv[0])))
+            enclosed = await _prepare_sandbox(launch, profile, spec)
             stack.push_async_callback(enclosed.close)
             process = await LoggedProcess.start_enclosed(enclosed, launch.cwd)
             stack.push_async_callback(process.close)
             ours, theirs = enclosed.folder, enclosed.folder_inside
         else:
-            ours = theirs = stack.enter_context(socket_folder())
+            ours = stack.enter_context(socket_folder())
+            theirs = ours if asked is None else stack.enter_context(short_name(ours))
         # Sockets in a folder that only we may enter: on a port of this machine every user could knock.
         file, info = write_connection_file(
             str(ours / CONNECTION),

@@ -27,6 +27,11 @@ from oi_tui.app.engine.kernels.worker import OnEnd
 KEPT_RUNS = 50
 """Runs of which late output is taken; what belongs to older ones is dropped."""
 
+WITHOUT_HELPER = (
+    "The kernel {name} is not IPython's own: there is no list of its variables and no mark at the line that runs, "
+    "and tables look as it makes them."
+)
+
 LAST_WORDS = 0.1
 """Seconds in which messages of a process that ended may still arrive."""
 
@@ -115,7 +120,10 @@ class JupyterWorker:
         """How it ended, if we ended it because it was beyond help."""
         self._has_control = False
         """Whether it answers on the control channel, which not every kernel does."""
-        self._is_python = False
+        self._has_helper = False
+        """Whether it has our part: it is IPython's own kernel, which that is written for."""
+        self.remark = ""
+        """What the person has to know of it, once, as a sentence."""
         self._looked_into = False
         """Whether it has our part that answers what is asked about its variables."""
         self.source = ""
@@ -175,7 +183,7 @@ class JupyterWorker:
 
     def inspect(self, kind: str, content: dict[str, Any]) -> ReplyFuture | None:
         """Ask about the variables, now; None if it cannot be asked."""
-        if not self._is_python or self._process.has_ended:
+        if not self._has_helper or self._process.has_ended:
             return None
         if not self._looked_into:
             self._looked_into = True
@@ -222,8 +230,10 @@ class JupyterWorker:
     async def _prepare(self) -> None:
         info = await self._handshake()
         self._try_control()
-        self._is_python = info.get("language_info", {}).get("name") == "python"
-        if self._is_python:
+        self._has_helper = info.get("implementation") == "ipython"
+        if not self._has_helper:
+            self.remark = WITHOUT_HELPER.format(name=self._name)
+        else:
             await self._execute_silently(at_start())
             if self._launch.preload():
                 await self._execute_silently(PRELOAD)

@@ -18,14 +18,12 @@ from oi_tui.app.engine.kernels.remote.servers import KnownServer, known_servers
 from oi_tui.app.engine.kernels.remote.terminal import remote_shell
 from oi_tui.app.engine.kernels.remote.terminals import find_obstacle, no_shell, tell_where
 from oi_tui.app.engine.kernels.shell_kernel import ShellKernel
+from oi_tui.app.engine.kernels.spec import FOREIGN, PYTHON_NAMES, SHELL_NAMES
 from oi_tui.app.engine.kernels.worker import WorkerKernel
 
-PYTHON_NAMES = frozenset({"python", "python3", "py", "py3", "ipython", "ipython3"})
-SHELL_NAMES = frozenset({"shell", "sh", "bash", "zsh"})
-"""Not "console" or "shell-session": such fences are transcripts, with prompts and output in them."""
 SHORT_NAMES = {"js": "javascript", "ts": "typescript", "jl": "julia", "rb": "ruby", "rs": "rust", "hs": "haskell"}
-NATIVE = "python3"
-"""The kernelspec that jupyter_client makes up for the Python it runs in; ours is "python"."""
+MOST_LANGUAGES = 20
+"""That a model is told of; of the others, a label in a fence is still understood."""
 
 
 class Kernels:
@@ -46,7 +44,7 @@ class Kernels:
     def languages(self) -> tuple[Language, ...]:
         """What can be run here, best first."""
         shell = () if self._no_shell else ("shell",)
-        return ("python", *shell, *(name for name in sorted(self._specs()) if name != NATIVE))
+        return ("python", *shell, *sorted(self._specs()))[:MOST_LANGUAGES]
 
     @property
     def surroundings(self) -> str:
@@ -122,8 +120,7 @@ class Kernels:
         return tuple(await asyncio.to_thread(self._find_choices))
 
     def _find_choices(self) -> list[KernelChoice]:
-        specs = {name: language for name, language in self._specs().items() if name != NATIVE}
-        return find_choices(self._launch, self._server, specs)
+        return find_choices(self._launch, self._server, self._specs())
 
     async def restart(self, language: Language | None = None) -> None:
         """A fresh process for this language, or for all that were started."""
@@ -150,8 +147,9 @@ class Kernels:
 
     def _find_installed(self, name: str) -> Language | None:
         specs = self._specs()
-        if name in specs:
-            return name
+        for label in (name, name.removeprefix(FOREIGN)):
+            if label in specs:
+                return label
         return next((spec for spec, language in specs.items() if language.lower() == name), None)
 
     def _specs(self) -> dict[str, str]:

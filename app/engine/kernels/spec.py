@@ -1,4 +1,8 @@
-"""How a Jupyter kernel is started, as a value."""
+"""How a Jupyter kernel is started, as a value, and which label of a fence means it."""
+
+import re
+import sys
+from pathlib import Path
 
 import msgspec
 
@@ -10,6 +14,19 @@ ACTIVATE = 'for script in "$0"/*.sh; do . "$script"; done; exec "$@"'
 """Where packages of conda keep variables such as PROJ_LIB: in scripts, which run where the kernel runs."""
 
 
+PYTHON_NAMES = frozenset({"python", "python3", "py", "py3", "ipython", "ipython3"})
+SHELL_NAMES = frozenset({"shell", "sh", "bash", "zsh"})
+"""Not "console" or "shell-session": such fences are transcripts, with prompts and output in them."""
+
+FOREIGN = "jupyter:"
+"""Before the name of a kernelspec that would mean our Python or our shell without it."""
+
+LOCAL = "local-provisioner"
+"""What starts a kernel as a process of this machine; we do that ourselves, in the sandbox."""
+
+_NAME = re.compile(r"[a-z0-9._-]{1,100}")
+
+
 class KernelSpec(Value, frozen=True, kw_only=True):
     """How a kernel is started."""
 
@@ -19,6 +36,25 @@ class KernelSpec(Value, frozen=True, kw_only=True):
     env: dict[str, str] = msgspec.field(default_factory=dict)
     signals: bool = True
     """Whether it is interrupted by SIGINT; otherwise only by a message."""
+    provisioner: str = ""
+    """What starts it in its own way, perhaps elsewhere, so that no sandbox of ours is around it; "" if we do."""
+
+
+def label_of(name: str, folder: str) -> str:
+    """The label of a fence that means this kernelspec, which lies in that folder; "" if none does: it is the one that
+    our own ipykernel brings, or has a name that cannot be one."""
+    ours = name == "python3" and Path(folder).is_relative_to(sys.prefix)
+    if ours or not _NAME.fullmatch(name):
+        return ""
+    return f"{FOREIGN}{name}" if name in PYTHON_NAMES | SHELL_NAMES else name
+
+
+def program_of(program: str, folder: str) -> str:
+    """What a bare `python` in a kernelspec means: that of the environment which the kernelspec is installed in."""
+    beside = Path(folder).parents[3] / "bin" / program if len(Path(folder).parents) > 3 else None
+    if re.fullmatch(r"python(3(\.\d+)?)?", program) and beside is not None and beside.exists():
+        return str(beside)
+    return program
 
 
 def python_spec(environment: PythonEnvironment) -> KernelSpec:

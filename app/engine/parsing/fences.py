@@ -11,7 +11,8 @@ from oi_tui.app.engine.core.values import Value
 _LIST_MARKER = r"(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*"
 _OPENING = re.compile(rf"([ \t]*)({_LIST_MARKER})(`{{3,}}|~{{3,}})(.*)")
 _OPENING_BEGUN = re.compile(rf"[ \t]*{_LIST_MARKER}(?:[-*+]|\d{{1,9}}[.)]?|`*|~*|`{{3,}}[^`]*|~{{3,}}.*)")
-_LABEL = re.compile(r"[\s{.]*([\w+#.-]+)")
+_LABEL = re.compile(r"[\s{.]*((?:jupyter:)?[\w+#.-]+)")
+"""The prefix is that of a kernelspec which is called like ours; another colon is the beginning of a file's name."""
 
 
 class Fence(Value, frozen=True, kw_only=True):
