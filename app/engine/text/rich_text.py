@@ -16,9 +16,9 @@ def says_something(plain: object) -> bool:
     return isinstance(plain, str) and bool(plain.strip()) and _ONLY_A_NAME.fullmatch(plain[:500]) is None
 
 
-def is_plain_json(mime: str) -> bool:
-    """Whether the content of this type is a JSON value that nothing more is known of."""
-    return mime == "application/json" or mime.endswith("+json")
+def is_plain_json(mime: str, content: object) -> bool:
+    """Whether it is a JSON value that nothing more is known of; bokeh calls programs so, which nobody wants to read."""
+    return mime == "application/json" or (mime.endswith("+json") and not isinstance(content, str))
 
 
 def best_text(data: dict[str, Any]) -> str:
@@ -35,10 +35,12 @@ def best_text(data: dict[str, Any]) -> str:
     if isinstance(content := data.get("image/svg+xml"), str):
         return f"[{svg_summary(content).text}]"
     for mime in sorted(data, key=lambda name: name != "application/json"):
-        if is_plain_json(mime):
+        if is_plain_json(mime, data[mime]):
             return json.dumps(data[mime], indent=2, ensure_ascii=False)
     if isinstance(plain, str) and plain.strip():
         return plain
+    if "application/javascript" in data:
+        return "[JavaScript, which only a browser runs]"
     return f"({', '.join(sorted(data))})" if data else ""
 
 

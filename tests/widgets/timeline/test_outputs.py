@@ -11,9 +11,11 @@ import pytest
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.hooks import Hooks, ScreenHooks, hookimpl
+from oi_tui.app.engine.text.rich_text import best_text
 from oi_tui.plugins.host import screen_hooks
 from oi_tui.widgets.timeline.cells import BlockCell
 from oi_tui.widgets.timeline.outputs import registry
+from oi_tui.widgets.timeline.outputs.json import JsonOutline
 from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas
 from support.gallery import picture
 
@@ -424,3 +426,11 @@ def test_a_html_table_alone_is_a_table(drawn: Rows) -> None:
 
     assert drawn(output)[:3] == [" │     value", " │  0      0", " │  1      2"]
     assert drawn(output)[-3:] == [" │ … 90 more rows · enter to show", " │ 98    196", " │ 99    198"]
+
+
+def test_R15_programs_for_a_browser_are_named_and_not_written_out() -> None:
+    program = "(function(root) {\n" + "  let x;\n" * 1_000
+    output = RichOutput(data={"application/javascript": program, "application/vnd.bokehjs_load.v0+json": program})
+    assert best_text(output.data) == "[JavaScript, which only a browser runs]"
+    assert JsonOutline.of(output) is None
+    assert registry.content_of(output).line_count == 1

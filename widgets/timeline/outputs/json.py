@@ -9,6 +9,7 @@ from pygments.token import Token, _TokenType
 from rich.style import Style
 
 from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.text.rich_text import is_plain_json
 from oi_tui.app.engine.text.words import quantity
 from oi_tui.widgets.timeline.console import HEAD_LINES, LINE_CHARACTERS, MOST_LINES, TAIL_LINES
 from oi_tui.widgets.timeline.ink import Ink
@@ -49,7 +50,7 @@ class JsonOutline(DrawnContent):
     def of(cls, output: RichOutput) -> "JsonOutline | None":
         """The first JSON form of a result, with what `IPython.display.JSON` wants of it."""
         mimes = sorted(output.data, key=lambda mime: mime != "application/json")
-        mime = next((mime for mime in mimes if mime == "application/json" or mime.endswith("+json")), None)
+        mime = next((mime for mime in mimes if is_plain_json(mime, output.data[mime])), None)
         if mime is None:
             return None
         match output.metadata.get(mime):
