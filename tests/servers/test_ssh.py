@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import pwd
 import random
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -17,6 +18,7 @@ from oi_tui.app.engine.core.events import NoticeAdded, OutputAdded
 from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.launch import Launch
+from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.kernels.remote.kernel import remote_kernel
 from oi_tui.app.engine.kernels.remote.servers import KnownServer
 from oi_tui.app.engine.kernels.remote.site import open_site
@@ -32,6 +34,8 @@ Make = Callable[..., Awaitable[JupyterKernel]]
 def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
     if not find_sshd() or not (SERVERS / "bin" / "jupyter").exists():
         pytest.skip("NOT TESTED: no sshd, or no Jupyter server; make check-servers says how to install them")
+    if pwd.getpwuid(os.getuid()).pw_shell.endswith(("nologin", "false")):
+        pytest.skip("NOT TESTED: the user of these tests has no login shell, which sshd needs")
     with running_sshd(tmp_path_factory.mktemp("sshd"), SERVERS / "bin") as running:
         yield running
 
@@ -76,7 +80,7 @@ async def test_a_server_is_started_there_runs_code_and_is_stopped(make: Make, ss
 
 
 async def test_each_line_of_a_flood_comes_once_while_ssh_is_killed(make: Make, sshd: Sshd) -> None:
-    kernel = await make()
+    kernel = await make(python=str(SERVERS))
     chance = random.Random(7)
     flood = "import time\nfor number in range(4000):\n    print('n', number)\n    if not number % 100: time.sleep(0.05)"
     events: list[object] = []
@@ -127,14 +131,6 @@ async def test_a_server_with_kernels_stays_and_is_found_again(make: Make, sshd: 
     assert servers_of(sshd) == []
 
 
-async def test_the_python_there_can_be_chosen(make: Make, sshd: Sshd) -> None:
-    by_path = await make(url=f"ssh://lab{SERVERS}")
-    assert (await collect(by_path, "print(6 * 7)")).text() == "42\n"
-    by_setting = await make(start=False, python=str(sshd.home / "nosuch"))
-    with pytest.raises(KernelError, match=r"no Python environment .*nosuch on lab"):
-        await by_setting.start()
-
-
 async def test_where_there_is_no_jupyter_it_is_told_how_to_install_it(make: Make, sshd: Sshd) -> None:
     profile = sshd.home / ".profile"
     usual = profile.read_text()
@@ -153,6 +149,9 @@ async def test_where_there_is_no_jupyter_it_is_told_how_to_install_it(make: Make
         with pytest.raises(KernelError, match=r"/bare/bin/python on lab has no Jupyter server") as told:
             await kernel.start()
         assert f"{python} -m pip install jupyter_server" in told.value.hint
+        kernel = await make(start=False, python=str(sshd.home / "nosuch"))
+        with pytest.raises(KernelError, match=r"no Python environment .*nosuch on lab"):
+            await kernel.start()
     finally:
         for name in (".profile", ".bash_profile", ".zprofile"):
             (sshd.home / name).write_text(usual)
@@ -176,6 +175,20 @@ async def test_where_sockets_may_not_be_forwarded_a_port_with_a_token_does(
         assert servers_of(strict) == []
 
 
+async def test_shell_code_runs_there_too(sshd: Sshd, tmp_path: Path) -> None:
+    launch = Launch(cwd=tmp_path, settings=KernelSection(ssh_command=sshd.config("shell")))
+    kernels = Kernels(launch, server=KnownServer(url="ssh://lab"))
+    try:
+        python, shell = await asyncio.gather(
+            collect(kernels.get("python"), "import os; print(os.getcwd())"), collect(kernels.get("shell"), "pwd")
+        )
+        assert python.text() == shell.text() == f"{sshd.home}\n"
+        assert len(servers_of(sshd)) == 1
+    finally:
+        await kernels.close()
+    assert servers_of(sshd) == []
+
+
 async def test_a_connection_that_the_person_shares_is_used_and_left_as_it_was(make: Make, sshd: Sshd) -> None:
     shared = "ControlPath /tmp/oi-tui-test-%C"
     command = sshd.config("master", shared).split()
@@ -186,7 +199,7 @@ async def test_a_connection_that_the_person_shares_is_used_and_left_as_it_was(ma
             while await (await asyncio.create_subprocess_exec(*check, stderr=asyncio.subprocess.DEVNULL)).wait():
                 await asyncio.wait([asyncio.ensure_future(master.wait())], timeout=0.05)  # nobody tells
         # With this alone there is no way in.
-        kernel = await make(shared, f"IdentityFile {sshd.folder}/other")
+        kernel = await make(shared, f"IdentityFile {sshd.folder}/other", url=f"ssh://lab{SERVERS}")
         assert (await collect(kernel, "print(6 * 7)")).text() == "42\n"
         await kernel.close()
         assert servers_of(sshd) == []

@@ -2,8 +2,10 @@
 jump hosts count; nothing here sees a password. All that ssh and the other machine say is hostile."""
 
 import asyncio
+import os
 import re
 import shlex
+import signal
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Self
@@ -137,20 +139,23 @@ class SshProcess:
 
     async def close(self) -> None:
         """End the connection, whatever still goes through it; the script sees the end of its input."""
-        if self._process.returncode is None:
-            with suppress(ProcessLookupError):
-                self._process.terminate()
+        self._signal(signal.SIGTERM)
         try:
             async with asyncio.timeout(LAST_MOMENT):
                 await self._process.wait()
         except TimeoutError:
-            with suppress(ProcessLookupError):
-                self._process.kill()
+            self._signal(signal.SIGKILL)
             await self._process.wait()
         finally:
             await cancel_tasks(self._reader)
             # What ssh started (a proxy, a shared connection) may hold its pipes open for long.
             self._process._transport.close()  # type: ignore[attr-defined] # asyncio has no other way to let go of them
+
+    def _signal(self, number: signal.Signals) -> None:
+        """By its number: asyncio's own way may take its end away from whoever waits for it."""
+        if self._process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.kill(self._process.pid, number)
 
     async def _read_errors(self) -> None:
         assert self._process.stderr is not None
