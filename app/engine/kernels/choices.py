@@ -14,8 +14,11 @@ from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.remote.servers import KnownServer, known_servers
 from oi_tui.app.engine.kernels.remote.site import open_site
 
-ASKING = 10.0
-"""Seconds that a server which runs has to say what it has."""
+ASKING = 60.0
+"""Seconds until a server has said what it has: a keyring may have to be unlocked, a server be started over ssh."""
+
+OURS = "oi-tui"
+"""What the Python of oi-tui is called."""
 
 MOST_TOLD = 100
 """Kernelspecs of a server that are told."""
@@ -38,15 +41,14 @@ def find_choices(launch: Launch, server: KnownServer | None, specs: Mapping[str,
     return sorted(found, key=lambda choice: not choice.in_use)
 
 
-async def ask_server(launch: Launch, name: str) -> list[KernelChoice]:
+async def ask_server(launch: Launch, name: str, *, patience: float = ASKING) -> list[KernelChoice]:
     """What this known server can start; KernelError or SettingsError if it does not say so in time."""
     server = await asyncio.to_thread(known_servers().find, name)
-    async with open_site(server, launch) as site:
-        try:
-            async with asyncio.timeout(ASKING):
-                specs = await site.kernelspecs()
-        except TimeoutError:
-            raise KernelError(f"{server.host} did not say within {ASKING:.0f} s what it has.") from None
+    try:
+        async with asyncio.timeout(patience), open_site(server, launch) as site:
+            specs = await site.kernelspecs()
+    except TimeoutError:
+        raise KernelError(f"{server.host} did not say within {patience:.0f} s what it has.") from None
     told = [spec for spec in sorted(specs) if _SPEC_NAME.fullmatch(spec)][:MOST_TOLD]
     return [
         KernelChoice(
@@ -67,8 +69,9 @@ def _environments(launch: Launch, *, in_use: bool) -> Iterator[KernelChoice]:
         found.insert(0, launch.python)
     taken = set(_server_names())
     for environment in found:
-        name = "oi-tui" if environment.is_ours else environment.prefix.name
-        if name in taken or re.search("[:@]", name):  # it means another one: only the path is sure
+        name = OURS if environment.is_ours else environment.prefix.name
+        another = name == OURS and not environment.is_ours
+        if another or name in taken or re.search("[:@]", name):  # it means another one: only the path is sure
             name = str(environment.prefix)
         taken.add(name)
         obstacle = kernel_obstacle(environment)
@@ -106,6 +109,9 @@ def _servers(used: KnownServer | None) -> Iterator[KernelChoice]:
     except SettingsError as error:
         yield KernelChoice(name="", kind="server", title="The list of servers", detail=error.hint, obstacle=error.title)
         return
+    urls = {server.url for server in known.values()}
+    if used is not None and used.url not in urls:  # typed as ssh://, or forgotten meanwhile
+        yield KernelChoice(name="", kind="server", title=used.place, detail=f"Host: {used.host}", in_use=True)
     for name, server in known.items():
         yield KernelChoice(
             name=name,
