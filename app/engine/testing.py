@@ -18,7 +18,7 @@ from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
 from oi_tui.app.engine.core.protocol import FetchProgressed, ModelOffer, ModelsFound
 from oi_tui.app.engine.core.values import Confinement, Language
-from oi_tui.app.engine.kernels.base import InterruptMeans, Kernel, RunResult, in_block
+from oi_tui.app.engine.kernels.base import InterruptMeans, Kernel, RunResult, ServerFile, in_block
 from oi_tui.app.engine.kernels.inspection import Listing, VariableDetail, VariableRow
 
 ScriptedAnswer = str | Sequence[Delta | ModelError | asyncio.Event]
@@ -252,6 +252,7 @@ class FakeKernels:
     def __init__(self, *, installer: FakeKernel | None = None, **kernels: FakeKernel) -> None:
         """`installer` is what installs something; by default another fake."""
         self.by_language = kernels or {"python": FakeKernel()}
+        self.files: dict[str, bytes] = {}
         self._installer = installer or FakeKernel(language="shell")
 
     @property
@@ -264,6 +265,17 @@ class FakeKernels:
     async def settle(self) -> KernelError | None:
         """There is nothing to find out."""
         return None
+
+    async def read_file(self, path: str) -> ServerFile:
+        """One of `files`, which are on a server "fake"; KernelError if it is not there."""
+        if path not in self.files:
+            raise KernelError(f"There is no file {path} on fake.")
+        return ServerFile(path=path, host="fake", data=self.files[path])
+
+    async def write_file(self, path: str, data: bytes) -> str:
+        """Into `files`."""
+        self.files[path] = data
+        return "fake"
 
     async def use(self, name: str) -> str:
         """A fresh kernel, whatever the name."""

@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from oi_tui.app.engine.core.blocks import Action, Block, CodeBlock
 from oi_tui.app.engine.core.outputs import RichOutput
-from oi_tui.app.engine.core.verbs import Rebuild, Run
+from oi_tui.app.engine.core.verbs import Rebuild, Run, SaveRemote
 from oi_tui.app.engine.text.markdown import as_markdown
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.whereabouts import describe_moves
@@ -29,7 +29,7 @@ from oi_tui.app.screens.external_editor import EditorFailed, suffix_of, view_in_
 from oi_tui.app.screens.picture_screen import PictureScreen
 from oi_tui.app.screens.rebuild import RebuildScreen
 from oi_tui.app.screens.run_again import RunAgainScreen
-from oi_tui.app.screens.save_as import SaveAsScreen, SaveFailed, save
+from oi_tui.app.screens.save_as import REMOTE_LIMIT, SaveAsScreen, SaveFailed, read_bounded, save
 from oi_tui.app.screens.viewer import ViewerScreen
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import Clock
@@ -153,7 +153,10 @@ class BlockActions:
         form = await self._choose_view(block, "Save")
         if form is None:
             return
-        path = await self._place.app.push_screen_wait(SaveAsScreen(form.name, self._folder, what=form.title))
+        screen = SaveAsScreen(
+            form.name, self._folder, what=form.title, send=lambda path: self._save_remote(path, form.saved())
+        )
+        path = await self._place.app.push_screen_wait(screen)
         if path is None:
             return
         try:
@@ -162,6 +165,18 @@ class BlockActions:
             self._tell(str(failed), warning=True)
         else:
             self._tell(f"Saved {safe_text(path.name)}.")
+
+    def _save_remote(self, path: str, data: bytes | Path) -> None:
+        """On the server on which code runs: a notice says how that went."""
+        try:
+            data = read_bounded(data) if isinstance(data, Path) else data
+        except OSError as error:
+            self._tell(f"It cannot be read: {error.strerror}.", warning=True)
+            return
+        if len(data) > REMOTE_LIMIT:
+            self._tell(f"This has more than {REMOTE_LIMIT:,} bytes: too much for the way to the server.", warning=True)
+            return
+        self._bridge.send(SaveRemote(path=path, data=data))
 
     def _elsewhere(self, wish: BlockAction, block: Block) -> None:
         """In the person's own program, which has the terminal for as long."""

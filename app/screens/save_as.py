@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
@@ -23,12 +24,21 @@ MOST_NAMES = 6
 """Names that are shown where more than one fits."""
 
 
+REMOTE = "remote:"
+"""What the path of a file begins with that is on the server on which code runs."""
+
+
+REMOTE_LIMIT = 4_000_000
+"""Bytes that go to that server."""
+
+
 class SaveFailed(Exception):
     """A file cannot be written there; the text says why."""
 
 
 class SaveAsScreen(ModalScreen[Path | None]):
-    """Dismissed with the path, once it is one that can be written and may be."""
+    """Dismissed with the path, once it is one that can be written and may be; `send` is given what was
+    typed behind `remote:`, a path on the server on which code runs."""
 
     CSS_PATH = "save_as.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -36,9 +46,18 @@ class SaveAsScreen(ModalScreen[Path | None]):
         Hint("escape", "dismiss(None)", "back"),
     ]
 
-    def __init__(self, name: str, folder: Path, *, what: str = "", may_replace: bool = True) -> None:
+    def __init__(
+        self,
+        name: str,
+        folder: Path,
+        *,
+        what: str = "",
+        may_replace: bool = True,
+        send: Callable[[str], None] | None = None,
+    ) -> None:
         super().__init__()
         self._may_replace = may_replace
+        self._send = send
         self._proposed = name
         self._folder = folder
         self._what = what
@@ -64,6 +83,9 @@ class SaveAsScreen(ModalScreen[Path | None]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Go with the path if it can be written; ask where there is a file already."""
         event.stop()
+        if event.value.strip().startswith(REMOTE):
+            self._go_remote(event.value.strip().removeprefix(REMOTE))
+            return
         try:
             path = resolve_path(event.value, self._folder)
         except SaveFailed as failed:
@@ -82,6 +104,15 @@ class SaveAsScreen(ModalScreen[Path | None]):
 
         question = ConfirmScreen("Replace this file?", safe_text(str(path)), yes="replace it", no="keep it")
         self.app.push_screen(question, save_if_agreed)
+
+    def _go_remote(self, path: str) -> None:
+        if self._send is None:
+            self._say("This can be saved on this machine only.", wrong=True)
+        elif not path.strip("/"):
+            self._say("Type a file name after remote:.", wrong=True)
+        else:
+            self._send(path)
+            self.dismiss(None)
 
     def action_complete(self) -> None:
         """As much of the name as all files have in common that begin like it."""
@@ -158,6 +189,12 @@ def save(path: Path, data: bytes | Path) -> None:
         write_whole(target, data, over=True, mode=_mode_of(target))
     except (OSError, ValueError, RuntimeError) as error:
         raise SaveFailed(f"{path.name} was not saved: {_reason(error)}.") from error
+
+
+def read_bounded(path: Path) -> bytes:
+    """What a file has, but no more than one byte beyond `REMOTE_LIMIT`."""
+    with path.open("rb") as file:
+        return file.read(REMOTE_LIMIT + 1)
 
 
 def _mode_of(target: Path) -> int | None:

@@ -131,3 +131,28 @@ async def test_a_server_that_was_told_to_have_no_terminals_has_none(serve: Serve
     assert told is not None
     assert "has no terminals" in told.title
     await kernels.close()
+
+
+async def test_a_file_of_the_server_is_read_and_made(tmp_path: Path, serve: Serve, launch: Launch) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "sub folder").mkdir()
+    (root / "sub folder" / "data ü%.csv").write_text("a,b\n1,2\n")
+    (root / "plot.png").write_bytes(b"\x89PNG\r\n\x1a\nrest")
+    (root / "large.bin").write_bytes(bytes(5_000_000))
+    own = ("--allow-root", "--ip=127.0.0.1", "--port={port}", "--no-browser", f"--IdentityProvider.token={TOKEN}")
+    url = serve("jupyter-server", *own, f"--ServerApp.root_dir={root}", health="/api")
+    kernels = Kernels(launch, server=KnownServer(url=url, token=TOKEN))
+    assert (await kernels.read_file("sub folder/data ü%.csv")).data == b"a,b\n1,2\n"
+    assert (await kernels.read_file("/plot.png")).data == b"\x89PNG\r\n\x1a\nrest"
+    for path, said in (("none.txt", "no file"), ("sub folder", "is a folder"), ("large.bin", "5,000,000 bytes")):
+        with pytest.raises(KernelError, match=said):
+            await kernels.read_file(path)
+    assert await kernels.write_file("sub folder/out.bin", b"\0\xff\n") == "127.0.0.1"
+    assert (root / "sub folder" / "out.bin").read_bytes() == b"\0\xff\n"
+    with pytest.raises(KernelError, match="already"):
+        await kernels.write_file("plot.png", b"other")
+    with pytest.raises(KernelError, match="was not saved"):
+        await kernels.write_file("no folder/out.bin", b"")
+    assert (root / "plot.png").read_bytes().startswith(b"\x89PNG")
+    await kernels.close()

@@ -24,7 +24,7 @@ from oi_tui.app.engine.core.events import (
     TurnStarted,
 )
 from oi_tui.app.engine.core.outputs import Output, RichOutput, StreamOutput, WholeOutput
-from oi_tui.app.engine.core.verbs import Run
+from oi_tui.app.engine.core.verbs import Run, SaveRemote
 from oi_tui.app.screens.browser_ask import BrowserAskScreen
 from oi_tui.app.screens.choose import ChooseScreen
 from oi_tui.app.screens.clipboard import native_command
@@ -218,6 +218,17 @@ async def test_U5_a_saved_source_is_what_ran_and_a_viewed_one_shows_what_hides(
         await stage.pilot.press("enter")
         await stage.until((tmp_path / "s.py").exists)
         assert (tmp_path / "s.py").read_text() == HIDING
+
+
+async def test_a_source_is_saved_on_the_server_on_which_code_runs(play: Play) -> None:
+    async with play() as stage:
+        await with_a_run(stage, source="print(1)", refused=True)
+        await stage.pilot.press("s")
+        await stage.screen(SaveAsScreen)
+        stage.app.screen.query_one(Input).value = "remote:sub/s.py"
+        await stage.pilot.press("enter")
+
+        assert await stage.engine.heard(1) == [SaveRemote(path="sub/s.py", data=b"print(1)")]
 
 
 async def test_code_is_edited_and_run_again(play: Play) -> None:

@@ -50,6 +50,14 @@ async def test_enter_takes_the_name_that_is_proposed(tmp_path: Path) -> None:
     assert app.answers == [tmp_path / "plotx.png"]
 
 
+async def test_a_remote_path_is_refused_where_nothing_can_be_sent(tmp_path: Path) -> None:
+    async with asked(tmp_path, "remote:plot.png") as (app, pilot):
+        await pilot.press("enter")
+        await pilot.pause()
+        assert words(app) == "This can be saved on this machine only."
+    assert app.answers == []
+
+
 async def test_escape_saves_nothing(tmp_path: Path) -> None:
     async with asked(tmp_path) as (app, pilot):
         await pilot.press("escape")

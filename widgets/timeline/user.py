@@ -33,7 +33,7 @@ class User(DrawnContent):
     def update(self, block: UserBlock) -> None:
         """A newer version of the block."""
         self._lines = clean_text(block.text).split("\n")
-        self._files = [spaced_line(file) for file in block.files]
+        self._files = [spaced_line(file) for file in block.files if not file.startswith("data:")]
         longest = max(map(len, self._lines))
         self.has_more = len(self._lines) > HEAD_LINES + TAIL_LINES + 1 or longest > LINE_CHARACTERS
 

@@ -134,7 +134,8 @@ class _Teller:
         """What is told of a prompt, of the person's own code, or of a whole answer and what its code gave."""
         match group:
             case [UserBlock() as block]:
-                yield ChatMessage(role="user", text=self._with_files(block))
+                shown = tuple(name for name in block.files if name.startswith("data:image/")) if self._images else ()
+                yield ChatMessage(role="user", text=self._with_files(block), images=shown)
             case [NoticeBlock()]:
                 return
             case [CodeBlock(author="user") as block]:
@@ -213,7 +214,7 @@ class _Teller:
 
     def _with_files(self, block: UserBlock) -> str:
         clean = self._clean(block)
-        context = clean(block.context or "\n".join(block.files))
+        context = clean(block.context or "\n".join(name for name in block.files if not name.startswith("data:")))
         return f"{clean(block.text)}\n\n{context}" if context else clean(block.text)
 
     def _clean(self, block: Block) -> Callable[[str], str]:

@@ -66,6 +66,14 @@ class Submit(SessionVerb, frozen=True, kw_only=True, tag=True):
     files: tuple[str, ...] = ()
 
 
+class SaveRemote(SessionVerb, frozen=True, kw_only=True, tag=True):
+    """Make a file on the server on which code runs, never over another one. A notice says that it is there."""
+
+    path: str
+    """Relative to where the server's files begin."""
+    data: bytes
+
+
 class Run(SessionVerb, frozen=True, kw_only=True, tag=True):
     """The person's own code (`!ls`, `%python`): runs without a question; the model sees it with the next prompt."""
 
@@ -260,6 +268,7 @@ WorkVerb = (
     | CancelFetch
     | Inspect
     | Peek
+    | SaveRemote
 )
 """What is done within one session."""
 

@@ -72,6 +72,15 @@ def in_block(event: AnyEvent, block_id: str) -> AnyEvent:
             raise TypeError(f"{type(event).__name__} is nothing that a run says.")
 
 
+class ServerFile(Value, frozen=True, kw_only=True):
+    """A file as it is on the server."""
+
+    path: str
+    """Relative to the folder where the server's files begin, which is where its kernels start."""
+    host: str
+    data: bytes
+
+
 class Runner(Protocol):
     """Runs actions, one at a time: a kernel its code, a tool its calls."""
 
@@ -170,6 +179,14 @@ class KernelSource(Protocol):
 
     async def settle(self) -> KernelError | None:
         """Find out what can be run, where that takes asking; told once, what cannot be run and why."""
+        ...
+
+    async def read_file(self, path: str) -> ServerFile:
+        """A file of the server on which code runs; KernelError if there is no server, or no such file."""
+        ...
+
+    async def write_file(self, path: str, data: bytes) -> str:
+        """Make a file on that server, never over another one; its host. KernelError if it cannot be."""
         ...
 
     async def use(self, name: str) -> str:

@@ -7,12 +7,13 @@ from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.kernel_choice import KernelChoice
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.environments.discovery import named_environment, usable_environment
-from oi_tui.app.engine.kernels.base import Kernel
+from oi_tui.app.engine.kernels.base import Kernel, ServerFile
 from oi_tui.app.engine.kernels.choices import ask_server, find_choices
 from oi_tui.app.engine.kernels.installer import installer
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel, installed_kernelspecs, kernelspec
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.remote.address import SSH
+from oi_tui.app.engine.kernels.remote.contents import read_remote, write_remote
 from oi_tui.app.engine.kernels.remote.kernel import remote_kernel
 from oi_tui.app.engine.kernels.remote.servers import KnownServer, known_servers
 from oi_tui.app.engine.kernels.remote.terminal import remote_shell
@@ -65,6 +66,14 @@ class Kernels:
             return None
         self._no_shell = await find_obstacle(self._launch, self._server)
         return no_shell(self._server.host, self._no_shell) if self._no_shell else None
+
+    async def read_file(self, path: str) -> ServerFile:
+        """A file of the server in use."""
+        return await read_remote(self._launch, self._server, path)
+
+    async def write_file(self, path: str, data: bytes) -> str:
+        """A new file on the server in use."""
+        return await write_remote(self._launch, self._server, path, data)
 
     def get(self, language: Language) -> Kernel:
         """The kernel of this language, not necessarily started; KernelError naming those there are."""

@@ -35,10 +35,11 @@ class KernelSwitch:
         self._install_time = install_time
         self._finding: dict[str, asyncio.Task[None]] = {}
         """By the server that is asked; "" is this machine."""
+        self._saving: set[asyncio.Task[None]] = set()
 
     def tasks(self) -> list[asyncio.Task[None]]:
         """What is under way, for whoever closes the session."""
-        return list(self._finding.values())
+        return [*self._finding.values(), *self._saving]
 
     def tell_states(self) -> None:
         """How the kernels are doing: those that were started, and that in which code of the record would run again,
@@ -95,6 +96,24 @@ class KernelSwitch:
         """Look for what there is here, or on this server; answered with `KernelsFound`, once for several questions."""
         if (finding := self._finding.get(server)) is None or finding.done():
             self._finding[server] = asyncio.create_task(self._find(server))
+
+    def save(self, path: str, data: bytes) -> None:
+        """Make a file on the server on which code runs; how that went is told in a notice."""
+        saving = asyncio.create_task(self._save(path, data))
+        self._saving.add(saving)
+        saving.add_done_callback(self._saving.discard)
+
+    async def _save(self, path: str, data: bytes) -> None:
+        try:
+            host = await self._kernels.write_file(path, data)
+        except OiTuiError as error:
+            self._session.report(error)
+        except Exception as error:
+            # Boundary: a file that cannot be saved must not end the session.
+            _log.exception("saving on a server failed")
+            self._session.notice("error", f"{path} was not saved: {error!r}.")
+        else:
+            self._session.notice("info", f"Saved remote:{path} on {host}.")
 
     def _tell_kernel(self, kernel: Kernel, state: KernelState, place: str = "") -> None:
         self._session.emit(kernel_change(kernel.language, kernel, state, place))

@@ -40,6 +40,7 @@ from oi_tui.app.engine.core.verbs import (
     Restart,
     Retry,
     Run,
+    SaveRemote,
     SetApproval,
     SetBudget,
     Submit,
@@ -48,13 +49,14 @@ from oi_tui.app.engine.core.verbs import (
     WorkVerb,
 )
 from oi_tui.app.engine.sandbox.availability import Availability
+from oi_tui.app.engine.session.attachments import attach_remote
 from oi_tui.app.engine.session.kernel_switch import KernelSwitch
 from oi_tui.app.engine.session.model_switch import ModelNames, ModelSwitch
 from oi_tui.app.engine.session.outbox import Outbox, address_replies
 from oi_tui.app.engine.session.services import KernelTies, Services
 from oi_tui.app.engine.session.titles import Titles
 from oi_tui.app.engine.session.variable_inspector import VariableInspector
-from oi_tui.app.engine.text.excerpts import excerpts, named_files
+from oi_tui.app.engine.text.excerpts import excerpts, named_files, remote_files
 from oi_tui.app.engine.tools.toolbox import Toolbox
 from oi_tui.app.engine.transcript.transcript import Transcript
 
@@ -259,6 +261,8 @@ class OpenSession:
                 self.inspector.watch(verb.on)
             case Peek():
                 self.inspector.peek(verb.name)
+            case SaveRemote():
+                self.kernel_switch.save(verb.path, verb.data)
             case _:
                 assert_never(verb)
 
@@ -349,6 +353,9 @@ class OpenSession:
         if self.chooser.is_embedded:
             files = tuple(dict.fromkeys(files + await asyncio.to_thread(named_files, job.text, folder)))
         context = await asyncio.to_thread(excerpts, files, folder)
+        if remote := remote_files(job.text):
+            names, told = await attach_remote(remote, self.kernels)
+            files, context = files + names, "\n\n".join(part for part in (context, told) if part)
         if not self.kernels.started_kernels() and self.has_run_code:
             context = "\n\n".join(part for part in (context, GONE) if part)
         return files, context

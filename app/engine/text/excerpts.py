@@ -15,6 +15,10 @@ MOST_FILES = 10
 _NAME = re.compile(r"(?<![\w./~-])[\w./~-]*\w\.\w{1,8}(?![\w/])")
 """What looks like the name of a file in running text: it has an extension."""
 
+_REMOTE = re.compile(r'(?<!\S)@(?:"remote:([^"\n]+)"|remote:(\S+))')
+
+_PICTURES = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff", "image/gif": b"GIF8"}
+
 
 def named_files(text: str, folder: Path) -> tuple[str, ...]:
     """Names in running text that are regular files of this folder (or absolute paths), each once."""
@@ -41,19 +45,41 @@ def _excerpt(name: str, path: Path) -> str:
     try:
         with path.open("rb") as file:
             data = file.read(READ)
+    except OSError as error:
+        return f"{name} (cannot be read: {error.strerror})"
+    return excerpt_of(name, data, size)
+
+
+def excerpt_of(name: str, data: bytes, size: int) -> str:
+    """What is said of a file of this size that begins with these bytes."""
+    data = data[:READ]
+    try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         if len(data) < READ or error.start < READ - 4:
             return f"{name} ({size:,} bytes, not text)"
         text = data[: error.start].decode("utf-8-sig")
-    except OSError as error:
-        return f"{name} (cannot be read: {error.strerror})"
     if "\0" in text:
         return f"{name} ({size:,} bytes, not text)"
     lines = text.splitlines()
     count = f"{len(lines):,} lines" if size <= READ else f"{size:,} bytes"
     head = "\n".join(line[:LINE_LENGTH] for line in lines[:LINES])
     return f"{name} ({count}) begins:\n{head}" if head else f"{name} (empty)"
+
+
+def remote_files(text: str) -> tuple[str, ...]:
+    """Paths that are written as `@remote:path` or `@"remote:a path"`, each once, without what ends a sentence."""
+    found = dict.fromkeys(quoted or plain.rstrip(".,;:!?)") for quoted, plain in _REMOTE.findall(text))
+    found.pop("", None)
+    return tuple(found)[:MOST_FILES]
+
+
+def picture_type(data: bytes) -> str:
+    """The type of a picture that models take, by how it begins; "" for anything else."""
+    for mime, start in _PICTURES.items():
+        if data.startswith(start):
+            return mime
+    return "image/webp" if data[:4] == b"RIFF" and data[8:12] == b"WEBP" else ""
 
 
 def _size(path: Path) -> int | None:
