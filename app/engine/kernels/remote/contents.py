@@ -12,6 +12,7 @@ from oi_tui.app.engine.kernels.base import ServerFile
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.remote.server import JupyterServer, KernelGone, KernelRefused
 from oi_tui.app.engine.kernels.remote.servers import KnownServer
+from oi_tui.app.engine.kernels.remote.site import open_site
 
 PATH = "/api/contents"
 
@@ -25,19 +26,18 @@ LONGEST_PATH = 1_000
 class Contents:
     """The files of one server."""
 
-    def __init__(self, site: JupyterServer) -> None:
+    def __init__(self, site: JupyterServer, host: str) -> None:
         self._site = site
+        self._host = host
 
     async def read(self, path: str) -> bytes:
         """All of a file; KernelError in plain words if that cannot be."""
         about = await self._look(path)
         if about is None:
-            raise KernelError(
-                f"There is no file {path} on {self._site.host}.", hint="Paths begin where its files begin."
-            )
+            raise KernelError(f"There is no file {path} on {self._host}.", hint="Paths begin where its files begin.")
         match about:
             case {"type": "directory"}:
-                raise KernelError(f"{path} is a folder on {self._site.host}. Name a file.")
+                raise KernelError(f"{path} is a folder on {self._host}. Name a file.")
             case {"size": int(size)} if size > FILE_LIMIT:
                 raise _too_large(path, size)
         match await self._site.ask("GET", f"{_address(path)}?type=file&format=base64&content=1"):
@@ -57,14 +57,14 @@ class Contents:
             raise _too_large(path, len(data))
         if await self._look(path) is not None:
             raise KernelError(
-                f"There is a {path} on {self._site.host} already.", hint="Nothing was saved. Use another name."
+                f"There is a {path} on {self._host} already.", hint="Nothing was saved. Use another name."
             )
         body = {"type": "file", "format": "base64", "content": base64.b64encode(data).decode()}
         try:
             await self._site.ask("PUT", _address(path), body)
         except KernelError as error:
             raise KernelError(
-                f"{path} was not saved on {self._site.host}.", hint="Is its folder there?", details=error.title
+                f"{path} was not saved on {self._host}.", hint="Is its folder there?", details=error.title
             ) from error
 
     async def _look(self, path: str) -> object:
@@ -74,7 +74,7 @@ class Contents:
         except KernelRefused as error:
             if isinstance(error, KernelGone) and await self._has_files():
                 return None
-            raise KernelError(f"{self._site.host} gives no access to files.", details=error.title) from error
+            raise KernelError(f"{self._host} gives no access to files.", details=error.title) from error
 
     async def _has_files(self) -> bool:
         try:
@@ -87,18 +87,16 @@ class Contents:
 async def read_remote(launch: Launch, server: KnownServer | None, path: str) -> ServerFile:
     """A file of the server in use; KernelError if there is none or it cannot be read."""
     server = _require(server)
-    token = await server.find_token(launch.environ, launch.learn_secret)
-    async with JupyterServer(server.url, token) as site:
-        return ServerFile(path=path, host=site.host, data=await Contents(site).read(path))
+    async with open_site(server, launch) as site:
+        return ServerFile(path=path, host=server.host, data=await Contents(site, server.host).read(path))
 
 
 async def write_remote(launch: Launch, server: KnownServer | None, path: str, data: bytes) -> str:
     """Make a file on the server in use; its host. KernelError if that cannot be."""
     server = _require(server)
-    token = await server.find_token(launch.environ, launch.learn_secret)
-    async with JupyterServer(server.url, token) as site:
-        await Contents(site).write(path, data)
-        return site.host
+    async with open_site(server, launch) as site:
+        await Contents(site, server.host).write(path, data)
+        return server.host
 
 
 def _require(server: KnownServer | None) -> KnownServer:
