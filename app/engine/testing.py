@@ -273,7 +273,7 @@ class FakeKernels:
         return ServerFile(path=path, host="fake", data=self.files[path])
 
     async def write_file(self, path: str, data: bytes) -> str:
-        """Into `files`."""
+        """One more of `files`."""
         self.files[path] = data
         return "fake"
 

@@ -46,6 +46,7 @@ class TerminalServer:
     async def open(self) -> str:
         """Its address."""
         app = web.Application()
+        app.router.add_get("/api/kernelspecs", _specs)
         app.router.add_route("*", "/api/terminals", self._terminals)
         app.router.add_route("*", "/api/terminals/{name}", self._terminal)
         app.router.add_get("/terminals/websocket/{name}", self._talk)
@@ -162,3 +163,7 @@ class TerminalServer:
         task = asyncio.ensure_future(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+async def _specs(request: web.Request) -> web.Response:
+    return web.json_response({"kernelspecs": {}})

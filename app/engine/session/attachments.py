@@ -4,7 +4,7 @@ import base64
 from collections.abc import Iterable
 
 from oi_tui.app.engine.kernels.base import KernelSource
-from oi_tui.app.engine.text.excerpts import excerpt_of, picture_type
+from oi_tui.app.engine.text.excerpts import excerpt_of, mime_of_picture
 
 
 async def attach_remote(paths: Iterable[str], kernels: KernelSource) -> tuple[tuple[str, ...], str]:
@@ -15,7 +15,7 @@ async def attach_remote(paths: Iterable[str], kernels: KernelSource) -> tuple[tu
         file = await kernels.read_file(path)
         names.append(f"remote:{path}")
         where = f"{path.strip('/')} on {file.host}, where code runs"
-        if mime := picture_type(file.data):
+        if mime := mime_of_picture(file.data):
             names.append(f"data:{mime};base64,{base64.b64encode(file.data).decode()}")
             told.append(f"{where} ({len(file.data):,} bytes, a picture: {mime})")
         else:

@@ -74,7 +74,7 @@ def remote_files(text: str) -> tuple[str, ...]:
     return tuple(found)[:MOST_FILES]
 
 
-def picture_type(data: bytes) -> str:
+def mime_of_picture(data: bytes) -> str:
     """The type of a picture that models take, by how it begins; "" for anything else."""
     for mime, start in _PICTURES.items():
         if data.startswith(start):
