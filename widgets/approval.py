@@ -6,7 +6,7 @@ that is sent back with the decision.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from textual import on
 from textual.app import ComposeResult
@@ -30,7 +30,7 @@ from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
 from oi_tui.widgets.lettering import Words
 from oi_tui.widgets.timeline.source_view import SourceView
 
-_LETTERS = frozenset("yeanrsvjk? ")
+_LETTERS = frozenset("yeainrsvjk? ")
 """What means something here; any other letter is a part of something else."""
 
 _SCROLL_KEYS = frozenset({"up", "down", "pageup", "pagedown", "home", "end", "tab", "shift+tab", "ctrl+up"})
@@ -49,6 +49,14 @@ class ApprovalPanel(Widget, can_focus=True):
             id="approval.always",
             label="always this code",
             short="always",
+        ),
+        Hint(
+            "i",
+            "decide('install')",
+            "Let an installation write and ask its index, once",
+            id="approval.install",
+            label="install once",
+            short="install",
         ),
         Hint("n", "decide('skip')", "Refuse", id="approval.refuse", label="no"),
         Hint(
@@ -94,6 +102,7 @@ class ApprovalPanel(Widget, can_focus=True):
         verdict: Verdict
         source: str
         reason: str = ""
+        install: bool = False
 
     @dataclass
     class FullToggled(Message):
@@ -169,15 +178,19 @@ class ApprovalPanel(Widget, can_focus=True):
 
     # -- actions --------------------------------------------------------------------------------------
 
-    def action_decide(self, verdict: Verdict) -> None:
-        """Answer, if answers count now."""
-        if not self._may_answer() or (verdict in ("run", "always") and not self.query_one(SourceView).end_seen):
+    def action_decide(self, verdict: Verdict | Literal["install"]) -> None:
+        """Answer, if answers count now; `install` runs it as it was offered, where it was and nothing was changed."""
+        runs = verdict in ("run", "always", "install")
+        if not self._may_answer() or (runs and not self.query_one(SourceView).end_seen):
             return
         request = self.request
         assert request is not None
-        if verdict == "run" and self.source != request.source:
-            verdict = "edit"
-        self._answer(verdict)
+        same = self.source == request.source
+        if verdict == "install":
+            if request.offer and same:
+                self._answer("run", install=True)
+            return
+        self._answer("edit" if verdict == "run" and not same else verdict)
 
     def action_enter(self, stage: ApprovalStage) -> None:
         """Change the source first, or refuse and say why."""
@@ -254,10 +267,10 @@ class ApprovalPanel(Widget, can_focus=True):
         self.arming.look()
         return self.request is not None and self.stage == "question" and self.arming.is_armed
 
-    def _answer(self, verdict: Verdict, reason: str = "") -> None:
+    def _answer(self, verdict: Verdict, reason: str = "", *, install: bool = False) -> None:
         request, self.request = self.request, None
         if request is not None:
-            self.post_message(self.Decided(request.request_id, verdict, self.source, reason))
+            self.post_message(self.Decided(request.request_id, verdict, self.source, reason, install))
 
     def show_arming(self) -> None:
         """Bring the keys up to date."""
@@ -328,6 +341,8 @@ class ApprovalPanel(Widget, can_focus=True):
                 if self.request is not None and self.request.tool:
                     words["a"] = ("always this call", "always")
                 labels = key_labels(self, words=words, off=face.off())
+                if not self.request.offer or self.source != self.request.source:
+                    labels = tuple(label for label in labels if label.key != "i")
         self.query_one(KeyRow).labels = labels
         self._resize(note)
 

@@ -66,6 +66,8 @@ class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
         parts += self._labels()
         if self.request.why:
             parts.append(lettering(f"{'before: ' if edited else ''}{safe_text(self.request.why)}"))
+        if self.request.offer and self.source == self.request.source:
+            parts.append(lettering((f"i: {safe_text(self.request.offer)}, once", "$accent")))
         if self.why:
             parts.append(lettering(self._explanation()))
         return Content(" · ").join(parts)
@@ -90,7 +92,9 @@ class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
 
     def off(self) -> frozenset[str]:
         """Answers that do not count now."""
-        return frozenset() if self.armed and self.end_seen else frozenset("ya") if self.armed else frozenset("yeanrsv")
+        return (
+            frozenset() if self.armed and self.end_seen else frozenset("yai") if self.armed else frozenset("yeainrsv")
+        )
 
 
 def changed_lines(old: str, new: str) -> frozenset[int]:

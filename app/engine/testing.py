@@ -303,6 +303,11 @@ class FakeKernels:
             raise KernelError(f"There is no kernel named {language}.")
         return self.by_language[language]
 
+    def pip_installer(self, arguments: tuple[str, ...]) -> Kernel:
+        """A kernel of its own, which runs `pip install` and the arguments."""
+        fake = self.by_language["installer"] = FakeKernel(language="shell", confinement=Confinement(sandboxed=True, apart="/w/.venv", apart_hosts=("pypi.org",)))
+        return fake
+
     def started_kernels(self) -> tuple[Kernel, ...]:
         """Those that have been started."""
         return tuple(kernel for kernel in self.by_language.values() if kernel.generation)

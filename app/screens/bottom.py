@@ -92,7 +92,13 @@ class Bottom(Vertical):
         """The answer to the question about code."""
         event.stop()
         self._bridge.send(
-            Decide(request_id=event.request_id, verdict=event.verdict, source=event.source, reason=event.reason)
+            Decide(
+                request_id=event.request_id,
+                verdict=event.verdict,
+                source=event.source,
+                reason=event.reason,
+                install=event.install,
+            )
         )
         self._bring_up("composer")
 

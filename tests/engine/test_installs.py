@@ -1,12 +1,26 @@
 """Row R13: what code would install, where that goes, and that it will fail where it must."""
 
+import asyncio
+from typing import Any
+
+import msgspec
 import pytest
 
+from oi_tui.app.engine.agent.loop import Session
+from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.events import AnyEvent, DecisionMade, DecisionRequested, ExecutionStarted, KernelChanged
+from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.values import Confinement, Language, PackageHome
+from oi_tui.app.engine.core.verbs import Decide
+from oi_tui.app.engine.kernels.base import RunResult
+from oi_tui.app.engine.log.audit.fold import AuditFold
+from oi_tui.app.engine.log.audit.records import Surroundings
 from oi_tui.app.engine.policy.decide import Policy, PolicyRequest, decide
-from oi_tui.app.engine.policy.installs import failed_install, find_installs
+from oi_tui.app.engine.policy.installs import failed_install, find_installs, offered_install
 from oi_tui.app.engine.policy.python import read_python
 from oi_tui.app.engine.policy.shell import read_shell
+from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, stdout_output
+from support.kinds import of
 
 VENV = PackageHome(place="Python 3.12.4 in .venv", prefix="/w/.venv", python="/w/.venv/bin/python", writable=False)
 ENCLOSED = Confinement(sandboxed=True, offline=True, packages=VENV)
@@ -101,3 +115,114 @@ def test_R13_what_needs_no_network_is_not_said_to_fail_for_want_of_one(source: s
 def test_R13_words_that_only_the_run_tells_are_marked() -> None:
     (found,) = find_installs(read_shell('pip install "$name"'))
     assert not found.sure
+
+
+OFFERED = msgspec.structs.replace(ENCLOSED, packages=msgspec.structs.replace(VENV, offered=True))
+
+
+@pytest.mark.parametrize(
+    ("source", "arguments"),
+    [
+        ("%pip install pandas", ("pandas",)),
+        ("pip install -q 'pandas[excel]>=2,<3' seaborn\n", ("-q", "pandas[excel]>=2,<3", "seaborn")),
+        ("!python -m pip install --upgrade pandas==2.2.1", ("--upgrade", "pandas==2.2.1")),
+    ],
+)
+def test_R13_what_is_nothing_but_an_installation_by_name_can_be_let_through_the_sandbox(
+    source: str, arguments: tuple[str, ...]
+) -> None:
+    assert offered_install(source, OFFERED) == arguments
+    assert decide(PolicyRequest("python", source, confinement=OFFERED), Policy(), "ask").offer == arguments
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        *(
+            "%pip install pandas\nimport pandas",
+            "!pip install pandas; id",
+            "!pip install pandas && id",
+            "!pip install $x",
+        ),
+        *("%pip install ./pandas", "%pip install /tmp/x.whl", "%pip install evil.whl", "%pip install evil.TAR.gz"),
+        *("%pip install git+https://example.org/x", "%pip install https://example.org/x", "%pip install -r names.txt"),
+        *("%pip install --index-url http://example.org x", "%pip install -e .", "%pip install 'x", "%pip install -q"),
+        *("%pip uninstall -y x", "%pip install `id`", "%pip install x@file:///x", "%pip install --target=. x"),
+        *("# pip install x", "print('pip install x')", "%pip  download x", "!sudo pip install x", "%pip install x # y"),
+        "%pip install " + "x " * 60,
+    ],
+)
+def test_R13_everything_else_is_not_offered(source: str) -> None:
+    assert offered_install(source, OFFERED) == ()
+
+
+@pytest.mark.parametrize("confinement", [OPEN, ENCLOSED, Confinement(), Confinement(packages=OFFERED.packages)])
+def test_R13_without_a_sandbox_in_the_way_or_where_packages_are_not_ours_to_change_there_is_no_offer(
+    confinement: Confinement,
+) -> None:
+    assert offered_install("%pip install pandas", confinement) == ()
+
+
+def asked_to_install(confinement: Confinement) -> tuple[Session, FakeKernels, FakeModel]:
+    model = FakeModel("```python\n%pip install pandas\n```", "Done.")
+    kernels = FakeKernels(python=FakeKernel(confinement=confinement))
+    session = Session(kernels=kernels, settings=LoopSection(approve="ask"), model=model, can_ask=True)
+    return session, kernels, model
+
+
+def answering(session: Session, heard: list[AnyEvent], **more: Any) -> None:
+    def react(event: AnyEvent) -> None:
+        heard.append(event)
+        if isinstance(event, DecisionRequested):
+            answer = Decide(request_id=event.request_id, verdict="run", **more)
+            if not session.decide(answer):  # that is no answer to this question
+                session.decide(Decide(request_id=event.request_id, verdict="skip"))
+
+    session.emitter.observers = (*session.emitter.observers, react)
+
+
+async def test_R13_the_person_can_have_it_installed_once_by_a_process_of_its_own() -> None:
+    session, kernels, _ = asked_to_install(OFFERED)
+    heard: list[AnyEvent] = []
+    answering(session, heard, install=True)
+    async with asyncio.timeout(30):
+        await session.run("go")
+    (asked,) = of(DecisionRequested, heard)
+    assert asked.offer == "install it with the network of the index, writing to Python 3.12.4 in .venv"
+    assert kernels.by_language["python"].ran == []
+    assert kernels.by_language["installer"].ran == ["%pip install pandas"]
+    assert kernels.by_language["installer"].state == "dead"
+    (started,) = of(ExecutionStarted, heard)
+    assert (started.apart, started.apart_hosts) == ("/w/.venv", ("pypi.org",))
+    (made,) = of(DecisionMade, heard)
+    assert (made.verdict, made.decider, made.install) == ("run", "person", True)
+    assert of(KernelChanged, heard) == []  # the kernel has nothing to do with it
+
+
+async def test_R13_without_an_offer_nothing_is_installed_beyond_the_sandbox() -> None:
+    session, kernels, _ = asked_to_install(ENCLOSED)
+    heard: list[AnyEvent] = []
+    answering(session, heard, install=True)
+    async with asyncio.timeout(30):
+        await session.run("go")
+    assert "installer" not in kernels.by_language
+    assert kernels.by_language["python"].ran == []
+
+
+async def test_R13_a_plain_yes_runs_it_in_the_kernel_and_the_model_reads_why_it_failed() -> None:
+    session, kernels, model = asked_to_install(OFFERED)
+    kernels.by_language["python"].script = {"%pip install pandas": [stdout_output(OFFLINE), RunResult(status="ok")]}
+    heard: list[AnyEvent] = []
+    answering(session, heard)
+    async with asyncio.timeout(30):
+        await session.run("go")
+    assert kernels.by_language["python"].ran == ["%pip install pandas"]
+    assert "[oi-tui] Nothing was installed: the sandbox has no network" in model.requests[-1].messages[-1].text
+
+
+def test_R13_the_audit_log_says_in_which_sandbox_an_installation_ran() -> None:
+    block = CodeBlock(id="c", language="python", source="%pip install x")
+    where = Surroundings(cwd="/w", sandbox="read-only", network="none")
+    started = ExecutionStarted(block_id="c", generation=1, apart="/w/.venv", apart_hosts=("pypi.org",))
+    began = AuditFold(where, str).begin(started, block, 0.0)
+    assert (began.cwd, began.sandbox, began.network) == ("/w/.venv", "workspace-write", "hosts")

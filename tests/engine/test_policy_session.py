@@ -4,6 +4,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import msgspec
 import pytest
@@ -50,7 +51,7 @@ def make(
     return Session(kernels=kernels, settings=LoopSection(approve=approve), model=model, can_ask=can_ask, policy=policy)
 
 
-def answering(session: Session, verdict: Verdict, **more: str) -> Callable[[AnyEvent], None]:
+def answering(session: Session, verdict: Verdict, **more: Any) -> Callable[[AnyEvent], None]:
     def react(event: AnyEvent) -> None:
         if isinstance(event, DecisionRequested):
             session.decide(Decide(request_id=event.request_id, verdict=verdict, **more))

@@ -2,12 +2,14 @@
 
 import time
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from oi_tui.app.engine.core.settings import SandboxSection
 from oi_tui.app.engine.environments.environment import environment_at
+from oi_tui.app.engine.kernels.installing import install_profile
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.policy.installs import failed_install
@@ -82,3 +84,63 @@ async def test_R13_in_a_sandbox_without_network_an_installation_fails_at_once_an
         assert kernel.confinement.packages.writable is ("could" in run.text())
     finally:
         await kernels.close()
+
+
+def wheel_in(folder: Path) -> Path:
+    """A package that is one line, as a file that can be installed."""
+    path = folder / "of_ours-1.0-py3-none-any.whl"
+    info = "of_ours-1.0.dist-info"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("of_ours.py", "answer = 42\n")
+        file.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: of-ours\nVersion: 1.0\n")
+        file.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        file.writestr(f"{info}/RECORD", f"of_ours.py,,\n{info}/METADATA,,\n{info}/WHEEL,,\n{info}/RECORD,,\n")
+    return path
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "space"])
+async def test_R13_an_installation_that_was_allowed_reaches_the_kernel_that_runs_and_writes_nothing_else(
+    tmp_path: Path, kernel_environ: dict[str, str], rung: RungChoice
+) -> None:
+    if reason := why_no_rung(rung):
+        pytest.skip(reason)
+    folder = tmp_path.resolve()
+    kernels = kernels_in(folder, kernel_environ, rung, pip=True)
+    (folder / "pip.py").write_text("raise SystemExit('this is not pip')")
+    wheel = wheel_in(folder / ".venv")
+    try:
+        kernel = kernels.get("python")
+        run = await collect(kernel, "import of_ours")
+        assert run.error.name == "ModuleNotFoundError"
+        installer = kernels.pip_installer(("--no-index", str(wheel)))
+        try:
+            run = await collect(installer, "%pip install of_ours")
+            assert "Successfully installed of-ours-1.0" in run.text(), run.events
+            assert installer.place.startswith("Python ")
+            assert "pypi.org" in installer.place
+        finally:
+            await installer.close()
+        run = await collect(kernel, "import of_ours\nprint(of_ours.answer)")
+        assert run.text() == "42\n", run.events
+        run = await collect(kernel, "open('.venv/lib/more', 'w')")
+        assert run.error.name == "OSError"  # its own sandbox is what it was
+        assert sorted(path.name for path in folder.iterdir()) == [".venv", "pip.py"]
+    finally:
+        await kernels.close()
+
+
+def test_R13_what_installs_sees_neither_the_working_folder_nor_any_host_but_those_of_the_index(tmp_path: Path) -> None:
+    folder = tmp_path.resolve()
+    venv.create(folder / ".venv", symlinks=True)
+    found = environment_at(folder / ".venv")
+    assert found is not None
+    usual = chosen_profile(SandboxSection(), folder)
+    environ = {"PIP_INDEX_URL": "https://me:pw@pypi.example.org/simple", "PIP_CERT": "/etc/ssl/x"}
+    profile = install_profile(Launch(cwd=folder, environ=environ, python=found, sandbox=usual), usual)
+    assert (profile.writes, profile.readable) == ((folder / ".venv",), ())
+    assert (profile.network, profile.hosts) == ("hosts", ("pypi.org", "files.pythonhosted.org"))
+    assert profile.environment == ("PIP_CERT",)  # an address with a password stays outside
+    environ["PIP_INDEX_URL"] = "https://pypi.example.org:8443/simple"
+    profile = install_profile(Launch(cwd=folder, environ=environ, python=found, sandbox=usual), usual)
+    assert profile.hosts == ("pypi.example.org:8443",)
+    assert profile.environment == ("PIP_INDEX_URL", "PIP_CERT")

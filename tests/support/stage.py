@@ -156,7 +156,13 @@ class Stage:
         return narrow(self.app.screen, kind)
 
     async def propose(
-        self, source: str, language: str = "python", why: str = "", labels: tuple[str, ...] = (), number: int = 1
+        self,
+        source: str,
+        language: str = "python",
+        why: str = "",
+        labels: tuple[str, ...] = (),
+        number: int = 1,
+        offer: str = "",
     ) -> None:
         """A turn that has come to the question about this source."""
         self.engine.say(
@@ -170,6 +176,7 @@ class Stage:
                 source=source,
                 sha256=hashlib.sha256(source.encode()).hexdigest(),
                 why=why,
+                offer=offer,
                 labels=labels,
             ),
         )

@@ -12,7 +12,9 @@ from oi_tui.app.engine.core.events import (
     TurnEnded,
     TurnStarted,
 )
+from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.widgets.approval import ApprovalPanel
+from oi_tui.widgets.keyrow import KeyRow
 from support.snapshot import Snap
 from support.stage import Play, Stage
 
@@ -170,3 +172,39 @@ async def test_U26_code_behind_thousands_of_blanks_is_on_the_screen_of_the_quest
     async with play(size) as stage:
         await stage.propose("print(1)" + " " * 4_000 + "; evil()")
         await stage.until(lambda: "blanks⟩ ; evil()" in stage.seen)
+
+
+def offers_install(stage: Stage) -> bool:
+    return any(label.key == "i" for label in stage.app.chat.query_one("#approval-keys", KeyRow).labels)
+
+
+async def test_R13_i_has_an_installation_done_as_it_was_offered_and_nothing_else_is(play: Play) -> None:
+    async with play(size=(100, 30)) as stage:
+        await stage.propose("%pip install pandas", offer="install it with the network of the index, writing to .venv")
+        assert note(stage) == "i: install it with the network of the index, writing to .venv, once"
+        assert offers_install(stage)
+        await stage.pilot.press("i")  # not armed yet
+        await stage.arm()
+        await stage.pilot.press("i")
+        (decided,) = await stage.engine.heard(1)
+        assert decided == Decide(request_id="d1", verdict="run", source="%pip install pandas", install=True)
+
+
+async def test_R13_without_an_offer_or_after_an_edit_there_is_no_such_key(play: Play) -> None:
+    async with play(size=(100, 30)) as stage:
+        await stage.propose("%pip install pandas")
+        await stage.arm()
+        await stage.pilot.press("i")
+        await stage.settle()
+        assert not offers_install(stage)
+        assert stage.engine.asked == []
+    async with play(size=(100, 30)) as stage:
+        await stage.propose("%pip install pandas", offer="install it")
+        await stage.arm()
+        await stage.pilot.press("e")
+        await stage.pilot.press("end", "s", "ctrl+s")
+        await stage.arm()
+        assert not offers_install(stage)
+        await stage.pilot.press("i")
+        await stage.settle()
+        assert stage.engine.asked == []

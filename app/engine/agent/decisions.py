@@ -85,6 +85,8 @@ class Decisions:
             return False
         if verb.verdict == "run" and verb.source not in (None, request.source):
             return False
+        if verb.install and not (verb.verdict == "run" and request.offer):
+            return False
         future.set_result(verb)
         return True
 
@@ -186,7 +188,7 @@ class Decisions:
             return _refuse_unasked(block, ruling, objection)
         why = objection or self._why(ruling)
         while True:
-            verb = await self._ask(_request(block, why, ruling.labels), emit)
+            verb = await self._ask(_request(block, why, ruling.labels, self._offer(block, ruling)), emit)
             now = self._runners.next_generation(block)
             if verb.verdict in ("skip", "stop") or generation == now:
                 return self._apply_decision(block, verb, guard, generation, ruling)
@@ -245,6 +247,11 @@ class Decisions:
                         pass
         return self._taint
 
+    def _offer(self, block: ActionBlock, ruling: PolicyDecision) -> str:
+        """What an installation may be allowed once, in words."""
+        home = self._runners.confinement(block).packages
+        return f"install it with the network of the index, writing to {home.place}" if home and ruling.offer else ""
+
     def _why(self, ruling: PolicyDecision) -> str:
         """What the person is told; nothing where it is the session's own mode that asks."""
         return "" if self.mode == "ask" and ruling.ground == "mode" else f"asked because of {ruling.by}"
@@ -267,8 +274,13 @@ class Decisions:
                     self._granted.add(_grant(proposed, generation))
                 if ruling.reading is not None:
                     self._handed.update(one.key for one in ruling.reading.handovers)
+                if verb.install and not ruling.offer:
+                    return _deny(block, ruling._replace(by="a sandbox that is another one than when you were asked"))
                 guard.allow()
                 allowed = decision_event(proposed, verb.verdict, "person", request_id=verb.request_id)
+                if verb.install:
+                    allowed = msgspec.structs.replace(allowed, install=True)
+                    ruling = ruling._replace(installs=True)
                 return _Settled(allowed, ruling=ruling)
             case "skip":
                 refusal = decision_event(block, "skip", "person", reason=verb.reason, request_id=verb.request_id)
@@ -345,7 +357,7 @@ def _refuse_unasked(block: ActionBlock, ruling: PolicyDecision, objection: str) 
     return _Settled(decision_event(block, "stop", "rule", reason=why), TurnStopped(reason, f"Not run: {why}."))
 
 
-def _request(block: ActionBlock, why: str, labels: tuple[str, ...]) -> DecisionRequested:
+def _request(block: ActionBlock, why: str, labels: tuple[str, ...], offer: str) -> DecisionRequested:
     return DecisionRequested(
         request_id=new_id(),
         block_id=block.id,
@@ -355,4 +367,5 @@ def _request(block: ActionBlock, why: str, labels: tuple[str, ...]) -> DecisionR
         sha256=text_digest(block.source),
         why=why,
         labels=labels,
+        offer=offer,
     )

@@ -92,6 +92,7 @@ class Execution:
                 place=self.runner.place,
                 elsewhere=self.runner.elsewhere,
                 apart=self.runner.confinement.apart,
+                apart_hosts=self.runner.confinement.apart_hosts,
             )
             self._seal(started, self.block)
             self._emit(started)
@@ -223,7 +224,7 @@ class Execution:
 
     def tell_kernel(self, state: KernelState) -> None:
         """Say which state its kernel is in; a tool has none worth telling."""
-        if isinstance(self.block, CodeBlock):
+        if isinstance(self.block, CodeBlock) and not self.runner.confinement.apart:
             place = self.runner.place if state == "starting" else ""
             self._emit(kernel_change(self.block.language, self.runner, state, place))
 

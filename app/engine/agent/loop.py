@@ -293,7 +293,7 @@ class Session:
             self.report(error)
             failure = error
         block, earlier = self._action(block_id), self.transcript.blocks[: self._inherited]
-        if isinstance(block, CodeBlock) and runner is None:
+        if isinstance(block, CodeBlock) and runner is None and not (ruling is not None and ruling.installs):
             confinement = self._runners.confinement(block)
             known = ruling.reading if ruling is not None else None
             if note := install_note(block, confinement, partial(read_source, self._runners.request(block, known))):
@@ -308,17 +308,21 @@ class Session:
     ) -> KernelError | AuditError | None:
         """Run this, which was decided about. KernelError where there is no such kernel or tool; a failure of the kernel
         that there is has been emitted when it is returned."""
-        runner = apart or self._runners.get(block)
+        installs = ruling.offer if ruling is not None and ruling.installs else ()
+        own = self.kernels.pip_installer(installs) if installs else None
+        runner = apart or own or self._runners.get(block)
         execution = Execution(block, runner, emit, self._seal, can_ask=self._can_ask, clock=self._clock)
         self._execution = execution
         try:
             if ruling is not None:
                 await self.decisions.files.begin_run(ruling.targets)
-            if apart is None:  # else it says nothing about the kernel of its language
+            if apart is None and own is None:  # else it says nothing about the kernel of its language
                 self.decisions.note_run(block, ruling)
             return await execution.run()
         finally:
             self._execution = None
+            if own is not None:
+                await own.close()
 
     # -- reaching in ---------------------------------------------------------------------------------
 

@@ -196,6 +196,8 @@ class DecisionRequested(Event, frozen=True, kw_only=True, tag=True):
     """Why the person is asked, where it is more than the approval mode (for instance a repeat, or a rule)."""
     labels: tuple[str, ...] = ()
     """What the source does as far as it can be read, in plain words with lines: `deletes files, line 3`."""
+    offer: str = ""
+    """What `Decide.install` allows once, where this is an installation that the sandbox would stop."""
 
     @property
     def runs_in(self) -> str:
@@ -221,6 +223,8 @@ class DecisionMade(Event, frozen=True, kw_only=True, tag=True):
     request_id: str | None = None
     ending: Ending | None = None
     """With a refusal that only a file tells of: nobody refused it."""
+    install: bool = False
+    """Verdict `run`: with what was offered for an installation, once."""
 
 
 class ExecutionStarted(Event, frozen=True, kw_only=True, tag=True):
@@ -236,6 +240,8 @@ class ExecutionStarted(Event, frozen=True, kw_only=True, tag=True):
     """On another machine: what the sandbox here promises is not promised there."""
     apart: str = ""
     """As in `Confinement`: this run alone has another sandbox than those of its session."""
+    apart_hosts: tuple[str, ...] = ()
+    """As in `Confinement`."""
 
 
 class ActiveLineChanged(Event, frozen=True, kw_only=True, tag=True):

@@ -41,6 +41,8 @@ class PackageHome(Value, frozen=True, kw_only=True):
     has_pip: bool = True
     writable: bool = True
     """Whether the sandbox, if there is one, lets code change it."""
+    offered: bool = False
+    """Whether a person may have something installed there by a process of its own."""
 
 
 class Confinement(Value, frozen=True, kw_only=True):
@@ -55,7 +57,9 @@ class Confinement(Value, frozen=True, kw_only=True):
     packages: PackageHome | None = None
     """Where an installation would go; None where nothing is known of that."""
     apart: str = ""
-    """The one folder that it works in, with the whole network: what installs something there, and nothing else."""
+    """The one folder that it works in, with the network: what installs something there, and nothing else."""
+    apart_hosts: tuple[str, ...] = ()
+    """All that it reaches of the network then; none means the whole."""
 
 
 ApprovalMode = Literal["ask", "auto", "never"]

@@ -90,6 +90,8 @@ class Decide(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Verdict `edit`: what is to run instead."""
     reason: str = ""
     """With `skip`: told to the model."""
+    install: bool = False
+    """With `run`: with what `DecisionRequested.offer` says, once; without an offer it changes nothing."""
 
 
 class Answer(SessionVerb, frozen=True, kw_only=True, tag=True):

@@ -124,6 +124,11 @@ def active_environ(environ: Mapping[str, str], environment: PythonEnvironment) -
     return found
 
 
+def can_install(environment: PythonEnvironment) -> bool:
+    """Whether packages can be put into it without changing anything of the system's or of ours."""
+    return environment.kind != "python" and not environment.is_ours and "pip" in environment.packages
+
+
 def environment_at(prefix: Path) -> PythonEnvironment | None:
     """The environment in this folder, None if it holds none that could be started."""
     python = prefix / "bin" / "python"

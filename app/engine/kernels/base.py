@@ -212,6 +212,11 @@ class KernelSource(Protocol):
         """The kernel of this language, made if need be; KernelError naming those there are."""
         ...
 
+    def pip_installer(self, arguments: tuple[str, ...]) -> Kernel:
+        """What runs `pip install` with these arguments, whatever it is given to run: beside the kernels, in a sandbox
+        that may write to the environment and ask its index. To be closed afterwards."""
+        ...
+
     def started_kernels(self) -> tuple[Kernel, ...]:
         """Those that have been started."""
         ...

@@ -7,7 +7,12 @@ from pathlib import Path
 
 from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.core.values import Confinement, Language, PackageHome
-from oi_tui.app.engine.environments.environment import PythonEnvironment, active_environ, own_environment
+from oi_tui.app.engine.environments.environment import (
+    PythonEnvironment,
+    active_environ,
+    can_install,
+    own_environment,
+)
 from oi_tui.app.engine.kernels.base import public_place
 from oi_tui.app.engine.kernels.liveness import LivenessTimeouts
 from oi_tui.app.engine.kernels.reach import reach_of
@@ -62,6 +67,7 @@ class Launch:
             prefix=str(python.prefix),
             python=str(python.python),
             has_pip="pip" in python.packages,
+            offered=can_install(python),
             writable=self.sandbox is None or not self.sandbox.encloses or lets_change(self.sandbox, python.prefix),
         )
 

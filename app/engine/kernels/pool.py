@@ -10,6 +10,7 @@ from oi_tui.app.engine.environments.discovery import named_environment, usable_e
 from oi_tui.app.engine.kernels.base import Kernel, ServerFile
 from oi_tui.app.engine.kernels.choices import ask_server, find_choices
 from oi_tui.app.engine.kernels.installer import installer
+from oi_tui.app.engine.kernels.installing import InstallRunner
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel, installed_kernelspecs, kernelspec
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.remote.address import SSH
@@ -91,6 +92,10 @@ class Kernels:
         if name in SHELL_NAMES:
             return "shell"
         return self._find_installed(SHORT_NAMES.get(name, name))
+
+    def pip_installer(self, arguments: tuple[str, ...]) -> Kernel:
+        """What runs `pip install` with these arguments, beside the kernels."""
+        return InstallRunner(self._launch, arguments)
 
     def started_kernels(self) -> tuple[Kernel, ...]:
         """Those that were started at least once."""

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 from oi_tui.app.engine.core.modes import OF_APPROVAL, strictest
 from oi_tui.app.engine.core.values import ApprovalMode, Confinement, Language, PermissionMode, Reach, Value
 from oi_tui.app.engine.policy.destruction import find_harm, tell_losses
-from oi_tui.app.engine.policy.installs import install_labels
+from oi_tui.app.engine.policy.installs import install_labels, offered_install
 from oi_tui.app.engine.policy.losses import Loss, Target, targets_of
 from oi_tui.app.engine.policy.programs import ONLY_NETWORK, RIGHTS, SHELLS, is_python
 from oi_tui.app.engine.policy.python import add_inline_python, read_python
@@ -95,6 +95,10 @@ class PolicyDecision(NamedTuple):
     """What stands in the source, for whoever asks about the same source again."""
     targets: tuple[Target, ...] = ()
     """What it would overwrite: whoever decides for good looks at these, and asks again with the `losses`."""
+    offer: tuple[str, ...] = ()
+    """Arguments of `pip install`, if it is nothing else and the sandbox alone is in its way."""
+    installs: bool = False
+    """Whether the person wants it done as it was offered: by a process of its own, which may."""
 
 
 class _Case(NamedTuple):
@@ -123,8 +127,9 @@ def decide(request: PolicyRequest, policy: Policy, approval: ApprovalMode = "aut
     taint = taint_of(reading, policy.base)
     targets = targets_of(reading, policy.base, request.folders, _scratch_beyond(request.confinement))
     lost = tuple(filter(None, [tell_losses(request.losses, policy.base)])) if ground != "harm" else ()
+    offer = offered_install(request.source, request.confinement) if not request.tool else ()
     told = (*lost, *install_labels(reading, request.confinement, labels(reading)))
-    return PolicyDecision(verdict, by, ground, told, lasting, rereads, taint, reading, targets)
+    return PolicyDecision(verdict, by, ground, told, lasting, rereads, taint, reading, targets, offer)
 
 
 def _kind(request: PolicyRequest) -> RuleKind:

@@ -102,6 +102,35 @@ def what_helps(home: PackageHome | None, lacks_pip: bool) -> str:
     return f"in a terminal of your own: {command} …"
 
 
+_ONLY = re.compile(r"\s*[%!]?[ \t]*(?:python3?[ \t]+-m[ \t]+)?pip3?[ \t]+install[ \t]+(?P<rest>[^\n]+?)\s*")
+_PACKAGE = re.compile(
+    r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9,._-]+\])?([=<>!~]{1,3}[A-Za-z0-9.*+!-]+(,[=<>!~]{1,3}[A-Za-z0-9.*+!-]+)*)?"
+)
+_FILE = re.compile(r"\.(?:whl|zip|egg|tar|t?gz|tbz|bz2|xz|lzma|txz|tlz)$", re.IGNORECASE)
+"""What pip takes for a file, wherever it lies."""
+_OPTIONS = frozenset({"-q", "-qq", "--quiet", "-U", "--upgrade", "--pre", "--no-deps", "-v", "--no-cache-dir"})
+LONGEST_LIST = 50
+"""Packages of one installation."""
+
+
+def offered_install(source: str, confinement: Confinement) -> tuple[str, ...]:
+    """The arguments of `pip install`, if that is all the source is, names packages of an index by their names alone,
+    and only the sandbox is in its way; else nothing."""
+    home, found = confinement.packages, _ONLY.fullmatch(source)
+    if home is None or found is None or not home.offered or not confinement.sandboxed:
+        return ()
+    try:
+        words = tuple(shlex.split(found["rest"]))
+    except ValueError:
+        return ()
+    named = [word for word in words if word not in _OPTIONS]
+    if not 0 < len(named) <= LONGEST_LIST or not all(
+        _PACKAGE.fullmatch(one) and not _FILE.search(one) for one in named
+    ):
+        return ()
+    return words if confinement.offline or not home.writable else ()
+
+
 def failed_install(reading: SourceFacts, confinement: Confinement, output: str) -> str:
     """Why a run could not install what it wanted, given what it put out; "" if nothing is known to have been in its
     way."""

@@ -222,7 +222,8 @@ class AuditFold:
             where = msgspec.structs.replace(where, sandbox="danger-full-access", network="full", proof="")
         elif event.apart:
             sandbox = where.sandbox.replace("read-only", "workspace-write")
-            where = msgspec.structs.replace(where, cwd=self._say(event.apart), sandbox=sandbox, network="full")
+            network = "hosts" if event.apart_hosts else "full"
+            where = msgspec.structs.replace(where, cwd=self._say(event.apart), sandbox=sandbox, network=network)
         decision, sha256 = known.decision, source_digest(block.source)
         self._run = _Run(event.block_id, sha256, now)
         return RunBegan(
