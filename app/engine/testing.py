@@ -305,7 +305,9 @@ class FakeKernels:
 
     def pip_installer(self, arguments: tuple[str, ...]) -> Kernel:
         """A kernel of its own, which runs `pip install` and the arguments."""
-        fake = self.by_language["installer"] = FakeKernel(language="shell", confinement=Confinement(sandboxed=True, apart="/w/.venv", apart_hosts=("pypi.org",)))
+        fake = self.by_language["installer"] = FakeKernel(
+            language="shell", confinement=Confinement(sandboxed=True, apart="/w/.venv", apart_hosts=("pypi.org",))
+        )
         return fake
 
     def started_kernels(self) -> tuple[Kernel, ...]:
