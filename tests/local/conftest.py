@@ -28,6 +28,8 @@ class ByteServer:
         self.files: dict[str, bytes] = {}
         self.asked: list[tuple[str, str]] = []
         """Path and Range header of each request, in order."""
+        self.moved: dict[str, str] = {}
+        """Paths that lead elsewhere."""
         self.ranges = True
         self.cuts: list[int] = []
         """The next answers end after so many bytes, in the middle of what they promised."""
@@ -56,6 +58,12 @@ class ByteServer:
             def do_GET(self) -> None:
                 wanted = self.headers.get("Range", "")
                 server.asked.append((self.path, wanted))
+                if self.path in server.moved:
+                    self.send_response(302)
+                    self.send_header("Location", server.moved[self.path])
+                    self.send_header("Content-Length", "0")
+                    self.end_headers()
+                    return
                 body = server.files.get(self.path)
                 if body is None:
                     self.send_error(404)

@@ -46,6 +46,29 @@ async def test_a_model_comes_from_the_hub_and_is_then_installed(
     assert heard.all[-1].done_bytes == heard.all[-1].total_bytes == model.size
 
 
+async def test_a_file_that_is_kept_elsewhere_is_fetched_there(
+    server: Any, model: LocalModel, weights: Weights, content: bytes, heard: Any
+) -> None:
+    server.moved = {"/tiny.gguf": "/cdn/one", "/cdn/one": f"{server.url}/cdn/two"}
+    server.files["/cdn/two"] = content
+    server.cuts = [1_500_000]
+    async with asyncio.timeout(30):
+        path = await fetch(model, weights, progress=heard, sources=[Hub()])
+    assert path.read_bytes() == content
+    assert [path for path, _ in server.asked] == ["/tiny.gguf", "/cdn/one", "/cdn/two"] * 2
+
+
+async def test_addresses_that_lead_in_a_circle_are_given_up(
+    server: Any, model: LocalModel, weights: Weights, heard: Any
+) -> None:
+    server.moved = {"/tiny.gguf": "/tiny.gguf"}
+    async with asyncio.timeout(30):
+        with pytest.raises(LocalModelError) as caught:
+            await fetch(model, weights, progress=heard, sources=[Hub()])
+    assert "without end" in caught.value.details
+    assert len(server.asked) < 10
+
+
 async def test_an_installed_model_is_not_fetched_again(
     server: Any, model: LocalModel, weights: Weights, content: bytes, heard: Any
 ) -> None:
