@@ -5,6 +5,7 @@ import importlib.util
 import json
 from collections.abc import Callable
 from contextlib import aclosing
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -238,7 +239,7 @@ async def test_a_call_that_was_broken_off_is_sent_back_as_an_object(openai_serve
 PRICED = [
     *(("openai", name) for name in ("gpt-4o", "gpt-5", "gpt-5.6", "o3-mini", "gpt-4.1-mini")),
     *(("deepseek", "deepseek-chat"), ("mistral", "mistral-large-latest"), ("groq", "openai/gpt-oss-120b")),
-    ("xai", "grok-4.7"),
+    *(("xai", "grok-4.7"), ("deepseek", "deepseek-v4-pro")),
 ]
 
 
@@ -254,7 +255,9 @@ def test_our_reckoning_of_prices_is_litellms(provider: str, name: str, read: int
     theirs = sum(litellm.cost_per_token(model=f"{provider}/{name}", usage_object=usage))
     rates = rates_of(find_row(provider, name))
     assert rates is not None
-    assert rates.price(TokenCounts(input_tokens=read, output_tokens=70, cached=cached)) == pytest.approx(theirs)
+    assert rates.price(
+        TokenCounts(input_tokens=read, output_tokens=70, cached=cached), datetime.now(UTC)
+    ) == pytest.approx(theirs)
 
 
 def test_each_provider_that_litellm_knows_is_ours_or_left_to_it() -> None:

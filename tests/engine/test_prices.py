@@ -1,6 +1,7 @@
 """What an answer costs: by the price list, by the settings, by the provider's own word, or unknown."""
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -41,6 +42,28 @@ def test_a_row_of_the_list_is_read_with_its_steps() -> None:
     assert rates.price(TokenCounts(input_tokens=10, output_tokens=1)) == 20
     assert rates.price(TokenCounts(input_tokens=10, output_tokens=1, cached=4)) == 18
     assert rates.price(TokenCounts(input_tokens=200_001, output_tokens=1, cached=1)) == 400_000 + 0.5 + 20
+
+
+@pytest.mark.parametrize(
+    ("moment", "cost"),
+    [
+        ("2026-11-23T05:00", 1),  # a Monday
+        ("2026-11-23T06:00", 2),
+        ("2026-11-23T12:00", 1),
+        ("2026-11-22T08:00", 1),  # a Sunday
+    ],
+)
+def test_at_some_hours_less_is_asked_for(moment: str, cost: float) -> None:
+    windows = [
+        {"hours_utc": ["00:00-01:00", "04:00-06:00", "10:00-00:00"], "weekdays": [1, 2, 3, 4, 5]},
+        {"hours_utc": "00:00-00:00", "weekdays": [6, 7]},
+    ]
+    off_peak = {"input_cost_per_token": 1, "windows": windows}
+    rates = rates_of({"input_cost_per_token": 2, "output_cost_per_token": 9, "off_peak_pricing": off_peak})
+    assert rates is not None
+    counts = TokenCounts(input_tokens=1, output_tokens=0)
+    assert rates.price(counts, datetime.fromisoformat(moment)) == cost
+    assert rates.price(counts) == 2
 
 
 def test_more_cached_than_was_read_is_no_gain() -> None:

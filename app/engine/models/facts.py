@@ -6,6 +6,7 @@ Pure. Where the facts come from: lean_facts.py, litellm_facts.py.
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -47,7 +48,7 @@ class Facts:
         if counts.cost is not None and 0 <= counts.cost < math.inf:
             return counts.cost
         if self.rates is not None:
-            return self.rates.price(counts)
+            return self.rates.price(counts, datetime.now(UTC))
         # A listed price of nothing is a gap in the list, unless it is ours.
         return listed or (0.0 if self.free else None)
 

@@ -3,7 +3,10 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
+
+from oi_tui.app.engine.models.off_peak import is_off_peak
 
 _STEP = re.compile(r"^(.+)_above_(\d+)(k?)_tokens$")
 MILLION = 1_000_000
@@ -39,9 +42,15 @@ class Rates:
     reasoning: float | None = None
     steps: tuple[tuple[int, "Rates"], ...] = field(default=(), repr=False)
     """Other rates for a whole request of more than so many tokens, highest first."""
+    less: "Rates | None" = field(default=None, repr=False)
+    """What is asked for at some hours."""
+    hours: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """Which those are, as the list says it."""
 
-    def price(self, counts: TokenCounts) -> float:
-        """US dollars of one answer."""
+    def price(self, counts: TokenCounts, now: datetime | None = None) -> float:
+        """US dollars of one answer at this moment (UTC; None is a usual one)."""
+        if now is not None and self.less is not None and is_off_peak(self.hours, now):
+            return self.less.price(counts)
         for above, rates in self.steps:
             if counts.input_tokens > above:
                 return rates.price(counts)
@@ -62,6 +71,8 @@ def rates_of(row: Mapping[str, Any]) -> Rates | None:
     base = _rates(row)
     if base is None or not (base.read or base.written):
         return None
+    told = row.get("off_peak_pricing")
+    hours = told if isinstance(told, dict) else {}
     # More than a name and a number, as in "..._tokens_priority", is a price for another way of asking.
     steps = {int(step[2]) * (1000 if step[3] else 1) for name in row if (step := _STEP.match(name))}
     rows = ((above, _rates({**row, **_above(row, above)})) for above in sorted(steps, reverse=True))
@@ -72,6 +83,8 @@ def rates_of(row: Mapping[str, Any]) -> Rates | None:
         cache_written=base.cache_written,
         reasoning=base.reasoning,
         steps=tuple((above, rates) for above, rates in rows if rates is not None),
+        less=_rates({**row, **hours}) if hours else None,
+        hours=hours,
     )
 
 
