@@ -13,6 +13,8 @@ from oi_tui.app.engine.files import paths
 from oi_tui.app.engine.files.credentials import credential_store
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
+from oi_tui.app.engine.kernels.remote.living import living_kernels
+from oi_tui.app.engine.kernels.remote.server_kernels import ServerKernels
 from oi_tui.app.engine.kernels.remote.servers import known_servers
 from oi_tui.app.engine.log.audit.audit_hook import make_audit_trail
 from oi_tui.app.engine.log.log import Log
@@ -104,8 +106,6 @@ def make_kernels(
     chosen = choose_environment(cwd, environ, asked=kernel.python, trusted=setup.trusted)
     servers = known_servers()
     moved = servers.move_tokens(credential_store()) if kernel.server else ""
-    server = servers.find(kernel.server) if kernel.server else None
-    remark = chosen.remark if server is None else f"Code runs in {server.place}. No sandbox of ours is there. {moved}"
     launch = Launch(
         cwd=cwd,
         settings=kernel,
@@ -118,8 +118,11 @@ def make_kernels(
         small_model=lambda: ties.has_embedded_model(),
         preload=lambda: preloads(kernel, small_model=ties.has_embedded_model()),
         learn_secret=redactor.learn,
+        session_id=lambda: ties.session_id,
+        keeps_kernels=lambda: kernel.keep or ties.keeps_kernels,
     )
-    return Kernels(launch, remark, server)
+    there = ServerKernels(launch, servers, living_kernels())
+    return Kernels(launch, f"{there.begin(kernel.server) or chosen.remark} {moved}".strip(), there=there)
 
 
 def preloads(settings: KernelSection, *, small_model: bool) -> bool:

@@ -174,6 +174,9 @@ def app(
         echo(plain_transcript(session.blocks), nl=False)
     if session.blocks:
         echo(f"To go on with this session: oi-tui --resume {session.session_id}", err=True)
+    from oi_tui.app.subcommands.kernels import tell_left_alive
+
+    tell_left_alive(session.session_id)
     sys.exit(tui.return_code or 0)
 
 
@@ -240,6 +243,7 @@ def run(
     from oi_tui.app.frontend.client import CLOSE_TIMEOUT
     from oi_tui.app.headless.runner import Headless
     from oi_tui.app.privacy import close_to_others
+    from oi_tui.app.subcommands.kernels import tell_left_alive
 
     close_to_others()  # the engine is in this process: code without a sandbox could read our keys from its environment
     text = " ".join(task)
@@ -265,6 +269,7 @@ def run(
                 await asyncio.wait_for(client.close(), CLOSE_TIMEOUT)
             if asker is not None:
                 asker.close()
+        tell_left_alive(front.session_id)
         # All is written down and ended. A call of a tool, or a thread, may go on all the same: nobody waits for it.
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError):  # nobody reads it any more

@@ -40,6 +40,8 @@ class Flags(NamedTuple):
     profile: str | None = None
     python: str | None = None
     kernel: str | None = None
+    attach: bool | None = None
+    keep_kernel: bool | None = None
 
     def settings(self) -> LoadedSettings:
         """These flags over environment and files; SettingsError if something is wrong."""
@@ -54,11 +56,17 @@ class Flags(NamedTuple):
             "max_tokens": self.max_tokens,
             "complete": self.complete or None,
         }
+        kernel = {
+            "python": self.python,
+            "server": self.kernel,
+            "attach": self.attach or None,
+            "keep": self.keep_kernel or None,
+        }
         given = {
             "model": _without_none(model),
             "loop": _without_none(loop),
             "sandbox": _without_none({"mode": self.sandbox}),
-            "kernel": _without_none({"python": self.python, "server": self.kernel}),
+            "kernel": _without_none(kernel),
             "policy": _without_none({"allow_destructive": self.allow_destructive or None}),
         }
         loaded = load_layers(config_dir(), environ=os.environ, flags=given, profile=self.profile)
@@ -100,6 +108,8 @@ def common(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--profile", type=words, metavar="NAME", help="Settings from profiles/NAME.toml."),
         click.option("--cwd", type=folder, metavar="DIR", help="Folder that code works in. Default: here."),
+        click.option("--keep-kernel", is_flag=True, help="Leave kernels on servers alive at the end, for --resume."),
+        click.option("--attach", is_flag=True, help="Use the kernel of --kernel NAME@ID though another started it."),
         click.option("--kernel", type=words, metavar="NAME", help="Jupyter server that Python code runs on."),
         click.option("--python", type=words, metavar="PATH|ENV", help="Environment that Python code runs in."),
         click.option("--complete", is_flag=True, help="Insist until the model says that it is done, or cannot be."),

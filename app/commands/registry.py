@@ -56,6 +56,9 @@ def _use_model(argument: str) -> AnyVerb:
 
 
 def _use_kernel(argument: str) -> AnyVerb:
+    name, _, word = argument.rpartition(" ")
+    if word == "yes" and name.strip():
+        return UseKernel(name=name.strip(), agreed=True)
     return UseKernel(name=argument) if argument else FindKernels()
 
 
@@ -112,7 +115,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "kernel", "Choose a kernel", "Run Python code in another environment or on a server; alone, all there is",
-        slash="kernel", argument="[NAME]", verb=_use_kernel,
+        slash="kernel", argument="[NAME [yes]]", verb=_use_kernel,
     ),
     Command(
         "rebuild", "Rebuild variables", "Run chosen code of this session again, in fresh kernels", slash="rebuild",

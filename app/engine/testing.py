@@ -18,7 +18,7 @@ from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
 from oi_tui.app.engine.core.protocol import FetchProgressed, ModelOffer, ModelsFound
 from oi_tui.app.engine.core.values import Confinement, Language
-from oi_tui.app.engine.kernels.base import InterruptMeans, Kernel, RunResult, ServerFile, in_block
+from oi_tui.app.engine.kernels.base import InterruptMeans, Kernel, RejoinableKernel, RunResult, ServerFile, in_block
 from oi_tui.app.engine.kernels.inspection import Listing, VariableDetail, VariableRow
 
 ScriptedAnswer = str | Sequence[Delta | ModelError | asyncio.Event]
@@ -277,7 +277,17 @@ class FakeKernels:
         self.files[path] = data
         return "fake"
 
-    async def use(self, name: str) -> str:
+    async def look_around(self) -> None:
+        """There is nothing to find out."""
+
+    def left_alive(self) -> tuple[RejoinableKernel, ...]:
+        """Fakes are never left."""
+        return ()
+
+    def hand_over(self, session_id: str, heir: str) -> None:
+        """Nobody comes back to them."""
+
+    async def use(self, name: str, *, agreed: bool = False) -> str:
         """A fresh kernel, whatever the name."""
         await self.by_language["python"].restart()
         return name

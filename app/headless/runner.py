@@ -118,6 +118,11 @@ class Headless:
         self._asking: asyncio.Task[None] | None = None
         self._interrupting: asyncio.Task[None] | None = None
 
+    @property
+    def session_id(self) -> str:
+        """Of the session that was opened last; "" before there is one."""
+        return self._session_id
+
     async def run(self, task: str, *, session_id: str | None = None) -> int:
         self._task = task
         own = asyncio.current_task()

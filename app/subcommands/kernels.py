@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.flags import words
 from oi_tui.app.terminal.echo import echo
+from oi_tui.app.terminal.tty_prompt import confirm
 
 if TYPE_CHECKING:
     from oi_tui.app.engine.kernels.launch import Launch
@@ -117,6 +119,59 @@ def kernels_remove(name: str) -> None:
         remark = asyncio.run(credential_store().forget(credential))
         echo(remark or "Its token is forgotten.", err=True)
     echo(f"{name} is forgotten.")
+
+
+@kernels.command("stop")
+@click.argument("kernel", type=words, metavar="SERVER@ID")
+@click.option("--yes", is_flag=True, help="End it also if somebody else started it, or it is in use.")
+def kernels_stop(kernel: str, yes: bool) -> None:
+    """End a kernel on a server: its variables are lost. Asks first where it is not one that oi-tui left there."""
+    asyncio.run(_stop(kernel, yes))
+
+
+async def _stop(name: str, yes: bool) -> None:
+    from oi_tui.app.engine.kernels.remote.address import parse_address
+    from oi_tui.app.engine.kernels.remote.living import living_kernels
+    from oi_tui.app.engine.kernels.remote.servers import known_servers
+    from oi_tui.app.engine.kernels.remote.site import open_site
+
+    address = parse_address(name)
+    if not address.kernel_id:
+        raise SettingsError("Say which: SERVER@ID.", hint="`oi-tui kernels list SERVER` shows what runs there.")
+    server = known_servers().find(address.name)
+    async with open_site(server, launch_here()) as site:
+        found = await site.find_running(address.kernel_id)
+        ours = living_kernels().find(server.credential, found.kernel_id)
+        free = ours is not None and not ours.foreign and not found.connections
+        if not (free or yes):
+            whose = "is in use" if ours is not None and not ours.foreign else "was started by somebody else"
+            who = f"{name} {whose} ({found.connections} connections)."
+            question = safe_text(f"{who} Its variables will be lost. End it?")
+            if not sys.stdin.isatty():
+                raise SettingsError(question, hint="--yes ends it.")
+            if not confirm(question, err=True):
+                return
+        await site.remove(found.kernel_id)
+    if ours is not None:
+        living_kernels().forget(ours)
+    echo(f"{safe_text(name)} is ended.")
+
+
+def tell_left_alive(session_id: str) -> None:
+    """At the end of the program: which kernels of this session go on, and what ends them."""
+    from oi_tui.app.engine.kernels.remote.address import SHORT_ID
+    from oi_tui.app.engine.kernels.remote.living import living_kernels
+
+    try:
+        left = living_kernels().of_session(session_id)
+    except SettingsError as error:
+        echo(f"▪ {safe_text(error.title)}", err=True)
+        return
+    for kernel in left:
+        name = f"{kernel.server}@{kernel.kernel_id[:SHORT_ID]}"
+        named = not (kernel.foreign or "/" in kernel.server)
+        end = f" To end it: oi-tui kernels stop {name}" if named else ""
+        echo(safe_text(f"▪ Its kernel goes on at {name}; --resume comes back to it.{end}"), err=True)
 
 
 @kernels.command("test")

@@ -7,7 +7,7 @@ from oi_tui.app.engine.core.events import ConversationCleared, ExecutionStarted,
 from oi_tui.app.engine.core.protocol import Batch, Failed
 from oi_tui.app.engine.core.verbs import Clear, Open, Run, Submit, UseModel
 from oi_tui.app.engine.log.store import Store
-from oi_tui.app.engine.session.sessions import FRESH
+from oi_tui.app.engine.session.kernel_switch import FRESH
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels
 from oi_tui.app.engine.transcript.transcript import Transcript
 from support.front import Front, engine

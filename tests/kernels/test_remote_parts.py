@@ -177,7 +177,7 @@ async def test_the_token_goes_along_and_to_the_path_of_the_server(serve: Callabl
 
 async def test_a_kernel_that_is_gone_is_no_error_where_it_need_not_be_there(serve: Callable[[Answer], Any]) -> None:
     async with JupyterServer(await serve(lambda _: web.Response(status=404))) as server:
-        assert not await server.find("x")
+        assert await server.look_up("x") is None
         await server.remove("x")
         with pytest.raises(KernelGone):
             await server.interrupt("x")

@@ -126,7 +126,7 @@ async def test_a_server_with_kernels_stays_and_is_found_again(make: Make, sshd: 
     await kernel.close()
     assert servers_of(sshd) == [server]
     async with open_site(known, launch) as site:
-        assert await site.find(kept)
+        assert (await site.look_up(kept)) is not None
         await site.remove(kept)
     assert servers_of(sshd) == []
 

@@ -21,7 +21,7 @@ from oi_tui.app.engine.session.outbox import Send
 from oi_tui.app.engine.session.services import MakeKernels, Services, Trial
 from oi_tui.app.engine.testing import FakeKernels, FakeModel, FakeModels
 from oi_tui.app.engine.transcript.transcript import Transcript
-from oi_tui.app.frontend.client import LocalClient
+from oi_tui.app.frontend.client import EngineClient, LocalClient
 from support.kinds import Kind, narrow, of
 
 NO_RULES = Policy()
@@ -36,7 +36,7 @@ def kernels_of_first(given: FakeKernels | None) -> MakeKernels:
 class Front:
     """A front end that folds what it is told."""
 
-    def __init__(self, client: LocalClient) -> None:
+    def __init__(self, client: EngineClient) -> None:
         self.client = client
         self.transcript = Transcript()
         self.replies: list[Reply] = []

@@ -25,7 +25,7 @@ from oi_tui.app.engine.agent.hook_calls import HookCalls
 from oi_tui.app.engine.agent.prompt import Conversation, system_prompt
 from oi_tui.app.engine.agent.rerun import rebuild
 from oi_tui.app.engine.agent.run_hints import install_note, run_hints
-from oi_tui.app.engine.agent.runners import Runners
+from oi_tui.app.engine.agent.runners import RejoinedRun, Runners
 from oi_tui.app.engine.agent.session_choices import SessionChoices
 from oi_tui.app.engine.agent.withheld_notices import withheld_events
 from oi_tui.app.engine.core.blocks import Action, ActionBlock, CodeBlock
@@ -48,7 +48,7 @@ from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.values import Language, Level
 from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.hooks import NO_PLUGINS, Hooks
-from oi_tui.app.engine.kernels.base import KernelSource, Runner
+from oi_tui.app.engine.kernels.base import KernelSource, RejoinableKernel, Runner
 from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, read_source
 from oi_tui.app.engine.policy.losses import NO_LOOK, WorkLook
 from oi_tui.app.engine.secrets.redaction import Redactor
@@ -139,7 +139,8 @@ class Session:
                     if ruling := await self._decide(block_id):
                         await self._run(block_id, ruling)
                 self._halt.check()
-                self._remark_on_budget()
+                for remark in self.budget.notices(self.transcript.usage):
+                    self.notice(*remark)
             title = f"Stopped after {self.settings.max_steps} answers of the model in one turn."
             self.notice("warning", title, "Type /retry to let it go on, or start with a higher --max-steps.")
             raise TurnStopped("step_cap", title)
@@ -147,7 +148,8 @@ class Session:
             for block_id in actions:
                 self._skip(block_id)
             if stop.reason != "budget":
-                self._remark_on_budget()
+                for remark in self.budget.notices(self.transcript.usage):
+                    self.notice(*remark)
             if self._halt.is_asked():
                 stop = TurnStopped("interrupted", INTERRUPTED)
             self.emit(TurnEnded(reason=stop.reason, detail=stop.detail))
@@ -166,10 +168,6 @@ class Session:
         if model and (unknown := self.budget.check_price(model.name, known=model.tells_price)) is not None:
             self.notice(*unknown)
             raise TurnStopped("budget", unknown.title)
-
-    def _remark_on_budget(self) -> None:
-        for remark in self.budget.notices(self.transcript.usage):
-            self.notice(*remark)
 
     # -- asking --------------------------------------------------------------------------------------
 
@@ -282,6 +280,20 @@ class Session:
             return why
 
         await rebuild(blocks, perform, self.emit)
+
+    async def come_back(self, kernel: RejoinableKernel, block_id: str) -> None:
+        """This kernel has the variables of earlier runs after all. Where the run of a block went on in it without us,
+        follow that to its end: nothing is decided or sealed anew."""
+        self._inherited = 0
+        if not block_id:
+            return
+        runner, block = RejoinedRun(kernel), self._action(block_id)
+        execution = Execution(block, runner, self.emit, no_seal, can_ask=self._can_ask, clock=self._clock)
+        self._execution = execution
+        try:
+            await execution.run()
+        finally:
+            self._execution = None
 
     async def _execute(
         self, block_id: str, ruling: PolicyDecision | None = None, runner: Runner | None = None

@@ -2,11 +2,41 @@
 
 from oi_tui.app.engine.core.blocks import ActionBlock, CallBlock, CodeBlock
 from oi_tui.app.engine.core.errors import KernelError
+from oi_tui.app.engine.core.events import Emit
+from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.values import Confinement
-from oi_tui.app.engine.kernels.base import KernelSource, Runner
+from oi_tui.app.engine.kernels.base import InterruptMeans, KernelSource, RejoinableKernel, Runner, RunResult
 from oi_tui.app.engine.policy.decide import PolicyRequest
 from oi_tui.app.engine.policy.reading import SourceFacts
 from oi_tui.app.engine.tools.toolbox import Toolbox
+
+
+class RejoinedRun:
+    """Runs nothing: follows, to its end, what a kernel ran when the program before ended."""
+
+    def __init__(self, kernel: RejoinableKernel) -> None:
+        self._kernel = kernel
+        self.confinement, self.place, self.elsewhere = kernel.confinement, kernel.place, kernel.elsewhere
+
+    @property
+    def state(self) -> KernelState:
+        return self._kernel.state
+
+    @property
+    def generation(self) -> int:
+        return self._kernel.generation
+
+    async def start(self) -> None:
+        """It has been started."""
+
+    async def run(self, source: str, block_id: str, emit: Emit) -> RunResult:
+        return await self._kernel.rejoin(emit)
+
+    async def answer(self, text: str) -> None:
+        await self._kernel.answer(text)
+
+    async def interrupt(self, *, restart: bool = True) -> InterruptMeans:
+        return await self._kernel.interrupt(restart=restart)
 
 
 class Runners:

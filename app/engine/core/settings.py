@@ -73,12 +73,16 @@ class KernelSection(SettingsSection, frozen=True, kw_only=True):
     """What Python code runs in: a program, the folder of an environment, or its name. Without one: the environment that
     is active, else that of the folder, else the Python of oi-tui."""
     server: str = ""
-    """A Jupyter server or gateway on which Python code runs, by the name that it was added with, or `ssh://HOST`; "" is
-    this machine."""
+    """A Jupyter server or gateway on which Python code runs, by the name that it was added with, or `ssh://HOST`;
+    `NAME:KERNELSPEC` for another kernelspec, `NAME@ID` for a kernel that lives there; "" is this machine."""
     shell: Literal["server", "here"] = "server"
     """With a server: whether shell code runs in a terminal of it, or on this machine."""
     ssh_command: str = "ssh"
     """The ssh that leads to `ssh://` machines, with options if need be: `ssh -F FILE`."""
+    keep: bool = False
+    """Leave kernels that were started on a server alive at the end; `--resume` comes back to them."""
+    attach: bool = False
+    """Use a kernel that somebody else started (`kernel.server = "cluster@ID"`), with what that costs them."""
     start_timeout: Annotated[float, msgspec.Meta(gt=0)] = 60.0
     """Seconds."""
     output_cap: Annotated[int, msgspec.Meta(ge=10_000)] = 2_000_000

@@ -136,6 +136,8 @@ class UseKernel(SessionVerb, frozen=True, kw_only=True, tag=True):
 
     name: str
     """Of an environment or its path, of a server, or what else `kernels/remote/address.py` reads."""
+    agreed: bool = False
+    """Whether the person knows what it means to use a kernel that somebody else started."""
 
 
 class InstallKernel(SessionVerb, frozen=True, kw_only=True, tag=True):

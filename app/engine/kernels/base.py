@@ -159,6 +159,23 @@ class Kernel(Runner, Protocol):
         ...
 
 
+ComeBack = Literal["back", "runs", "gone"]
+"""The kernel is there with its variables; it is, and what ran when we left goes on, or has ended since; it is gone."""
+
+
+class RejoinableKernel(Kernel, Protocol):
+    """A kernel on a server, which may outlive us."""
+
+    async def come_back(self, block_id: str, source: str) -> ComeBack:
+        """To the kernel that this session left alive. `block_id` is the run that it did not see the end of, "" if there
+        is none. KernelError if the server cannot be reached: the next run tries again."""
+        ...
+
+    async def rejoin(self, emit: Emit) -> RunResult:
+        """Follow the run that went on without us to its end, as `run` does."""
+        ...
+
+
 class KernelSource(Protocol):
     """Where the session gets its kernels."""
 
@@ -189,9 +206,21 @@ class KernelSource(Protocol):
         """Make a file on that server, never over another one; its host. KernelError if it cannot be."""
         ...
 
-    async def use(self, name: str) -> str:
-        """Run Python code elsewhere from now on, in a fresh kernel; what it runs in. SettingsError if that is not
-        there or cannot run it."""
+    async def use(self, name: str, *, agreed: bool = False) -> str:
+        """Run Python code elsewhere from now on; what it runs in. SettingsError if that is not there or cannot run it,
+        and without `agreed` where somebody else started it."""
+        ...
+
+    async def look_around(self) -> None:
+        """Find out which languages there are, where that has to be asked for; KernelError if nobody answers."""
+        ...
+
+    def left_alive(self) -> tuple[RejoinableKernel, ...]:
+        """Kernels on servers that the session had when it was left, and that may still live."""
+        ...
+
+    def hand_over(self, session_id: str, heir: str) -> None:
+        """Another session goes on in these kernels."""
         ...
 
     async def choices(self, server: str = "") -> tuple[KernelChoice, ...]:

@@ -69,7 +69,9 @@ class Channels:
 
     # -- out -------------------------------------------------------------------------------------------
 
-    def prepare(self, channel: Channel, kind: str, content: MessageContent) -> tuple[str, Callable[[], None]]:
+    def prepare(
+        self, channel: Channel, kind: str, content: MessageContent, mark: str = ""
+    ) -> tuple[str, Callable[[], None]]:
         """A message's id, and what sends it: the id has to be known before an answer can come."""
         session = self._client.session
         message = session.msg(kind, content)

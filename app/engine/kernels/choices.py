@@ -11,6 +11,9 @@ from oi_tui.app.engine.environments.discovery import find_environments, install_
 from oi_tui.app.engine.environments.environment import PythonEnvironment
 from oi_tui.app.engine.kernels.installer import tell_reach
 from oi_tui.app.engine.kernels.launch import Launch
+from oi_tui.app.engine.kernels.remote.address import SHORT_ID
+from oi_tui.app.engine.kernels.remote.running import RunningKernel
+from oi_tui.app.engine.kernels.remote.server import JupyterServer
 from oi_tui.app.engine.kernels.remote.servers import KnownServer, known_servers
 from oi_tui.app.engine.kernels.remote.site import open_site
 
@@ -47,10 +50,11 @@ async def ask_server(launch: Launch, name: str, *, patience: float = ASKING) -> 
     try:
         async with asyncio.timeout(patience), open_site(server, launch) as site:
             specs = await site.kernelspecs()
+            running = await _running(site)
     except TimeoutError:
         raise KernelError(f"{server.host} did not say within {patience:.0f} s what it has.") from None
     told = [spec for spec in sorted(specs) if _SPEC_NAME.fullmatch(spec)][:MOST_TOLD]
-    return [
+    return [*(_running_choice(name, server.host, kernel) for kernel in running)] + [
         KernelChoice(
             name=f"{name}:{spec}",
             kind="kernelspec",
@@ -60,6 +64,35 @@ async def ask_server(launch: Launch, name: str, *, patience: float = ASKING) -> 
         )
         for spec in told
     ]
+
+
+async def _running(site: JupyterServer) -> tuple[RunningKernel, ...]:
+    """A gateway may keep to itself what runs there."""
+    try:
+        return await site.running()
+    except KernelError:
+        return ()
+
+
+def _running_choice(name: str, host: str, kernel: RunningKernel) -> KernelChoice:
+    what = kernel.notebook.rpartition("/")[2] or kernel.kernelspec or "a kernel"
+    return KernelChoice(
+        name=f"{name}@{kernel.kernel_id[:SHORT_ID]}",
+        kind="running",
+        title=f"{what} on {host}, {kernel.state}",
+        detail=tell_running(kernel),
+        server=name,
+    )
+
+
+def tell_running(kernel: RunningKernel) -> str:
+    """Facts about it, a line for each; the notebook is as it came from the server."""
+    notebook = f"Notebook: {kernel.notebook}\n" if kernel.notebook else ""
+    since = f" since {kernel.since} UTC" if kernel.since else ""
+    return (
+        f"{notebook}Kernelspec: {kernel.kernelspec or 'not told'}\nState: {kernel.state}{since}\n"
+        f"Connections: {kernel.connections}\nId: {kernel.kernel_id}"
+    )
 
 
 def _environments(launch: Launch, *, in_use: bool) -> Iterator[KernelChoice]:

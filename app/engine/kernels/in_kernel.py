@@ -51,6 +51,9 @@ def prepare_kernel() -> None:
     shell = get_ipython()
     if getattr(shell, "kernel", None) is None:
         return
+    if "OI_TUI_IS_GUEST" in globals():  # somebody else's: how their code runs stays as it is
+        take_parts(shell)
+        return
     parts = (keep_no_copies, keep_blank_lines, cap_output, drain_pipes, report_lines, widen_frames, cut_stacks)
     for part in (*parts, pack_any_text, import_from_folder, take_parts):
         # Boundary: the insides of another version of ipykernel; without one part all the others still help.

@@ -29,6 +29,8 @@ socket, and one part passes at most."""
 EXIT_GRACE = 1.5
 """Seconds in which a kernel that said it would exit has to be gone."""
 
+WAITS_FOR_OTHERS = "Others use this kernel too, and it works for them: this run waits until that has ended."
+
 OVERSTAYED = "was told to exit by this run, did not, and was ended"
 
 
@@ -37,6 +39,7 @@ class JupyterRun:
 
     def __init__(self, request: RunRequest, *, doom: Callable[[str], None] = lambda _how: None) -> None:
         """`doom` ends a kernel that is beyond help; it is given the words for that."""
+        self.request = request
         self.output = OutputStream(request)
         self._kill = doom
         self._status = ""
@@ -67,6 +70,8 @@ class JupyterRun:
                 self.output.tell(
                     f"The connection was lost meanwhile, and {what} of the kernel never came.", responds=True
                 )
+            case "oi_tui_waits", _:
+                self.output.tell(WAITS_FOR_OTHERS, responds=True)
             case "oi_tui_line", {"line": int(number)} if not isinstance(number, bool):
                 self.output.line(number)
             case "oi_tui_skipped", {"name": "stdout" | "stderr" as name, "characters": characters, "lines": lines}:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol, Self
 
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.kernels.base import InterruptMeans, RunRequest, RunResult
-from oi_tui.app.engine.kernels.jupyter_run import JupyterRun
+from oi_tui.app.engine.kernels.known_runs import FindOrphan, KnownRuns
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.liveness import LivenessWatch
 from oi_tui.app.engine.kernels.message_desk import (
@@ -15,17 +15,18 @@ from oi_tui.app.engine.kernels.message_desk import (
     TOO_LARGE,
     Channel,
     KernelChannels,
+    MessageContent,
     ReplyFuture,
     ask,
     send,
 )
 from oi_tui.app.engine.kernels.output_stream import OutputStream
-from oi_tui.app.engine.kernels.preparation import PRELOAD, at_start, for_inspection
+from oi_tui.app.engine.kernels.preparation import PRELOAD, at_start, for_inspection, in_a_foreign_kernel
 from oi_tui.app.engine.kernels.processes import cancel_tasks
 from oi_tui.app.engine.kernels.worker import OnEnd
 
-KEPT_RUNS = 50
-"""Runs of which late output is taken; what belongs to older ones is dropped."""
+CONTROL_PATIENCE = 3.0
+"""Seconds that a kernel which lived before has to answer; not each does while it works."""
 
 WITHOUT_HELPER = (
     "The kernel {name} is not IPython's own: there is no list of its variables and no mark at the line that runs, "
@@ -78,6 +79,17 @@ class KernelProcess(Protocol):
         ...
 
 
+class Return(NamedTuple):
+    """What is known of a kernel that lived before we were connected."""
+
+    is_python: bool
+    find_orphan: FindOrphan
+    check: Callable[[], None]
+    """Called when the kernel has answered: KernelError if it is not the one that it was."""
+    foreign: bool = False
+    """Somebody else started it, and may be using it."""
+
+
 class Opened(NamedTuple):
     """A process that was started, and the channels to it."""
 
@@ -87,6 +99,8 @@ class Opened(NamedTuple):
     """Ends both, and clears away what was made for them."""
     asked_to_end: bool = True
     """Whether it is asked to end before it is ended, so that `atexit` handlers run."""
+    returns: Return | None = None
+    """None for a kernel that was started now."""
 
 
 class KernelOrigin(NamedTuple):
@@ -110,17 +124,18 @@ class JupyterWorker:
         self.rungs = origin.rungs
         self._launch = launch
         self._name = origin.name
-        self._process, self._channels, self._ends, self._asked_to_end = opened
+        self._process, self._channels, self._ends, self._asked_to_end, self.returns = opened
         self._on_end = on_end
         self._run: OutputStream | None = None
-        self._runs: dict[str, JupyterRun] = {}
-        """By the id of the request: the one that goes on, and earlier ones that may still put something out."""
+        self.runs = KnownRuns(self._kill)
+        if self.returns is not None:
+            self.runs = KnownRuns(self._kill, self.returns.find_orphan)
         self._run_watch: asyncio.Task[None] | None = None
         self._doomed = ""
         """How it ended, if we ended it because it was beyond help."""
         self._has_control = False
         """Whether it answers on the control channel, which not every kernel does."""
-        self._has_helper = False
+        self.has_helper = False
         """Whether it has our part: it is IPython's own kernel, which that is written for."""
         self.remark = ""
         """What the person has to know of it, once, as a sentence."""
@@ -170,12 +185,18 @@ class JupyterWorker:
                 "allow_stdin": True,
                 "stop_on_error": False,
             },
+            request.block_id,
         )
-        self._runs[request_id] = run = JupyterRun(request, doom=self._kill)
-        self._run = output = run.output
-        if len(self._runs) > KEPT_RUNS:
-            del self._runs[next(iter(self._runs))]
+        output = self.runs.add(request_id, request)
         post()
+        return self._watch_run(output)
+
+    def follow(self, request: RunRequest) -> OutputStream:
+        """The run of this block, which goes on or is just over, begun by a program that is gone."""
+        return self._watch_run(self.runs.follow(request))
+
+    def _watch_run(self, output: OutputStream) -> OutputStream:
+        self._run = output
         if self._run_watch is not None:
             self._run_watch.cancel()
         self._run_watch = asyncio.create_task(LivenessWatch(output, self, self._launch.patience, self._kill).watch())
@@ -183,7 +204,7 @@ class JupyterWorker:
 
     def inspect(self, kind: str, content: dict[str, Any]) -> ReplyFuture | None:
         """Ask about the variables, now; None if it cannot be asked."""
-        if not self._has_helper or self._process.has_ended:
+        if not self.has_helper or self._process.has_ended:
             return None
         if not self._looked_into:
             self._looked_into = True
@@ -222,21 +243,34 @@ class JupyterWorker:
         if politely and self._asked_to_end and not self._process.has_ended:
             await self._ask_to_end()
         await self._ends.aclose()
-        for run in self._runs.values():
-            run.output.mute()
+        self.runs.mute()
 
     # -- starting and ending ---------------------------------------------------------------------------
 
     async def _prepare(self) -> None:
+        if self.returns is not None:
+            await self._come_back(self.returns)
+            return
         info = await self._handshake()
         self._try_control()
-        self._has_helper = info.get("implementation") == "ipython"
-        if not self._has_helper:
+        self.has_helper = info.get("implementation") == "ipython"
+        if not self.has_helper:
             self.remark = WITHOUT_HELPER.format(name=self._name)
         else:
             await self._execute_silently(at_start())
             if self._launch.preload():
                 await self._execute_silently(PRELOAD)
+
+    async def _come_back(self, known: Return) -> None:
+        """It may be busy: nothing is waited for that comes after what it works on. What the server kept for us comes
+        before the answer."""
+        self.has_helper = known.is_python
+        answer = ask(self._channels, "kernel_info_request", {}, "control")
+        answer.add_done_callback(self._note_control)
+        await asyncio.wait([answer], timeout=CONTROL_PATIENCE)
+        known.check()
+        if known.foreign and known.is_python:
+            ask(self._channels, "execute_request", _silent(in_a_foreign_kernel()))
 
     async def _handshake(self) -> dict[str, Any]:
         heard = self._desk.heard
@@ -252,10 +286,10 @@ class JupyterWorker:
     def _try_control(self) -> None:
         """Find out, some time, whether the control channel answers."""
 
-        def note_reply(answer: ReplyFuture) -> None:
-            self._has_control = not answer.cancelled() and answer.result() is not None
+        ask(self._channels, "kernel_info_request", {}, "control").add_done_callback(self._note_control)
 
-        ask(self._channels, "kernel_info_request", {}, "control").add_done_callback(note_reply)
+    def _note_control(self, answer: ReplyFuture) -> None:
+        self._has_control = not answer.cancelled() and answer.result() is not None
 
     async def _ask_to_end(self) -> None:
         self._process.note_session()
@@ -275,8 +309,7 @@ class JupyterWorker:
 
     async def _execute_silently(self, source: str) -> None:
         """Run something of ours that leaves no trace in history, counters or output."""
-        content = {"code": source, "silent": True, "store_history": False, "allow_stdin": False, "stop_on_error": False}
-        await self._request("execute_request", content)
+        await self._request("execute_request", _silent(source))
 
     async def _request(self, kind: str, content: dict[str, Any]) -> dict[str, Any]:
         """Ask on the shell channel and wait for the content of the reply; KernelError if the process ends instead."""
@@ -288,7 +321,7 @@ class JupyterWorker:
         return reply
 
     def _deliver(self, channel: Channel, kind: str, parent: str, content: dict[str, Any]) -> None:
-        run = self._runs.get(parent)
+        run = self.runs.find(parent)
         if run is None:
             return
         match channel:
@@ -319,3 +352,7 @@ class JupyterWorker:
             return
         self._run.finish(RunResult(status="died", detail=f"The kernel {how}; its state is lost."))
         self._on_end("")
+
+
+def _silent(source: str) -> MessageContent:
+    return {"code": source, "silent": True, "store_history": False, "allow_stdin": False, "stop_on_error": False}

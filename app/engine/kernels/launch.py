@@ -46,6 +46,10 @@ class Launch:
     """Asked for each request: a small model is told no more than it needs."""
     preload: Callable[[], bool] = lambda: False
     """Asked at each start of a Python kernel: whether it imports numpy, pandas and pyplot beforehand."""
+    session_id: Callable[[], str] = lambda: ""
+    """Asked when a kernel is left that may live on: the session that they belong to; "" if nobody comes back."""
+    keeps_kernels: Callable[[], bool] = lambda: False
+    """Asked at the end: whether kernels on servers go on without us."""
     patience: LivenessTimeouts = field(default_factory=LivenessTimeouts)
     """How long Jupyter kernels may give no sign of life."""
 

@@ -43,8 +43,11 @@ class KernelChannels(Protocol):
         """Where they are waited for."""
         ...
 
-    def prepare(self, channel: Channel, kind: str, content: MessageContent) -> tuple[str, Callable[[], None]]:
-        """A message's id, and what sends it: the id has to be known before an answer can come."""
+    def prepare(
+        self, channel: Channel, kind: str, content: MessageContent, mark: str = ""
+    ) -> tuple[str, Callable[[], None]]:
+        """A message's id, and what sends it: the id has to be known before an answer can come. Where the kernel may
+        outlive us, the id tells the mark to who comes back."""
         ...
 
     def listen(self) -> None:

@@ -245,8 +245,10 @@ class OutputStream:
             self._flush()
             self.detach()
 
-    def detach(self) -> None:
-        """Nobody wants to know any more."""
+    def detach(self, *, flush: bool = False) -> None:
+        """Nobody wants to know any more; with `flush`, but of what is gathered."""
+        if flush:
+            self._flush()
         self._emit = None
         self._queue.clear()
         self._cancel_flush()

@@ -7,15 +7,17 @@ from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.kernel_choice import KernelChoice
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.environments.discovery import named_environment, usable_environment
-from oi_tui.app.engine.kernels.base import Kernel, ServerFile
+from oi_tui.app.engine.kernels.base import Kernel, RejoinableKernel, ServerFile
 from oi_tui.app.engine.kernels.choices import ask_server, find_choices
 from oi_tui.app.engine.kernels.installer import installer
 from oi_tui.app.engine.kernels.installing import InstallRunner
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel, installed_kernelspecs, kernelspec
 from oi_tui.app.engine.kernels.launch import Launch
-from oi_tui.app.engine.kernels.remote.address import SSH
 from oi_tui.app.engine.kernels.remote.contents import read_remote, write_remote
-from oi_tui.app.engine.kernels.remote.kernel import remote_kernel
+from oi_tui.app.engine.kernels.remote.kernel import RemoteKernel
+from oi_tui.app.engine.kernels.remote.living import living_kernels
+from oi_tui.app.engine.kernels.remote.seat import RemotePlace
+from oi_tui.app.engine.kernels.remote.server_kernels import ServerKernels
 from oi_tui.app.engine.kernels.remote.servers import KnownServer, known_servers
 from oi_tui.app.engine.kernels.remote.terminal import remote_shell
 from oi_tui.app.engine.kernels.remote.terminals import find_obstacle, no_shell, tell_where
@@ -31,12 +33,21 @@ MOST_LANGUAGES = 20
 class Kernels:
     """Makes and keeps one kernel for each language."""
 
-    def __init__(self, launch: Launch, remark: str = "", server: KnownServer | None = None) -> None:
-        """`remark` is what the person has to know of how the Python was chosen. With a `server`, Python and the
-        shell run there."""
+    def __init__(
+        self,
+        launch: Launch,
+        remark: str = "",
+        server: KnownServer | None = None,
+        *,
+        there: ServerKernels | None = None,
+    ) -> None:
+        """`remark` is what the person has to know of how the Python was chosen. With a `server`, or where `there` has a
+        place, Python and the shell run there."""
         self.remark = remark
         self._launch = launch
-        self._server = server
+        self._there = there or ServerKernels(launch, known_servers(), living_kernels())
+        if server is not None:
+            self._there.place = RemotePlace(server=server, kernelspec=server.kernel)
         self._no_shell: str | None = None
         """Why no shell can run on the server, as the end of a sentence; "" if one can, None as long as nobody asked."""
         self._kernels: dict[Language, WorkerKernel] = {}
@@ -46,16 +57,24 @@ class Kernels:
     def languages(self) -> tuple[Language, ...]:
         """What can be run here, best first."""
         shell = () if self._no_shell else ("shell",)
-        return ("python", *shell, *sorted(self._specs()))[:MOST_LANGUAGES]
+        there = self._there.languages
+        here = (name for name in sorted(self._specs()) if name not in there)
+        return ("python", *shell, *there, *here)[:MOST_LANGUAGES]
 
     @property
     def surroundings(self) -> str:
         """For the model: what code in them can reach and change."""
         launch = self._launch
-        if self._server is not None:
-            return tell_where(self._server.host, shell_there=self._shell_there, no_shell=bool(self._no_shell))
+        if (server := self._server) is not None:
+            where = tell_where(server.host, shell_there=self._shell_there, no_shell=bool(self._no_shell))
+            others = ", ".join(self._there.languages)
+            return f"{where} There run too: {others}." if others else where
         sandbox = "" if launch.sandbox is None else launch.sandbox.tell_model()
         return sandbox if launch.small_model() else f"{sandbox} {launch.python.tell_model()}".strip()
+
+    @property
+    def _server(self) -> KnownServer | None:
+        return None if self._there.place is None else self._there.place.server
 
     @property
     def _shell_there(self) -> bool:
@@ -91,7 +110,8 @@ class Kernels:
             return "python"
         if name in SHELL_NAMES:
             return "shell"
-        return self._find_installed(SHORT_NAMES.get(name, name))
+        name = SHORT_NAMES.get(name, name)
+        return self._there.find(name) or self._find_installed(name)
 
     def pip_installer(self, arguments: tuple[str, ...]) -> Kernel:
         """What runs `pip install` with these arguments, beside the kernels."""
@@ -101,21 +121,39 @@ class Kernels:
         """Those that were started at least once."""
         return tuple(kernel for kernel in self._kernels.values() if kernel.generation > 0)
 
-    async def use(self, name: str) -> str:
+    def left_alive(self) -> tuple[RejoinableKernel, ...]:
+        """Those on a server that this session had when it was left, and that may still live."""
+        languages = self._there.left_languages() if not self.started_kernels() else ()
+        return tuple(kernel for kernel in map(self.get, languages) if isinstance(kernel, RemoteKernel))
+
+    async def look_around(self) -> None:
+        """Find out what the server in use can start; KernelError if it does not say."""
+        await self._there.look_around()
+
+    def hand_over(self, session_id: str, heir: str) -> None:
+        """Another session goes on in these kernels."""
+        self._there.hand_over(session_id, heir)
+        for kernel in self._kernels.values():
+            if isinstance(kernel, RemoteKernel):
+                kernel.seat.note_heir()
+
+    async def use(self, name: str, *, agreed: bool = False) -> str:
         """Run Python code in this environment from now on, and have it active in the shell; or on this server."""
         launch = self._launch
-        known = known_servers()
-        server = known.find(name) if name.startswith(SSH) else (await asyncio.to_thread(known.all)).get(name)
-        if server is None:
+        before = self._there.languages
+        if not await self._there.choose(name, agreed=agreed):
             python = await asyncio.to_thread(
                 usable_environment, name, launch.cwd, launch.environ, trusted=launch.trusted
             )
             self._launch = replace(launch, python=python)
-        self._server, self._no_shell = server, None
-        for language in ("python", "shell"):
+            self._there.leave()
+        self._no_shell = None
+        for language in ("python", "shell", *before, *self._there.languages):
             old = self._kernels.pop(language, None)
             if old is not None:
-                await old.close()
+                await (old.end() if isinstance(old, RemoteKernel) else old.close())
+                if language not in self.languages:
+                    continue
                 # What was allowed for the kernel before is not allowed for this one.
                 fresh = self._kernels[language] = self._make(language)
                 fresh.generation = old.generation
@@ -147,13 +185,12 @@ class Kernels:
         await asyncio.gather(*(kernel.close() for kernel in self._kernels.values()))
 
     def _make(self, language: Language) -> WorkerKernel:
+        if language == "shell":
+            server = self._server if self._shell_there else None
+            return ShellKernel(self._launch) if server is None else remote_shell(self._launch, server)
+        if (there := self._there.make(self._launch, language)) is not None:
+            return there
         match language:
-            case "shell" if self._server is not None and self._shell_there:
-                return remote_shell(self._launch, self._server)
-            case "shell":
-                return ShellKernel(self._launch)
-            case "python" if self._server is not None:
-                return remote_kernel(self._launch, self._server)
             case "python":
                 return JupyterKernel(self._launch)
             case _:

@@ -23,6 +23,12 @@ def at_start() -> str:
     return f"exec(compile({source!r}, '<oi-tui>', 'exec'), {{'__name__': 'oi_tui_in_kernel'}})"
 
 
+def in_a_foreign_kernel() -> str:
+    """As a cell, where somebody else started the kernel: only what answers questions about variables."""
+    space = {"__name__": "oi_tui_in_kernel", "OI_TUI_IS_GUEST": True}
+    return f"exec(compile({_text('in_kernel.py')!r}, '<oi-tui>', 'exec'), {space!r})"
+
+
 def for_inspection() -> str:
     """As a part, before the first question about variables."""
     return "\n\n".join(map(_text, ("in_kernel_look.py", "in_kernel_variables.py")))

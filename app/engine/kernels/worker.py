@@ -112,7 +112,11 @@ class WorkerKernel:
         assert self._worker is not None
         loss, self._loss = self._loss, ""
         request = RunRequest(source, block_id, emit, self._settings.output_cap, self._spill_dir)
-        self._run = run = self._worker.begin(request)
+        return await self._result_of(self._worker.begin(request), loss)
+
+    async def _result_of(self, run: OutputStream, loss: str) -> RunResult:
+        """How the run that has begun ends. `loss` is told of with it."""
+        self._run = run
         self.state = "busy"
         try:
             result = await run.result()

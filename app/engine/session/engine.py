@@ -94,6 +94,12 @@ class Engine:
             case _:
                 await session.follow(verb)
 
+    def keep_kernels(self) -> None:
+        """The front end is gone, and nobody quit: kernels on servers go on, for who resumes the sessions."""
+        if not self._closed:
+            for session in self._sessions.open_ones:
+                session.ties.keeps_kernels = True
+
     async def close(self) -> None:
         """Break off what runs, write everything down, end kernels and model server. Idempotent."""
         if self._closed:

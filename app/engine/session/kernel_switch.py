@@ -6,11 +6,19 @@ from collections.abc import Callable
 
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import CodeBlock
-from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
+from oi_tui.app.engine.core.errors import KernelError, OiTuiError, SettingsError
 from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.protocol import KernelsFound, Reply
 from oi_tui.app.engine.core.values import Language
-from oi_tui.app.engine.kernels.base import Kernel, KernelSource, kernel_change
+from oi_tui.app.engine.kernels.base import Kernel, KernelSource, RejoinableKernel, kernel_change
+
+FRESH = "This session was resumed. Its kernels are fresh: variables of earlier runs are gone. /rebuild runs code again."
+
+_MOMENT = "What the kernel said in the moment in which the program ended may be missing."
+
+RUNS_ON = f"What ran when the program ended comes into its block as it was and as it goes on. {_MOMENT}"
+
+ENDED_UNSEEN = f"What ran when the program ended is over; how it ended is not known. {_MOMENT}"
 
 INSTALL_TIME = 600.0
 """Seconds that an installation may take."""
@@ -51,11 +59,65 @@ class KernelSwitch:
         for kernel in kernels:
             self._tell_kernel(kernel, kernel.state, kernel.place)
 
-    async def use(self, name: str) -> None:
-        """Run Python code elsewhere from now on; SettingsError if that is not there or cannot run it."""
-        place = await self._kernels.use(name)
+    async def begin(self, *, returns: bool) -> None:
+        """Find out what there is on a server; with `returns`, come back to the kernels that were left alive there."""
+        try:
+            left = self._kernels.left_alive() if returns else ()
+        except OiTuiError as error:  # a list that cannot be read
+            self._session.report(error)
+            return
+        try:
+            await self._kernels.look_around()
+        except KernelError as error:
+            for kernel in left:
+                self._say_unreachable(kernel, error)
+            return
+        for kernel in left:
+            try:
+                await self._come_back(kernel)
+            except OiTuiError as error:
+                self._say_unreachable(kernel, error)
+
+    async def _come_back(self, kernel: RejoinableKernel) -> None:
+        session, orphan = self._session, self._find_orphan(kernel.language)
+        self._tell_kernel(kernel, "starting", kernel.place)
+        found = await kernel.come_back("" if orphan is None else orphan.id, "" if orphan is None else orphan.source)
+        self._tell_kernel(kernel, kernel.state, kernel.place)
+        if found == "gone":
+            session.notice("warning", f"The kernel of this session is gone: {kernel.place}.", FRESH)
+            return
+        title = f"Back at the kernel of this session: {kernel.place}. Its variables are there."
+        if orphan is None:
+            session.notice("info", title)
+        elif found == "runs":
+            session.notice("info", title, RUNS_ON)
+        else:
+            session.notice("info", title, ENDED_UNSEEN)
+        await session.come_back(kernel, orphan.id if orphan is not None and found == "runs" else "")
+
+    def _find_orphan(self, language: Language) -> CodeBlock | None:
+        """The last run of this language, if its end is not on record."""
+        blocks = reversed(self._session.transcript.blocks)
+        last = next(
+            (one for one in blocks if isinstance(one, CodeBlock) and one.language == language and _began(one)), None
+        )
+        if last is None or last.duration is not None or last.state != "interrupted":
+            return None
+        return last
+
+    def _say_unreachable(self, kernel: RejoinableKernel, error: OiTuiError) -> None:
+        self._tell_kernel(kernel, kernel.state, kernel.place)
+        title = f"The kernel of this session may still live, but there is no way to it: {kernel.place}."
+        self._session.notice("warning", title, f"{error.title} The next run tries again.", error.details)
+
+    async def use(self, name: str, *, agreed: bool = False) -> None:
+        """Run Python code elsewhere from now on; SettingsError if that is not there or cannot run it, and without
+        `agreed` where somebody else started it."""
+        place = await self._kernels.use(name, agreed=agreed)
         self.tell_states()
-        self._session.notice("info", f"Code now runs in {place}. Variables are gone.")
+        attached = "@" in name and "/" not in name
+        variables = "Its variables are there" if attached else "Variables are gone"
+        self._session.notice("info", f"Code now runs in {place}. {variables}.")
 
     async def install(self, name: str, command: str) -> None:
         """Run this command, which installs ipykernel in an environment, and run Python code there then. SettingsError
@@ -128,3 +190,8 @@ class KernelSwitch:
             _log.exception("looking for kernels failed")
             found = KernelsFound(server=server, why=f"Looking for kernels failed: {error!r}.")
         self._tell(found)
+
+
+def _began(block: CodeBlock) -> bool:
+    """Whether it was given to a kernel."""
+    return block.duration is not None or (block.ending is not None and block.ending.stage == "running")

@@ -94,11 +94,13 @@ class OpenSession:
         self._store = services.store
         self._broke = broke
         if forked_from is None:
-            self._ties = KernelTies()
-            self.kernels = services.make_kernels(self._ties)
+            self.ties = KernelTies(session_id=session_id)
+            self.kernels = services.make_kernels(self.ties)
             self._log = services.log.session()
         else:
-            self._ties, self.kernels = forked_from._ties, forked_from.kernels
+            self.ties, self.kernels = forked_from.ties, forked_from.kernels
+            self.ties.session_id = session_id
+            self.kernels.hand_over(forked_from.id, session_id)
             self._log = services.log.session(forked_from._log)
         self.session: Session = Session(
             kernels=self.kernels,
@@ -117,8 +119,8 @@ class OpenSession:
         self._outbox = Outbox(self.send)
         tell = self._outbox.put
         self.chooser = ModelSwitch(self.session, services.models, self._store, tell, self._log.listen, models_elsewhere)
-        self._ties.on_refusal = self._log.note_refusal
-        self._ties.has_embedded_model = lambda: self.chooser.is_embedded
+        self.ties.on_refusal = self._log.note_refusal
+        self.ties.has_embedded_model = lambda: self.chooser.is_embedded
         self.kernel_switch = KernelSwitch(self.session, self.kernels, tell)
         self.inspector = VariableInspector(self.kernels, tell)
         self._titles: Titles | None = None
@@ -287,6 +289,7 @@ class OpenSession:
         session.interrupt(turn=verb.turn)
 
     async def _work(self) -> None:
+        await self.kernel_switch.begin(returns=self._resumed)  # what was left alive comes before everything else
         while True:
             while not self._jobs:
                 self._job_added.clear()
@@ -315,7 +318,7 @@ class OpenSession:
                         "info", f"Restarted: {names}. Variables are gone." if names else "No kernel runs yet."
                     )
                 case UseKernel():
-                    await self.kernel_switch.use(job.name)
+                    await self.kernel_switch.use(job.name, agreed=job.agreed)
                 case InstallKernel():
                     await self.kernel_switch.install(job.name, job.command)
                 case Rebuild():

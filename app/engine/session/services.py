@@ -36,6 +36,9 @@ class ClosableKernels(KernelSource, Protocol):
 class KernelTies:
     """What kernels have to do with the session that they belong to: after a fork, the one that goes on in them."""
 
+    session_id: str = ""
+    keeps_kernels: bool = False
+    """Whether kernels on servers go on when the session ends, because the front end was lost and nobody quit."""
     on_refusal: OnRefusal = lambda refusal: None
     """Told of what the sandbox did not let code reach."""
     has_embedded_model: Callable[[], bool] = lambda: False

@@ -15,6 +15,7 @@ from oi_tui.app.engine.core.events import AnyEvent, TurnEnded
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.verbs import Fork, Open, UseModel
 from oi_tui.app.engine.log.store import CLAIM_PATIENCE, Store
+from oi_tui.app.engine.session.kernel_switch import FRESH
 from oi_tui.app.engine.session.model_switch import last_model
 from oi_tui.app.engine.session.open_session import OpenSession
 from oi_tui.app.engine.session.outbox import address_replies, replay_batches
@@ -24,8 +25,6 @@ from oi_tui.app.engine.transcript.fork_point import events_until
 from oi_tui.app.engine.transcript.transcript import Transcript
 
 _log = logging.getLogger(__name__)
-
-FRESH = "This session was resumed. Its kernels are fresh: variables of earlier runs are gone. /rebuild runs code again."
 
 ChooseModel = Callable[[Transcript], Model | UseModel | None]
 """The model that a session with this past begins with."""
@@ -207,7 +206,8 @@ class Sessions:
             models_elsewhere=partial(self._models_elsewhere, session_id),
             forked_from=forked_from,
         )
-        fresh = session.has_run_code and not session.kernels.started_kernels()
+        kernels = session.kernels
+        fresh = session.has_run_code and not (kernels.started_kernels() or kernels.left_alive())
         if fresh and not (past is not None and _says(past, FRESH)):
             notes = (*notes, FRESH)
         session.begin(choose(past or Transcript()), notes, events)

@@ -56,6 +56,7 @@ async def serve(connection: socket.socket, make: MakeEngine) -> None:
             await _follow(reader, engine, send)
     finally:
         if engine is not None:
+            engine.keep_kernels()  # unless it was told to close, and has: then nobody quit
             await engine.close()
         writer.close()
         with contextlib.suppress(ConnectionError):

@@ -8,9 +8,11 @@ shows as holes in the numbers that a Python kernel gives its messages, and is to
 import asyncio
 import json
 import logging
+import re
 import uuid
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +30,8 @@ from oi_tui.app.engine.kernels.message_desk import (
 )
 from oi_tui.app.engine.kernels.processes import cancel_tasks
 from oi_tui.app.engine.kernels.remote.messages import PROTOCOL, pack, parse, split_frame, with_type
+from oi_tui.app.engine.kernels.remote.process import UNREACHABLE
+from oi_tui.app.engine.kernels.remote.run_queue import HELD, RunQueue
 from oi_tui.app.engine.kernels.remote.server import JupyterServer, KernelGone
 
 if TYPE_CHECKING:
@@ -42,11 +46,20 @@ KNOWN_IDS = 20_000
 PAUSES = (0.1, 0.5, 1.0, 2.0, 5.0, 5.0, 10.0, 10.0, 10.0, 15.0)
 """Seconds between tries to come back; after the last one the kernel is given up."""
 
+ASKING_PAUSE = 5.0
+"""Seconds between two looks at whether others still use the kernel."""
+
 REPLY_PATIENCE = 1.5
 """Seconds that the end of a run waits for its reply."""
 
 LOST = "oi_tui_lost"
 """Kind of message that says how many others never came; our own word."""
+
+MARK = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""What the id of a request can carry beside."""
+
+MARKED = 8
+"""Characters of our session with which the ids of our requests begin, so that we know them again."""
 
 _log = logging.getLogger(__name__)
 
@@ -85,9 +98,22 @@ class MessageNumbers:
 class RemoteChannels:
     """Keeps the connection to one kernel until `close`."""
 
-    def __init__(self, server: JupyterServer, kernel_id: str, session: str, on_end: Callable[[str], None]) -> None:
-        """`session` is what the server knows us by. `on_end` is told how the kernel ended, as the end of a sentence."""
+    def __init__(
+        self,
+        server: JupyterServer,
+        kernel_id: str,
+        session: str,
+        on_end: Callable[[str], None],
+        *,
+        returns: bool = False,
+        queue: RunQueue | None = None,
+    ) -> None:
+        """`session` is what the server knows us by. `on_end` is told how the kernel ended, as the end of a sentence.
+        With `returns`, we were connected before, and the server may replay something. A `queue` is for a kernel that
+        others use too: runs wait in it for theirs."""
         self.desk = MessageDesk()
+        self.voice = ""
+        """What the process of the kernel calls itself: another one is another process."""
         self._server = server
         self._kernel_id = kernel_id
         self._session = session
@@ -96,7 +122,11 @@ class RemoteChannels:
         self._connected = asyncio.Event()
         self._known: OrderedDict[str, None] = OrderedDict()
         self._numbers = MessageNumbers()
-        self._came_back = False
+        self._queue = queue
+        self._asking: asyncio.Task[None] | None = None
+        """Asks the server whether others are still at work: their end may have been missed."""
+        self._socket: ClientWebSocketResponse | None = None
+        self._came_back = returns
         """The connection was lost since the kernel last was idle."""
         self._last_reply = ""
         """The request that was answered last."""
@@ -105,18 +135,21 @@ class RemoteChannels:
         self._task: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
-        """Connect for the first time; KernelError if that fails."""
-        socket = await self._connect()
-        self._task = asyncio.create_task(self._keep_connected(socket))
+        """Connect for the first time; KernelError if that fails. What comes waits until somebody listens."""
+        self._socket = await self._connect()
         self.desk.can_ask.set()
 
     async def close(self) -> None:
         """End the connection; the kernel goes on."""
-        if self._task is not None:
-            await cancel_tasks(self._task)
+        await cancel_tasks(*(task for task in (self._task, self._asking) if task is not None))
+        if self._socket is not None:
+            await self._socket.close()
 
-    def prepare(self, channel: Channel, kind: str, content: MessageContent) -> tuple[str, Callable[[], None]]:
-        message_id = uuid.uuid4().hex
+    def prepare(
+        self, channel: Channel, kind: str, content: MessageContent, mark: str = ""
+    ) -> tuple[str, Callable[[], None]]:
+        mark = mark if MARK.fullmatch(mark) else ""
+        message_id = ".".join((self._session[:MARKED], mark, uuid.uuid4().hex))
         header = {
             "msg_id": message_id,
             "msg_type": kind,
@@ -126,10 +159,38 @@ class RemoteChannels:
             "version": "5.4",
         }
         message = {"header": header, "parent_header": {}, "metadata": {}, "content": content}
-        return message_id, lambda: self._outgoing.put_nowait((channel, message))
+        if self._queue is not None and kind == "execute_request":
+            queue = self._queue
+            return message_id, lambda: self._wait_in(queue, message_id, lambda: self._put(channel, message))
+        return message_id, lambda: self._put(channel, message)
+
+    def mark_of(self, request_id: str) -> str:
+        """The mark of a request of this session, be it of a program that is gone; "" if there is none."""
+        session, _, rest = request_id.partition(".")
+        return rest.partition(".")[0] if session == self._session[:MARKED] else ""
 
     def listen(self) -> None:
-        """It listens as soon as it is connected: there is nothing to do."""
+        if self._task is None:
+            socket, self._socket = self._socket, None
+            self._task = asyncio.create_task(self._keep_connected(socket))
+
+    def withdraw(self) -> bool:
+        """Give up a run that waits for others; whether there was one. Its answer is that nothing came of it."""
+        for request_id in (withdrawn := [] if self._queue is None else self._queue.withdraw()):
+            header = {"parent_header": {"msg_id": request_id}}
+            self.desk.take("shell", {**header, "msg_type": "execute_reply", "content": {"status": "aborted"}})
+            self.desk.take("iopub", {**header, "msg_type": "status", "content": {"execution_state": "idle"}})
+        return bool(withdrawn)
+
+    def _put(self, channel: Channel, message: dict[str, Any]) -> None:
+        self._outgoing.put_nowait((channel, message))
+
+    def _wait_in(self, queue: RunQueue, request_id: str, send: Callable[[], None]) -> None:
+        if not queue.put(request_id, send):
+            if self._asking is None or self._asking.done():
+                self._asking = asyncio.create_task(self._ask_until_free(queue))
+            waits = {"msg_type": HELD, "parent_header": {"msg_id": request_id}, "content": {}}
+            self.desk.take("iopub", waits)
 
     async def beats(self, within: float) -> bool:
         """Whether there is a connection: the server's pings are answered, or it is given up."""
@@ -139,6 +200,14 @@ class RemoteChannels:
         except TimeoutError:
             return False
         return True
+
+    async def _ask_until_free(self, queue: RunQueue) -> None:
+        while queue.holds:
+            await asyncio.sleep(ASKING_PAUSE)
+            with suppress(KernelError):
+                found = await self._server.look_up(self._kernel_id)
+                if found is not None and found.state == "idle":
+                    queue.release()
 
     # -- the connection --------------------------------------------------------------------------------
 
@@ -152,7 +221,7 @@ class RemoteChannels:
                     socket = await self._come_back()
                 except KernelError as error:
                     gone = isinstance(error, KernelGone)
-                    self._on_end("is gone from the server" if gone else "could not be reached any more")
+                    self._on_end("is gone from the server" if gone else UNREACHABLE)
                     return
                 self._came_back = True
             self._connected.set()
@@ -168,7 +237,7 @@ class RemoteChannels:
     async def _come_back(self) -> "ClientWebSocketResponse":
         for pause in PAUSES:
             try:
-                if not await self._server.find(self._kernel_id):
+                if await self._server.look_up(self._kernel_id) is None:
                     raise KernelGone("The kernel is gone.")
                 return await self._connect()
             except KernelGone:
@@ -236,6 +305,11 @@ class RemoteChannels:
         if len(self._known) > KNOWN_IDS:
             self._known.popitem(last=False)
         self._numbers.note(message_id)
+        voice = header.get("session")
+        if isinstance(voice, str) and voice not in ("", self._session) and message_id.startswith(voice):
+            self.voice = voice[:100]  # what the server says by itself, it says in our name
+        if self._queue is not None and message["msg_type"] == "status":
+            self._queue.note(_parent_of(message), message["content"].get("execution_state"), self._session[:MARKED])
         match message:
             case {"msg_type": "status", "content": {"execution_state": "dead"}}:
                 self._on_end("died, as the server says")

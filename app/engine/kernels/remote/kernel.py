@@ -1,115 +1,148 @@
-"""A kernel on a Jupyter server or gateway, as a `Kernel`: started there, ended there, never sandboxed by us."""
+"""A kernel on a Jupyter server or gateway, as a `Kernel`: never sandboxed by us. It may outlive us, and may be somebody
+else's."""
 
 import asyncio
-import logging
-import uuid
-from collections.abc import Coroutine
-from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
-from functools import partial
-from typing import Any
 
 from oi_tui.app.engine.core.errors import KernelError
+from oi_tui.app.engine.core.events import Emit
+from oi_tui.app.engine.core.outcomes import KernelState
+from oi_tui.app.engine.core.values import Language
+from oi_tui.app.engine.kernels.base import ComeBack, InterruptMeans, RunRequest, RunResult
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
-from oi_tui.app.engine.kernels.jupyter_worker import KernelOrigin, Opened
+from oi_tui.app.engine.kernels.jupyter_worker import JupyterWorker, KernelOrigin
 from oi_tui.app.engine.kernels.launch import Launch
-from oi_tui.app.engine.kernels.processes import cancel_tasks
-from oi_tui.app.engine.kernels.remote.channels import RemoteChannels
-from oi_tui.app.engine.kernels.remote.server import JupyterServer
+from oi_tui.app.engine.kernels.output_stream import OutputStream
+from oi_tui.app.engine.kernels.remote.living import living_kernels
+from oi_tui.app.engine.kernels.remote.seat import KernelRestarted, Relay, RemotePlace, Seat
+from oi_tui.app.engine.kernels.remote.server import KernelGone
 from oi_tui.app.engine.kernels.remote.servers import KnownServer
-from oi_tui.app.engine.kernels.remote.site import open_site
 
-LAST_WORD = 5.0
-"""Seconds that the server has to end a kernel when we leave."""
-
-_log = logging.getLogger(__name__)
+RETURN_PATIENCE = 20.0
+"""Seconds that a server has to let us come back to a kernel, before the session goes on without it."""
 
 
-class RemoteProcess:
-    """What can be known and done about the process of a kernel from here."""
+class RemoteKernel(JupyterKernel):
+    """Started on a server, come back to, or attached to."""
 
-    is_stopped = False
-    """Nobody tells us."""
+    def __init__(self, launch: Launch, seat: Seat) -> None:
+        place = seat.place
+        origin = KernelOrigin(place.kernelspec, place.telling, ("signal",), seat.open, elsewhere=True)
+        # Nothing of ours holds it back there, so nothing is promised.
+        super().__init__(replace(launch, sandbox=None), language=seat.language, origin=origin)
+        self.seat = seat
+        self._relay: Relay | None = None
 
-    def __init__(self, server: JupyterServer, kernel_id: str) -> None:
-        self.cause = "ended"
-        self._server = server
-        self._kernel_id = kernel_id
-        self._ended = asyncio.Event()
-        self._tasks: set[asyncio.Task[None]] = set()
+    # -- coming back -----------------------------------------------------------------------------------
 
-    @property
-    def has_ended(self) -> bool:
-        return self._ended.is_set()
+    async def come_back(self, block_id: str, source: str) -> ComeBack:
+        """To the kernel that this session left alive. `block_id` is the run that it did not see the end of, "" if there
+        is none. KernelError if the server cannot be reached: the next run tries again."""
+        seat = self.seat
+        self._relay = Relay() if block_id else None
+        if self._relay is not None:
+            seat.orphan = RunRequest(source, block_id, self._relay, self._settings.output_cap, self._spill_dir)
+        seat.only_back = True
+        try:
+            async with asyncio.timeout(RETURN_PATIENCE):
+                await self.start()
+        except KernelGone:
+            self.state = "cold"
+            return "gone"
+        except TimeoutError:
+            self.state = "cold"
+            raise KernelError(f"{seat.place.server.host} did not let us in within {RETURN_PATIENCE:.0f} s.") from None
+        except KernelError:
+            self.state = "cold"
+            raise
+        finally:
+            seat.only_back = False
+        assert isinstance(self._worker, JupyterWorker)
+        if block_id and (seat.is_busy or self._worker.runs.has(block_id)):
+            return "runs"
+        seat.orphan = None
+        return "back"
 
-    def note_end(self, how: str) -> None:
-        """It runs no more; how that came about, as the end of a sentence."""
-        if not self._ended.is_set():
-            self.cause = how
-            self._ended.set()
+    async def rejoin(self, emit: Emit) -> RunResult:
+        """Follow the run that went on without us to its end, as `run` does."""
+        orphan, relay = self.seat.orphan, self._relay
+        if self._run is not None or orphan is None or relay is None or not isinstance(self._worker, JupyterWorker):
+            raise KernelError("There is no run to come back to.")
+        output = self._worker.follow(orphan)
+        relay.lead_to(emit)
+        return await self._result_of(output, "")
 
-    def last_lines(self) -> str:
-        """The server keeps what the process writes."""
-        return ""
+    async def _start_worker(self, state: KernelState) -> None:
+        seat = self.seat
+        seat.lost = ""
+        try:
+            await super()._start_worker(state)
+        except KernelRestarted:
+            await seat.give_up()
+            if seat.only_back:
+                raise
+            await super()._start_worker(state)
+        assert isinstance(self._worker, JupyterWorker)
+        await seat.settle(is_python=self._worker.has_helper)
+        if seat.lost or self._worker.returns is not None:
+            self._loss = seat.lost
 
-    def interrupt(self, *, with_children: bool) -> None:
-        """Ask the server, which does it in the way that this kernel wants."""
-        self._do(self._server.interrupt(self._kernel_id))
+    # -- what is somebody else's, and what goes on without us ----------------------------------------------
 
-    def note_session(self) -> None:
-        """What it started is the server's business."""
+    async def restart(self) -> None:
+        if self.seat.is_foreign:
+            raise self._foreign_error("restarted")
+        await super().restart()
 
-    def kill(self) -> None:
-        """End it, by way of the server."""
-
-        async def remove() -> None:
-            await self._server.remove(self._kernel_id)
-            self.note_end("was ended")
-
-        self._do(remove())
-
-    async def wait(self) -> None:
-        await self._ended.wait()
+    async def interrupt(self, *, restart: bool = True) -> InterruptMeans:
+        """A kernel of somebody else is never replaced: at the end of the ladder we leave it."""
+        if not self.seat.is_foreign:
+            return await super().interrupt(restart=restart)
+        means = await super().interrupt(restart=False)
+        if means != "ignored" or not restart:
+            return means
+        async with self._lifecycle:
+            await self._end_worker()
+            self._finish_run("The run goes on: it ignored the interrupt, and the kernel is somebody else's.")
+            self.state = "dead"
+        return "nothing_ran"
 
     async def close(self) -> None:
-        """Nothing more is asked for."""
-        await cancel_tasks(*self._tasks)
+        self.seat.is_leaving = True
+        if self._run is not None and self.seat.is_kept:
+            self._run.detach(flush=True)  # its end is told when somebody comes back
+        await super().close()
 
-    def _do(self, asking: Coroutine[Any, Any, None]) -> None:
-        async def ask() -> None:
-            with suppress(KernelError):  # the ladder goes on, and a lost connection is told by who keeps it
-                await asking
+    async def end(self) -> None:
+        """Close it for another one: nobody comes back to it. It is ended, unless somebody else started it."""
+        await super().close()
+        await self.seat.forget()
 
-        task = asyncio.create_task(ask())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    async def _replace_worker(self, detail: str) -> None:
+        if self.seat.is_foreign:
+            raise self._foreign_error("restarted")
+        self.state = "restarting"
+        await self._end_worker()
+        await self.seat.forget()
+        await super()._replace_worker(detail)
 
+    async def _abandon(self, run: OutputStream) -> None:
+        if not self.seat.is_kept:
+            await super()._abandon(run)
 
-async def open_remote(launch: Launch, server: KnownServer) -> Opened:
-    """Start a kernel on the server and connect to it; KernelError if that cannot be. It ends with the connection."""
-    async with AsyncExitStack() as stack:
-        site = await stack.enter_async_context(open_site(server, launch, _log.info))
-        kernel_id = await site.start(server.kernel)
-        stack.push_async_callback(_remove, site, kernel_id)
-        process = RemoteProcess(site, kernel_id)
-        stack.push_async_callback(process.close)
-        channels = RemoteChannels(site, kernel_id, uuid.uuid4().hex, process.note_end)
-        stack.push_async_callback(channels.close)
-        await channels.connect()
-        return Opened(process, channels, stack.pop_all(), asked_to_end=False)
+    def _finish_run(self, detail: str) -> None:
+        if not (self.seat.is_leaving and self.seat.is_kept):
+            super()._finish_run(detail)
 
-
-async def _remove(site: JupyterServer, kernel_id: str) -> None:
-    try:
-        async with asyncio.timeout(LAST_WORD):
-            await site.remove(kernel_id)
-    except (KernelError, TimeoutError) as error:
-        _log.warning("a kernel may go on, on its server: %s", error)
+    def _foreign_error(self, what: str) -> KernelError:
+        return KernelError(
+            f"This kernel is not {what}: somebody else started it, and works in it.",
+            hint="/kernel NAME changes to another one. To end it all the same: oi-tui kernels stop "
+            f"{self.seat.address}",
+        )
 
 
-def remote_kernel(launch: Launch, server: KnownServer) -> JupyterKernel:
-    """A Python kernel on this server."""
-    opening = partial(open_remote, launch, server)
-    origin = KernelOrigin(server.kernel, server.place, ("signal",), opening, elsewhere=True)
-    # Nothing of ours holds it back there, so nothing is promised.
-    return JupyterKernel(replace(launch, sandbox=None), origin=origin)
+def remote_kernel(launch: Launch, server: KnownServer | RemotePlace, language: Language = "python") -> RemoteKernel:
+    """A kernel on this server."""
+    place = server if isinstance(server, RemotePlace) else RemotePlace(server=server, kernelspec=server.kernel)
+    return RemoteKernel(launch, Seat(launch, language, place, living_kernels()))

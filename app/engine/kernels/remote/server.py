@@ -15,6 +15,7 @@ from urllib.parse import quote, urlsplit
 
 from oi_tui.app.engine.core.errors import KernelError, SettingsError
 from oi_tui.app.engine.core.http_session import open_http, tell_failure
+from oi_tui.app.engine.kernels.remote.running import MOST_RUNNING, RunningKernel, read_notebooks, read_running
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession, ClientWebSocketResponse
@@ -103,13 +104,39 @@ class JupyterServer:
                 return len(kernels)
         raise self.strange()
 
-    async def find(self, kernel_id: str) -> bool:
-        """Whether the kernel is there."""
+    async def look_up(self, kernel_id: str) -> RunningKernel | None:
+        """The kernel, None if it is not there."""
         try:
-            await self.ask("GET", f"/api/kernels/{quote(kernel_id, safe='')}")
+            model = await self.ask("GET", f"/api/kernels/{quote(kernel_id, safe='')}")
         except KernelGone:
-            return False
-        return True
+            return None
+        return read_running(model) or RunningKernel(kernel_id=kernel_id)
+
+    async def running(self) -> tuple[RunningKernel, ...]:
+        """What runs there, with the notebooks that it was opened for as far as the server tells."""
+        match await self.ask("GET", "/api/kernels"):
+            case list(models):
+                pass
+            case _:
+                raise self.strange()
+        notebooks: dict[str, str] = {}
+        with suppress(KernelError):  # a gateway may keep that to itself
+            notebooks = read_notebooks(await self.ask("GET", "/api/sessions"))
+        found = (read_running(model, notebooks) for model in models[: 10 * MOST_RUNNING])
+        return tuple(kernel for kernel in found if kernel is not None)[:MOST_RUNNING]
+
+    async def find_running(self, beginning: str) -> RunningKernel:
+        """The kernel whose id begins so; KernelGone if there is none, KernelError if there are several."""
+        if (exact := await self.look_up(beginning)) is not None:
+            return exact
+        found = [kernel for kernel in await self.running() if kernel.kernel_id.startswith(beginning)]
+        if len(found) > 1:
+            raise KernelError(
+                f"{self.host} has {len(found)} kernels whose id begins with {beginning}.", hint="Say more."
+            )
+        if not found:
+            raise KernelGone(f"{self.host} has no kernel {beginning}.", hint="It was ended, or is on another server.")
+        return found[0]
 
     async def interrupt(self, kernel_id: str) -> None:
         """Interrupt what it runs."""

@@ -1,0 +1,61 @@
+"""The runs of a worker, by the requests that began them: the one that goes on, and earlier ones that may still put
+something out."""
+
+from collections.abc import Callable
+
+from oi_tui.app.engine.kernels.base import RunRequest
+from oi_tui.app.engine.kernels.jupyter_run import JupyterRun
+from oi_tui.app.engine.kernels.output_stream import OutputStream
+
+KEPT_RUNS = 50
+"""Runs of which late output is taken; what belongs to older ones is dropped."""
+
+FindOrphan = Callable[[str], RunRequest | None]
+"""The run that a request began, if the program that asked for it is gone."""
+
+
+class KnownRuns:
+    """Finds the run that a message is about."""
+
+    def __init__(self, doom: Callable[[str], None], find_orphan: FindOrphan = lambda request_id: None) -> None:
+        """`doom` ends a kernel that is beyond help."""
+        self._doom = doom
+        self._find_orphan = find_orphan
+        self._runs: dict[str, JupyterRun] = {}
+
+    def add(self, request_id: str, request: RunRequest) -> OutputStream:
+        """A run that is about to begin."""
+        self._runs[request_id] = run = JupyterRun(request, doom=self._doom)
+        if len(self._runs) > KEPT_RUNS:
+            del self._runs[next(iter(self._runs))]
+        return run.output
+
+    def find(self, request_id: str) -> JupyterRun | None:
+        """The run that this request began, also one whose program is gone."""
+        if (run := self._runs.get(request_id)) is not None:
+            return run
+        if (orphan := self._find_orphan(request_id)) is None:
+            return None
+        unnamed = self._runs.get("")  # followed already, before anything came of it
+        if unnamed is not None and unnamed.request.block_id == orphan.block_id:
+            self._runs[request_id] = self._runs.pop("")
+        else:
+            self.add(request_id, orphan)
+        return self._runs[request_id]
+
+    def has(self, block_id: str) -> bool:
+        """Whether something came of the run of this block."""
+        return any(run.request.block_id == block_id for run in self._runs.values())
+
+    def follow(self, request: RunRequest) -> OutputStream:
+        """The run of this block, which was begun by a program that is gone."""
+        runs = (run for run in self._runs.values() if run.request.block_id == request.block_id)
+        found = next(runs, None)
+        output = found.output if found is not None else self.add("", request)
+        output.taken = True
+        return output
+
+    def mute(self) -> None:
+        """The kernel is gone: nothing comes of any of them."""
+        for run in self._runs.values():
+            run.output.mute()

@@ -1,0 +1,112 @@
+"""Kernels on servers that a session uses, on disk: written before code runs in them, so that who comes back finds them
+however the program ended. A private file of ours that code in a sandbox does not see.
+
+The `key` is what the server knows us by: it keeps for this key what the kernel says while nobody listens.
+"""
+
+import os
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from oi_tui.app.engine.core.encoding import decode_toml
+from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.core.values import Language, Value
+from oi_tui.app.engine.files.owned_file import file_lock, read_owned_file, replace_owned_file
+from oi_tui.app.engine.files.paths import data_dir, private_dir
+
+LIVING_FILE = "living_kernels.toml"
+
+MOST_KEPT = 300
+"""Kernels that are remembered; of more, the oldest are forgotten."""
+
+
+class LivingKernel(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A kernel that a session left behind, or has in use."""
+
+    session_id: str
+    """Of ours."""
+    language: Language
+    server: str
+    """The name that it was added with."""
+    site: str
+    """Where that was, without what may be secret in an address: another one is another server."""
+    kernel_id: str
+    key: str
+    kernelspec: str = ""
+    is_python: bool = False
+    voice: str = ""
+    """What the kernel's process calls itself; another one has none of its variables. "" until it was prepared."""
+    foreign: bool = False
+    """Somebody else started it: it is never ended by us."""
+
+
+class _Record(msgspec.Struct, forbid_unknown_fields=True):
+    kernel: list[LivingKernel] = []
+
+
+class LivingKernels:
+    """The file, read each time."""
+
+    def __init__(self, path: Path, *, owner: int) -> None:
+        self._path = path
+        self._owner = owner
+
+    def all(self) -> tuple[LivingKernel, ...]:
+        """The oldest first; SettingsError if the file cannot be relied on."""
+        hint = "Mend it, or delete it: then kernels that still live are not found again."
+        text = read_owned_file(self._path, "list of living kernels", hint, owner=self._owner)
+        if text is None:
+            return ()
+        try:
+            return tuple(msgspec.convert(decode_toml(text), _Record).kernel)
+        except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+            raise SettingsError(
+                f"The list of living kernels {self._path} cannot be read: {error}", hint=hint
+            ) from error
+
+    def of_session(self, session_id: str) -> tuple[LivingKernel, ...]:
+        """Those that this session may come back to, the newest first."""
+        known = reversed(self.all()) if session_id else ()
+        return tuple(kernel for kernel in known if kernel.session_id == session_id)
+
+    def find(self, site: str, kernel_id: str) -> LivingKernel | None:
+        """The one with this id on this server."""
+        return next((kernel for kernel in self.all() if (kernel.site, kernel.kernel_id) == (site, kernel_id)), None)
+
+    def put(self, kernel: LivingKernel) -> None:
+        """Remember it, in the place of what was known of it."""
+        self._change(lambda known: [*(one for one in known if not _same(one, kernel)), kernel][-MOST_KEPT:])
+
+    def forget(self, kernel: LivingKernel) -> None:
+        """It is gone, or nobody comes back to it."""
+        if any(_same(one, kernel) for one in self.all()):
+            self._change(lambda known: [one for one in known if not _same(one, kernel)])
+
+    def hand_over(self, session_id: str, heir: str) -> None:
+        """What one session had is another one's now."""
+        if self.of_session(session_id):
+            self._change(
+                lambda known: [
+                    msgspec.structs.replace(one, session_id=heir) if one.session_id == session_id else one
+                    for one in known
+                ]
+            )
+
+    def _change(self, change: Callable[[list[LivingKernel]], list[LivingKernel]]) -> None:
+        import tomli_w  # deferred: only where something changes
+
+        with file_lock(self._path):
+            kernels = change(list(self.all()))
+            replace_owned_file(self._path, tomli_w.dumps({"kernel": msgspec.to_builtins(kernels)}))
+
+
+def _same(one: LivingKernel, other: LivingKernel) -> bool:
+    return (one.site, one.kernel_id) == (other.site, other.kernel_id)
+
+
+def living_kernels() -> LivingKernels:
+    """Those of whoever runs this."""
+    return LivingKernels(private_dir(data_dir()) / LIVING_FILE, owner=os.getuid())
