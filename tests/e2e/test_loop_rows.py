@@ -248,6 +248,7 @@ async def test_l11_a_budget_of_a_millionth_stops_a_priced_model_before_its_next_
 ) -> None:
     for name, value in clean_env.items():
         monkeypatch.setenv(name, value)
+    openai_server.owner = "openai"
     loop = LoopSection(complete=True, max_cost=1e-6)
     session = Session(openai_server, tmp_path, name="openai/gpt-4o", loop=loop)
     await session.client.send(Open())

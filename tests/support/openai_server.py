@@ -98,6 +98,8 @@ class OpenAIServer:
 
     def __init__(self, *, port: int = 0, models: Sequence[str] = ("scripted",)) -> None:
         self.models = tuple(models)
+        self.owner = "llamacpp"
+        """Whom it names as the owner of its models: this one costs nothing, a gateway names others."""
         self.exchanges: list[Exchange] = []
         self.arrived = threading.Semaphore(0)
         """Released once for every request for an answer."""
@@ -190,7 +192,7 @@ class OpenAIServer:
             if (method, path) == ("POST", "/v1/chat/completions"):
                 await self._exchange(Exchange(body, headers), reader, writer)
             elif (method, path) == ("GET", "/v1/models"):
-                cards = [{"id": name, "object": "model", "created": 0, "owned_by": "llamacpp"} for name in self.models]
+                cards = [{"id": name, "object": "model", "created": 0, "owned_by": self.owner} for name in self.models]
                 write_json(writer, 200, {"object": "list", "data": cards})
             elif (method, path) == ("GET", "/api/tags"):
                 write_json(writer, 200, {"models": [{"name": name, "size": 1} for name in self.models]})
