@@ -65,6 +65,22 @@ async def test_S12_whoever_owns_the_machines_devices_cannot_change_their_modes(t
 
 
 @pytest.mark.parametrize("each", NAMES, indirect=True)
+async def test_S27_commands_in_python_cells_run_on_each_rung(each: str, tmp_path: Path) -> None:
+    """IPython runs them in a terminal of their own, which the lock has none of."""
+    (tmp_path / "work").mkdir()
+    sandbox = profile(tmp_path / "work", make_home(tmp_path / "home"), rung=each)
+    kernel = JupyterKernel(Launch(cwd=tmp_path / "work", sandbox=sandbox))
+    try:
+        run = await collect(kernel, "!echo $((40 + 2)); exit 3\nprint('then', _exit_code)\nlines = !echo a line\nlines")
+        assert run.finished.status == "ok", run.events
+        assert "42" in run.text()
+        assert "then 3" in run.text()
+        assert "a line" in str(run.events)
+    finally:
+        await kernel.close()
+
+
+@pytest.mark.parametrize("each", NAMES, indirect=True)
 async def test_S27_each_rung_keeps_what_the_table_says(each: str, tmp_path: Path) -> None:
     assert await broken_promises(each, tmp_path) == unpromised(each)
 

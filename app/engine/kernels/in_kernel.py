@@ -55,7 +55,7 @@ def prepare_kernel() -> None:
         take_parts(shell)
         return
     parts = (keep_no_copies, keep_blank_lines, cap_output, drain_pipes, report_lines, widen_frames, cut_stacks)
-    for part in (*parts, pack_any_text, import_from_folder, take_parts):
+    for part in (*parts, pack_any_text, import_from_folder, run_commands, take_parts):
         # Boundary: the insides of another version of ipykernel; without one part all the others still help.
         with contextlib.suppress(Exception):
             part(shell)
@@ -71,6 +71,15 @@ def keep_no_copies(shell: Any) -> None:
             "evalue": "",
             "traceback": [],
         }
+
+
+def run_commands(shell: Any) -> None:
+    """IPython runs `!command` in a new terminal; where none can be made, its output goes through a pipe."""
+    try:
+        for descriptor in os.openpty():
+            os.close(descriptor)
+    except OSError:
+        shell.system = shell.system_raw
 
 
 def keep_blank_lines(shell: Any) -> None:
