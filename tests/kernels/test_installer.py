@@ -15,7 +15,7 @@ from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.settings import SandboxSection
 from oi_tui.app.engine.environments.discovery import install_command, kernel_obstacle
 from oi_tui.app.engine.environments.environment import PythonEnvironment, environment_at
-from oi_tui.app.engine.kernels.installer import installer
+from oi_tui.app.engine.kernels.installing import installer
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.sandbox.profile import RungChoice

@@ -9,7 +9,7 @@ from oi_tui.app.engine.core.errors import KernelError, SettingsError
 from oi_tui.app.engine.core.kernel_choice import KernelChoice
 from oi_tui.app.engine.environments.discovery import find_environments, install_command, kernel_obstacle
 from oi_tui.app.engine.environments.environment import PythonEnvironment
-from oi_tui.app.engine.kernels.installer import tell_reach
+from oi_tui.app.engine.kernels.installing import tell_reach
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.remote.address import SHORT_ID
 from oi_tui.app.engine.kernels.remote.running import RunningKernel

@@ -1,20 +1,44 @@
-"""Installing packages because the person said so, once: by a process of its own, in a sandbox that may write to the
-environment and ask the index of packages, and nothing more. The kernels keep theirs.
+"""Installing packages because the person said so: by a process of its own, which ends after one command. The kernels
+keep their sandbox.
+
+What a cell installs (`InstallRunner`) may write to the environment and ask the index of packages, and nothing more. A
+command that the person agreed to (`installer`, for ipykernel) reaches the whole network: it may be uv's, with an index
+that only uv's configuration names. Neither sees the person's work: code that was left there must not run instead.
 """
 
+import os
 import shlex
 from dataclasses import replace
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from msgspec import structs
 
-from oi_tui.app.engine.core.errors import KernelError
+from oi_tui.app.engine.core.errors import KernelError, SettingsError
 from oi_tui.app.engine.core.events import Emit
+from oi_tui.app.engine.environments.discovery import install_command, kernel_obstacle
+from oi_tui.app.engine.environments.environment import PythonEnvironment
 from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.shell_kernel import ShellKernel
 from oi_tui.app.engine.sandbox.hosts import parse_rule
+from oi_tui.app.engine.sandbox.places import program_places
 from oi_tui.app.engine.sandbox.profile import Profile
+
+VARIABLES = (
+    *(name for proxy in ("http_proxy", "https_proxy", "all_proxy", "no_proxy") for name in (proxy, proxy.upper())),
+    *("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_NO_INDEX", "PIP_CERT", "PIP_TRUSTED_HOST"),
+    *("UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS", "UV_NO_INDEX"),
+    *("UV_NATIVE_TLS", "UV_OFFLINE"),
+)
+"""What says where packages come from: passed on to what installs them."""
+
+
+READ = (
+    *("/etc/pip.conf", "/etc/xdg/pip/pip.conf", "/etc/uv/uv.toml"),
+    *("/etc/debian_version", "/etc/lsb-release", "/etc/redhat-release"),
+)
+"""What it reads of the machine: where packages come from, and for pip, which system it is."""
 
 USUAL_INDEX = ("pypi.org", "files.pythonhosted.org")
 PASSED_ON = ("PIP_INDEX_URL", "PIP_CERT")
@@ -42,16 +66,12 @@ class InstallRunner(ShellKernel):
 
 
 def install_profile(launch: Launch, usual: Profile) -> Profile:
-    """The usual sandbox, but that the environment takes the place of the working folder, which is not there, and that
-    the hosts of the index can be asked."""
+    """The sandbox of one `pip install`: the hosts of the index can be asked."""
     index = launch.environ.get("PIP_INDEX_URL", "")
     parts = urlsplit(index)
     own = index if parts.hostname and "@" not in parts.netloc else ""
     return replace(
-        usual,
-        mode="workspace-write",
-        workspace=launch.python.prefix.resolve(),
-        writable=(),
+        _inside(usual, _own_prefix(launch, launch.python)),
         network="hosts",
         hosts=(_host(own),) if own else USUAL_INDEX,
         environment=tuple(name for name in PASSED_ON if name != "PIP_INDEX_URL" or own),
@@ -63,3 +83,48 @@ def _host(address: str) -> str:
     rule = f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
     parse_rule(rule)
     return rule
+
+
+def installer(launch: Launch, environment: PythonEnvironment) -> tuple[ShellKernel, str]:
+    """What runs the command, and the command; SettingsError if there is nothing to install, or no way to do it."""
+    command = install_command(environment, launch.environ) if kernel_obstacle(environment) else ""
+    if not command:
+        raise SettingsError(f"There is nothing to install in {environment.prefix}.")
+    prefix = _own_prefix(launch, environment)
+    sandbox = None if launch.sandbox is None else _profile(launch.sandbox, prefix)
+    kernel = ShellKernel(replace(launch, cwd=prefix, python=environment, sandbox=sandbox))
+    kernel.confinement = structs.replace(kernel.confinement, apart=str(prefix))
+    return kernel, command
+
+
+def tell_reach(launch: Launch, environment: PythonEnvironment) -> str:
+    """What the command can do, for the person who is asked about it."""
+    if launch.sandbox is None or not launch.sandbox.encloses:
+        return "It runs without a sandbox, with all your rights."
+    return f"It runs in a sandbox that can write in {environment.prefix} alone, and reach the whole network."
+
+
+def _own_prefix(launch: Launch, environment: PythonEnvironment) -> Path:
+    """The folder of the environment; SettingsError if more than that is in it."""
+    prefix = Path(os.path.realpath(environment.prefix))
+    if any(folder.is_relative_to(prefix) for folder in (launch.cwd.resolve(), Path.home().resolve())):
+        raise SettingsError(f"{prefix} is no environment of its own: your files are in it.")
+    return prefix
+
+
+def _inside(usual: Profile, prefix: Path) -> Profile:
+    """The usual sandbox, but that the environment takes the place of the working folder, which is not there."""
+    return replace(usual, mode="workspace-write", workspace=prefix, writable=())
+
+
+def _profile(usual: Profile, prefix: Path) -> Profile:
+    """The sandbox of the command that was agreed to."""
+    if not usual.encloses:
+        return usual
+    return replace(
+        _inside(usual, prefix),
+        readable=(*usual.readable, *program_places("uv"), *(path for path in map(Path, READ) if path.exists())),
+        network="full",
+        hosts=(),
+        environment=(*usual.environment, *VARIABLES),
+    )

@@ -9,8 +9,7 @@ from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.environments.discovery import named_environment, usable_environment
 from oi_tui.app.engine.kernels.base import Kernel, RejoinableKernel, ServerFile
 from oi_tui.app.engine.kernels.choices import ask_server, find_choices
-from oi_tui.app.engine.kernels.installer import installer
-from oi_tui.app.engine.kernels.installing import InstallRunner
+from oi_tui.app.engine.kernels.installing import InstallRunner, installer
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel, installed_kernelspecs, kernelspec
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.remote.contents import read_remote, write_remote
