@@ -136,7 +136,7 @@ def common(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--api-key", type=words, metavar="KEY", help="Better: OI_TUI_API_KEY, which `ps` does not show."),
         click.option("--api-base", type=words, metavar="URL", help="An OpenAI-compatible server."),
-        click.option("--model", "-m", type=words, metavar="NAME", help="LiteLLM's name of a model, or local/ID."),
+        click.option("--model", "-m", type=words, metavar="NAME", help="PROVIDER/NAME of a model, or local/ID."),
     ):
         option(with_flags)
     return with_flags

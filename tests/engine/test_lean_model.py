@@ -3,6 +3,8 @@
 import asyncio
 import gzip
 import json
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -173,3 +175,27 @@ async def test_an_address_that_is_none_is_told(model: Build, answer: Any, addres
     with pytest.raises(ModelError) as caught:
         await answer(model(api_base=address))
     assert caught.value.kind == "unreachable"
+
+
+ONE_ANSWER = """
+import asyncio, sys
+from oi_tui.app.engine.core.chat_model import ChatMessage, ChatRequest, TextDelta
+from oi_tui.app.engine.core.settings import ModelSection
+from oi_tui.app.engine.models.model_source import Models
+
+async def ask():
+    models = Models(ModelSection(), environ={})
+    model = await models.open("openai/gpt-4o", sys.argv[1])
+    request = ChatRequest(messages=(ChatMessage(role="user", text="hi"),))
+    print([delta.text async for delta in model.stream(request) if isinstance(delta, TextDelta)])
+    await models.close()
+
+asyncio.run(ask())
+print([name for name in ("litellm", "openai", "httpx", "pydantic", "tiktoken") if name in sys.modules])
+"""
+
+
+def test_an_answer_needs_none_of_the_heavy_libraries(openai_server: OpenAIServer) -> None:
+    command = [sys.executable, "-c", ONE_ANSWER, openai_server.url]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == ("['Hello.']\n[]\n", "")
