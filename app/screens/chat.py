@@ -98,7 +98,8 @@ class ChatScreen(Screen[None]):
     def on_mount(self) -> None:
         """The composer can be typed into at once; the rest follows when that has been seen."""
         self.query_one(PromptArea).focus()
-        self.call_after_refresh(self._complete)
+        # Beside what the screen does, which could paint nothing meanwhile.
+        self.call_after_refresh(lambda: self.run_worker(self._complete(), group="complete"))
 
     async def _complete(self) -> None:
         """What the first frame does without, while the engine that has something to show starts."""
@@ -117,8 +118,11 @@ class ChatScreen(Screen[None]):
             self._clock,
             self.query_one(PromptArea),
         )
-        await self.query_one("#upper").mount(parts.pane, parts.preview, parts.variables)
-        await self.query_one("#upper").mount(parts.sessions, before=0)
+        # One at a time: keys that come meanwhile are painted in between.
+        upper = self.query_one("#upper")
+        for part in (parts.pane, parts.preview, parts.variables):
+            await upper.mount(part)
+        await upper.mount(parts.sessions, before=0)
         await self.query_one(Bottom).add(parts.approval, parts.question, parts.recall)
         self._parts = parts
         self.set_graphics(self.graphics)  # the terminal may have answered meanwhile
