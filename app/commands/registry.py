@@ -128,7 +128,7 @@ COMMANDS: tuple[Command, ...] = (
         slash="sandbox", action="app.sandbox",
     ),
     Command(
-        "redraw", "Redraw the screen", "When something else wrote on the terminal", key="ctrl+l", action="app.redraw"
+        "redraw", "Redraw the screen", "Draw the whole screen again", key="ctrl+l", action="app.redraw"
     ),
     Command("theme", "Theme", "Other colours", slash="theme", argument="NAME", action="app.use_theme"),
     Command("editor", "Open the editor", "Write the prompt in $EDITOR", key="ctrl+g", action="screen.edit_external"),
