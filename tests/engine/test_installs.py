@@ -148,6 +148,7 @@ def test_R13_what_is_nothing_but_an_installation_by_name_can_be_let_through_the_
         *("%pip install git+https://example.org/x", "%pip install https://example.org/x", "%pip install -r names.txt"),
         *("%pip install --index-url http://example.org x", "%pip install -e .", "%pip install 'x", "%pip install -q"),
         *("%pip uninstall -y x", "%pip install `id`", "%pip install x@file:///x", "%pip install --target=. x"),
+        *("%pip install x.whl[all]", "%pip install x.tar.lz", "%pip install x.zip[a]", "%pip install x\ry"),
         *("# pip install x", "print('pip install x')", "%pip  download x", "!sudo pip install x", "%pip install x # y"),
         "%pip install " + "x " * 60,
     ],

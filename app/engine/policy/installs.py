@@ -102,12 +102,12 @@ def what_helps(home: PackageHome | None, lacks_pip: bool) -> str:
     return f"in a terminal of your own: {command} …"
 
 
-_ONLY = re.compile(r"\s*[%!]?[ \t]*(?:python3?[ \t]+-m[ \t]+)?pip3?[ \t]+install[ \t]+(?P<rest>[^\n]+?)\s*")
+_ONLY = re.compile(r"\s*[%!]?[ \t]*(?:python3?[ \t]+-m[ \t]+)?pip3?[ \t]+install[ \t]+(?P<rest>[^\n\r]+?)\s*")
 _PACKAGE = re.compile(
     r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9,._-]+\])?([=<>!~]{1,3}[A-Za-z0-9.*+!-]+(,[=<>!~]{1,3}[A-Za-z0-9.*+!-]+)*)?"
 )
-_FILE = re.compile(r"\.(?:whl|zip|egg|tar|t?gz|tbz|bz2|xz|lzma|txz|tlz)$", re.IGNORECASE)
-"""What pip takes for a file, wherever it lies."""
+_FILE = re.compile(r"\.(?:whl|zip|egg|tar|t?gz|tbz|bz2|xz|lz|lzma|txz|tlz)(?:\[.*)?$", re.IGNORECASE)
+"""What pip takes for a file, wherever it lies, also with extras behind it."""
 _OPTIONS = frozenset({"-q", "-qq", "--quiet", "-U", "--upgrade", "--pre", "--no-deps", "-v", "--no-cache-dir"})
 LONGEST_LIST = 50
 """Packages of one installation."""
