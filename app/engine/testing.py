@@ -18,7 +18,15 @@ from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
 from oi_tui.app.engine.core.protocol import FetchProgressed, ModelOffer, ModelsFound
 from oi_tui.app.engine.core.values import Confinement, Language
-from oi_tui.app.engine.kernels.base import InterruptMeans, Kernel, RejoinableKernel, RunResult, ServerFile, in_block
+from oi_tui.app.engine.kernels.base import (
+    InterruptMeans,
+    Kernel,
+    KernelMove,
+    RejoinableKernel,
+    RunResult,
+    ServerFile,
+    in_block,
+)
 from oi_tui.app.engine.kernels.inspection import Listing, VariableDetail, VariableRow
 
 ScriptedAnswer = str | Sequence[Delta | ModelError | asyncio.Event]
@@ -287,10 +295,11 @@ class FakeKernels:
     def hand_over(self, session_id: str, heir: str) -> None:
         """Nobody comes back to them."""
 
-    async def use(self, name: str, *, agreed: bool = False) -> str:
-        """A fresh kernel, whatever the name."""
-        await self.by_language["python"].restart()
-        return name
+    async def use(self, name: str, *, agreed: bool = False) -> KernelMove:
+        """A fresh kernel that is not started yet, whatever the name."""
+        python = self.by_language["python"]
+        python.holds, python.state = {}, "cold"
+        return KernelMove(name)
 
     async def choices(self, server: str = "") -> tuple[KernelChoice, ...]:
         """The fake in use, and on any server one kernelspec."""

@@ -10,7 +10,18 @@ from msgspec.structs import replace
 from oi_tui.app.engine.core.events import ExecutionStarted, KernelChanged
 from oi_tui.app.engine.core.protocol import Batch, Configure, Reply, VariableSeen, VariablesFound
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
-from oi_tui.app.engine.core.verbs import AnyVerb, Clear, Inspect, Interrupt, Open, Peek, Restart, Run, Submit
+from oi_tui.app.engine.core.verbs import (
+    AnyVerb,
+    Clear,
+    Inspect,
+    Interrupt,
+    Open,
+    Peek,
+    Restart,
+    Run,
+    Submit,
+    UseKernel,
+)
 from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.kernels.inspection import Listing, VariableRow, names_in, read_detail, read_listing
 from oi_tui.app.engine.session.engine import Engine
@@ -226,6 +237,15 @@ async def test_after_a_restart_there_is_nothing_and_nothing_is_said_to_be_remove
         await front.send(verb)
         found = await front.found()
         assert (found.variables, found.removed) == ((), ())
+
+
+async def test_after_a_change_to_another_kernel_the_variables_of_the_old_one_are_not_told_any_more() -> None:
+    kernel = kernel_that({"a": {"x": "1"}})
+    async with front_of(python=kernel) as front:
+        await front.send(Inspect(on=True), python("a"))
+        await front.until(lambda r: isinstance(r, VariablesFound) and named(r) == ["x"])
+        await front.send(UseKernel(name="another"))
+        assert (await front.found()).telling == "cold"
 
 
 async def test_a_kernel_that_died_has_nothing_to_tell() -> None:

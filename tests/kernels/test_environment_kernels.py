@@ -80,7 +80,7 @@ async def test_R13_a_switch_is_a_fresh_kernel_of_another_generation(
         with pytest.raises(SettingsError):
             await kernels.use("nosuch")
         assert (await collect(kernels.get("python"), "print(x)")).text() == "1\n"  # what failed changed nothing
-        assert await kernels.use(".venv") == kernels.get("python").place
+        assert (await kernels.use(".venv")).place == kernels.get("python").place
         run = await collect(kernels.get("python"), "import sys\nprint(sys.prefix, 'x' in dir())")
         assert run.text() == f"{project}/.venv False\n"
         assert kernels.get("python").generation == 2

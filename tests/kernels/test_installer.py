@@ -100,7 +100,7 @@ async def test_R16_what_is_installed_is_used_and_only_that_environment_is_change
     finally:
         await kernel.close()
     try:
-        assert "old" in await kernels.use("old")
+        assert "old" in (await kernels.use("old")).place
         run = await collect(kernels.get("python"), "import sys; print(sys.prefix)")
         assert run.text() == f"{old.prefix}\n", run.events
         with pytest.raises(SettingsError, match="nothing to install"):

@@ -319,6 +319,44 @@ async def test_kernels_of_a_server_are_listed_and_ended_by_their_id(
     assert kernels_on(url) == [foreign[0]]
 
 
+async def test_R17_the_kernel_that_is_in_use_is_not_left_for_itself(begin: Begin, url: str) -> None:
+    engine = await begin(server="cluster")
+    await engine.run("x = 41")
+    (kernel_id,) = kernels_on(url)
+    for agreed in (False, True):
+        await engine.client.send(UseKernel(name=f"cluster@{kernel_id[:8]}", agreed=agreed))
+        await engine.told("Code runs in that kernel already")
+    assert "41" in str((await engine.run("x")).outputs)
+    assert kernels_on(url) == [kernel_id]
+    await engine.quit()
+
+
+async def test_R17_a_kernel_that_was_not_come_back_to_is_ended_when_the_person_changes_to_another(
+    begin: Begin, url: str
+) -> None:
+    first = await begin(server="cluster")
+    await first.run("x = 41")
+    first.kill()
+    know("http://127.0.0.1:9")  # nobody listens there
+    file = Path(os.environ["XDG_DATA_HOME"], "oi-tui", "living_kernels.toml")
+    record = file.read_text()
+    file.write_text(record.replace(url, "http://127.0.0.1:9"))
+    second = await begin(first.transcript.session_id)
+    await second.told("there is no way to it")
+    await second.client.send(UseKernel(name="oi-tui"))
+    left = await second.told("may go on")
+    assert "oi-tui kernels stop cluster@" in left.hint
+    second.kill()
+    know(url)
+    file.write_text(record)
+    third = await begin(first.transcript.session_id, server="cluster")
+    await third.told("Back at the kernel of this session")
+    await third.client.send(UseKernel(name="oi-tui"))
+    await third.told("Code now runs in Python")
+    assert kernels_on(url) == []
+    await third.quit()
+
+
 async def test_the_kernelspecs_of_a_server_are_languages_there(
     begin: Begin, serve: Serve, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

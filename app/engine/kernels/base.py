@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
-from oi_tui.app.engine.core.errors import KernelError
+from oi_tui.app.engine.core.errors import KernelError, OiTuiError
 from oi_tui.app.engine.core.events import (
     ActiveLineChanged,
     AnyEvent,
@@ -176,6 +176,17 @@ class RejoinableKernel(Kernel, Protocol):
         ...
 
 
+class KernelMove(NamedTuple):
+    """Where Python code runs from now on."""
+
+    place: str
+    """As the person is told."""
+    keeps_variables: bool = False
+    """Whether it is a kernel that lived before."""
+    left: tuple[OiTuiError, ...] = ()
+    """Kernels of the place before that could not be ended."""
+
+
 class KernelSource(Protocol):
     """Where the session gets its kernels."""
 
@@ -206,8 +217,8 @@ class KernelSource(Protocol):
         """Make a file on that server, never over another one; its host. KernelError if it cannot be."""
         ...
 
-    async def use(self, name: str, *, agreed: bool = False) -> str:
-        """Run Python code elsewhere from now on; what it runs in. SettingsError if that is not there or cannot run it,
+    async def use(self, name: str, *, agreed: bool = False) -> KernelMove:
+        """Run Python code elsewhere from now on, and end what it ran in. SettingsError if that is not there or cannot run it,
         and without `agreed` where somebody else started it."""
         ...
 

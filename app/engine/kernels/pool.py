@@ -3,11 +3,13 @@
 import asyncio
 from dataclasses import replace
 
-from oi_tui.app.engine.core.errors import KernelError
+from msgspec import structs
+
+from oi_tui.app.engine.core.errors import KernelError, OiTuiError
 from oi_tui.app.engine.core.kernel_choice import KernelChoice
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.environments.discovery import named_environment, usable_environment
-from oi_tui.app.engine.kernels.base import Kernel, RejoinableKernel, ServerFile
+from oi_tui.app.engine.kernels.base import Kernel, KernelMove, RejoinableKernel, ServerFile
 from oi_tui.app.engine.kernels.choices import ask_server, find_choices
 from oi_tui.app.engine.kernels.installing import InstallRunner, installer
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel, installed_kernelspecs, kernelspec
@@ -136,7 +138,7 @@ class Kernels:
             if isinstance(kernel, RemoteKernel):
                 kernel.seat.note_heir()
 
-    async def use(self, name: str, *, agreed: bool = False) -> str:
+    async def use(self, name: str, *, agreed: bool = False) -> KernelMove:
         """Run Python code in this environment from now on, and have it active in the shell; or on this server."""
         launch = self._launch
         before = self._there.languages
@@ -147,16 +149,20 @@ class Kernels:
             self._launch = replace(launch, python=python)
             self._there.leave()
         self._no_shell = None
+        left: list[OiTuiError] = []
         for language in ("python", "shell", *before, *self._there.languages):
             old = self._kernels.pop(language, None)
             if old is not None:
-                await (old.end() if isinstance(old, RemoteKernel) else old.close())
+                try:
+                    await (old.end() if isinstance(old, RemoteKernel) else old.close())
+                except OiTuiError as error:  # it is left all the same, and the others must be
+                    left.append(error)
                 if language not in self.languages:
                     continue
                 # What was allowed for the kernel before is not allowed for this one.
                 fresh = self._kernels[language] = self._make(language)
                 fresh.generation = old.generation
-        return self._make("python").place
+        return KernelMove(self.get("python").place, self._there.attaches, tuple(left))
 
     async def installer(self, name: str) -> tuple[Kernel, str]:
         """For the environment of this name."""
@@ -167,7 +173,9 @@ class Kernels:
     async def choices(self, server: str = "") -> tuple[KernelChoice, ...]:
         """What there is here, or on this server."""
         if server:
-            return tuple(await ask_server(self._launch, server))
+            found = await ask_server(self._launch, server)
+            used = self._there.address_in_use
+            return tuple(structs.replace(choice, in_use=choice.name == used) for choice in found)
         return tuple(await asyncio.to_thread(self._find_choices))
 
     def _find_choices(self) -> list[KernelChoice]:

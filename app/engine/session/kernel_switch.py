@@ -113,11 +113,12 @@ class KernelSwitch:
     async def use(self, name: str, *, agreed: bool = False) -> None:
         """Run Python code elsewhere from now on; SettingsError if that is not there or cannot run it, and without
         `agreed` where somebody else started it."""
-        place = await self._kernels.use(name, agreed=agreed)
+        move = await self._kernels.use(name, agreed=agreed)
         self.tell_states()
-        attached = "@" in name and "/" not in name
-        variables = "Its variables are there" if attached else "Variables are gone"
-        self._session.notice("info", f"Code now runs in {place}. {variables}.")
+        variables = "Its variables are there" if move.keeps_variables else "Variables are gone"
+        self._session.notice("info", f"Code now runs in {move.place}. {variables}.")
+        for left in move.left:
+            self._session.report(left, "warning")
 
     async def install(self, name: str, command: str) -> None:
         """Run this command, which installs ipykernel in an environment, and run Python code there then. SettingsError

@@ -89,7 +89,7 @@ class VariableInspector:
             case "busy":
                 self._language = event.language
                 self._book(event.generation).runs += 1
-            case "idle" | "dead" if self._on and event.language == self._language:
+            case "idle" | "dead" | "cold" if self._on and event.language == self._language:
                 self._look()
             case _:
                 pass

@@ -114,17 +114,23 @@ class RemoteKernel(JupyterKernel):
         await super().close()
 
     async def end(self) -> None:
-        """Close it for another one: nobody comes back to it. It is ended, unless somebody else started it."""
+        """Close it for another one: nobody comes back to it. It is ended, unless somebody else started it; KernelError
+        if it may go on."""
         await super().close()
-        await self.seat.forget()
+        await self.seat.end()
 
     async def _replace_worker(self, detail: str) -> None:
         if self.seat.is_foreign:
             raise self._foreign_error("restarted")
         self.state = "restarting"
         await self._end_worker()
-        await self.seat.forget()
+        left = ""
+        try:
+            await self.seat.end()
+        except KernelError as error:
+            left = f"{error.title} {error.hint}".strip()
         await super()._replace_worker(detail)
+        self._loss = left
 
     async def _abandon(self, run: OutputStream) -> None:
         if not self.seat.is_kept:

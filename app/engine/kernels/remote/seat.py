@@ -31,6 +31,9 @@ from oi_tui.app.engine.kernels.remote.site import open_site
 LAST_WORD = 5.0
 """Seconds that the server has to end a kernel when we leave."""
 
+ENDING = 20.0
+"""Seconds to reach the server again for that, where the person only changes to another kernel."""
+
 ORPHANS = 20
 """Requests of a program that is gone whose output is taken."""
 
@@ -245,8 +248,30 @@ class Seat:
 
     async def _remember(self, record: LivingKernel) -> None:
         self._record = record
-        if self.place.name and record.session_id:
+        if self.place.name and (record.session_id or self._launch.session_id()):
             await asyncio.to_thread(self._living.put, record)
+
+    async def end(self) -> None:
+        """The person has changed to another kernel: nobody comes back to this one. Ours is ended, also where there was
+        no connection to it; KernelError if it may go on."""
+        record = self._record
+        if record is None or record.foreign:
+            await self.forget()
+            return
+        try:
+            async with asyncio.timeout(ENDING), open_site(self.place.server, self._launch) as site:
+                await site.remove(record.kernel_id)
+        except (KernelError, TimeoutError) as error:
+            address = self.address
+            await self._remember(msgspec.structs.replace(record, session_id=""))
+            self._record = None
+            end = f"To end it: oi-tui kernels stop {address}" if self.place.name and "/" not in self.place.name else ""
+            raise KernelError(
+                f"The kernel {address} on {self.place.server.host} may go on: it could not be ended.",
+                hint=end,
+                details=error.title if isinstance(error, KernelError) else "",
+            ) from error
+        await self.forget()
 
     async def give_up(self) -> None:
         """What made this kernel worth coming back to is lost: ours is ended, the state of another is not known."""

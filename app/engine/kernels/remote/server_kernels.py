@@ -10,7 +10,7 @@ import msgspec
 from oi_tui.app.engine.core.errors import KernelError, SettingsError
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.kernels.launch import Launch
-from oi_tui.app.engine.kernels.remote.address import SSH, KernelAddress, parse_address
+from oi_tui.app.engine.kernels.remote.address import SHORT_ID, SSH, KernelAddress, parse_address
 from oi_tui.app.engine.kernels.remote.kernel import RemoteKernel
 from oi_tui.app.engine.kernels.remote.living import LivingKernel, LivingKernels
 from oi_tui.app.engine.kernels.remote.seat import RemotePlace, Seat, attachment_error, require_python
@@ -85,12 +85,33 @@ class ServerKernels:
                 return msgspec.structs.replace(place, kernelspec=place.server.kernel)
             return place
         found = await site.find_running(address.kernel_id)
+        if self.place is not None and self.place.name == place.name and found.kernel_id == self._id_in_use:
+            raise SettingsError("Code runs in that kernel already.", hint="/restart starts it afresh.")
         require_python(specs.get(found.kernelspec, ""), site.host)
         place = msgspec.structs.replace(place, kernelspec=found.kernelspec, kernel_id=found.kernel_id)
         ours = await asyncio.to_thread(self._is_ours, place)
         if not place.agreed and (found.connections or not ours):
             raise attachment_error(str(address), site.host)
         return place
+
+    @property
+    def attaches(self) -> bool:
+        """Whether Python code runs in a kernel that lived before."""
+        return self.place is not None and bool(self.place.kernel_id)
+
+    @property
+    def address_in_use(self) -> str:
+        """What the kernel for Python is chosen by, "" if there is none on a server."""
+        used = self._id_in_use
+        return f"{self.place.name}@{used[:SHORT_ID]}" if self.place is not None and used else ""
+
+    @property
+    def _id_in_use(self) -> str:
+        place = self.place
+        if place is None:
+            return ""
+        known = (one for one in self._records() if (one.server, one.language) == (place.name, "python"))
+        return next((one.kernel_id for one in known if one.kernel_id.startswith(place.kernel_id)), "")
 
     def leave(self) -> None:
         """Code runs on this machine from now on."""
