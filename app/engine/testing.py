@@ -13,20 +13,12 @@ from typing import TypeVar
 from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, ChatRequest, Delta, Model, TextDelta
 from oi_tui.app.engine.core.errors import KernelError, ModelError, OiTuiError
 from oi_tui.app.engine.core.events import AnyEvent, Emit, Event, InputRequested, OutputAdded
-from oi_tui.app.engine.core.kernel_choice import KernelChoice
+from oi_tui.app.engine.core.kernel_choice import KernelChoice, KernelMove
 from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
 from oi_tui.app.engine.core.protocol import FetchProgressed, ModelOffer, ModelsFound
 from oi_tui.app.engine.core.values import Confinement, Language
-from oi_tui.app.engine.kernels.base import (
-    InterruptMeans,
-    Kernel,
-    KernelMove,
-    RejoinableKernel,
-    RunResult,
-    ServerFile,
-    in_block,
-)
+from oi_tui.app.engine.kernels.base import InterruptMeans, Kernel, RejoinableKernel, RunResult, ServerFile, in_block
 from oi_tui.app.engine.kernels.inspection import Listing, VariableDetail, VariableRow
 
 ScriptedAnswer = str | Sequence[Delta | ModelError | asyncio.Event]
@@ -297,8 +289,7 @@ class FakeKernels:
 
     async def use(self, name: str, *, agreed: bool = False) -> KernelMove:
         """A fresh kernel that is not started yet, whatever the name."""
-        python = self.by_language["python"]
-        python.holds, python.state = {}, "cold"
+        self.by_language["python"].holds, self.by_language["python"].state = {}, "cold"
         return KernelMove(name)
 
     async def choices(self, server: str = "") -> tuple[KernelChoice, ...]:

@@ -1,8 +1,9 @@
-"""What Python code can be run in, as values to choose from."""
+"""What Python code can be run in, as values to choose from, and what came of a choice."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.values import Value
 
 ChoiceKind = Literal["environment", "server", "running", "kernelspec"]
@@ -34,6 +35,17 @@ class KernelChoice(Value, frozen=True, kw_only=True):
     def is_language(self) -> bool:
         """Whether it is there for fences beside Python, so that Python code cannot be run in it."""
         return self.kind == "kernelspec" and not self.server
+
+
+class KernelMove(NamedTuple):
+    """Where Python code runs from now on."""
+
+    place: str
+    """As the person is told."""
+    keeps_variables: bool = False
+    """Whether it is a kernel that lived before."""
+    left: tuple[OiTuiError, ...] = ()
+    """Kernels of the place before that could not be ended."""
 
 
 def tell_choices(choices: Sequence[KernelChoice]) -> str:

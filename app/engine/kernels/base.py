@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
-from oi_tui.app.engine.core.errors import KernelError, OiTuiError
+from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.events import (
     ActiveLineChanged,
     AnyEvent,
@@ -22,7 +22,7 @@ from oi_tui.app.engine.core.events import (
     OutputUpdated,
 )
 from oi_tui.app.engine.core.ids import new_id
-from oi_tui.app.engine.core.kernel_choice import KernelChoice
+from oi_tui.app.engine.core.kernel_choice import KernelChoice, KernelMove
 from oi_tui.app.engine.core.outcomes import ExecutionStatus, KernelState
 from oi_tui.app.engine.core.values import Confinement, Language, Value
 
@@ -176,17 +176,6 @@ class RejoinableKernel(Kernel, Protocol):
         ...
 
 
-class KernelMove(NamedTuple):
-    """Where Python code runs from now on."""
-
-    place: str
-    """As the person is told."""
-    keeps_variables: bool = False
-    """Whether it is a kernel that lived before."""
-    left: tuple[OiTuiError, ...] = ()
-    """Kernels of the place before that could not be ended."""
-
-
 class KernelSource(Protocol):
     """Where the session gets its kernels."""
 
@@ -218,8 +207,8 @@ class KernelSource(Protocol):
         ...
 
     async def use(self, name: str, *, agreed: bool = False) -> KernelMove:
-        """Run Python code elsewhere from now on, and end what it ran in. SettingsError if that is not there or cannot run it,
-        and without `agreed` where somebody else started it."""
+        """Run Python code elsewhere from now on, and end what it ran in. SettingsError if that is not there or cannot
+        run it, and without `agreed` where somebody else started it."""
         ...
 
     async def look_around(self) -> None:

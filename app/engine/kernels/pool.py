@@ -6,10 +6,10 @@ from dataclasses import replace
 from msgspec import structs
 
 from oi_tui.app.engine.core.errors import KernelError, OiTuiError
-from oi_tui.app.engine.core.kernel_choice import KernelChoice
+from oi_tui.app.engine.core.kernel_choice import KernelChoice, KernelMove
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.environments.discovery import named_environment, usable_environment
-from oi_tui.app.engine.kernels.base import Kernel, KernelMove, RejoinableKernel, ServerFile
+from oi_tui.app.engine.kernels.base import Kernel, RejoinableKernel, ServerFile
 from oi_tui.app.engine.kernels.choices import ask_server, find_choices
 from oi_tui.app.engine.kernels.installing import InstallRunner, installer
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel, installed_kernelspecs, kernelspec
