@@ -1,6 +1,7 @@
 """Kernels on Jupyter servers, without one: frames, the numbers of messages, the list of servers, answers of strange
 servers. tests/servers has real ones."""
 
+import asyncio
 import os
 import struct
 from collections.abc import AsyncIterator, Callable
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oi_tui.app.engine.core.errors import KernelError, SettingsError
+from oi_tui.app.engine.kernels.remote import server as server_module
 from oi_tui.app.engine.kernels.remote.channels import MessageNumbers
 from oi_tui.app.engine.kernels.remote.messages import pack, parse, split_frame, with_type
 from oi_tui.app.engine.kernels.remote.server import ANSWER_LIMIT, JupyterServer, KernelGone
@@ -189,3 +191,17 @@ async def test_a_server_that_does_not_answer_is_said_to_be_out_of_reach() -> Non
             await server.kernelspecs()
         with pytest.raises(KernelError, match="cannot be reached"):
             await server.connect("x", "s", "p", 100)
+
+
+async def test_a_server_that_takes_a_connection_and_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def be_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    monkeypatch.setattr(server_module, "TIMEOUT", 0.2)
+    silent = await asyncio.start_server(be_silent, "127.0.0.1", 0)
+    port = silent.sockets[0].getsockname()[1]
+    async with silent, JupyterServer(f"http://127.0.0.1:{port}/") as server:
+        async with asyncio.timeout(10):
+            with pytest.raises(KernelError, match="did not answer in time"):
+                await server.connect("x", "s", "p", 100)

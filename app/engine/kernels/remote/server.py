@@ -161,13 +161,14 @@ class JupyterServer:
         if self._tunnel is not None:
             await self._tunnel.ready()
         try:
-            return await self._http.ws_connect(
-                self._url + path,
-                protocols=protocols,
-                heartbeat=15,
-                max_msg_size=limit,
-                timeout=ClientWSTimeout(ws_close=2),
-            )
+            async with asyncio.timeout(TIMEOUT):
+                return await self._http.ws_connect(
+                    self._url + path,
+                    protocols=protocols,
+                    heartbeat=15,
+                    max_msg_size=limit,
+                    timeout=ClientWSTimeout(ws_close=2),
+                )
         except ClientHttpProxyError as error:
             raise self._unreachable(error) from None
         except ClientResponseError as error:
