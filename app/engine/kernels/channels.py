@@ -13,6 +13,7 @@ from oi_tui.app.engine.kernels.json_cleaner import clean_content, has_more_value
 from oi_tui.app.engine.kernels.message_desk import (
     CHANNELS,
     FRAME_LIMIT,
+    HEADER_LIMIT,
     LARGE,
     TOO_LARGE,
     VALUES_LIMIT,
@@ -21,9 +22,6 @@ from oi_tui.app.engine.kernels.message_desk import (
     MessageDesk,
 )
 from oi_tui.app.engine.kernels.processes import cancel_tasks
-
-HEADER_LIMIT = 20_000
-"""Bytes of a header that is read nevertheless, to say whose message was dropped."""
 
 DELIMITER = b"<IDS|MSG>"
 """Stands between the addresses of a message and its parts: signature, header, parent header, metadata, content."""

@@ -19,6 +19,9 @@ ReplyFuture = asyncio.Future[MessageContent | None]
 FRAME_LIMIT = 16_000_000
 """Bytes of one message; a larger one is dropped before it is copied or parsed, which hold up all else."""
 
+HEADER_LIMIT = 20_000
+"""Bytes of a header that is read of a larger message, to say whose it was."""
+
 VALUES_LIMIT = 100_000
 """Values in the lists and objects of one message; one with more is dropped before it is parsed as well."""
 

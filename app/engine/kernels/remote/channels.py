@@ -21,6 +21,7 @@ from oi_tui.app.engine.kernels.json_cleaner import clean_content, has_more_value
 from oi_tui.app.engine.kernels.message_desk import (
     CHANNELS,
     FRAME_LIMIT,
+    HEADER_LIMIT,
     LARGE,
     TOO_LARGE,
     VALUES_LIMIT,
@@ -265,33 +266,37 @@ class RemoteChannels:
         async for frame in socket:
             try:
                 if isinstance(frame.data, bytes):
-                    channel, message = await self._from_frame(frame.data)
+                    self._take(*await self._from_frame(frame.data))
                 elif isinstance(frame.data, str):
-                    channel, message = await self._from_text(frame.data)
-                else:
-                    continue
-            except (ValueError, KeyError, RecursionError) as error:
+                    self._take(*await self._from_text(frame.data))
+            except Exception as error:
+                # Boundary: a message that makes no sense must not end the connection.
                 self.desk.count(error)
-                continue
-            self._take(channel, message)
 
     async def _from_frame(self, frame: bytes) -> tuple[str, dict[str, Any]]:
         channel, parts = split_frame(frame)
-        if len(frame) > FRAME_LIMIT:
-            parts[3] = memoryview(json.dumps({"bytes": len(frame)}).encode())
-            return channel, parse(parts) | {"msg_type": TOO_LARGE}
         if len(frame) <= LARGE:
             return channel, parse(parts)
-        if await asyncio.to_thread(has_more_values, bytes(parts[3]), VALUES_LIMIT):
-            parts[3] = memoryview(json.dumps({"bytes": len(frame)}).encode())
+        if max(map(len, parts[:2])) > HEADER_LIMIT:
+            raise ValueError("a header without an end")
+        rest = [bytes(part) for part in parts[2:]]
+        if len(frame) > FRAME_LIMIT or await asyncio.to_thread(
+            lambda: any(has_more_values(part, VALUES_LIMIT) for part in rest)
+        ):
+            parts[2:] = [memoryview(json.dumps(part).encode()) for part in ({}, {"bytes": len(frame)})]
             return channel, parse(parts) | {"msg_type": TOO_LARGE}
         return channel, await asyncio.to_thread(lambda: _clean(parse(parts)))
 
     async def _from_text(self, text: str) -> tuple[str, dict[str, Any]]:
-        if len(text) > LARGE and await asyncio.to_thread(has_more_values, text.encode(), VALUES_LIMIT):
+        if len(text) <= LARGE:
+            message = with_type(json.loads(text))
+            return str(message["channel"]), message
+        if await asyncio.to_thread(lambda: has_more_values(text.encode(), VALUES_LIMIT)):
             raise ValueError("a message of too many values")
-        message = with_type(await asyncio.to_thread(json.loads, text) if len(text) > LARGE else json.loads(text))
-        return str(message["channel"]), _clean(message) if len(text) > LARGE else message
+        message = with_type(await asyncio.to_thread(json.loads, text))
+        if len(text) > FRAME_LIMIT:
+            return str(message["channel"]), message | {"msg_type": TOO_LARGE, "content": {"bytes": len(text)}}
+        return str(message["channel"]), _clean(message)
 
     def _take(self, channel: str, message: dict[str, Any]) -> None:
         known = next((name for name in CHANNELS if name == channel), None)
