@@ -17,6 +17,7 @@ from oi_tui.app.engine.environments.discovery import named_environment
 from oi_tui.app.engine.kernels.choices import ask_server, find_choices
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.remote.servers import KnownServer, known_servers
+from oi_tui.app.engine.kernels.remote.terminals import find_obstacle
 
 
 @pytest.fixture
@@ -112,3 +113,25 @@ async def test_R16_a_server_that_is_silent_is_not_waited_for(launch: Launch, ser
         async with asyncio.timeout(10):
             await ask_server(launch, "cluster", patience=0.2)
     assert "s3cret" not in str(failed.value)
+
+
+async def test_K41_asking_a_hub_what_it_has_starts_nothing_there(launch: Launch, serve: Callable[[Any], Any]) -> None:
+    asked: list[str] = []
+
+    async def handle(request: web.Request) -> web.Response:
+        asked.append(f"{request.method} {request.path}")
+        match request.path:
+            case "/hub/api/":
+                return web.json_response({"version": "5.0"})
+            case "/hub/api/user":
+                return web.json_response({"kind": "user", "name": "me"})
+            case "/hub/api/users/me":
+                return web.json_response({"servers": {}})
+        return web.json_response({}, status=404)
+
+    await serve(handle)
+    with pytest.raises(KernelError, match="No Jupyter server runs on"):
+        await ask_server(launch, "cluster")
+    assert await find_obstacle(launch, known_servers().find("cluster")) == ""
+    assert asked.count("GET /hub/api/users/me") == 2
+    assert not [one for one in asked if not one.startswith("GET ")]

@@ -1,9 +1,11 @@
 """Kernels over ssh, without it: programs that pose as ssh say what nobody expects. tests/servers has a real sshd."""
 
+import asyncio
 import os
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,11 +13,14 @@ import pytest
 from oi_tui.app.engine.core.errors import KernelError, SettingsError
 from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.kernels.launch import Launch
+from oi_tui.app.engine.kernels.remote import ssh_server
 from oi_tui.app.engine.kernels.remote.address import KernelAddress, parse_address
 from oi_tui.app.engine.kernels.remote.servers import KnownServer, KnownServers
 from oi_tui.app.engine.kernels.remote.site import open_site
 from oi_tui.app.engine.kernels.remote.ssh_process import STDERR_KEPT, explain_failure, ssh_arguments
 from oi_tui.app.engine.kernels.remote.ssh_script import BOOTSTRAP, begin_script, hold_script
+from oi_tui.app.frontend.client import CLOSE_TIMEOUT
+from support import posing_ssh
 
 
 async def open_with(folder: Path, script: str) -> KernelError:
@@ -115,3 +120,90 @@ def test_what_the_person_says_of_a_python_there_is_a_word_and_no_code(tmp_path: 
         )  # fmt: skip
         assert "oi-tui failed python" in ran.stdout or "oi-tui gone" in ran.stdout
     assert not list(tmp_path.rglob("hacked"))
+
+
+def run_there(home: Path, script: str) -> subprocess.Popen[str]:
+    """The script as it runs on the other machine, with this home."""
+    environ = {"PATH": os.defpath, "HOME": str(home), "SHELL": "/bin/sh"}
+    there = subprocess.Popen(
+        ["/bin/sh", "-c", BOOTSTRAP], env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert there.stdin is not None
+    there.stdin.write(script)
+    there.stdin.flush()
+    return there
+
+
+def test_K41_looking_for_a_server_starts_none(tmp_path: Path) -> None:
+    there = run_there(tmp_path, begin_script("", "socket", starts=False))
+    said, _ = there.communicate(timeout=30)
+    assert said.startswith("oi-tui failed asleep")
+
+
+def test_a_lost_connection_that_is_noticed_late_does_not_sign_off_the_one_that_took_its_place(tmp_path: Path) -> None:
+    run_there(tmp_path, hold_script("", "socket", "me")).communicate(timeout=30)  # makes the folder
+    (folder,) = (tmp_path / ".local" / "share" / "oi-tui" / "ssh").iterdir()
+    server = subprocess.Popen([sys.executable, "-c", "input()", "--ServerApp"], stdin=subprocess.PIPE)
+    (folder / "state").write_text(f"{server.pid} 1 -\n")
+    held = []
+    try:
+        for _ in range(2):
+            held.append(there := run_there(tmp_path, hold_script("", "socket", "me")))
+            assert there.stdout is not None
+            assert there.stdout.readline() == "oi-tui ready\n"
+        lost, anew = held
+        signed = (folder / "clients" / "me").read_text()
+        lost.communicate(timeout=30)
+        assert (folder / "clients" / "me").read_text() == signed
+        anew.communicate(timeout=30)
+        assert not (folder / "clients" / "me").exists()
+    finally:
+        for one in (*held, server):
+            one.kill()
+            one.communicate()
+
+
+# -- a server behind what poses as ssh -------------------------------------------------------------------
+
+
+@pytest.fixture
+def posing(tmp_path: Path) -> Launch:
+    """Its ssh leads to a server without kernels and terminals, as the folder that it works in says."""
+    (tmp_path / "terminals").write_text("[]")
+    command = shlex.join((sys.executable, posing_ssh.__file__))
+    return Launch(
+        cwd=tmp_path, settings=KernelSection(ssh_command=command), environ=os.environ | {"POSE": str(tmp_path)}
+    )
+
+
+@pytest.mark.parametrize(
+    ("terminals", "starts", "ends"),
+    [("[]", True, True), ('[{"name": "1"}]', True, False), ("[]", False, False)],
+)
+async def test_K41_a_server_is_stopped_only_where_nothing_is_left_on_it_and_it_was_more_than_looked_at(
+    posing: Launch, terminals: str, starts: bool, ends: bool
+) -> None:
+    (posing.cwd / "terminals").write_text(terminals)
+    async with open_site(KnownServer(url="ssh://lab"), posing, starts=starts):
+        pass
+    told = (posing.cwd / "told").read_text() if (posing.cwd / "told").exists() else ""
+    assert ("stop" in told.split()) is ends
+
+
+async def test_K41_a_machine_that_says_nothing_any_more_does_not_hold_up_the_end(posing: Launch) -> None:
+    async with asyncio.timeout(60):
+        async with open_site(KnownServer(url="ssh://lab"), posing) as site:
+            assert await site.is_empty()
+            (posing.cwd / "mood").write_text("silent")
+            began = asyncio.get_running_loop().time()
+    assert asyncio.get_running_loop().time() - began < CLOSE_TIMEOUT
+
+
+async def test_S30_a_machine_that_only_says_other_things_is_not_listened_to_for_ever(
+    posing: Launch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ssh_server, "CHECKING", 0.3)
+    async with asyncio.timeout(15):
+        async with open_site(KnownServer(url="ssh://lab"), posing) as site:
+            (posing.cwd / "mood").write_text("chatty")
+            assert await site.is_empty()

@@ -45,10 +45,11 @@ def find_choices(launch: Launch, server: KnownServer | None, specs: Mapping[str,
 
 
 async def ask_server(launch: Launch, name: str, *, patience: float = ASKING) -> list[KernelChoice]:
-    """What this known server can start; KernelError or SettingsError if it does not say so in time."""
+    """What this known server can start; KernelError or SettingsError if it does not say so in time. It is not started
+    for that."""
     server = await asyncio.to_thread(known_servers().find, name)
     try:
-        async with asyncio.timeout(patience), open_site(server, launch) as site:
+        async with asyncio.timeout(patience), open_site(server, launch, starts=False) as site:
             specs = await site.kernelspecs()
             running = await _running(site)
     except TimeoutError:

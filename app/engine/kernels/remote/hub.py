@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.http_session import tell_failure
-from oi_tui.app.engine.kernels.remote.server import START_TIMEOUT, JupyterServer
+from oi_tui.app.engine.kernels.remote.server import START_TIMEOUT, JupyterServer, ServerAsleep
 from oi_tui.app.engine.kernels.remote.ssh_process import printable
 
 SPAWN_TIMEOUT = START_TIMEOUT
@@ -67,12 +67,21 @@ class JupyterHub(JupyterServer):
             pass
         return ""
 
+    async def find_server(self, address: HubAddress) -> str:
+        """Where the server is; ServerAsleep if it does not run."""
+        user = address.user or await self._whose_token()
+        state = await self._state(f"/api/users/{quote(user, safe='')}", address.server)
+        if state is None or not state.get("ready"):
+            raise ServerAsleep(self.host)
+        return self._address_of(user, address.server)
+
     async def start_server(self, address: HubAddress, tell: Callable[[str], None]) -> str:
         """Where the server is, which runs then; KernelError that says which step failed."""
         user = address.user or await self._whose_token()
         name = address.server
         path = f"/api/users/{quote(user, safe='')}"
-        called = f"the server {printable(name.encode())} of {user}" if name else f"the server of {user}"
+        person = printable(user.encode(errors="replace"))
+        called = f"the server {printable(name.encode())} of {person}" if name else f"the server of {person}"
         start = f"{path}/servers/{quote(name, safe='')}" if name else f"{path}/server"
         state = await self._state(path, name)
         if state is None or not (state.get("ready") or state.get("pending")):
@@ -89,6 +98,9 @@ class JupyterHub(JupyterServer):
             tell(f"{called[0].upper()}{called[1:]} runs")
         else:
             await self._wait(f"{start}/progress", called, tell)
+        return self._address_of(user, name)
+
+    def _address_of(self, user: str, name: str) -> str:
         return f"{self._hub}/user/{quote(user, safe='')}{'/' + quote(name, safe='') if name else ''}/"
 
     def _refusal(self, status: int, said: str) -> KernelError:

@@ -97,12 +97,12 @@ class JupyterServer:
                 return kernel_id
         raise self.strange()
 
-    async def count_kernels(self) -> int:
-        """How many kernels there are on it."""
-        match await self.ask("GET", "/api/kernels"):
-            case list(kernels):
-                return len(kernels)
-        raise self.strange()
+    async def is_empty(self) -> bool:
+        """Whether there is no kernel on it, and no terminal."""
+        terminals: object = []
+        with suppress(KernelRefused):  # it need not have any
+            terminals = await self.ask("GET", "/api/terminals")
+        return terminals == [] == await self.ask("GET", "/api/kernels")
 
     async def look_up(self, kernel_id: str) -> RunningKernel | None:
         """The kernel, None if it is not there."""
@@ -230,6 +230,13 @@ class JupyterServer:
 
 class ServerUnreachable(KernelError):
     """Nothing answers at the address of a server."""
+
+
+class ServerAsleep(KernelError):
+    """The server would have to be started."""
+
+    def __init__(self, host: str) -> None:
+        super().__init__(f"No Jupyter server runs on {host}.", hint="It is started when code is to run there.")
 
 
 class KernelRefused(KernelError):

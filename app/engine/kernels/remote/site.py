@@ -1,5 +1,6 @@
 """From a known server to one that answers: a machine over ssh is given a server of ours, a hub starts the person's."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
@@ -12,26 +13,32 @@ from oi_tui.app.engine.kernels.remote.servers import KnownServer
 from oi_tui.app.engine.kernels.remote.ssh_server import SshServer
 from oi_tui.app.engine.kernels.socket_folder import socket_folder
 
+LAST_WORD = 3.0
+"""Seconds that a server has to say whether anything is left on it."""
+
 Tell = Callable[[str], None]
 
 
 @asynccontextmanager
 async def open_site(
-    server: KnownServer, launch: Launch, tell: Tell = lambda step: None
+    server: KnownServer, launch: Launch, tell: Tell = lambda step: None, *, starts: bool = True
 ) -> AsyncIterator[JupyterServer]:
     """The server, ready to be asked; KernelError in plain words if that cannot be. `tell` hears of each step.
 
-    Over ssh it is stopped at the end, unless there are kernels on it.
+    Over ssh it is stopped at the end, unless there are kernels or terminals on it. Without `starts` no server is
+    started, nor stopped: ServerAsleep if none runs.
     """
     async with AsyncExitStack() as stack:
         if server.url.startswith(SSH):
-            yield await _open_over_ssh(server, launch, tell, stack)
+            yield await _open_over_ssh(server, launch, tell, stack, starts=starts)
         else:
             token = await server.find_token(launch.environ, launch.learn_secret)
-            yield await _open_at(server.url, token, tell, stack)
+            yield await _open_at(server.url, token, tell, stack, starts=starts)
 
 
-async def _open_over_ssh(server: KnownServer, launch: Launch, tell: Tell, stack: AsyncExitStack) -> JupyterServer:
+async def _open_over_ssh(
+    server: KnownServer, launch: Launch, tell: Tell, stack: AsyncExitStack, *, starts: bool
+) -> JupyterServer:
     address = parse_address(server.url)
     there = SshServer(
         address,
@@ -40,25 +47,29 @@ async def _open_over_ssh(server: KnownServer, launch: Launch, tell: Tell, stack:
         command=launch.settings.ssh_command,
         environ=launch.environ,
     )
-    tell(f"Starting or finding a Jupyter server on {address.host} over ssh")
+    tell(f"{'Starting or finding' if starts else 'Looking for'} a Jupyter server on {address.host} over ssh")
     stack.push_async_callback(there.leave)
-    await there.open()
+    await there.open(starts=starts)
     launch.learn_secret("Jupyter token", there.token)
     site = await stack.enter_async_context(JupyterServer("http://localhost/", there.token, there))
 
     async def stop_if_empty() -> None:
-        try:
-            kernels = await site.count_kernels()
-        except KernelError:
+        if there.is_silent:
             return  # it ends by itself
-        if not kernels:
+        try:
+            async with asyncio.timeout(LAST_WORD):
+                is_empty = await site.is_empty()
+        except (KernelError, TimeoutError):
+            return
+        if is_empty:
             await there.stop()
 
-    stack.push_async_callback(stop_if_empty)
+    if starts:
+        stack.push_async_callback(stop_if_empty)
     return site
 
 
-async def _open_at(url: str, token: str, tell: Tell, stack: AsyncExitStack) -> JupyterServer:
+async def _open_at(url: str, token: str, tell: Tell, stack: AsyncExitStack, *, starts: bool) -> JupyterServer:
     site = await stack.enter_async_context(JupyterServer(url, token))
     try:
         await site.kernelspecs()
@@ -72,7 +83,7 @@ async def _open_at(url: str, token: str, tell: Tell, stack: AsyncExitStack) -> J
             if not version:
                 raise refused from None
             tell(f"{hub.host} is a JupyterHub, {version}")
-            started = await hub.start_server(address, tell)
+            started = await (hub.start_server(address, tell) if starts else hub.find_server(address))
         site = await stack.enter_async_context(JupyterServer(started, token))
         await site.kernelspecs()
     return site

@@ -62,6 +62,7 @@ _BEGIN = r"""
 lock
 fresh=0
 if ! alive; then
+    [ "$starts" = 1 ] || fail asleep
     forget
     fresh=1
     case $python in '~/'*) python=$HOME/${python#??} ;; esac
@@ -139,13 +140,15 @@ while read -r word number; do
         ;;
     esac
 done
-rm -f "$dir/clients/$client"
+# A connection that was made anew goes by the same name; this one may notice later that it is lost.
+if [ "$(cat "$dir/clients/$client" 2>/dev/null)" = $$ ]; then rm -f "$dir/clients/$client"; fi
 """
 
 
-def begin_script(python: str, way: Way) -> str:
-    """Find the server or start it; answers `state FRESH PORT SOCKET TOKEN` or `failed WHY LOG`."""
-    return f"{_variables(python, way)}{_COMMON}{_BEGIN}{END}\n"
+def begin_script(python: str, way: Way, *, starts: bool = True) -> str:
+    """Find the server or start it (only with `starts`); answers `state FRESH PORT SOCKET TOKEN` or `failed WHY LOG`,
+    where WHY is `asleep` if none runs and none is to be started."""
+    return f"{_variables(python, way)}starts={int(starts)}\n{_COMMON}{_BEGIN}{END}\n"
 
 
 def hold_script(python: str, way: Way, client: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.kernels.remote.address import KernelAddress
-from oi_tui.app.engine.kernels.remote.server import KernelGone
+from oi_tui.app.engine.kernels.remote.server import KernelGone, ServerAsleep
 from oi_tui.app.engine.kernels.remote.ssh_process import SshProcess, printable, ssh_arguments
 from oi_tui.app.engine.kernels.remote.ssh_script import Way, begin_script, hold_script
 
@@ -59,12 +59,27 @@ class SshServer:
         """Where the server listens there."""
         self._process: SshProcess | None = None
         self._checks = 0
+        """How often it was asked whether it is there."""
+        self._answered = 0
+        """The last of these that was answered."""
         self._lock = asyncio.Lock()
 
-    async def open(self) -> None:
-        """Start the server or find it, and make the way to it; KernelError in plain words if that cannot be."""
+    @property
+    def is_silent(self) -> bool:
+        """Whether the connection is gone, or did not answer what it was asked last."""
+        return self._process is None or self._process.has_ended or self._answered != self._checks
+
+    async def open(self, *, starts: bool = True) -> None:
+        """Start the server or find it, and make the way to it; KernelError in plain words if that cannot be. Without
+        `starts` it has to be there: ServerAsleep."""
         for _ in range(3):
-            await self._begin()
+            try:
+                await self._begin(starts=starts)
+            except ServerAsleep:
+                if self._way == "port":
+                    raise
+                self._way = "port"
+                continue
             try:
                 await self._hold()
             except KernelGone:
@@ -74,7 +89,7 @@ class SshServer:
             if self._way == "port":
                 break
             _log.info("no sockets over ssh to %s: a port of its loopback interface instead", self.host)
-            await self.stop()
+            await (self.stop() if starts else self.leave())
             self._way = "port"
         await self.leave()
         raise KernelError(
@@ -123,9 +138,9 @@ class SshServer:
 
     # -- over ssh --------------------------------------------------------------------------------------
 
-    async def _begin(self) -> None:
+    async def _begin(self, *, starts: bool) -> None:
         arguments = ssh_arguments(self._command, self._address, "-o", "ClearAllForwardings=yes")
-        script = begin_script(self._python, self._way)
+        script = begin_script(self._python, self._way, starts=starts)
         process = await SshProcess.start(arguments, self._address, self._environ, script)
         try:
             said = await process.read(BEGINNING)
@@ -140,6 +155,8 @@ class SshServer:
                 if port.isascii() and port.isdecimal() and 0 < int(port) < 65_536:
                     self._target = f"127.0.0.1:{port}"
                     return
+            case ["failed", "asleep", *_]:
+                raise ServerAsleep(self.host)
             case ["failed", why, *log]:
                 raise self._explain(why, _from_hex("".join(log)))
         raise KernelError(f"{self.host} answers, but not as our script does.")
@@ -162,12 +179,15 @@ class SshServer:
         self._checks += 1
         number = str(self._checks)
         await process.send(f"check {number}\n")
-        while True:
-            match await process.read(CHECKING):
-                case ["alive", said] if said == number:
-                    return True
-                case ["gone", said] if said == number:
-                    return False
+        try:
+            async with asyncio.timeout(CHECKING):
+                while True:
+                    match await process.read(CHECKING):
+                        case ["alive" | "gone" as state, said] if said == number:
+                            self._answered = self._checks
+                            return state == "alive"
+        except TimeoutError:
+            raise KernelError(f"{self.host} says other things over ssh than it is asked.") from None
 
     async def _answers(self) -> bool:
         """Whether there is a server behind the socket: a machine may forbid to go on from ssh."""

@@ -81,11 +81,12 @@ def no_shell(host: str, why: str) -> KernelError:
 
 
 async def find_obstacle(launch: Launch, server: KnownServer) -> str:
-    """Why no shell can run on this server, as the end of a sentence; "" if one can, or if the server does not say."""
+    """Why no shell can run on this server, as the end of a sentence; "" if one can, or if the server does not say. It
+    is not started for that."""
     if server.url.startswith(SSH):
-        return ""  # it would have to be started to be asked
+        return ""  # to be asked, it would have to be started
     try:
-        async with asyncio.timeout(ASKED), open_site(server, launch) as site:
+        async with asyncio.timeout(ASKED), open_site(server, launch, starts=False) as site:
             return await Terminals(site).obstacle()
     except (KernelError, TimeoutError):
         return ""  # whoever starts something there is told
