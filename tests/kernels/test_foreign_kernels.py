@@ -1,5 +1,6 @@
 """Kernels that are not ours: reachable by name, run without our part, started as their kernelspec says."""
 
+import asyncio
 import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from jupyter_client.provisioning import KernelProvisionerFactory
 from oi_tui.app.engine.agent.prompt import MOST_LABELS, system_prompt
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.events import AnyEvent, NoticeAdded
+from oi_tui.app.engine.kernels import provisioned
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel, kernelspec
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import MOST_LANGUAGES, Kernels
@@ -21,6 +23,7 @@ from support.kernelspecs import CALM, PYTHON, install_kernelspec
 from support.runs import collect
 
 PROVISIONER = """
+import asyncio
 from pathlib import Path
 from jupyter_client.provisioning import LocalProvisioner
 
@@ -32,6 +35,17 @@ class NotingProvisioner(LocalProvisioner):
 class FailingProvisioner(LocalProvisioner):
     async def launch_kernel(self, cmd, **more):
         raise RuntimeError("the cluster is full")
+
+class SlowProvisioner(LocalProvisioner):
+    async def launch_kernel(self, cmd, **more):
+        await super().launch_kernel(cmd, **more)
+        Path(self.kernel_spec.env["NOTES"]).write_text(str(self.pid))
+        await asyncio.Event().wait()
+
+class BlindProvisioner(LocalProvisioner):
+    async def poll(self):
+        if (await super().poll()) is not None:
+            raise RuntimeError("nobody knows")
 """
 
 
@@ -187,18 +201,22 @@ def provisioners(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
         "[jupyter_client.kernel_provisioners]\n"
         "noting-provisioner = noting_provisioner:NotingProvisioner\n"
         "failing-provisioner = noting_provisioner:FailingProvisioner\n"
+        "slow-provisioner = noting_provisioner:SlowProvisioner\n"
+        "blind-provisioner = noting_provisioner:BlindProvisioner\n"
     )
     monkeypatch.syspath_prepend(str(info.parent))
     KernelProvisionerFactory.clear_instance()  # it remembers what was installed when it was made
     yield tmp_path / "notes"
     KernelProvisionerFactory.clear_instance()
-    for name in ("noting-provisioner", "failing-provisioner"):
+    for name in ("noting-provisioner", "failing-provisioner", "slow-provisioner", "blind-provisioner"):
         KernelProvisionerFactory.provisioners.pop(name, None)
 
 
-def install_provisioned(jupyter_path: Path, name: str, provisioner: str, notes: Path) -> None:
+def install_provisioned(
+    jupyter_path: Path, name: str, provisioner: str, notes: Path, argv: tuple[str, ...] = PYTHON
+) -> None:
     metadata = {"kernel_provisioner": {"provisioner_name": provisioner, "config": {}}}
-    install_kernelspec(jupyter_path, name, PYTHON, env={"NOTES": str(notes)}, metadata=metadata)
+    install_kernelspec(jupyter_path, name, argv, env={"NOTES": str(notes)}, metadata=metadata)
 
 
 @pytest.mark.kernel
@@ -240,6 +258,41 @@ async def test_a_provisioner_that_fails_or_is_missing_is_told_and_no_other_way_i
     install_provisioned(jupyter_path, "noted", provisioner, provisioners)
     with pytest.raises(KernelError, match=why):
         await kernels.get("noted").start()
+
+
+@pytest.mark.kernel
+async def test_T6_a_provisioned_kernel_does_not_write_on_our_terminal(
+    jupyter_path: Path, provisioners: Path, kernels: Kernels, capfd: pytest.CaptureFixture[str]
+) -> None:
+    noisy = ("sh", "-c", 'printf "\\033]0;owned\\007"; printf owned >&2; exec "$@"', "sh", *PYTHON)
+    install_provisioned(jupyter_path, "noted", "noting-provisioner", provisioners, noisy)
+    assert (await collect(kernels.get("noted"), "40 + 2")).result == "42"
+    assert "owned" not in "".join(capfd.readouterr())
+
+
+@pytest.mark.kernel
+async def test_a_start_by_a_provisioner_that_nobody_waits_for_any_more_leaves_no_process(
+    jupyter_path: Path, provisioners: Path, kernels: Kernels
+) -> None:
+    install_provisioned(jupyter_path, "slow", "slow-provisioner", provisioners)
+    starting = asyncio.create_task(kernels.get("slow").start())
+    async with asyncio.timeout(30):
+        while not (provisioners.exists() and provisioners.read_text()):
+            await asyncio.sleep(0.01)
+    starting.cancel()
+    await asyncio.wait([starting], timeout=30)
+    assert starting.cancelled()
+    assert not Path("/proc", provisioners.read_text()).exists()
+
+
+@pytest.mark.kernel
+async def test_a_provisioner_that_cannot_say_whether_its_kernel_lives_is_not_believed_for_ever(
+    jupyter_path: Path, provisioners: Path, kernels: Kernels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provisioned, "LOOK", 0.1)
+    install_provisioned(jupyter_path, "blind", "blind-provisioner", provisioners)
+    async with asyncio.timeout(30):
+        assert (await collect(kernels.get("blind"), "import os; os._exit(3)")).finished.status == "died"
 
 
 def test_the_local_provisioner_is_our_own_way(jupyter_path: Path, provisioners: Path) -> None:

@@ -4,8 +4,9 @@ We start kernels ourselves, in the sandbox; of such a one we know nothing but ho
 """
 
 import asyncio
+import subprocess
 from collections.abc import Coroutine
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from functools import partial
 from typing import Any
 
@@ -22,6 +23,9 @@ LOOK = 1.0
 
 CONNECTED = 1.0
 """Seconds after which all sockets have found the kernel, on this machine or near it."""
+
+FAILED_LOOKS = 10
+"""Looks that fail one after the other, after which it is taken as ended."""
 
 LAST_WORD = 10.0
 """Seconds that a provisioner has to end a kernel."""
@@ -78,8 +82,16 @@ class ProvisionedProcess:
             self._ended.set()
 
     async def _look(self) -> None:
+        failed = 0
         while not self._ended.is_set():
-            if not await self._manager.is_alive():
+            try:
+                is_alive, failed = await self._manager.is_alive(), 0
+            except Exception as error:  # a provisioner is anybody's code
+                failed += 1
+                is_alive = failed < FAILED_LOOKS
+                if not is_alive:
+                    self.cause = f"cannot be asked for: {type(error).__name__}"
+            if not is_alive:
                 self._ended.set()
             await asyncio.sleep(LOOK)
 
@@ -109,8 +121,17 @@ async def open_provisioned(launch: Launch, spec: KernelSpec) -> Opened:
     manager = AsyncKernelManager(kernel_name=spec.name)
     async with AsyncExitStack() as stack:
         try:
-            await manager.start_kernel(env=kernel_environment(launch.variables), cwd=str(launch.cwd))
+            await manager.start_kernel(
+                env=kernel_environment(launch.variables),
+                cwd=str(launch.cwd),
+                stdout=subprocess.DEVNULL,  # a kernel would have ours, which may be the terminal
+                stderr=subprocess.DEVNULL,
+            )
+        except asyncio.CancelledError:
+            await _end_unfinished(manager)
+            raise
         except Exception as error:  # a provisioner is anybody's code
+            await _end_unfinished(manager)
             title = f"“{spec.provisioner}” could not start the kernel “{spec.name}”."
             raise KernelError(title, details=f"{type(error).__name__}: {error}") from error
         process = ProvisionedProcess(manager)
@@ -121,3 +142,10 @@ async def open_provisioned(launch: Launch, spec: KernelSpec) -> Opened:
         asyncio.get_running_loop().call_later(CONNECTED, channels.desk.can_ask.set)
         stack.push_async_callback(process.close)
         return Opened(process, channels, stack.pop_all())
+
+
+async def _end_unfinished(manager: Any) -> None:
+    """What a start that came to nothing has left."""
+    with suppress(Exception):  # a provisioner is anybody's code
+        async with asyncio.timeout(LAST_WORD):
+            await manager.shutdown_kernel(now=True)
