@@ -140,6 +140,24 @@ def test_K41_looking_for_a_server_starts_none(tmp_path: Path) -> None:
     assert said.startswith("oi-tui failed asleep")
 
 
+def test_a_lock_that_was_left_behind_lets_one_in_at_a_time(tmp_path: Path) -> None:
+    beginning = begin_script("", "socket").partition("\nlock\n")[0]
+    run_there(tmp_path, f"{beginning}\n#end\n").communicate(timeout=30)  # makes the folder
+    (folder,) = (tmp_path / ".local" / "share" / "oi-tui" / "ssh").iterdir()
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    count = 'n=$(cat "$dir/n"); sleep 0.05; echo $((n + 1)) >"$dir/n"'
+    (folder / "n").write_text("0")
+    for _ in range(3):
+        (folder / "lock").mkdir()
+        (folder / "lock" / "pid").write_text(str(ended.pid))
+        many = [run_there(tmp_path, f"{beginning}\nlock\n{count}\nexit\n#end\n") for _ in range(6)]
+        for one in many:
+            one.communicate(timeout=60)
+    assert (folder / "n").read_text() == "18\n"
+    assert not (folder / "lock").exists()
+
+
 def test_a_lost_connection_that_is_noticed_late_does_not_sign_off_the_one_that_took_its_place(tmp_path: Path) -> None:
     run_there(tmp_path, hold_script("", "socket", "me")).communicate(timeout=30)  # makes the folder
     (folder,) = (tmp_path / ".local" / "share" / "oi-tui" / "ssh").iterdir()

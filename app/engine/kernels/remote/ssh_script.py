@@ -36,12 +36,20 @@ dir=${XDG_DATA_HOME:-$HOME/.local/share}/oi-tui/ssh/$(uname -n)-$key
 mkdir -p "$dir/clients" "$dir/runtime" 2>/dev/null && cd "$HOME" || fail folder
 chmod 700 "$dir"
 unlock() { rm -rf "$dir/lock"; trap - EXIT; }
+left_behind() {
+    holder=$(cat "$dir/lock/pid" 2>/dev/null)
+    [ -n "$holder" ] && ! kill -0 "$holder" 2>/dev/null
+}
 lock() {
     tries=0
     until mkdir "$dir/lock" 2>/dev/null; do
         tries=$((tries + 1))
-        holder=$(cat "$dir/lock/pid" 2>/dev/null)
-        if [ -n "$holder" ] && ! kill -0 "$holder" 2>/dev/null || [ "$tries" -gt 1000 ]; then rm -rf "$dir/lock"; fi
+        # One at a time, and looked at anew: what another one has just broken may be held again.
+        if left_behind && mkdir "$dir/breaking" 2>/dev/null; then
+            if left_behind; then rm -rf "$dir/lock"; fi
+            rmdir "$dir/breaking"
+        fi
+        if [ "$tries" -gt 1000 ]; then rm -rf "$dir/lock" "$dir/breaking"; fi
         sleep 0.1
     done
     echo $$ >"$dir/lock/pid"
