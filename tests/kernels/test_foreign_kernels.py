@@ -278,7 +278,7 @@ async def test_a_start_by_a_provisioner_that_nobody_waits_for_any_more_leaves_no
     starting = asyncio.create_task(kernels.get("slow").start())
     async with asyncio.timeout(30):
         while not (provisioners.exists() and provisioners.read_text()):
-            await asyncio.sleep(0.01)
+            await asyncio.wait([starting], timeout=0.05)  # nobody tells
     starting.cancel()
     await asyncio.wait([starting], timeout=30)
     assert starting.cancelled()

@@ -54,7 +54,7 @@ def frame_of(**parts: Any) -> bytes:
 
 
 async def test_S31_what_a_server_says_beside_the_content_is_bounded_too() -> None:
-    many = [[]] * (VALUES_LIMIT + 1)
+    many: list[list[int]] = [[]] * (VALUES_LIMIT + 1)
     good = frame_of()
     told = await take_in(
         frame_of(metadata={"x": many}),

@@ -176,7 +176,9 @@ def test_a_lost_connection_that_is_noticed_late_does_not_sign_off_the_one_that_t
         anew.communicate(timeout=30)
         assert not (folder / "clients" / "me").exists()
     finally:
-        for one in (*held, server):
+        server.kill()
+        server.communicate()
+        for one in held:
             one.kill()
             one.communicate()
 

@@ -3,7 +3,6 @@ it answers what it is asked (`silent`: not at all, `chatty`: all but that), `ter
 `told` it notes what it was told."""
 
 import os
-import re
 import socket
 import sys
 import threading
@@ -17,7 +16,7 @@ def pose(folder: Path) -> None:
         say("state 0 1 /tmp/s tok")
         return
     listener = socket.socket(socket.AF_UNIX)
-    listener.bind(re.search(r"-L ([^ :]+):", " ".join(sys.argv))[1])  # type: ignore[index]
+    listener.bind(sys.argv[sys.argv.index("-L") + 1].partition(":")[0])
     listener.listen()
     threading.Thread(target=serve, args=(listener, folder), daemon=True).start()
     while sys.stdin.readline() != "#end\n":

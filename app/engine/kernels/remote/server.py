@@ -102,7 +102,8 @@ class JupyterServer:
         terminals: object = []
         with suppress(KernelRefused):  # it need not have any
             terminals = await self.ask("GET", "/api/terminals")
-        return terminals == [] == await self.ask("GET", "/api/kernels")
+        kernels: object = await self.ask("GET", "/api/kernels")
+        return kernels == [] and terminals == []
 
     async def look_up(self, kernel_id: str) -> RunningKernel | None:
         """The kernel, None if it is not there."""
