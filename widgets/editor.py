@@ -1,6 +1,8 @@
 """A source under the person's hands: the editor that takes the place of the question."""
 
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import ClassVar
 
 from rich.style import Style
@@ -16,6 +18,8 @@ from oi_tui.widgets.text_box import TextBox
 
 _LANGUAGES = {"python": "python", "shell": "bash", "javascript": "javascript", "rust": "rust"}
 _THEME = "oi-tui"
+_NOT_LOCAL = "(#is-not? local)"
+"""Textual does not look at it, and tree-sitter 0.26.1 ends the process when a query that has it is made again."""
 _SYNTAX = {
     "string": "string",
     "comment": "comment",
@@ -34,6 +38,16 @@ def hidden_note(count: int) -> str:
     if count == 1:
         return "1 hidden character is written as <U+…>. It runs as long as that stands there."
     return f"{count:,} hidden characters are written as <U+…>. They run as long as that stands there."
+
+
+@cache
+def _query(language: str) -> str:
+    """What Textual has coloured in this language, "" if that cannot be read."""
+    try:
+        query = (files("textual") / "tree-sitter" / "highlights" / f"{language}.scm").read_text(encoding="utf-8")
+    except OSError:
+        return ""
+    return query.replace(_NOT_LOCAL, "")
 
 
 class SourceEditor(TextBox):
@@ -100,7 +114,11 @@ class SourceEditor(TextBox):
     def begin(self, source: str, language: str) -> None:
         """Begin with this source; what cannot be seen of it is written out, and stays unless the person removes it."""
         name = _LANGUAGES.get(language)
-        self.language = name if name in self.available_languages else None
+        if name is not None and name in self.available_languages:
+            self.update_highlight_query(name, _query(name))
+            self.language = name
+        else:
+            self.language = None
         self._begun = editable_text(source)
         self.load_text(self._begun.text)
         self.focus()
