@@ -188,6 +188,15 @@ def unknown_provider(name: str) -> ModelError:
     return ModelError("unknown_model", f"It is not clear whose model “{name}” is.", hint=hint)
 
 
+def needs_litellm(name: str) -> ModelError:
+    """Only LiteLLM can ask this model, and it was left out."""
+    ways = "`pip install litellm`, `pipx inject oi-tui litellm` or `uv tool install --with litellm oi-tui`"
+    hint = f"Install it where oi-tui is: {ways}."
+    if "/" not in name:
+        hint += f" If the model is OpenAI's, write openai/{name}."
+    return ModelError("unknown_model", f"“{name}” needs LiteLLM, which is not installed.", hint=hint)
+
+
 def redact_keys(text: str, secrets: Sequence[str]) -> str:
     """The text without keys, and not longer than a screen can use."""
     for secret in secrets:

@@ -19,10 +19,12 @@ from oi_tui.app.engine.local.fetch import fetch
 from oi_tui.app.engine.local.model_server import ALIAS, CONTEXT, LocalServer, is_available, obstacle, try_runtime
 from oi_tui.app.engine.local.weights import Weights
 from oi_tui.app.engine.models.connections import Connections
+from oi_tui.app.engine.models.failures import needs_litellm
 from oi_tui.app.engine.models.lean_model import LeanModel
 from oi_tui.app.engine.models.litellm_model import LiteLLMModel, close_connections
 from oi_tui.app.engine.models.offers import find_offers, runs_here
 from oi_tui.app.engine.models.ollama_model import OllamaModel
+from oi_tui.app.engine.models.price_table import has_litellm
 from oi_tui.app.engine.models.providers import find_lean, provider_of
 from oi_tui.app.engine.models.scripted import FAKE, ScriptedModel
 from oi_tui.app.engine.models.served_model import ServedModel
@@ -97,7 +99,8 @@ class Models:
     async def _ready(
         self, section: ModelSection, *, api_key: str | None = None, title: str = "", free: bool = False
     ) -> Model:
-        """Our own client for whoever it can speak to, LiteLLM for all others; ready to be asked."""
+        """Our own client for whoever it can speak to, LiteLLM for all others; ready to be asked. ModelError where
+        LiteLLM is needed and was left out."""
         choice = await asyncio.to_thread(find_lean, section.name, section.api_base)
         model: ServedModel
         if choice is not None:
@@ -106,6 +109,8 @@ class Models:
             model = client(
                 choice, self._connections, section, api_key=api_key, environ=self._environ, title=title, free=free
             )
+        elif not has_litellm():
+            raise needs_litellm(section.name)
         else:
             model = LiteLLMModel(section, api_key=api_key, environ=self._environ, title=title, free=free)
         await model.preload()

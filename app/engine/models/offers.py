@@ -4,7 +4,7 @@ Runs on the first screen, so it is quick, parallel, never raises, and does not l
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from oi_tui.app.engine.core.protocol import ModelOffer
+from oi_tui.app.engine.models.price_table import has_litellm
+from oi_tui.app.engine.models.providers import THROUGH_LITELLM, provider_of
 
 ANSWER_LIMIT = 1_000_000
 """Bytes of a server's list that are read."""
@@ -66,23 +68,30 @@ async def find_offers(
     probe_timeout: float = 0.3,
     servers: Sequence[Server] = SERVERS,
 ) -> tuple[ModelOffer, ...]:
-    """Servers on this machine, then keys, then `local`; each server has `probe_timeout` seconds to answer."""
+    """Servers on this machine, then keys, then `local`; each server has `probe_timeout` seconds to answer. Last among
+    the keys are those whose provider needs LiteLLM where that was left out."""
     found = await asyncio.gather(*(_server_offers(server, probe_timeout) for server in servers))
-    keys = (_key_offer(provider, environ) for provider in PROVIDERS)
+    lacking = [provider for provider in PROVIDERS if _lacks_litellm(provider)]
+    ready = [provider for provider in PROVIDERS if provider not in lacking]
     return (
         *(offer for offers in found for offer in offers),
-        *(offer for offer in keys if offer is not None),
+        *_key_offers(ready, environ),
+        *_key_offers(lacking, environ, lack=" · needs LiteLLM, which is not installed"),
         *local,
     )
 
 
-def _key_offer(provider: Provider, environ: Mapping[str, str]) -> ModelOffer | None:
-    variable = next((name for name in provider.variables if environ.get(name, "").strip()), None)
-    if variable is None:
-        return None
-    _, _, model = provider.model.rpartition("/")
-    detail = f"key in {variable}"
-    return ModelOffer(id=provider.model, kind="key", title=f"{provider.title} {model}", detail=detail, api_base="")
+def _lacks_litellm(provider: Provider) -> bool:
+    return provider_of(provider.model) in THROUGH_LITELLM and not has_litellm()
+
+
+def _key_offers(providers: Sequence[Provider], environ: Mapping[str, str], *, lack: str = "") -> Iterator[ModelOffer]:
+    for provider in providers:
+        variable = next((name for name in provider.variables if environ.get(name, "").strip()), None)
+        if variable is not None:
+            title = f"{provider.title} {provider.model.rpartition('/')[2]}"
+            detail = f"key in {variable}{lack}"
+            yield ModelOffer(id=provider.model, kind="key", title=title, detail=detail, api_base="")
 
 
 async def _server_offers(server: Server, timeout: float) -> list[ModelOffer]:

@@ -1,9 +1,10 @@
 """The price list that comes with LiteLLM, read without importing it: prices, windows and abilities of 4,000 models.
 
+Where LiteLLM was left out there is no list, and what the person sets or the server says is all that is known.
 It is one JSON file of 3 MB: reading it takes some milliseconds, so it is read in a thread, and one row of it is kept.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,18 @@ def find_row(provider: str, model: str) -> Mapping[str, Any]:
     return {}
 
 
-def _read_list() -> Mapping[str, msgspec.Raw]:
+def has_litellm() -> bool:
+    """Whether LiteLLM is installed: a person may leave it out."""
+    return bool(_folders())
+
+
+def _folders() -> Sequence[str]:
     found = find_spec("litellm")  # of a top-level name: imports nothing
-    folders = (found.submodule_search_locations if found else None) or ()
-    for folder in folders:
+    return tuple((found.submodule_search_locations if found else None) or ())
+
+
+def _read_list() -> Mapping[str, msgspec.Raw]:
+    for folder in _folders():
         try:
             return msgspec.json.decode((Path(folder) / _FILE).read_bytes(), type=dict[str, msgspec.Raw])
         except (OSError, msgspec.DecodeError):
