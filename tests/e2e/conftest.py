@@ -31,7 +31,7 @@ def command(script: Script, folder: Path) -> list[str]:
 
 @pytest.fixture
 def wired_command(openai_server: OpenAIServer, folder: Path) -> list[str]:
-    """The program, asking the scripted server over LiteLLM, which takes three seconds of a core to import."""
+    """The program, asking the scripted server over HTTP."""
     model = ["-m", "openai/scripted", "--api-base", openai_server.url, "--api-key", "x"]
     return [str(OI_TUI), *model, "--cwd", str(folder)]
 

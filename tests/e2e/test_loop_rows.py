@@ -1,4 +1,4 @@
-"""The rows of the loop through the real parts: engine, LiteLLM, a scripted model over HTTP, a real kernel."""
+"""The rows of the loop through the real parts: engine, client, a scripted model over HTTP, a real kernel."""
 
 import asyncio
 import json
