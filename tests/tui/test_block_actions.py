@@ -228,7 +228,7 @@ async def test_a_source_is_saved_on_the_server_on_which_code_runs(play: Play) ->
         stage.app.screen.query_one(Input).value = "remote:sub/s.py"
         await stage.pilot.press("enter")
 
-        assert await stage.engine.heard(1) == [SaveRemote(path="sub/s.py", data=b"print(1)")]
+        assert await stage.engine.heard(1) == [SaveRemote(path="sub/s.py", data=b"print(1)\n")]
 
 
 async def test_code_is_edited_and_run_again(play: Play) -> None:
