@@ -17,7 +17,7 @@ from oi_tui.app.engine.core.values import Confinement, Language, PermissionMode,
 from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, PolicyRequest, decide
-from oi_tui.app.engine.policy.losses import Loss, Target
+from oi_tui.app.engine.policy.losses import NO_LOOK, Loss, Target
 from oi_tui.app.engine.policy.rules import Base, short_form
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, Happenings
 from oi_tui.app.engine.tools.tool import Arguments, Capabilities, Tool, ToolOutput
@@ -145,7 +145,8 @@ def make(folder: Path, *answers: str, mode: PermissionMode = "unlessDestructive"
     policy = Policy(mode=mode, base=Base(cwd=str(folder), home="/home/me"))
     settings = LoopSection(approve="auto", max_repeats=100)
     arguments: dict[str, Any] = {"can_ask": True, "policy": policy, "look": UnsavedWork(), **more}
-    return Session(kernels=FakeKernels(shell=kernel), settings=settings, model=FakeModel(*answers), **arguments)
+    arguments.setdefault("kernels", FakeKernels(shell=kernel))
+    return Session(settings=settings, model=FakeModel(*answers), **arguments)
 
 
 async def deciders(session: Session, prompt: str = "go", verdict: Verdict = "run") -> tuple[list[str], list[str]]:
@@ -297,3 +298,26 @@ def test_U28_what_a_tool_is_told_to_write_is_looked_at_too() -> None:
     [target] = decide(request, POLICY, "auto").targets
     found = decide(request._replace(losses=(Loss(target, target.path, WORK),)), POLICY, "auto")
     assert found.by.startswith("what it does: it overwrites notes.md, whose changes are not committed (permitted by")
+
+
+@pytest.mark.parametrize("first_elsewhere", [True, False])
+async def test_what_a_session_wrote_on_one_machine_is_not_its_own_on_another(
+    folder: Path, first_elsewhere: bool
+) -> None:
+    there = folder / "there"
+    there.mkdir()
+    for place in (folder, there):
+        (place / "new.md").write_text("work of the person")
+    kernel = FakeKernel(
+        lambda source: run_in(there if kernel.elsewhere else folder, source),
+        language="shell",
+        confinement=Confinement(sandboxed=True),
+    )
+    answers = bash("echo 1 > new.md"), "Done.", bash("rm new.md"), "Done."
+    session = make(folder, *answers, look=NO_LOOK, kernels=FakeKernels(shell=kernel))
+    kernel.elsewhere = first_elsewhere
+    assert await deciders(session) == (["mode"], [])
+    kernel.elsewhere = not first_elsewhere
+    decided, [why] = await deciders(session)
+    assert decided == ["person"]
+    assert "deletes" in why

@@ -134,7 +134,7 @@ class Decisions:
 
     async def note_end(self, block: ActionBlock, ruling: PolicyDecision, *, whole: bool) -> None:
         """This has run, to its end where `whole`: what it wrote is the session's own."""
-        read = ruling.reading if whole else None
+        read = ruling.reading if whole and not self._runners.runs_elsewhere(block) else None
         await self.files.end_run(made_paths(read, block.source, self.policy.base) if read is not None else ())
 
     def note_files(self, files: Sequence[str]) -> None:
@@ -206,7 +206,7 @@ class Decisions:
 
     async def rule(self, block: ActionBlock) -> PolicyDecision:
         """What the policy says of the block's source now, with a look at what would be lost if it ran."""
-        made = await self.files.made_files()
+        made = frozenset[str]() if self._runners.runs_elsewhere(block) else await self.files.made_files()
         ruling = self._judge(block, made=made)
         if ruling.targets and ruling.verdict != "deny" and (losses := await self.files.find_losses(ruling.targets)):
             return self._judge(block, ruling.reading, made, losses)

@@ -59,6 +59,13 @@ class Runners:
         except KernelError:
             return Confinement()
 
+    def runs_elsewhere(self, block: ActionBlock) -> bool:
+        """Whether what would run this now need not see the files of this machine."""
+        try:
+            return self.get(block).elsewhere
+        except KernelError:
+            return False
+
     def next_generation(self, block: ActionBlock) -> int:
         """Generation of the kernel or tool that would run this now."""
         if isinstance(block, CallBlock):
