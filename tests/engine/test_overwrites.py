@@ -308,11 +308,11 @@ async def test_what_a_session_wrote_on_one_machine_is_not_its_own_on_another(
     there.mkdir()
     for place in (folder, there):
         (place / "new.md").write_text("work of the person")
-    kernel = FakeKernel(
-        lambda source: run_in(there if kernel.elsewhere else folder, source),
-        language="shell",
-        confinement=Confinement(sandboxed=True),
-    )
+
+    def run(source: str) -> Happenings:
+        return run_in(there if kernel.elsewhere else folder, source)
+
+    kernel = FakeKernel(run, language="shell", confinement=Confinement(sandboxed=True))
     answers = bash("echo 1 > new.md"), "Done.", bash("rm new.md"), "Done."
     session = make(folder, *answers, look=NO_LOOK, kernels=FakeKernels(shell=kernel))
     kernel.elsewhere = first_elsewhere

@@ -4,6 +4,8 @@ That it is a shell like the local one, test_shell_kernel.py shows for both; test
 """
 
 import asyncio
+import base64
+import json
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -15,12 +17,14 @@ from hypothesis import strategies as st
 
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.settings import KernelSection
+from oi_tui.app.engine.core.values import PackageHome
 from oi_tui.app.engine.kernels.in_terminal_line import LONGEST_FRAME, Head, Link
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.kernels.remote.servers import KnownServer
 from oi_tui.app.engine.kernels.remote.terminal import remote_shell
 from oi_tui.app.engine.kernels.shell_kernel import ShellKernel
+from oi_tui.app.engine.sandbox.profile import Profile
 from support.runs import LIMIT, collect, started
 from support.terminal_server import TerminalServer
 
@@ -174,3 +178,21 @@ def test_what_is_no_frame_is_passed_over(text: str) -> None:
     link.feed(f";{sent[0]}")
     assert came[before:] in ([b"whole"], [])
     assert len(came) <= 1
+
+
+def test_a_shell_elsewhere_installs_nothing_into_an_environment_of_this_machine(tmp_path: Path) -> None:
+    launch = Launch(cwd=tmp_path, sandbox=Profile(mode="workspace-write", workspace=tmp_path, home=Path.home()))
+    confinement = remote_shell(launch, KnownServer(url="https://hub.example.org/")).confinement
+    assert confinement.packages == PackageHome(place="a terminal of hub.example.org")
+    assert (confinement.sandboxed, confinement.offline, confinement.reach) == (False, False, None)
+
+
+def test_S31_however_often_the_other_end_asks_all_is_said_again_once(tmp_path: Path) -> None:
+    said: list[str] = []
+    link = Link("mark", said.append, lambda head, body: None)
+    for _ in range(10):
+        link.put({"do": "source"}, b"x" * 1_000)
+    wish = base64.b64encode(json.dumps({"n": 0, "got": 0, "again": True}).encode() + b"\0").decode()
+    said.clear()
+    link.feed(f"mark:{wish};" * 1_000)
+    assert len(said) == 10

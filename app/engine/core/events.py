@@ -237,7 +237,7 @@ class ExecutionStarted(Event, frozen=True, kw_only=True, tag=True):
     place: str = ""
     """What the kernel runs in, as the person is told: "Python 3.12.4 in .venv"."""
     elsewhere: bool = False
-    """On another machine: what the sandbox here promises is not promised there."""
+    """On a server, or started by a provisioner: what the sandbox here promises is not promised there."""
     apart: str = ""
     """As in `Confinement`: this run alone has another sandbox than those of its session."""
     apart_hosts: tuple[str, ...] = ()
@@ -358,7 +358,7 @@ class KernelChanged(Event, frozen=True, kw_only=True, tag=True):
     detail: str = ""
     """What it runs in, where that is not known yet: of one that starts, or that would start with the next run."""
     elsewhere: bool = False
-    """On another machine."""
+    """On a server, or started by a provisioner."""
 
 
 class SettingsChanged(Event, frozen=True, kw_only=True, tag=True):

@@ -96,7 +96,8 @@ class Runner(Protocol):
 
     @property
     def elsewhere(self) -> bool:
-        """Whether it runs on another machine, where no sandbox of ours is."""
+        """Whether no sandbox of ours is around it, and files may be others than here: on a server, or started by a
+        provisioner, which may have started it anywhere."""
         ...
 
     @property

@@ -51,6 +51,8 @@ class Link:
         self._gaps = 0
         """Frames that came since one was missed."""
         self._rest = ""
+        self._asked_again = False
+        """The other end asked for all that was not acknowledged."""
 
     def put(self, head: Head, body: bytes = b"") -> None:
         """Send this, and keep it until it is acknowledged."""
@@ -91,6 +93,10 @@ class Link:
             self._open(text[start + len(self._mark) : end])
         if self._got != came or self._gaps == 1:
             self.acknowledge()
+        if self._asked_again:  # once, however often it asked
+            self._asked_again = False
+            for kept in list(self._kept.values()):
+                self._write(kept)
         return "".join(noise)
 
     def _frame(self, head: Head, body: bytes) -> str:
@@ -108,9 +114,7 @@ class Link:
             return  # cut or made up: if it was one, it is missed by its number
         for known in [known for known in self._kept if known <= got]:
             self.in_flight -= len(self._kept.pop(known))
-        if again is True:
-            for kept in list(self._kept.values()):
-                self._write(kept)
+        self._asked_again = self._asked_again or again is True
         if number == self._got + 1:
             self._got, self._gaps = number, 0
             self._take(head, body)

@@ -12,12 +12,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import msgspec
-
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.events import Emit, NoticeAdded
 from oi_tui.app.engine.core.ids import new_id
-from oi_tui.app.engine.core.values import Language, PackageHome
+from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.files.paths import socket_dir
 from oi_tui.app.engine.kernels.base import InterruptMeans, RunResult
 from oi_tui.app.engine.kernels.channels import Channels
@@ -104,11 +102,8 @@ class JupyterKernel(WorkerKernel):
         origin = origin or local_origin(launch, spec)
         self._told = False
         """Whether the person knows what this kernel cannot do."""
-        super().__init__(language, launch, partial(JupyterWorker.open, launch, origin), origin.place)
-        self.elsewhere = origin.elsewhere
-        if self.elsewhere:
-            packages = PackageHome(place=self.place)
-            self.confinement = msgspec.structs.replace(self.confinement, packages=packages)
+        opening = partial(JupyterWorker.open, launch, origin)
+        super().__init__(language, launch, opening, origin.place, elsewhere=origin.elsewhere)
 
     async def run(self, source: str, block_id: str, emit: Emit) -> RunResult:
         await self.start()

@@ -114,7 +114,7 @@ class KernelOrigin(NamedTuple):
     open: Callable[[], Awaitable[Opened]]
     """Starts it; KernelError if that cannot be."""
     elsewhere: bool = False
-    """On another machine."""
+    """On a server, or started by a provisioner, which may have started it anywhere."""
 
 
 class JupyterWorker:

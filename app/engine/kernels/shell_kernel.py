@@ -35,8 +35,9 @@ class ShellKernel(WorkerKernel):
     ) -> None:
         """`take_seat` says where bash is; without it, here."""
         seat = take_seat or partial(LocalSeat, launch)
-        super().__init__("shell", launch, lambda on_end: ShellWorker.open(seat(), launch, on_end), place)
-        self.elsewhere = elsewhere
+        super().__init__(
+            "shell", launch, lambda on_end: ShellWorker.open(seat(), launch, on_end), place, elsewhere=elsewhere
+        )
 
 
 class ShellWorker:

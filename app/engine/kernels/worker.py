@@ -14,7 +14,7 @@ import msgspec
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.events import Emit
 from oi_tui.app.engine.core.outcomes import KernelState
-from oi_tui.app.engine.core.values import Language
+from oi_tui.app.engine.core.values import Language, PackageHome
 from oi_tui.app.engine.kernels.base import InterruptMeans, RunRequest, RunResult, public_place
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.output_stream import OutputStream
@@ -60,12 +60,24 @@ nothing is left of it."""
 class WorkerKernel:
     """A `Kernel` over one worker after the other."""
 
-    def __init__(self, language: Language, launch: Launch, open_worker: OpenWorker, place: str = "") -> None:
+    def __init__(
+        self,
+        language: Language,
+        launch: Launch,
+        open_worker: OpenWorker,
+        place: str = "",
+        *,
+        elsewhere: bool = False,
+    ) -> None:
+        """`elsewhere`: on a server, or started in a way that we do not know."""
         self.language = language
         self.place = public_place(place)
-        self.elsewhere = False
+        self.elsewhere = elsewhere
         self.confinement = launch.confine(language)
         """What holds back the code that it runs."""
+        if elsewhere:  # what is installed here is not what is installed there
+            packages = PackageHome(place=self.place)
+            self.confinement = msgspec.structs.replace(self.confinement, packages=packages)
         self._settings = launch.settings
         self._spill_dir = launch.spill_dir
         self._open_worker = open_worker

@@ -71,8 +71,11 @@ def printable(text: bytes) -> str:
 class SshProcess:
     """One connection with a script at its end."""
 
-    def __init__(self, process: asyncio.subprocess.Process, address: KernelAddress) -> None:
+    def __init__(
+        self, process: asyncio.subprocess.Process, pipes: asyncio.SubprocessTransport, address: KernelAddress
+    ) -> None:
         self._process = process
+        self._pipes = pipes
         self._address = address
         self._said = b""
         self._reader = asyncio.create_task(self._read_errors())
@@ -82,8 +85,11 @@ class SshProcess:
         cls, arguments: Sequence[str], address: KernelAddress, environ: Mapping[str, str], script: str
     ) -> Self:
         """Start it, and give it the script; KernelError if there is no ssh."""
+        loop = asyncio.get_running_loop()
         try:
-            process = await asyncio.create_subprocess_exec(
+            # As asyncio.create_subprocess_exec does, which keeps what can let go of the pipes to itself.
+            pipes, protocol = await loop.subprocess_exec(
+                lambda: asyncio.subprocess.SubprocessStreamProtocol(limit=LINE_LIMIT, loop=loop),
                 *arguments,
                 BOOTSTRAP,
                 env=dict(environ),
@@ -91,14 +97,13 @@ class SshProcess:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
                 start_new_session=True,  # no terminal: there is nothing that ssh could ask on
-                limit=LINE_LIMIT,
             )
         except (OSError, ValueError) as error:
             raise KernelError(
                 f"{arguments[0]} could not be started: {getattr(error, 'strerror', None) or error}.",
                 hint="Install OpenSSH's client, or say in kernel.ssh_command which program it is.",
             ) from error
-        made = cls(process, address)
+        made = cls(asyncio.subprocess.Process(pipes, protocol, loop), pipes, address)
         with suppress(KernelError):  # why it ended is said to whoever reads
             await made.send(script)
         return made
@@ -149,7 +154,7 @@ class SshProcess:
         finally:
             await cancel_tasks(self._reader)
             # What ssh started (a proxy, a shared connection) may hold its pipes open for long.
-            self._process._transport.close()  # type: ignore[attr-defined] # asyncio has no other way to let go of them
+            self._pipes.close()
 
     def _signal(self, number: signal.Signals) -> None:
         """By its number: asyncio's own way may take its end away from whoever waits for it."""

@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING
 
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.kernels.in_terminal_line import Head, Link
+from oi_tui.app.engine.kernels.json_cleaner import has_more_values
 from oi_tui.app.engine.kernels.launch import Launch
+from oi_tui.app.engine.kernels.message_desk import LARGE, VALUES_LIMIT
 from oi_tui.app.engine.kernels.processes import cancel_tasks, cause_of_end
 from oi_tui.app.engine.kernels.remote.channels import PAUSES
 from oi_tui.app.engine.kernels.remote.server import KernelGone
@@ -43,6 +45,9 @@ SOURCE_PIECE = 24_000
 
 PING = 15.0
 """Seconds between two signs of life; they also show the other end what it missed."""
+
+MOST_WAITING = 4_000
+"""Pieces that wait to be typed: where a server takes none, but asks for more, no more are put there."""
 
 LONGEST_COMPLAINT = 4_000
 """Characters that are kept of what a terminal says that gives no shell."""
@@ -147,6 +152,8 @@ class RemoteSeat:
     # -- the connection --------------------------------------------------------------------------------
 
     def _type_out(self, text: str) -> None:
+        if self._outgoing.qsize() > MOST_WAITING:
+            return  # it is kept, and repeated when the other end misses it
         for at in range(0, len(text), TYPED):
             self._outgoing.put_nowait(text[at : at + TYPED])
 
@@ -211,6 +218,8 @@ class RemoteSeat:
             if not isinstance(frame.data, str):
                 continue
             try:
+                if len(frame.data) > LARGE and has_more_values(frame.data.encode(), VALUES_LIMIT):
+                    continue
                 message = json.loads(frame.data)
             except (ValueError, RecursionError):
                 continue
