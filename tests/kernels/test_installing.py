@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.settings import SandboxSection
 from oi_tui.app.engine.environments.environment import environment_at
 from oi_tui.app.engine.kernels.installing import install_profile
@@ -127,6 +128,26 @@ async def test_R13_an_installation_that_was_allowed_reaches_the_kernel_that_runs
         assert sorted(path.name for path in folder.iterdir()) == [".venv", "pip.py"]
     finally:
         await kernels.close()
+
+
+async def test_R13_an_environment_that_code_put_in_the_place_of_the_chosen_one_is_not_run(
+    tmp_path: Path, kernel_environ: dict[str, str]
+) -> None:
+    folder = tmp_path.resolve()
+    (folder / "sub").mkdir()
+    venv.create(folder / "sub" / "env", symlinks=True, with_pip=True)
+    found = environment_at(folder / "sub" / "env")
+    assert found is not None
+    sandbox = chosen_profile(SandboxSection(rung="space"), folder)
+    kernels = Kernels(Launch(cwd=folder, environ=kernel_environ, python=found, trusted=True, sandbox=sandbox))
+    await kernels.pip_installer(("x",)).close()
+    (folder / "sub").rename(folder / "sub2")  # as code in the sandbox can
+    fake = folder / "sub" / "env" / "bin" / "python"
+    fake.parent.mkdir(parents=True)
+    fake.write_text("#!/bin/sh\necho this is no pip")
+    fake.chmod(0o755)
+    with pytest.raises(KernelError, match="is another one than when it was chosen"):
+        kernels.pip_installer(("x",))
 
 
 def test_R13_what_installs_sees_neither_the_working_folder_nor_any_host_but_those_of_the_index(tmp_path: Path) -> None:

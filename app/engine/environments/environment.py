@@ -56,11 +56,18 @@ class PythonEnvironment(msgspec.Struct, frozen=True, dict=True):
     """The folder of the Python that a venv was made with."""
     shares_base: bool = False
     """Whether a venv sees the packages of its base."""
+    folder: tuple[int, int] | None = None
+    """Device and number of its folder when it was found."""
 
     @property
     def minor(self) -> tuple[int, ...]:
         """(3, 12); empty if it is not known."""
         return tuple(map(int, self.version.split(".")[:2])) if self.version else ()
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether another folder is in its place by now."""
+        return self.folder is None or self.folder != _folder_id(self.prefix)
 
     @property
     def is_ours(self) -> bool:
@@ -134,12 +141,13 @@ def environment_at(prefix: Path) -> PythonEnvironment | None:
     python = prefix / "bin" / "python"
     if not os.access(python, os.X_OK) or python.is_dir():
         return None
+    folder = _folder_id(prefix)  # before anything in it is read
     if (config := _config(prefix)) is not None:
-        return _venv(prefix, python, config)
+        return msgspec.structs.replace(_venv(prefix, python, config), folder=folder)
     version, threaded = _version_of(prefix)
     if (prefix / "conda-meta").is_dir():
-        return PythonEnvironment(prefix, python, "conda", _conda_version(prefix) or version, threaded)
-    return PythonEnvironment(prefix, python, "python", version, threaded)
+        return PythonEnvironment(prefix, python, "conda", _conda_version(prefix) or version, threaded, folder=folder)
+    return PythonEnvironment(prefix, python, "python", version, threaded, folder=folder)
 
 
 def environment_of(python: Path) -> PythonEnvironment | None:
@@ -179,6 +187,14 @@ def _venv(prefix: Path, python: Path, config: dict[str, str]) -> PythonEnvironme
         Path(home).parent if os.path.isabs(home) else None,
         config.get("include-system-site-packages", "").lower() == "true",
     )
+
+
+def _folder_id(prefix: Path) -> tuple[int, int] | None:
+    try:
+        found = os.stat(prefix)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _config(prefix: Path) -> dict[str, str] | None:

@@ -51,6 +51,12 @@ class InstallRunner(ShellKernel):
     def __init__(self, launch: Launch, arguments: tuple[str, ...]) -> None:
         if launch.sandbox is None or not launch.sandbox.encloses or launch.sandbox.is_weaker:
             raise KernelError("There is no sandbox to install in.", hint="Install it in a terminal of your own.")
+        if launch.python.is_replaced:  # by code that ran, perhaps: it can move the folders above it
+            prefix = launch.python.prefix
+            raise KernelError(
+                f"{prefix} is another one than when it was chosen: nothing was installed.",
+                hint=f"If you replaced it yourself: /kernel {prefix} chooses the new one.",
+            )
         profile = install_profile(launch, launch.sandbox)
         # Not in the working folder: a pip.py that code left there would be run in place of pip, and had the network.
         super().__init__(replace(launch, cwd=profile.workspace, sandbox=profile))
@@ -101,7 +107,9 @@ def tell_reach(launch: Launch, environment: PythonEnvironment) -> str:
     """What the command can do, for the person who is asked about it."""
     if launch.sandbox is None or not launch.sandbox.encloses:
         return "It runs without a sandbox, with all your rights."
-    return f"It runs in a sandbox that can write in {environment.prefix} alone, and reach the whole network."
+    reach = f"It runs in a sandbox that can write in {environment.prefix} alone, and reach the whole network."
+    inside = environment.prefix.is_relative_to(launch.cwd)
+    return f"{reach} It runs the Python in there, whoever put it there." if inside else reach
 
 
 def _own_prefix(launch: Launch, environment: PythonEnvironment) -> Path:
