@@ -1,5 +1,6 @@
 """How things stand, for the line at the bottom: of the session, the settings and what the engine told."""
 
+import re
 from collections.abc import Mapping
 
 from oi_tui.app.engine.core.events import (
@@ -23,6 +24,9 @@ from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.settings import Settings, describe_sandbox
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.widgets.status import Status
+
+_ELSEWHERE = re.compile(r"(kernel )?\S+ on (?P<host>\S+)|kernel \S+, started by .+")
+"""A kernel on a server, or one of a provisioner; the folder of an environment may be called anything."""
 
 FAILS = "sandbox fails"
 """Where there has to be a sandbox and can be none: no code runs. Short, for it has to stay on a narrow line."""
@@ -54,8 +58,8 @@ def activity(event: AnyEvent, before: str, *, turn_open: bool) -> str:
 def kernel_label(language: str, place: str) -> str:
     """A kernel on a narrow line: "python in .venv" for one in "Python 3.12.4 in /home/me/project/.venv", and of one on
     another machine that the sandbox of this line is not around it."""
-    if host := place.partition(" on ")[2]:
-        return f"{language} on {host}, no sandbox"
+    if found := _ELSEWHERE.fullmatch(place):
+        return f"{language} on {found['host']}, no sandbox" if found["host"] else f"{language}, no sandbox"
     environment = place.partition(" in ")[2].rpartition("/")[2]
     return f"{language} in {environment}" if environment else language
 

@@ -150,6 +150,23 @@ async def test_R13_an_environment_that_code_put_in_the_place_of_the_chosen_one_i
         kernels.pip_installer(("x",))
 
 
+@pytest.mark.parametrize("index", ["", "https://pypi.example.org:port/simple"])
+def test_R13_what_cannot_be_installed_from_here_is_said_as_of_a_kernel_that_cannot_start(
+    tmp_path: Path, index: str
+) -> None:
+    folder = tmp_path.resolve()
+    venv.create(folder / ".venv", symlinks=True)
+    found = environment_at(folder / ".venv")
+    assert found is not None
+    inside = folder / ".venv" / "work"  # the person works within the environment
+    inside.mkdir()
+    cwd = folder if index else inside
+    sandbox = chosen_profile(SandboxSection(rung="space"), cwd)
+    launch = Launch(cwd=cwd, environ={"PIP_INDEX_URL": index}, python=found, sandbox=sandbox)
+    with pytest.raises(KernelError, match="cannot be installed from here"):
+        Kernels(launch).pip_installer(("x",))
+
+
 def test_R13_what_installs_sees_neither_the_working_folder_nor_any_host_but_those_of_the_index(tmp_path: Path) -> None:
     folder = tmp_path.resolve()
     venv.create(folder / ".venv", symlinks=True)

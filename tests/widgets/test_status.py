@@ -112,7 +112,10 @@ def test_whether_there_is_a_model_is_not_said_before_it_is_known() -> None:
         ("", "python"),
         ("Python 3.11.7 of oi-tui", "python"),
         ("Python 3.12.4 in /home/me/project/.venv", "python in .venv"),
+        ("Python 3.12.4 in /home/me/notes on work/.venv", "python in .venv"),
         ("python3 on hub.example.org", "python on hub.example.org, no sandbox"),
+        ("kernel 1a2b3c4d on hub.example.org", "python on hub.example.org, no sandbox"),
+        ("kernel far, started by far-provisioner", "python, no sandbox"),
     ],
 )
 def test_a_kernel_is_named_with_where_it_runs(place: str, label: str) -> None:

@@ -57,7 +57,10 @@ class InstallRunner(ShellKernel):
                 f"{prefix} is another one than when it was chosen: nothing was installed.",
                 hint=f"If you replaced it yourself: /kernel {prefix} chooses the new one.",
             )
-        profile = install_profile(launch, launch.sandbox)
+        try:
+            profile = install_profile(launch, launch.sandbox)
+        except (SettingsError, ValueError) as error:  # its folder, or the address of the index
+            raise KernelError(f"It cannot be installed from here: {error}") from error
         # Not in the working folder: a pip.py that code left there would be run in place of pip, and had the network.
         super().__init__(replace(launch, cwd=profile.workspace, sandbox=profile))
         self.place = f"{launch.python.describe(launch.cwd)}, which it may write to; network: {', '.join(profile.hosts)}"
