@@ -189,7 +189,8 @@ async def test_R13_the_person_can_have_it_installed_once_by_a_process_of_its_own
     async with asyncio.timeout(30):
         await session.run("go")
     (asked,) = of(DecisionRequested, heard)
-    assert asked.offer == "install it with the network of the index, writing to Python 3.12.4 in .venv"
+    assert asked.offer == "install it from pypi.org into Python 3.12.4 in .venv"
+    assert not any("terminal of your own" in label for label in asked.labels), "there is an easier way"
     assert kernels.by_language["python"].ran == []
     assert kernels.by_language["installer"].ran == ["%pip install pandas"]
     assert kernels.by_language["installer"].state == "dead"

@@ -180,8 +180,8 @@ def offers_install(stage: Stage) -> bool:
 
 async def test_R13_i_has_an_installation_done_as_it_was_offered_and_nothing_else_is(play: Play) -> None:
     async with play(size=(100, 30)) as stage:
-        await stage.propose("%pip install pandas", offer="install it with the network of the index, writing to .venv")
-        assert note(stage) == "i: install it with the network of the index, writing to .venv, once"
+        await stage.propose("%pip install pandas", offer="install it from pypi.org into .venv")
+        assert note(stage) == "i: install it from pypi.org into .venv, once"
         assert offers_install(stage)
         await stage.pilot.press("i")  # not armed yet
         await stage.arm()

@@ -16,6 +16,7 @@ from oi_tui.app.engine.agent.own_files import OwnFiles
 from oi_tui.app.engine.agent.runners import Runners
 from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, CallBlock, CodeBlock, UserBlock
 from oi_tui.app.engine.core.encoding import text_digest
+from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.events import DecisionMade, DecisionRequested, Emit
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.outcomes import NOBODY, Decider, StopReason, Verdict
@@ -250,7 +251,13 @@ class Decisions:
     def _offer(self, block: ActionBlock, ruling: PolicyDecision) -> str:
         """What an installation may be allowed once, in words."""
         home = self._runners.confinement(block).packages
-        return f"install it with the network of the index, writing to {home.place}" if home and ruling.offer else ""
+        if home is None or not ruling.offer:
+            return ""
+        try:
+            hosts = self._runners.kernels.pip_installer(ruling.offer).confinement.apart_hosts
+        except KernelError:  # it could not be kept
+            return ""
+        return f"install it from {' and '.join(hosts)} into {home.place}"
 
     def _why(self, ruling: PolicyDecision) -> str:
         """What the person is told; nothing where it is the session's own mode that asks."""

@@ -128,7 +128,7 @@ def decide(request: PolicyRequest, policy: Policy, approval: ApprovalMode = "aut
     targets = targets_of(reading, policy.base, request.folders, _scratch_beyond(request.confinement))
     lost = tuple(filter(None, [tell_losses(request.losses, policy.base)])) if ground != "harm" else ()
     offer = offered_install(request.source, request.confinement) if not request.tool else ()
-    told = (*lost, *install_labels(reading, request.confinement, labels(reading)))
+    told = (*lost, *install_labels(reading, request.confinement, labels(reading), offered=bool(offer)))
     return PolicyDecision(verdict, by, ground, told, lasting, rereads, taint, reading, targets, offer)
 
 

@@ -76,8 +76,11 @@ def obstacles(installation: Installation, confinement: Confinement) -> tuple[str
     return tuple(found)
 
 
-def install_labels(reading: SourceFacts, confinement: Confinement, said: tuple[str, ...]) -> tuple[str, ...]:
-    """The labels that were `said` of a source, with what an installation changes and why it will fail before them."""
+def install_labels(
+    reading: SourceFacts, confinement: Confinement, said: tuple[str, ...], *, offered: bool = False
+) -> tuple[str, ...]:
+    """The labels that were `said` of a source, with what an installation changes and why it will fail before them; and
+    what helps, where that is not `offered`."""
     installs = find_installs(reading)
     home = confinement.packages
     if not installs:
@@ -89,7 +92,7 @@ def install_labels(reading: SourceFacts, confinement: Confinement, said: tuple[s
         said = tuple(label for label in said if not label.startswith(INSTALLS))
     if why:
         first.append(f"{'will fail' if set(why) - {NO_PIP} else 'will not go there'}: {', '.join(why)}")
-        first.append(what_helps(home, NO_PIP in why))
+        first += [] if offered else [what_helps(home, NO_PIP in why)]
     return (*first, *said)
 
 
