@@ -16,6 +16,7 @@ from oi_tui.app.engine.kernels.remote.servers import KnownServer
 from oi_tui.app.engine.kernels.remote.terminal import remote_shell
 from oi_tui.app.engine.kernels.shell_kernel import ShellKernel
 from oi_tui.app.engine.kernels.spec import KernelSpec
+from support.kernel_places import PLACES, kernel_at
 from support.terminal_server import TerminalServer
 
 QUICK = KernelSection(interrupt_step=0.5, output_cap=100_000)
@@ -37,10 +38,12 @@ def long_outputs(tmp_path_factory: pytest.TempPathFactory, environ: dict[str, st
     )
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def python(tmp_path_factory: pytest.TempPathFactory, kernel_environ: dict[str, str]) -> AsyncIterator[Kernel]:
-    """A Python kernel that the tests of a module share."""
-    kernel = JupyterKernel(long_outputs(tmp_path_factory, kernel_environ))
+@pytest_asyncio.fixture(loop_scope="module", scope="module", params=PLACES)
+async def python(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, kernel_environ: dict[str, str]
+) -> AsyncIterator[Kernel]:
+    """A Python kernel that the tests of a module share, in each place."""
+    kernel = kernel_at(request, request.param, long_outputs(tmp_path_factory, kernel_environ))
     await kernel.start()
     yield kernel
     await kernel.close()

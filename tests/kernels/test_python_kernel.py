@@ -314,3 +314,49 @@ async def test_k25_interrupts_between_runs_do_no_harm(python: Kernel) -> None:
     for _ in range(20):
         os.kill(int(run.result), signal.SIGINT)
     assert (await collect(python, "'alive'")).result == "'alive'"
+
+
+READER = """
+import asyncio, os, sys
+from pathlib import Path
+from oi_tui.app.engine.core.events import OutputUpdated
+from oi_tui.app.engine.kernels.jupyter import JupyterKernel
+from oi_tui.app.engine.kernels.launch import Launch
+from support.runs import collect
+
+UPDATES = '''
+import subprocess
+from IPython.display import display
+handle = display("0", display_id="d")
+script = "kill -STOP {pid}; echo on; for n in $(seq 20); do test -e done || sleep 0.1; done; kill -CONT {pid}"
+pause = subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE)
+pause.stdout.readline()
+for number in range(4000): handle.update(str(number))
+print("after", flush=True)
+open("done", "w").close()
+'''
+
+async def main():
+    kernel = JupyterKernel(Launch(cwd=Path.cwd()))
+    run = await collect(kernel, UPDATES.replace("{pid}", str(os.getpid())))
+    updates = [event.output.data["text/plain"] for event in run.events if isinstance(event, OutputUpdated)]
+    await kernel.close()
+    print(updates[-1] + run.text(), end="")
+
+asyncio.run(main())
+"""
+"""A program that gets no time while its kernel shows more than zmq keeps for it, which is a thousand messages."""
+
+
+async def test_R7_the_last_update_is_not_lost_while_this_process_stands_still(
+    tmp_path: Path, kernel_environ: dict[str, str]
+) -> None:
+    reading = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", READER),
+        cwd=tmp_path,
+        env=kernel_environ | {"PYTHONPATH": str(Path(__file__).parents[1])},
+        stdout=asyncio.subprocess.PIPE,
+    )
+    async with asyncio.timeout(60):
+        told, _ = await reading.communicate()
+    assert told.decode() == "'3999'after\n"

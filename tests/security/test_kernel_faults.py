@@ -41,6 +41,7 @@ from oi_tui.app.engine.kernels.processes import OomCheck, cause_of_end
 from oi_tui.app.engine.sandbox.profile import Limits, Profile
 from oi_tui.app.engine.testing import asks
 from support.enclosure import processes_with, profile
+from support.kernel_places import ELSEWHERE, kernel_at
 from support.runs import LIMIT, collect, interrupted, prints, started
 
 pytestmark = [pytest.mark.kernel, pytest.mark.asyncio(loop_scope="module")]
@@ -58,15 +59,18 @@ Make = Callable[..., JupyterKernel]
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def make(tmp_path: Path, usual: Profile, kernel_environ: dict[str, str]) -> AsyncIterator[Make]:
-    """Makes Python kernels that end with the test, "bare" or "enclosed"."""
+async def make(
+    request: pytest.FixtureRequest, tmp_path: Path, usual: Profile, kernel_environ: dict[str, str]
+) -> AsyncIterator[Make]:
+    """Makes Python kernels that end with the test: "bare", "enclosed" or elsewhere."""
     made: list[JupyterKernel] = []
 
     def make(place: str = "bare", settings: KernelSection = QUICK, **options: Any) -> JupyterKernel:
         where: dict[str, Any] = {"cwd": tmp_path}
         if place == "enclosed":
             where = {"cwd": usual.workspace, "sandbox": usual}
-        made.append(JupyterKernel(Launch(settings=settings, **{"environ": kernel_environ, **where, **options})))
+        launch = Launch(settings=settings, **{"environ": kernel_environ, **where, **options})
+        made.append(kernel_at(request, place, launch))
         return made[-1]
 
     yield make
@@ -95,15 +99,24 @@ ENDS = {
 }
 """What the code does, and what is said of it."""
 
+DIED = "died and was restarted by the server"
 
-@pytest.mark.parametrize("place", PLACES)
+ENDS_ELSEWHERE = dict(zip(ENDS, (DIED, "was told to exit", DIED), strict=False))
+
+SERVER_LOOKS = 3
+"""Seconds after which a server looks again whether its kernels live (`KernelRestarter.time_to_dead`). Nobody else can
+tell: to the WebSocket a kernel that is gone is one that says nothing."""
+
+
+@pytest.mark.parametrize("place", [*PLACES, *ELSEWHERE])
 async def test_R3_k01_k02_every_end_is_told_with_its_cause_within_two_seconds_and_the_next_run_is_fresh(
     make: Make, place: str
 ) -> None:
     kernel = make(place)
-    for number, (source, how) in enumerate(ENDS.items(), 1):
+    ends = ENDS if place in ("bare", "enclosed") else ENDS_ELSEWHERE
+    for number, (source, how) in enumerate(ends.items(), 1):
         await kernel.start()
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(2 + (SERVER_LOOKS if kernel.elsewhere else 0)):
             run = await collect(kernel, f"import time\nprint('before', flush=True)\ntime.sleep(0.1)\n{source}")
         assert run.text() == "before\n"
         assert (run.finished.status, kernel.state, kernel.generation) == ("died", "dead", number)

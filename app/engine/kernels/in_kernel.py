@@ -55,7 +55,7 @@ def prepare_kernel() -> None:
         take_parts(shell)
         return
     parts = (keep_no_copies, keep_blank_lines, cap_output, drain_pipes, report_lines, widen_frames, cut_stacks)
-    for part in (*parts, pack_any_text, import_from_folder, run_commands, take_parts):
+    for part in (*parts, pack_any_text, import_from_folder, run_commands, take_parts, wait_for_reader):
         # Boundary: the insides of another version of ipykernel; without one part all the others still help.
         with contextlib.suppress(Exception):
             part(shell)
@@ -240,6 +240,18 @@ def take_parts(shell: Any) -> None:
         exec(compile(request["content"]["source"], "<oi-tui>", "exec"), {"__name__": __name__})
 
     shell.kernel.shell_handlers["oi_tui_part"] = take
+
+
+def wait_for_reader(shell: Any) -> None:
+    """Code waits while nobody takes what it puts out; else zmq drops what comes after a thousand messages, the last ones
+    among it. Only over sockets in a folder, where nobody but us listens: a stranger who stops must not stop the code.
+    """
+    kernel = shell.kernel
+    if kernel.parent.transport == "ipc":
+        import zmq
+
+        published = kernel.iopub_thread
+        published.schedule(lambda: published.socket.setsockopt(zmq.XPUB_NODROP, 1))
 
 
 def publish(kernel: Any, kind: str, content: dict[str, Any], parent: Any) -> None:

@@ -31,7 +31,8 @@ EXIT_GRACE = 1.5
 
 WAITS_FOR_OTHERS = "Others use this kernel too, and it works for them: this run waits until that has ended."
 
-OVERSTAYED = "was told to exit by this run, did not, and was ended"
+OVERSTAYED = "was told to exit by this run, was not seen to do so, and was ended"
+"""Of a kernel elsewhere it is the rule: its server looks for it every few seconds."""
 
 
 class JupyterRun:
