@@ -69,8 +69,10 @@ check:
 		wait $$mypy || { echo "mypy found what stands above." >&2; exit 1; }; \
 		exit $$tests
 
+# Kernels are tested on real servers by the same tests as here.
 check-servers: $(VENV)/.dev $(VENV)/.servers
-	OI_TUI_SERVERS="$$(cd $(VENV) && pwd)/servers" $(BIN)/pytest -n 2 --dist loadfile --durations 5 -m servers tests/servers
+	OI_TUI_SERVERS="$$(cd $(VENV) && pwd)/servers" $(BIN)/pytest -n 2 --dist loadfile --durations 5 -m servers \
+		tests/servers tests/kernels tests/security/test_kernel_faults.py
 
 # Root is to do without what it could install; the user has what any user has.
 check-bare: $(VENV)/.dev

@@ -16,7 +16,7 @@ from oi_tui.app.engine.kernels.remote.servers import KnownServer
 from oi_tui.app.engine.kernels.remote.terminal import remote_shell
 from oi_tui.app.engine.kernels.shell_kernel import ShellKernel
 from oi_tui.app.engine.kernels.spec import KernelSpec
-from support.kernel_places import PLACES, kernel_at
+from support.kernel_places import PLACES, kernel_at, server_at
 from support.terminal_server import TerminalServer
 
 QUICK = KernelSection(interrupt_step=0.5, output_cap=100_000)
@@ -60,12 +60,12 @@ async def terminal_server() -> AsyncIterator[KnownServer]:
 Shells = Callable[[Launch], ShellKernel]
 
 
-@pytest.fixture(scope="module", params=["here", "terminal"])
+@pytest.fixture(scope="module", params=["here", "terminal", pytest.param("server", marks=pytest.mark.servers)])
 def shells(request: pytest.FixtureRequest) -> Shells:
-    """Makes a shell on this machine, or one in a terminal of a server."""
+    """Makes a shell on this machine, or in a terminal of a server, ours or a real one. A gateway has no terminals."""
     if request.param == "here":
         return ShellKernel
-    server: KnownServer = request.getfixturevalue("terminal_server")
+    server: KnownServer = server_at(request, request.param) or request.getfixturevalue("terminal_server")
     return lambda launch: remote_shell(launch, server)
 
 
@@ -81,13 +81,17 @@ async def shell(
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def make_python(tmp_path: Path, kernel_environ: dict[str, str]) -> AsyncIterator[Callable[..., JupyterKernel]]:
-    """Makes Python kernels that end with the test."""
+async def make_python(
+    request: pytest.FixtureRequest, tmp_path: Path, kernel_environ: dict[str, str]
+) -> AsyncIterator[Callable[..., JupyterKernel]]:
+    """Makes Python kernels that end with the test: of a `spec`, or in a `place`."""
     made: list[JupyterKernel] = []
 
-    def make(settings: KernelSection = QUICK, spec: KernelSpec | None = None, **options: Any) -> JupyterKernel:
+    def make(
+        settings: KernelSection = QUICK, spec: KernelSpec | None = None, place: str = "here", **options: Any
+    ) -> JupyterKernel:
         launch = Launch(settings=settings, **{"cwd": tmp_path, "environ": kernel_environ, **options})
-        made.append(JupyterKernel(launch, spec=spec))
+        made.append(JupyterKernel(launch, spec=spec) if spec is not None else kernel_at(request, place, launch))
         return made[-1]
 
     yield make

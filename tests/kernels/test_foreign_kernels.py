@@ -5,6 +5,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 import pytest_asyncio
 from jupyter_client.provisioning import KernelProvisionerFactory
@@ -19,6 +20,7 @@ from oi_tui.app.engine.kernels.pool import MOST_LANGUAGES, Kernels
 from oi_tui.app.engine.kernels.spec import label_of, program_of
 from oi_tui.app.engine.parsing.parser import AnswerParser
 from oi_tui.app.engine.sandbox.profile import Profile
+from support.kernel_places import CALM_NAME, PLACES, server_at
 from support.kernelspecs import CALM, PYTHON, install_kernelspec
 from support.runs import collect
 
@@ -148,11 +150,15 @@ def test_R15_the_model_is_told_which_languages_there_are(jupyter_path: Path, ker
 
 
 @pytest.mark.kernel
+@pytest.mark.parametrize("place", PLACES)
 async def test_R15_a_kernel_that_is_not_ipythons_runs_without_our_part_and_that_is_said_once(
-    jupyter_path: Path, kernels: Kernels
+    request: pytest.FixtureRequest, place: str, jupyter_path: Path, tmp_path: Path, kernel_environ: dict[str, str]
 ) -> None:
-    install_kernelspec(jupyter_path, "calm", CALM, language="python")
-    kernel = kernels.get("calm")
+    install_kernelspec(jupyter_path, CALM_NAME, CALM, language="python")
+    server = server_at(request, place)
+    launch = Launch(cwd=tmp_path, environ=kernel_environ)
+    kernels = Kernels(launch, server=server and msgspec.structs.replace(server, kernel=CALM_NAME))
+    kernel = kernels.get(CALM_NAME if server is None else "python")
     assert isinstance(kernel, JupyterKernel)
     (told,) = await notices_of(kernel, "first")
     assert told.startswith("The kernel calm is not IPython's own: there is no list of its variables")
@@ -162,6 +168,7 @@ async def test_R15_a_kernel_that_is_not_ipythons_runs_without_our_part_and_that_
     run = await collect(kernel, "fourth")
     assert run.text() == "said fourth"
     assert await kernel.variables((), again=False) is None
+    await kernels.close()
 
 
 @pytest.mark.kernel

@@ -20,6 +20,7 @@ from oi_tui.app.engine.kernels.processes import ProcessSession, cause_of_end
 from oi_tui.app.engine.kernels.spec import KernelSpec
 from oi_tui.app.engine.kernels.worker import WorkerKernel
 from support.enclosure import processes_with
+from support.kernel_places import PLACES
 from support.runs import abandon, collect, started
 
 pytestmark = [pytest.mark.kernel, pytest.mark.asyncio(loop_scope="module")]
@@ -37,22 +38,25 @@ while True:
 DEAF = f"import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n{STUBBORN}"
 
 
-async def test_R3_an_end_between_runs_is_told_with_the_next_run(make_python: MakePython) -> None:
-    kernel = make_python()
+@pytest.mark.parametrize("place", PLACES)
+async def test_R3_an_end_between_runs_is_told_with_the_next_run(make_python: MakePython, place: str) -> None:
+    kernel = make_python(place=place)
     pid = int((await collect(kernel, "import os\nos.getpid()")).result)
     os.kill(pid, signal.SIGKILL)
-    async with asyncio.timeout(2):
+    # A server looks every three seconds whether its kernels live, and tells that in words of its own.
+    async with asyncio.timeout(5 if kernel.elsewhere else 2):
         while kernel.state != "dead":  # noqa: ASYNC110  # nobody is told until the next run
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.02)
     run = await collect(kernel, "1")
     assert run.finished.status == "ok"
-    assert "was killed (signal 9)" in run.finished.detail
+    assert ("was restarted by the server" if kernel.elsewhere else "was killed (signal 9)") in run.finished.detail
 
 
-async def test_k20_without_leave_to_restart_a_stubborn_cell_goes_on_and_keeps_its_state(
-    make_python: MakePython,
+@pytest.mark.parametrize("place", PLACES)
+async def test_R11_k20_without_leave_to_restart_a_stubborn_cell_goes_on_and_keeps_its_state(
+    make_python: MakePython, place: str
 ) -> None:
-    kernel = make_python(KernelSection(interrupt_step=0.2))
+    kernel = make_python(KernelSection(interrupt_step=0.2), place=place)
     async with asyncio.timeout(20):
         running = await started(kernel, DEAF)
         assert await kernel.interrupt(restart=False) == "ignored"
@@ -107,8 +111,11 @@ async def test_what_left_the_session_before_its_leader_ended_is_ended_with_it() 
     assert [process for process in alive if process.status() != psutil.STATUS_ZOMBIE] == []
 
 
-async def test_k34_closing_over_a_stubborn_cell_kills_it_and_starts_nothing(make_python: MakePython) -> None:
-    kernel = make_python(KernelSection(interrupt_step=60))
+@pytest.mark.parametrize("place", PLACES)
+async def test_k34_closing_over_a_stubborn_cell_kills_it_and_starts_nothing(
+    make_python: MakePython, place: str
+) -> None:
+    kernel = make_python(KernelSection(interrupt_step=60), place=place)
     async with asyncio.timeout(10):
         running = await started(kernel, DEAF)
         interrupting = asyncio.create_task(kernel.interrupt())

@@ -10,9 +10,11 @@ import pytest
 import pytest_asyncio
 
 from oi_tui.app.engine.core.errors import KernelError
+from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.sandbox.environments import kernel_environment
+from support.kernel_places import PLACES, server_at
 from support.runs import collect
 
 IN_A_FRESH_PROCESS = """
@@ -92,9 +94,14 @@ def test_R11_a_kernelspec_that_does_not_exist_is_an_error_that_names_those_there
 
 
 @pytest.mark.kernel
+@pytest.mark.parametrize("place", PLACES)
 async def test_R11_each_language_has_its_own_state_and_is_restarted_alone(
-    second_kernelspec: str, kernels: Kernels
+    request: pytest.FixtureRequest, place: str, second_kernelspec: str, tmp_path: Path, kernel_environ: dict[str, str]
 ) -> None:
+    # A gateway has no terminals, so with one the shell is here, and so are other kernelspecs than Python's in any case.
+    settings = KernelSection(shell="here" if place == "gateway" else "server")
+    launch = Launch(cwd=tmp_path, environ=kernel_environ, settings=settings)
+    kernels = Kernels(launch, server=server_at(request, place))
     await collect(kernels.get("python"), "word = 'p'")
     await collect(kernels.get("shell"), "word=s")
     await collect(kernels.get(second_kernelspec), "word = 'o'")

@@ -11,6 +11,7 @@ from oi_tui.app.engine.kernels.inspection import Listing, VariableRow
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.preparation import for_inspection
 from oi_tui.app.engine.session.variable_inspector import run_difference
+from support.kernel_places import HERE_ALONE
 from support.runs import collect, interrupted, prints
 
 pytestmark = pytest.mark.kernel
@@ -402,6 +403,7 @@ async def test_a_run_right_after_the_question_is_not_in_the_answer_and_can_be_in
 
 
 @real
+@HERE_ALONE  # It is about our sockets, of which a kernel elsewhere has none.
 async def test_no_answer_is_missed_where_something_is_sent_the_moment_it_comes(python: Kernel) -> None:
     await fresh(python)
     assert isinstance(python, JupyterKernel)

@@ -17,6 +17,7 @@ from support.foreign_servers import Serve, serving
 
 HERE = Path(__file__).parent
 
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:

@@ -22,17 +22,20 @@ from support.kernelspecs import CALM, install_kernelspec
 ELSEWHERE = [pytest.param(name, marks=pytest.mark.servers) for name in ("server", "gateway")]
 PLACES = [pytest.param("here"), *ELSEWHERE]
 
+HERE_ALONE = pytest.mark.parametrize("python", ["here"], indirect=True)
+"""For a test with the fixture `python` that elsewhere cannot hold, or has nothing to show; it says why."""
+
 TOKEN = "a-token-of-the-tests"
 
 OWN_KERNEL = "of-the-tests"
 """The kernelspec of our Python; `python3` is that of the server's environment."""
-CALM_KERNEL_NAME = "calm"
+CALM_NAME = "calm"
 """The kernelspec of a kernel that is not IPython's."""
 
-JUPYTER_SERVER = ("--allow-root", "--ip=127.0.0.1", "--port={port}", "--no-browser", f"--IdentityProvider.token={TOKEN}")
+OPTIONS = ("--ip=127.0.0.1", "--port={port}")
+JUPYTER_SERVER = (*OPTIONS, "--allow-root", "--no-browser", f"--IdentityProvider.token={TOKEN}")
 ENTERPRISE_GATEWAY = (
-    "--ip=127.0.0.1",
-    "--port={port}",
+    *OPTIONS,
     f"--EnterpriseGatewayApp.auth_token={TOKEN}",
     "--EnterpriseGatewayApp.list_kernels=True",
 )
@@ -56,17 +59,20 @@ def kernel_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FindServ
     """A server of kernels by its kind, started when it is first asked for; all tests of a process share it."""
     specs = tmp_path_factory.mktemp("specs")
     install_kernelspec(specs, OWN_KERNEL, language="python")
-    install_kernelspec(specs, CALM_KERNEL_NAME, CALM, language="python")
+    install_kernelspec(specs, CALM_NAME, CALM, language="python")
     # A gateway starts nothing for root.
     with serving(tmp_path_factory.mktemp) as serve, pytest.MonkeyPatch.context() as patch:
         patch.setenv("KERNEL_USERNAME", "tester")
         yield cache(lambda place: serve_kernels(serve, place, specs))
 
 
-def kernel_at(request: pytest.FixtureRequest, place: str, launch: Launch) -> JupyterKernel:
-    """A Python kernel, not started: on a "server" or a "gateway", where the test is skipped if that is not installed,
-    else on this machine."""
-    if place not in ("server", "gateway"):
-        return JupyterKernel(launch)
+def server_at(request: pytest.FixtureRequest, place: str) -> KnownServer | None:
+    """A "server" or a "gateway", without which the test is skipped; None for this machine."""
     find: FindServer = request.getfixturevalue("kernel_server")
-    return remote_kernel(launch, find(place))
+    return find(place) if place in ("server", "gateway") else None
+
+
+def kernel_at(request: pytest.FixtureRequest, place: str, launch: Launch) -> JupyterKernel:
+    """A Python kernel there, not started."""
+    server = server_at(request, place)
+    return JupyterKernel(launch) if server is None else remote_kernel(launch, server)

@@ -243,8 +243,9 @@ def take_parts(shell: Any) -> None:
 
 
 def wait_for_reader(shell: Any) -> None:
-    """Code waits while nobody takes what it puts out; else zmq drops what comes after a thousand messages, the last ones
-    among it. Only over sockets in a folder, where nobody but us listens: a stranger who stops must not stop the code.
+    """Code waits while nobody takes what it puts out; else zmq drops what comes after a thousand messages.
+
+    Only over sockets in a folder, where nobody but us listens: a stranger who stops must not stop the code.
     """
     kernel = shell.kernel
     if kernel.parent.transport == "ipc":
