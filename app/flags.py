@@ -34,6 +34,7 @@ class Flags(NamedTuple):
     max_steps: int | None = None
     max_cost: float | None = None
     max_tokens: int | None = None
+    time_limit: float | None = None
     complete: bool | None = None
     allow_destructive: bool | None = None
     cwd: Path | None = None
@@ -54,6 +55,7 @@ class Flags(NamedTuple):
             "max_steps": self.max_steps,
             "max_cost": self.max_cost,
             "max_tokens": self.max_tokens,
+            "time_limit": self.time_limit,
             "complete": self.complete or None,
         }
         kernel = {
@@ -113,6 +115,7 @@ def common(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--kernel", type=words, metavar="NAME", help="Jupyter server that Python code runs on."),
         click.option("--python", type=words, metavar="PATH|ENV", help="Environment that Python code runs in."),
         click.option("--complete", is_flag=True, help="Insist until the model says that it is done, or cannot be."),
+        click.option("--time-limit", type=click.FloatRange(min=0), metavar="SECONDS", help="Of one run of code."),
         click.option("--max-tokens", type=click.IntRange(min=0), metavar="N", help="Tokens of one session."),
         click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="US dollars of one session."),
         click.option("--max-steps", type=click.IntRange(min=1), metavar="N", help="Model answers in one turn."),

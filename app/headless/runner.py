@@ -11,11 +11,13 @@ from contextlib import aclosing
 from typing import Protocol, TextIO
 
 from oi_tui.app.engine.core.blocks import Action, ProseBlock, UserBlock
+from oi_tui.app.engine.core.endings import Ending
 from oi_tui.app.engine.core.errors import LocalModelError
 from oi_tui.app.engine.core.events import (
     AnyEvent,
     DecisionMade,
     DecisionRequested,
+    ExecutionFinished,
     InputAnswered,
     InputRequested,
     SessionOpened,
@@ -113,6 +115,8 @@ class Headless:
         self._code = 1
         self._refused = ""
         """Why something was not run that a person could have approved."""
+        self._overran = False
+        """Code was ended at its time limit."""
         self._leaving = False
         """The turn is over; what there is to tell beside it may still come."""
         self._asking: asyncio.Task[None] | None = None
@@ -227,6 +231,8 @@ class Headless:
                 self._asking = asyncio.create_task(self._ask_input(event))
             case DecisionMade() if event.reason.startswith(NOBODY):
                 self._refused = event.reason
+            case ExecutionFinished(ending=Ending(cause="limit")):
+                self._overran = True
             case InputAnswered(cancelled=True):
                 await self._stop_asking()
             case TurnEnded() if not self._leaving:
@@ -244,6 +250,9 @@ class Headless:
         if event.reason == "done" and self._refused:
             self._code = EXIT_CODES["refused"]
             self._say(f"⊘ Not all was done: {safe_text(self._refused)}\n")
+        elif event.reason == "done" and self._overran:
+            self._code = EXIT_CODES["step_cap"]
+            self._say("⊘ Not all was done: code reached its time limit.\n")
         if event.reason != "done":
             self._say(f"⊘ {event.detail or event.reason}\n")
         if event.reason == "done" and not self._is_already_shown() and (answer := self.final_answer()):

@@ -95,6 +95,29 @@ def test_what_destroys_is_refused_with_its_own_words_and_exit_code_unless_a_flag
         assert "--allow-destructive" in json.dumps(script.requests[1])
 
 
+STUBBORN = """\
+import time
+while True:
+    try: time.sleep(60)
+    except BaseException: pass
+"""
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("endless", ["while True: pass", STUBBORN], ids=["endless", "stubborn"])
+def test_R14_a_cell_that_never_ends_is_ended_at_its_time_limit_and_the_exit_code_says_so(
+    endless: str, clean_env: dict[str, str], script: Script, tmp_path: Path
+) -> None:
+    script.write(f"```python\nprint('begun', flush=True)\n{endless}\n```", "I see.")
+    done = oi_tui(clean_env, "run", "--yes", "--time-limit", "1", *script.arguments, "go", cwd=tmp_path)
+    assert done.returncode == 8, done.stderr.decode()
+    assert done.stdout == b"I see.\n"
+    assert "Not all was done: code reached its time limit" in done.stderr.decode()
+    told = script.requests[1]["messages"][-1]["content"]
+    assert "begun" in told
+    assert "[cut off: it reached its time limit]" in told
+
+
 def test_standard_input_is_data(clean_env: dict[str, str], script: Script, tmp_path: Path) -> None:
     script.write("Two lines.")
     done = oi_tui(clean_env, "run", *script.arguments, "how many lines?", data=b"one\ntwo\n", cwd=tmp_path)

@@ -8,6 +8,7 @@ import pytest
 from oi_tui.app.engine.agent.emitter import Observer
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock
+from oi_tui.app.engine.core.endings import Ending
 from oi_tui.app.engine.core.events import ExecutionFinished, NoticeAdded, OutputAdded, SessionOpened
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.core.settings import LoopSection
@@ -15,16 +16,18 @@ from oi_tui.app.engine.core.verbs import Open, Run
 from oi_tui.app.engine.kernels.base import InterruptMeans, RunResult
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, RecordingObserver, Script, asks, stdout_output
 from support.front import engine
+from support.kinds import narrow
 
 LATE = StreamOutput(name="stdout", text="late\n")
 
 
-def make(kernel: FakeKernel, told: Observer | None = None, *, can_ask: bool = True) -> Session:
+def make(
+    kernel: FakeKernel, told: Observer | None = None, *, can_ask: bool = True, time_limit: float = 0.0
+) -> Session:
     """A session without a model, which is not needed for the person's own code."""
-    observers = () if told is None else (told,)
-    return Session(
-        kernels=FakeKernels(python=kernel), settings=LoopSection(), model=None, can_ask=can_ask, observers=observers
-    )
+    observers, settings = () if told is None else (told,), LoopSection(time_limit=time_limit)
+    kernels = FakeKernels(python=kernel)
+    return Session(kernels=kernels, settings=settings, model=None, can_ask=can_ask, observers=observers)
 
 
 async def ran(session: Session, source: str) -> None:
@@ -117,6 +120,23 @@ async def test_k23_a_kernel_that_does_not_respond_is_interrupted_where_nobody_ca
     assert code(session).state == "interrupted"
     titles = [block.title for block in session.transcript.blocks if isinstance(block, NoticeBlock)]
     assert titles == ["It is stuck.", "The python kernel ignored the interrupt and was restarted."]
+
+
+async def test_R14_at_its_time_limit_code_is_stopped_and_its_kernel_kept_for_the_person_who_is_there() -> None:
+    kernel = FakeKernel()
+    kernel.blocked = True
+    session = make(kernel, time_limit=0.01)
+    await ran(session, "1")
+    assert code(session).state == "interrupted"
+    assert code(session).ending == Ending(stage="running", cause="limit")
+    kernel.stubborn = True
+    told = RecordingObserver()
+    session = make(kernel, told, time_limit=0.01)
+    running = asyncio.create_task(ran(session, "2"))
+    notice = await told.until(lambda event: isinstance(event, NoticeAdded))
+    assert "goes on" in narrow(notice, NoticeAdded).title
+    session.interrupt(turn=True)
+    await running
 
 
 async def test_k16_code_that_asks_where_nobody_can_answer_is_interrupted_and_told() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import msgspec
 
 from oi_tui.app.engine.core.blocks import ActionBlock, CodeBlock
-from oi_tui.app.engine.core.endings import Ending
+from oi_tui.app.engine.core.endings import Cause, Ending
 from oi_tui.app.engine.core.errors import AuditError, KernelError, OiTuiError
 from oi_tui.app.engine.core.events import (
     ActiveLineChanged,
@@ -60,13 +60,16 @@ class Execution:
         *,
         can_ask: bool,
         clock: Callable[[], float],
+        time_limit: float = 0.0,
     ) -> None:
-        """`emit` is given what happens, also what comes after the end of the run."""
+        """`emit` is given what happens, also what comes after the end of the run. After `time_limit` seconds it is
+        stopped, if that is not 0."""
         self.block = block
         self.runner = runner
         self.can_ask = can_ask
         self._seal = seal
         self._clock = clock
+        self._time_limit = time_limit
         self._emit = emit
         self._input: InputRequested | None = None
         self._answered = False
@@ -119,7 +122,13 @@ class Execution:
         if self._stopping is not None:  # while the kernel was starting
             self._finish("interrupted", 0.0)
             return
-        result = await self.runner.run(self.block.source, self.block.id, self._take)
+        loop = asyncio.get_running_loop()
+        timer = loop.call_later(self._time_limit, self._give_up, "limit") if self._time_limit else None
+        try:
+            result = await self.runner.run(self.block.source, self.block.id, self._take)
+        finally:
+            if timer is not None:
+                timer.cancel()
         self._over.set()
         self._close_input(cancelled=result.status != "ok")
         ending = self._ending if result.status == "interrupted" else None
@@ -163,12 +172,12 @@ class Execution:
                     self._input, self._answered = event, False
                     self._emit(event)
                     return
-                self._give_up()
+                self._give_up("nobody")
                 title = "The code asked for input, and there is nobody to answer: it was interrupted."
                 self._notice("warning", title)
             case NoticeAdded(level="warning"):
                 if not self.can_ask:
-                    self._give_up()
+                    self._give_up("nobody")
                 hint = f"Esc interrupts it. {REPLACE}" if self.can_ask else "There is nobody to ask: it is interrupted."
                 self._emit(msgspec.structs.replace(event, hint=hint))
             case NoticeAdded() | ActiveLineChanged():
@@ -178,11 +187,12 @@ class Execution:
                     self._close_input(cancelled=False)
                 self._emit(event)
 
-    def _give_up(self) -> None:
-        """Interrupt what cannot go on without a person: the model is not told that one did it."""
+    def _give_up(self, cause: Cause) -> None:
+        """Interrupt what cannot go on: the model is not told that a person did it. The kernel's state is only given up
+        where there is no person to decide that."""
         if self._stopping is None:
-            self._ending = Ending(stage="running", cause="nobody")
-        self.interrupt(force=True)
+            self._ending = Ending(stage="running", cause=cause)
+        self.interrupt(force=not self.can_ask)
 
     def _close_input(self, *, cancelled: bool) -> None:
         asked, self._input = self._input, None

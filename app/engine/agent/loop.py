@@ -323,7 +323,12 @@ class Session:
         installs = ruling.offer if ruling is not None and ruling.installs else ()
         own = self.kernels.pip_installer(installs) if installs else None
         runner = apart or own or self._runners.get(block)
-        execution = Execution(block, runner, emit, self._seal, can_ask=self._can_ask, clock=self._clock)
+        execution = Execution(
+            *(block, runner, emit, self._seal),
+            can_ask=self._can_ask,
+            clock=self._clock,
+            time_limit=self.settings.time_limit,
+        )
         self._execution = execution
         try:
             if ruling is not None:

@@ -16,6 +16,7 @@ Cause = Literal[
     "session",  # it was left: forked, or another was opened
     "answer",  # the one that proposed the code broke off
     "kernel",  # nothing could be run in it
+    "limit",  # it took longer than a run may
     "nobody",  # the code wanted an answer, and no person was there
     "turn",  # it was over
     "record",  # what is known of it ends there, perhaps because it still goes on
@@ -35,6 +36,7 @@ _CAUSES: dict[Cause, str] = {
     "session": "the session was left",
     "answer": "the answer broke off",
     "kernel": "it could not be started",
+    "limit": "it reached its time limit",
     "nobody": "there was nobody to ask",
     "turn": "the turn ended",
     "record": "the record ends here",

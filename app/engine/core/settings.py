@@ -62,6 +62,9 @@ class LoopSection(SettingsSection, frozen=True, kw_only=True):
     """Tokens, in and out, that one session may use; 0 is no limit."""
     complete: bool = False
     """Insist, up to `max_steps`, until the model says that the task is done or impossible, or that it needs input."""
+    time_limit: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    """Seconds after which a run is interrupted, and, where nobody is there, its kernel restarted if it goes on; 0 is no
+    limit."""
     output_to_model: Annotated[int, msgspec.Meta(ge=1000)] = 12_000
     """Characters of one run's output that go to the model: head and tail, with the count of what was left out."""
 
