@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 EXIT_CODES_HELP = """\
 Exit codes: 0 done; 1 error; 2 wrong flag or settings; 3 the model failed; 4 the kernel failed or there is no
 sandbox; 5 the session could not be read or written; 6 no embedded model; 7 something was refused, or stopped; 8 step
-cap, budget or repetition; 130 interrupted."""
+cap, budget, repetition or time limit; 130 interrupted."""
 
 RESUME_PATIENCE = 1.0
 """Seconds at most for sessions of an older version, in which words cannot be found before."""

@@ -21,9 +21,7 @@ from support.kinds import narrow
 LATE = StreamOutput(name="stdout", text="late\n")
 
 
-def make(
-    kernel: FakeKernel, told: Observer | None = None, *, can_ask: bool = True, time_limit: float = 0.0
-) -> Session:
+def make(kernel: FakeKernel, told: Observer | None = None, *, can_ask: bool = True, time_limit: float = 0.0) -> Session:
     """A session without a model, which is not needed for the person's own code."""
     observers, settings = () if told is None else (told,), LoopSection(time_limit=time_limit)
     kernels = FakeKernels(python=kernel)

@@ -22,7 +22,7 @@ from oi_tui.app.engine.parsing.parser import AnswerParser
 from oi_tui.app.engine.sandbox.profile import Profile
 from support.kernel_places import CALM_NAME, PLACES, server_at
 from support.kernelspecs import CALM, PYTHON, install_kernelspec
-from support.runs import collect
+from support.runs import collect, interrupted, prints
 
 PROVISIONER = """
 import asyncio
@@ -33,6 +33,11 @@ class NotingProvisioner(LocalProvisioner):
     async def launch_kernel(self, cmd, **more):
         Path(self.kernel_spec.env["NOTES"]).write_text("launched")
         return await super().launch_kernel(cmd, **more)
+
+class LazyProvisioner(LocalProvisioner):
+    async def send_signal(self, signum):
+        await asyncio.sleep(0.3)
+        await super().send_signal(signum)
 
 class FailingProvisioner(LocalProvisioner):
     async def launch_kernel(self, cmd, **more):
@@ -207,6 +212,7 @@ def provisioners(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
     (info / "entry_points.txt").write_text(
         "[jupyter_client.kernel_provisioners]\n"
         "noting-provisioner = noting_provisioner:NotingProvisioner\n"
+        "lazy-provisioner = noting_provisioner:LazyProvisioner\n"
         "failing-provisioner = noting_provisioner:FailingProvisioner\n"
         "slow-provisioner = noting_provisioner:SlowProvisioner\n"
         "blind-provisioner = noting_provisioner:BlindProvisioner\n"
@@ -215,7 +221,7 @@ def provisioners(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
     KernelProvisionerFactory.clear_instance()  # it remembers what was installed when it was made
     yield tmp_path / "notes"
     KernelProvisionerFactory.clear_instance()
-    for name in ("noting-provisioner", "failing-provisioner", "slow-provisioner", "blind-provisioner"):
+    for name in ("noting-provisioner", "failing-provisioner", "slow-provisioner", "blind-provisioner", "lazy-provisioner"):
         KernelProvisionerFactory.provisioners.pop(name, None)
 
 
@@ -252,6 +258,16 @@ async def test_a_provisioned_kernel_that_ends_is_noticed_and_started_afresh(
     kernel = kernels.get("noted")
     assert (await collect(kernel, "import os; os._exit(3)")).finished.status == "died"
     assert (await collect(kernel, "40 + 2")).result == "42"
+
+
+@pytest.mark.kernel
+async def test_R1_a_kernel_that_awaits_is_woken_when_the_interrupt_is_there_and_not_before(
+    jupyter_path: Path, tmp_path: Path, provisioners: Path, kernels: Kernels
+) -> None:
+    install_provisioned(jupyter_path, "noted", "lazy-provisioner", provisioners)
+    source = "import asyncio\nprint('ready', flush=True)\nawait asyncio.sleep(60)"
+    run, means = await interrupted(kernels.get("noted"), source, prints("ready"))
+    assert (run.finished.status, means) == ("interrupted", "signal")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from oi_tui.app.engine.kernels.base import Kernel
+from support.kernel_places import HERE_ALONE
 from support.runs import collect
 
 pytestmark = [pytest.mark.kernel, pytest.mark.asyncio(loop_scope="module")]
@@ -26,6 +27,7 @@ async def median_seconds(run: Callable[[], Awaitable[object]]) -> float:
     return statistics.median(seconds[ROUNDS // 4 :])
 
 
+@HERE_ALONE
 async def test_R12_a_warm_run_costs_less_than_twenty_milliseconds_more_than_a_bare_one(python: Kernel) -> None:
     from jupyter_client.manager import start_new_async_kernel  # heavy, and only needed here
 

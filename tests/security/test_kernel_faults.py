@@ -101,7 +101,8 @@ ENDS = {
 
 DIED = "died and was restarted by the server"
 
-ENDS_ELSEWHERE = dict(zip(ENDS, (DIED, "was told to exit", DIED), strict=False))
+ENDS_ELSEWHERE = dict(zip(ENDS, (DIED, "its state is lost", DIED), strict=False))
+"""Of `exit()` the server tells nothing before we end the kernel, or does."""
 
 SERVER_LOOKS = 3
 """Seconds after which a server looks again whether its kernels live (`KernelRestarter.time_to_dead`). Nobody else can

@@ -252,7 +252,7 @@ def wait_for_reader(shell: Any) -> None:
         import zmq
 
         published = kernel.iopub_thread
-        published.schedule(lambda: published.socket.setsockopt(zmq.XPUB_NODROP, 1))
+        published.schedule(lambda: published.socket.setsockopt(zmq.SocketOption.XPUB_NODROP, 1))
 
 
 def publish(kernel: Any, kind: str, content: dict[str, Any], parent: Any) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
+from functools import partial
 from typing import Any, NamedTuple, Protocol, Self
 
 from oi_tui.app.engine.core.errors import KernelError
@@ -62,8 +63,8 @@ class KernelProcess(Protocol):
         """The end of what it wrote; "" if that cannot be known."""
         ...
 
-    def interrupt(self, *, with_children: bool) -> None:
-        """Interrupt it alone, or its subprocesses as well."""
+    def interrupt(self, *, with_children: bool, wake: Callable[[], None]) -> None:
+        """Interrupt it alone, or its subprocesses as well; then `wake` it, once the interrupt is there."""
         ...
 
     def note_session(self) -> None:
@@ -222,9 +223,9 @@ class JupyterWorker:
         if means == "request":
             send(self._channels, "control", "interrupt_request", {})
             return
-        self._process.interrupt(with_children=means == "second_signal")
         # A kernel that awaits notices the signal only when something wakes its loop.
-        send(self._channels, "shell", "kernel_info_request", {})
+        wake = partial(send, self._channels, "shell", "kernel_info_request", {})
+        self._process.interrupt(with_children=means == "second_signal", wake=wake)
 
     async def beats(self, within: float) -> bool:
         return await self._channels.beats(within)

@@ -5,7 +5,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
@@ -161,7 +161,7 @@ class LoggedProcess:
         """The end of what it wrote."""
         return "\n".join(self._log.decode(errors="replace").splitlines()[-20:])
 
-    def interrupt(self, *, with_children: bool) -> None:
+    def interrupt(self, *, with_children: bool, wake: Callable[[], None]) -> None:
         """SIGINT to it alone, or to its subprocesses as well; one that was stopped goes on, or it would not notice."""
         with suppress(ProcessLookupError):
             if self.is_stopped:
@@ -170,6 +170,7 @@ class LoggedProcess:
                 os.killpg(self._leader, signal.SIGINT)
             elif self._process.returncode is None:
                 os.kill(self._leader, signal.SIGINT)
+        wake()
 
     def note_session(self) -> None:
         """It may end by itself from now on: what it started goes with it all the same."""

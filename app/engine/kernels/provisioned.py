@@ -5,7 +5,7 @@ We start kernels ourselves, in the sandbox; of such a one we know nothing but ho
 
 import asyncio
 import subprocess
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 from typing import Any
@@ -52,9 +52,14 @@ class ProvisionedProcess:
         """Who started it keeps what it writes."""
         return ""
 
-    def interrupt(self, *, with_children: bool) -> None:
+    def interrupt(self, *, with_children: bool, wake: Callable[[], None]) -> None:
         """In the way that the kernelspec says."""
-        self._do(self._manager.interrupt_kernel())
+
+        async def interrupt() -> None:
+            await self._manager.interrupt_kernel()
+            wake()
+
+        self._do(interrupt())
 
     def note_session(self) -> None:
         """What it started is its provisioner's business."""

@@ -46,10 +46,15 @@ class RemoteProcess:
         """The server keeps what the process writes."""
         return ""
 
-    def interrupt(self, *, with_children: bool) -> None:
+    def interrupt(self, *, with_children: bool, wake: Callable[[], None]) -> None:
         """Ask the server, which does it in the way that this kernel wants."""
+
+        async def interrupt() -> None:
+            await self._server.interrupt(self._kernel_id)
+            wake()
+
         if self.may_interrupt():
-            self._do(self._server.interrupt(self._kernel_id))
+            self._do(interrupt())
 
     def note_session(self) -> None:
         """What it started is the server's business."""
