@@ -247,14 +247,17 @@ async def test_k08_a_flood_is_bounded_in_the_kernel_and_counted_to_the_last_char
     flood = "for n in range(70): print(str(n) * 333_333)\nprint('end')\nsys.stderr.write('error')"
     run = await collect(python, flood)
     tail, written = run.tail(), (10 + 2 * 60) * 333_333 + 70 + 4
-    # A Jupyter server passes on 1 MB a second and leaves out the rest; it says so itself, among the errors of the code.
-    limited = "IOPub data rate exceeded" in run.tail("stderr").text
-    assert len(run.text()) + tail.left_out_characters + len(tail.text) == written or limited
-    assert run.text().count("\n") + tail.left_out_lines + tail.text.count("\n") == 71 or limited
-    assert tail.text.endswith("69\nend\n")
-    assert run.tail("stderr").text == "error" or (limited and run.tail("stderr").text.endswith("error"))
+    came = len(run.text()) + tail.left_out_characters + len(tail.text)
+    if "IOPub data rate exceeded" in run.tail("stderr").text:
+        # A Jupyter server passes on 1 MB a second, drops the rest, and says so itself among the errors of the code.
+        assert came < written
+    else:
+        assert came == written
+        assert run.text().count("\n") + tail.left_out_lines + tail.text.count("\n") == 71
+        assert tail.text.endswith("69\nend\n")
+        assert run.tail("stderr").text == "error"
+        assert "kernel" in run.whole.missing
     assert Path(run.whole.path).stat().st_size < 3_100_000
-    assert "kernel" in run.whole.missing
     after = await collect(python, "print('x')")
     assert after.text() == "x\n"
     await collect(python, KEEP.format(1_000_000_000))

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -15,7 +15,16 @@ from support.kernel_places import HERE_ALONE
 from support.runs import collect, interrupted, prints
 
 pytestmark = pytest.mark.kernel
-real = pytest.mark.asyncio(loop_scope="module")
+
+Test = TypeVar("Test", bound=Callable[..., object])
+
+in_module = pytest.mark.asyncio(loop_scope="module")
+
+
+def real(test: Test) -> Test:
+    """With a kernel here: that one elsewhere answers too is shown with the servers."""
+    return HERE_ALONE(in_module(test))
+
 
 HOSTILE = """\
 import time
@@ -315,7 +324,7 @@ fine = 1
     assert {row.name for row in (await listing(python)).variables} == {"Key", "fine"}
 
 
-@real
+@in_module
 async def test_a_kernel_that_was_taken_over_is_believed_in_nothing(make_python: Callable[..., JupyterKernel]) -> None:
     kernel = make_python()
     await collect(kernel, "x = 1")
@@ -364,7 +373,7 @@ for name, hook in hooks.items(): get_ipython().events.register(name, hook)
     assert noticed == "['post_execute', 'pre_execute']"  # of the cell that clears, and of the one that shows
 
 
-@real
+@in_module
 async def test_a_busy_kernel_is_not_asked(make_python: Callable[..., JupyterKernel]) -> None:
     kernel = make_python()
     await collect(kernel, "x = 1")
@@ -388,7 +397,7 @@ async def test_a_busy_kernel_is_not_asked(make_python: Callable[..., JupyterKern
     assert row(await listing(kernel), "x").peek == "1"
 
 
-@real
+@in_module
 async def test_a_run_right_after_the_question_is_not_in_the_answer_and_can_be_interrupted(
     make_python: Callable[..., JupyterKernel],
 ) -> None:
@@ -403,7 +412,6 @@ async def test_a_run_right_after_the_question_is_not_in_the_answer_and_can_be_in
 
 
 @real
-@HERE_ALONE  # It is about our sockets, of which a kernel elsewhere has none.
 async def test_no_answer_is_missed_where_something_is_sent_the_moment_it_comes(python: Kernel) -> None:
     await fresh(python)
     assert isinstance(python, JupyterKernel)
@@ -413,7 +421,7 @@ async def test_no_answer_is_missed_where_something_is_sent_the_moment_it_comes(p
         assert await question is not None
 
 
-@real
+@in_module
 async def test_a_kernel_that_ends_meanwhile_answers_nothing(make_python: Callable[..., JupyterKernel]) -> None:
     kernel = make_python()
     assert await kernel.variables((), again=False) is None  # cold

@@ -40,6 +40,9 @@ DEEP = 100
 FIRST_FRAMES, LAST_FRAMES = 5, 25
 """Those of a deeper one that are shown: where it began and, more telling, where it ended."""
 
+XPUB_NODROP = 69
+"""The option of zmq, by which a socket that publishes waits for who reads too slowly."""
+
 FRAME_WIDTH = 120
 """Columns of the text form of a pandas object, where nothing else was chosen."""
 
@@ -249,10 +252,8 @@ def wait_for_reader(shell: Any) -> None:
     """
     kernel = shell.kernel
     if kernel.parent.transport == "ipc":
-        import zmq
-
         published = kernel.iopub_thread
-        published.schedule(lambda: published.socket.setsockopt(zmq.SocketOption.XPUB_NODROP, 1))
+        published.schedule(lambda: published.socket.setsockopt(XPUB_NODROP, 1))
 
 
 def publish(kernel: Any, kind: str, content: dict[str, Any], parent: Any) -> None:
