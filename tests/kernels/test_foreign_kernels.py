@@ -221,7 +221,13 @@ def provisioners(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
     KernelProvisionerFactory.clear_instance()  # it remembers what was installed when it was made
     yield tmp_path / "notes"
     KernelProvisionerFactory.clear_instance()
-    for name in ("noting-provisioner", "failing-provisioner", "slow-provisioner", "blind-provisioner", "lazy-provisioner"):
+    for name in (
+        "noting-provisioner",
+        "failing-provisioner",
+        "slow-provisioner",
+        "blind-provisioner",
+        "lazy-provisioner",
+    ):
         KernelProvisionerFactory.provisioners.pop(name, None)
 
 

@@ -23,7 +23,8 @@ in_module = pytest.mark.asyncio(loop_scope="module")
 
 def real(test: Test) -> Test:
     """With a kernel here: that one elsewhere answers too is shown with the servers."""
-    return HERE_ALONE(in_module(test))
+    marked: Test = HERE_ALONE(in_module(test))
+    return marked
 
 
 HOSTILE = """\
