@@ -77,6 +77,19 @@ def test_a_living_kernel_is_kept_found_handed_over_and_forgotten(kept: LivingKer
     assert "hidden" not in file.read_text()
 
 
+def test_a_session_that_attaches_to_the_kernel_of_another_takes_it_from_nobody(kept: LivingKernels) -> None:
+    ours, guest, other = living(), living(session_id="guest", foreign=True), living(session_id="other", foreign=True)
+    for record in (guest, ours, other):
+        kept.put(record)
+    assert [kept.of_session(one.session_id) for one in (ours, guest, other)] == [(ours,), (guest,), (other,)]
+    assert kept.find(SERVER.credential, "id-1") == ours, "who started it counts"
+    kept.forget(guest)
+    assert set(kept.all()) == {ours, other}
+    heir = living(session_id="heir")  # nobody listened to it any more, so it is that session's now
+    kept.put(heir)
+    assert set(kept.all()) == {heir, other}
+
+
 def test_so_many_are_remembered_and_no_more(kept: LivingKernels, tmp_path: Path) -> None:
     text = "".join(
         f'[[kernel]]\nsession_id="s"\nlanguage="python"\nserver="c"\nsite="x"\nkernel_id="{n}"\nkey="k"\n'

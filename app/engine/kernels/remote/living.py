@@ -73,8 +73,9 @@ class LivingKernels:
         return tuple(kernel for kernel in known if kernel.session_id == session_id)
 
     def find(self, site: str, kernel_id: str) -> LivingKernel | None:
-        """The one with this id on this server."""
-        return next((kernel for kernel in self.all() if (kernel.site, kernel.kernel_id) == (site, kernel_id)), None)
+        """The one with this id on this server, as the session knows it that started it."""
+        found = [kernel for kernel in self.all() if (kernel.site, kernel.kernel_id) == (site, kernel_id)]
+        return min(found, key=lambda kernel: kernel.foreign, default=None)
 
     def put(self, kernel: LivingKernel) -> None:
         """Remember it, in the place of what was known of it."""
@@ -104,7 +105,11 @@ class LivingKernels:
 
 
 def _same(one: LivingKernel, other: LivingKernel) -> bool:
-    return (one.site, one.kernel_id) == (other.site, other.kernel_id)
+    """Whether one takes the place of the other: a kernel is of one session, and others may attach."""
+    both_ours = not (one.foreign or other.foreign)
+    return (one.site, one.kernel_id) == (other.site, other.kernel_id) and (
+        both_ours or one.session_id == other.session_id
+    )
 
 
 def living_kernels() -> LivingKernels:
