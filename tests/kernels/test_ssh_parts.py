@@ -6,8 +6,10 @@ import shlex
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from oi_tui.app.engine.core.errors import KernelError, SettingsError
@@ -19,6 +21,7 @@ from oi_tui.app.engine.kernels.remote.servers import KnownServer, KnownServers
 from oi_tui.app.engine.kernels.remote.site import open_site
 from oi_tui.app.engine.kernels.remote.ssh_process import STDERR_KEPT, explain_failure, ssh_arguments
 from oi_tui.app.engine.kernels.remote.ssh_script import BOOTSTRAP, begin_script, hold_script
+from oi_tui.app.engine.kernels.remote.terminal import remote_shell
 from oi_tui.app.frontend.client import CLOSE_TIMEOUT
 from support import posing_ssh
 
@@ -227,3 +230,12 @@ async def test_S30_a_machine_that_only_says_other_things_is_not_listened_to_for_
         async with open_site(KnownServer(url="ssh://lab"), posing) as site:
             (posing.cwd / "mood").write_text("chatty")
             assert await site.is_empty()
+
+
+async def test_a_shell_waits_for_a_machine_that_takes_long_to_start(posing: Launch) -> None:
+    (posing.cwd / "slow").write_text("1.5")
+    launch = replace(posing, settings=msgspec.structs.replace(posing.settings, start_timeout=0.5))
+    shell = remote_shell(launch, KnownServer(url="ssh://lab"))
+    with pytest.raises(KernelError, match="not as a Jupyter server does"):  # it came as far as the terminals
+        await shell.start()
+    await shell.close()

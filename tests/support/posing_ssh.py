@@ -1,6 +1,6 @@
-"""Poses as ssh with a Jupyter server behind it; run as a program. `POSE` names a folder: the file `mood` in it says how
-it answers what it is asked (`silent`: not at all, `chatty`: all but that), `terminals` what the server has, as JSON; in
-`told` it notes what it was told."""
+"""Poses as ssh with a Jupyter server behind it; run as a program. `POSE` names a folder. The file `mood` in it says how
+it answers what it is asked (`silent`: not at all, `chatty`: all but that), `slow` how many seconds a start takes, and
+`terminals` what the server has, as JSON; in `told` it notes what it was told."""
 
 import os
 import socket
@@ -13,6 +13,7 @@ from pathlib import Path
 def pose(folder: Path) -> None:
     """Do as ssh and our script would."""
     if "-L" not in sys.argv:
+        time.sleep(float((folder / "slow").read_text()) if (folder / "slow").exists() else 0)
         say("state 0 1 /tmp/s tok")
         return
     listener = socket.socket(socket.AF_UNIX)

@@ -79,7 +79,7 @@ class Link:
         while True:
             start = text.find(self._mark, at)
             if start < 0:
-                held = _overlap(text[at:], self._mark)
+                held = overlap(text[at:], self._mark)
                 noise.append(text[at : len(text) - held])
                 self._rest = text[len(text) - held :]
                 break
@@ -126,7 +126,7 @@ class Link:
             self._gaps = max(self._gaps, 1)  # it came before: the other end does not know
 
 
-def _overlap(text: str, awaited: str) -> int:
+def overlap(text: str, awaited: str) -> int:
     """How many characters at the end of the text are the first ones of what is awaited."""
     sizes = range(min(len(text), len(awaited) - 1), 0, -1)
     return next((size for size in sizes if text.endswith(awaited[:size])), 0)

@@ -83,6 +83,9 @@ class LocalSeat:
         self._number = 0
         self._pressing: asyncio.TimerHandle | None = None
 
+    async def arrive(self) -> None:
+        """We are there."""
+
     async def start(self, ears: ShellEars) -> None:
         self._ears = ears
         self._directory = await self._make_folder()

@@ -71,6 +71,7 @@ class ShellWorker:
 
     async def _start(self, timeout: float) -> None:
         ears = ShellEars(self._on_output, self._on_terminal, self._on_ends, self._on_exit)
+        await self._seat.arrive()
         try:
             async with asyncio.timeout(timeout):
                 await self._seat.start(ears)

@@ -45,8 +45,12 @@ class ShellSeat(Protocol):
         """The end of what appeared on the terminal before the shell was ready."""
         ...
 
+    async def arrive(self) -> None:
+        """Get to the machine, which may have to be started first: within bounds of its own. KernelError if it fails."""
+        ...
+
     async def start(self, ears: ShellEars) -> None:
-        """Start bash; its first prompt is told by `on_ends`. KernelError if it fails."""
+        """Start bash there; its first prompt is told by `on_ends`. KernelError if it fails."""
         ...
 
     def begin(self, number: int, source: str) -> None:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Literal
 
+from oi_tui.app.engine.kernels.in_terminal_line import overlap
 from oi_tui.app.engine.kernels.output_stream import OutputStream
 
 LONGEST_QUESTION = 10_000
@@ -48,15 +49,9 @@ class Echo:
             if match is not None:
                 del self._typed[line]
                 text = text[: match.start()] + text[match.end() :]
-        held = max(_overlap(text, f"{line}\r\n") for line in ("", *self._typed))
+        held = max(overlap(text, f"{line}\r\n") for line in ("", *self._typed))
         self._held = text[len(text) - held :]
         return text[: len(text) - held]
-
-
-def _overlap(text: str, awaited: str) -> int:
-    """How many characters at the end of the text are the first ones of what is awaited."""
-    sizes = range(min(len(text), len(awaited) - 1), 0, -1)
-    return next((size for size in sizes if text.endswith(awaited[:size])), 0)
 
 
 class TerminalQuestions:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from urllib.parse import quote, urlsplit
 
 from oi_tui.app.engine.core.errors import KernelError, SettingsError
-from oi_tui.app.engine.core.http_session import open_http, tell_failure
+from oi_tui.app.engine.core.http_session import REDIRECTS, open_http, tell_failure
 from oi_tui.app.engine.kernels.remote.running import MOST_RUNNING, RunningKernel, read_notebooks, read_running
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ class JupyterServer:
             raise self.strange() from None
 
     def _refusal(self, status: int, said: str) -> KernelError:
-        if status in (301, 302, 303, 307, 308):
+        if status in REDIRECTS:
             return KernelError(
                 f"{self.host} sends us to another page, as servers do that want a token.",
                 hint="Give a token, and the address with the path before /lab or /tree.",

@@ -91,10 +91,13 @@ class RemoteSeat:
         self._over = asyncio.Event()
         """Our program has ended, or nobody can know."""
 
-    async def start(self, ears: ShellEars) -> None:
-        self._ears = ears
+    async def arrive(self) -> None:
         site = await self._stack.enter_async_context(open_site(self._server, self._launch))
         self._terminals = Terminals(site)
+
+    async def start(self, ears: ShellEars) -> None:
+        assert self._terminals is not None
+        self._ears = ears
         self._name = await self._terminals.start()
         socket = await self._terminals.connect(self._name)
         self._failed = asyncio.get_running_loop().create_future()
