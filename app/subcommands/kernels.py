@@ -139,7 +139,7 @@ async def _stop(name: str, yes: bool) -> None:
     if not address.kernel_id:
         raise SettingsError("Say which: SERVER@ID.", hint="`oi-tui kernels list SERVER` shows what runs there.")
     server = known_servers().find(address.name)
-    async with open_site(server, launch_here()) as site:
+    async with open_site(server, launch_here(), starts=False) as site:
         found = await site.find_running(address.kernel_id)
         ours = living_kernels().find(server.credential, found.kernel_id)
         free = ours is not None and not ours.foreign and not found.connections

@@ -205,3 +205,31 @@ async def test_a_server_that_takes_a_connection_and_says_nothing_is_given_up(mon
         async with asyncio.timeout(10):
             with pytest.raises(KernelError, match="did not answer in time"):
                 await server.connect("x", "s", "p", 100)
+
+
+async def test_a_kernel_whose_start_was_cancelled_does_not_stay_on_the_server() -> None:
+    asked, may_start, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def handle(request: web.Request) -> web.Response:
+        if request.method == "DELETE":
+            assert request.path == "/api/kernels/k"
+            ended.set()
+            return web.Response(status=204)
+        asked.set()
+        await may_start.wait()
+        return web.json_response({"id": "k"}, status=201)
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", handle)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    async with asyncio.timeout(20), JupyterServer(f"http://127.0.0.1:{runner.addresses[0][1]}/") as server:
+        starting = asyncio.create_task(server.start("python3"))
+        await asked.wait()
+        starting.cancel()
+        asyncio.get_running_loop().call_later(0.1, may_start.set)
+        await asyncio.wait([starting])
+        assert starting.cancelled()
+        assert ended.is_set()
+    await runner.cleanup()

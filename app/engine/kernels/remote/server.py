@@ -15,6 +15,7 @@ from urllib.parse import quote, urlsplit
 
 from oi_tui.app.engine.core.errors import KernelError, SettingsError
 from oi_tui.app.engine.core.http_session import REDIRECTS, open_http, tell_failure
+from oi_tui.app.engine.kernels.processes import cancel_tasks
 from oi_tui.app.engine.kernels.remote.running import MOST_RUNNING, RunningKernel, read_notebooks, read_running
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ TIMEOUT = 30.0
 """Seconds that an answer may take. A gateway answers a start only when the cluster has granted it: `START_TIMEOUT`."""
 
 START_TIMEOUT = 300.0
+
+LAST_WORD = 2.0
+"""Seconds that a start has left when nobody waits for it any more, and that the end of what it started has."""
 
 REFUSED = {
     401: "The server wants a token, or another one.",
@@ -90,7 +94,20 @@ class JupyterServer:
         raise self.strange()
 
     async def start(self, name: str) -> str:
-        """Start a kernel; its id."""
+        """Start a kernel; its id. Where that is cancelled, one that is there within a moment is ended again."""
+        starting = asyncio.create_task(self._start(name))
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            await asyncio.wait([starting], timeout=LAST_WORD)
+            if starting.done() and not starting.cancelled() and starting.exception() is None:
+                removing = asyncio.create_task(self.remove(starting.result()))
+                await asyncio.wait([removing], timeout=LAST_WORD)
+                await cancel_tasks(removing)
+            await cancel_tasks(starting)
+            raise
+
+    async def _start(self, name: str) -> str:
         body = {"name": name, "env": {"KERNEL_USERNAME": _user()}}  # gateways count kernels by person
         match await self.ask("POST", "/api/kernels", body, START_TIMEOUT):
             case {"id": str(kernel_id)}:
