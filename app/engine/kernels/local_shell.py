@@ -84,7 +84,7 @@ class LocalSeat:
         self._pressing: asyncio.TimerHandle | None = None
 
     async def arrive(self) -> None:
-        """We are there."""
+        """Nothing to do: bash is to sit on this machine."""
 
     async def start(self, ears: ShellEars) -> None:
         self._ears = ears
