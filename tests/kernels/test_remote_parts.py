@@ -3,6 +3,7 @@ servers. tests/servers has real ones."""
 
 import asyncio
 import os
+import socket
 import struct
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -194,15 +195,9 @@ async def test_a_server_that_does_not_answer_is_said_to_be_out_of_reach() -> Non
 
 
 async def test_a_server_that_takes_a_connection_and_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def be_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read()
-        writer.close()
-
     monkeypatch.setattr(server_module, "TIMEOUT", 0.2)
-    silent = await asyncio.start_server(be_silent, "127.0.0.1", 0)
-    port = silent.sockets[0].getsockname()[1]
-    async with silent, JupyterServer(f"http://127.0.0.1:{port}/") as server:
-        async with asyncio.timeout(10):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        async with JupyterServer(f"http://127.0.0.1:{silent.getsockname()[1]}/") as server, asyncio.timeout(10):
             with pytest.raises(KernelError, match="did not answer in time"):
                 await server.connect("x", "s", "p", 100)
 
