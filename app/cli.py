@@ -155,6 +155,7 @@ def app(
     gc.freeze()
     gc.enable()
     place = flags.workplace()
+    flags.require_kernel(place.folder)  # an engine would end at once, on a screen where f5 starts it in vain
     screen = _screen(place.settings, theme)
     session_id = _session_id(go_on, resume, str(place.folder))
     log = private_dir(log_dir()) / "engine.log"

@@ -118,7 +118,8 @@ def status_parts(status: Status) -> list[StatusPart]:
             found.append(StatusPart(_money(usage.cost), 6, right=True))
     for language, state in status.kernels:
         style = "$error" if state == "dead" else "$accent" if state == "busy" else "$dim"
-        rank = 4 if state in ("idle", "cold") else 2
+        placed = " " in language  # where code runs stays longer than that another kernel is at rest
+        rank = (3 if placed else 4) if state in ("idle", "cold") else 2
         found.append(StatusPart(f"{safe_text(language)} {_SYMBOLS[state]} {state}", rank, right=True, style=style))
     return found
 
@@ -126,7 +127,7 @@ def status_parts(status: Status) -> list[StatusPart]:
 def fit_parts(found: list[StatusPart], width: int) -> Content:
     """The most important parts that fit into `width`; the model's name is cut before it is left out."""
     shown = list(found)
-    while _width(shown) > width and (least := max(shown, key=lambda part: part.rank)).rank > _NAME:
+    while _width(shown) > width and (least := max(reversed(shown), key=lambda part: part.rank)).rank > _NAME:
         shown.remove(least)
     if (over := _width(shown) - width) > 0:
         shown = [_cut(part, over) if part.rank == _NAME else part for part in shown]

@@ -28,7 +28,6 @@ from oi_tui.app.engine.core.events import (
     TurnEnded,
     TurnStarted,
 )
-from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.protocol import (
     Batch,
     DraftKept,
@@ -56,7 +55,7 @@ from oi_tui.app.engine.core.verbs import AnyVerb, FindModels, Fork, Inspect, Kee
 from oi_tui.app.engine.transcript.event_log import extend
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.client import Connect, EngineClient, EngineLost
-from oi_tui.app.frontend.session_status import activity, current_status, kernel_label
+from oi_tui.app.frontend.session_status import KernelBoard, activity, current_status
 from oi_tui.widgets.status import STARTING, Status
 
 _DEFAULTS = Settings()
@@ -123,8 +122,7 @@ class Bridge:
         self._closing = False
         self._renewing = False
         self._running: set[str] = set()
-        self._kernels: dict[str, KernelState] = {}
-        self.places: dict[str, str] = {}
+        self.kernels = KernelBoard()
         """By language: what its kernel runs in."""
         self._sandbox_fails = False
         self._activity = STARTING
@@ -267,7 +265,7 @@ class Bridge:
             return
         self.stopped, self._queued, self._then = True, 0, None
         self._verbs = asyncio.Queue()  # the next engine is not asked what this one was
-        self._kernels.clear()
+        self.kernels.states.clear()
         self._running.clear()
         if self.transcript.turn_open:
             self._apply([TurnEnded(reason="engine_lost")])
@@ -355,13 +353,11 @@ class Bridge:
             case TurnEnded():
                 self._running.clear()
             case KernelChanged():
-                self._kernels[event.language] = event.state
-                if event.detail:
-                    self.places[event.language] = event.detail
+                self.kernels.follow(event)
                 self._sandbox_fails &= event.state not in ("idle", "busy")  # none starts that is not enclosed
             case ConversationCleared():
                 self._running.clear()
-                self._kernels.clear()
+                self.kernels.states.clear()
             case _:
                 pass
 
@@ -369,8 +365,7 @@ class Bridge:
         """Nothing runs in an engine that has just opened a session, whatever ran when it was left."""
         self._activity = ""
         self._running.clear()
-        self._kernels.clear()
-        self.places.clear()
+        self.kernels.forget()
 
     def _open_with_model(self) -> None:
         """A session without a model begins with the choice of one; a first prompt waits for it."""
@@ -389,11 +384,8 @@ class Bridge:
         self._apply([NoticeAdded(block_id=block_id, level=level, title=title, hint=hint, details=details)])
 
     def _show_status(self) -> None:
-        kernels = {
-            kernel_label(language, self.places.get(language, "")): self._kernels[language] for language in self._kernels
-        }
         fails, recorded = self._sandbox_fails, self._recorded
         status = current_status(
-            self.transcript, self._settings, kernels, self._activity, fails=fails, recorded=recorded
+            self.transcript, self._settings, self.kernels, self._activity, fails=fails, recorded=recorded
         )
         self._view.show_status(status, self._queued)

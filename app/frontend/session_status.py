@@ -1,7 +1,6 @@
 """How things stand, for the line at the bottom: of the session, the settings and what the engine told."""
 
 import re
-from collections.abc import Mapping
 
 from oi_tui.app.engine.core.events import (
     AnyEvent,
@@ -55,11 +54,46 @@ def activity(event: AnyEvent, before: str, *, turn_open: bool) -> str:
             return before
 
 
-def kernel_label(language: str, place: str) -> str:
+class KernelBoard:
+    """What the engine told of its kernels: how they are, where, and whether that is on another machine."""
+
+    def __init__(self) -> None:
+        self.states: dict[str, KernelState] = {}
+        self.places: dict[str, str] = {}
+        self._elsewhere: set[str] = set()
+
+    def follow(self, event: KernelChanged) -> None:
+        """Take in that a kernel is in another state, or another place."""
+        self.states[event.language] = event.state
+        if event.detail:
+            self.places[event.language] = event.detail
+        (self._elsewhere.add if event.elsewhere else self._elsewhere.discard)(event.language)
+
+    def forget(self) -> None:
+        """Another engine, or another session: nothing is known of its kernels."""
+        self.states.clear()
+        self.places.clear()
+        self._elsewhere.clear()
+
+    @property
+    def has_left(self) -> bool:
+        """Whether Python code runs on another machine, where no sandbox of ours is."""
+        return "python" in self._elsewhere
+
+    def labels(self) -> tuple[tuple[str, KernelState], ...]:
+        """Each kernel, as a narrow line names it, with its state."""
+        return tuple((self._label(language), state) for language, state in self.states.items())
+
+    def _label(self, language: str) -> str:
+        return kernel_label(language, self.places.get(language, ""), told=self.has_left)
+
+
+def kernel_label(language: str, place: str, *, told: bool = False) -> str:
     """A kernel on a narrow line: "python in .venv" for one in "Python 3.12.4 in /home/me/project/.venv", and of one on
-    another machine that the sandbox of this line is not around it."""
+    another machine that the sandbox of this line is not around it, unless the line has `told` that."""
     if found := _ELSEWHERE.fullmatch(place):
-        return f"{language} on {found['host']}, no sandbox" if found["host"] else f"{language}, no sandbox"
+        where = f"{language} on {found['host']}" if found["host"] else language
+        return where if told else f"{where}, no sandbox"
     environment = place.partition(" in ")[2].rpartition("/")[2]
     return f"{language} in {environment}" if environment else language
 
@@ -67,24 +101,25 @@ def kernel_label(language: str, place: str) -> str:
 def current_status(
     transcript: Transcript,
     settings: Settings,
-    kernels: Mapping[str, KernelState],
+    kernels: KernelBoard,
     doing: str,
     *,
     fails: bool,
     recorded: bool,
 ) -> Status:
-    """`fails`: the sandbox was tried and does not hold; no kernel has started since."""
-    without = settings.sandbox.mode == "danger-full-access"
+    """`fails`: the sandbox was tried and does not hold; no kernel has started since. Where Python code runs on another
+    machine, there is no sandbox, whatever holds back code here."""
+    without = settings.sandbox.mode == "danger-full-access" or kernels.has_left
     asked = transcript.pending_decision or transcript.pending_input
     return Status(
         model=transcript.model or ("" if transcript.session_id else settings.model.name),
         approval=transcript.approval,
         floor=effective_mode(settings.policy, settings.sandbox),
-        sandbox=FAILS if fails and not without else describe_sandbox(settings.sandbox),
+        sandbox="no sandbox" if without else FAILS if fails else describe_sandbox(settings.sandbox),
         exposed=fails or without or settings.sandbox.rung == "lock",
         recorded=recorded,
         activity="waiting for you" if asked else doing,
-        kernels=tuple(kernels.items()),
+        kernels=kernels.labels(),
         usage=transcript.usage,
         context_window=settings.model.context_window or transcript.context_window,
         max_cost=transcript.max_cost,

@@ -250,7 +250,9 @@ class BlockActions:
             self._tell("No code has run in this session.")
         elif self._is_in_front:
             assert self.palette is not None
-            moved = describe_moves((block.place, self._bridge.places.get(block.language, "")) for block in blocks)
+            moved = describe_moves(
+                (block.place, self._bridge.kernels.places.get(block.language, "")) for block in blocks
+            )
             foreign = self._bridge.transcript.foreign
             screen = RebuildScreen(blocks, foreign, self.palette, moved=moved, clock=self._clock)
             self._place.app.push_screen(screen, self._rebuild)

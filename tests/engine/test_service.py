@@ -535,6 +535,19 @@ async def test_R13_another_environment_is_told_with_what_the_kernel_runs_in_now(
         assert changed.detail == kernel.place
 
 
+async def test_R13_that_code_would_run_on_another_machine_is_told_before_any_runs(tmp_path: Path) -> None:
+    kernel = FakeKernel()
+    kernel.place, kernel.elsewhere = "python3 on hub.example.org", True
+    async with engine(tmp_path, FakeModel(), kernels=FakeKernels(python=kernel)) as front:
+        await front.client.send(Open())
+        changed = await front.until_event(KernelChanged)
+        assert (changed.state, changed.detail, changed.elsewhere) == ("cold", kernel.place, True)
+        kernel.place, kernel.elsewhere = "Python 3.11.7 of oi-tui", False
+        await front.client.send(UseKernel(name="oi-tui"))
+        changed = await front.until_event(KernelChanged)
+        assert (changed.detail, changed.elsewhere) == (kernel.place, False)
+
+
 async def test_R13_what_code_can_run_in_is_told_also_while_code_runs(tmp_path: Path) -> None:
     kernel = FakeKernel()
     kernel.blocked = True

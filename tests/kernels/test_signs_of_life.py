@@ -10,6 +10,7 @@ from oi_tui.app.engine.kernels.base import RunRequest, RunResult
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.liveness import (
     AGAIN,
+    CUT_OFF,
     DEAF,
     SILENT,
     STOPPED,
@@ -55,7 +56,7 @@ class Body:
 
 
 async def watched(
-    body: Body, *, taken: bool = False, until: Callable[[list[AnyEvent]], bool]
+    body: Body, *, taken: bool = False, elsewhere: bool = False, until: Callable[[list[AnyEvent]], bool]
 ) -> tuple[list[AnyEvent | RunResult], str]:
     """What is told of a run before `until` holds, and how the kernel was ended, if it was."""
     told: list[AnyEvent] = []
@@ -73,7 +74,7 @@ async def watched(
         dooms.append(how)
         run.finish(RunResult(status="died", detail=how))
 
-    watching = asyncio.create_task(LivenessWatch(run, body, SHORT, doom).watch())
+    watching = asyncio.create_task(LivenessWatch(run, body, SHORT, doom, elsewhere=elsewhere).watch())
     async with asyncio.timeout(10):
         result = await run.result()
         await watching
@@ -102,6 +103,13 @@ async def test_k23_a_process_that_is_stuck_is_told_as_that() -> None:
     body.heart = False
     told, _ = await watched(body, until=lambda told: True)
     assert told[0] == NoticeAdded(block_id="", level="warning", title=STUCK)
+
+
+async def test_R17_a_server_that_is_out_of_reach_is_not_told_as_a_process_that_is_stuck() -> None:
+    body = Body()
+    body.heart = False
+    told, _ = await watched(body, until=lambda told: True, elsewhere=True)
+    assert told[0] == NoticeAdded(block_id="", level="warning", title=CUT_OFF)
 
 
 async def test_k24_a_run_that_is_never_begun_by_a_kernel_that_answers_nothing_ends_it() -> None:

@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
+from oi_tui.app.engine.core.events import KernelChanged
 from oi_tui.app.engine.core.modes import effective_mode
 from oi_tui.app.engine.core.settings import PolicySection, SandboxSection, Settings, describe_sandbox
 from oi_tui.app.engine.core.usage import Usage
 from oi_tui.app.engine.transcript.transcript import Transcript
-from oi_tui.app.frontend.session_status import current_status, kernel_label
+from oi_tui.app.frontend.session_status import KernelBoard, current_status, kernel_label
 from oi_tui.widgets.status import STARTING, Status, fit_parts, status_parts
 
 USUAL = SandboxSection()
@@ -52,12 +53,12 @@ def test_sandbox_mode_and_network_stay_at_every_width(width: int, sandbox: Sandb
 @pytest.mark.parametrize("width", [50, 60, 80])
 def test_S20_that_the_sandbox_fails_stays_at_every_width(width: int) -> None:
     settings = Settings(sandbox=USUAL)
-    status = current_status(Transcript(), settings, {}, "waiting for you", fails=True, recorded=False)
+    status = current_status(Transcript(), settings, KernelBoard(), "waiting for you", fails=True, recorded=False)
     assert " · asks first · sandbox fails · waiting for" in fit_parts(status_parts(status), width).plain
 
 
 def test_what_has_no_sandbox_by_choice_cannot_fail() -> None:
-    status = current_status(Transcript(), Settings(sandbox=OPEN), {}, "", fails=True, recorded=False)
+    status = current_status(Transcript(), Settings(sandbox=OPEN), KernelBoard(), "", fails=True, recorded=False)
     assert (status.sandbox, status.exposed) == ("no sandbox", True)
 
 
@@ -120,3 +121,37 @@ def test_whether_there_is_a_model_is_not_said_before_it_is_known() -> None:
 )
 def test_a_kernel_is_named_with_where_it_runs(place: str, label: str) -> None:
     assert kernel_label("python", place) == label
+
+
+def test_that_there_is_no_sandbox_is_told_once_on_the_line() -> None:
+    assert kernel_label("python", "python3 on hub.example.org", told=True) == "python on hub.example.org"
+
+
+def board(*events: KernelChanged) -> KernelBoard:
+    """What is known of the kernels after these events."""
+    kernels = KernelBoard()
+    for event in events:
+        kernels.follow(event)
+    return kernels
+
+
+THERE = KernelChanged(language="python", state="cold", detail="python3 on hub.example.org", elsewhere=True)
+SHELL = KernelChanged(language="shell", state="idle", elsewhere=True)
+HERE = KernelChanged(language="python", state="cold", detail="Python 3.12.4 in /home/me/project/.venv")
+
+
+@pytest.mark.parametrize("width", [50, 60, 80, 120])
+@pytest.mark.parametrize("fails", [False, True])
+def test_where_code_runs_on_another_machine_no_sandbox_is_promised_at_any_width(width: int, fails: bool) -> None:
+    status = current_status(Transcript(), Settings(), board(THERE, SHELL), "running", fails=fails, recorded=False)
+    shown = fit_parts(status_parts(status), width).plain
+    assert "asks first · no sandbox" in shown
+    assert status.exposed
+    back = current_status(Transcript(), Settings(), board(THERE, HERE), "", fails=False, recorded=False)
+    assert back.sandbox == "sandbox, no network"
+
+
+def test_where_code_runs_stays_on_a_line_of_80_columns_beside_a_shell() -> None:
+    for place, words in ((THERE, "python on hub.example.org ○ cold"), (HERE, "python in .venv ○ cold")):
+        status = current_status(Transcript(), Settings(), board(place, SHELL), "", fails=False, recorded=False)
+        assert words in fit_parts(status_parts(status), 80).plain

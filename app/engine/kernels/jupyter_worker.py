@@ -125,6 +125,7 @@ class JupyterWorker:
         self.rungs = origin.rungs
         self._launch = launch
         self._name = origin.name
+        self._elsewhere = origin.elsewhere
         self._process, self._channels, self._ends, self._asked_to_end, self.returns = opened
         self._on_end = on_end
         self._run: OutputStream | None = None
@@ -200,7 +201,8 @@ class JupyterWorker:
         self._run = output
         if self._run_watch is not None:
             self._run_watch.cancel()
-        self._run_watch = asyncio.create_task(LivenessWatch(output, self, self._launch.patience, self._kill).watch())
+        watch = LivenessWatch(output, self, self._launch.patience, self._kill, elsewhere=self._elsewhere)
+        self._run_watch = asyncio.create_task(watch.watch())
         return output
 
     def inspect(self, kind: str, content: dict[str, Any]) -> ReplyFuture | None:

@@ -54,6 +54,8 @@ STOPPED = "The kernel does not respond: its process was stopped."
 
 STUCK = "The kernel does not respond: its process is stuck."
 
+CUT_OFF = "There is no connection to the server of the kernel; it is tried again and again."
+
 SILENT = "The kernel does not answer, although its process runs."
 
 AGAIN = "The kernel responds again."
@@ -65,13 +67,23 @@ class LivenessWatch:
     """Watches one run: whether its kernel still answers while code runs."""
 
     def __init__(
-        self, run: OutputStream, patient: WatchedProcess, patience: LivenessTimeouts, doom: Callable[[str], None]
+        self,
+        run: OutputStream,
+        patient: WatchedProcess,
+        patience: LivenessTimeouts,
+        doom: Callable[[str], None],
+        *,
+        elsewhere: bool = False,
     ) -> None:
-        """`doom` ends the process of a kernel that is beyond help; it is given the words for that."""
+        """`doom` ends the process of a kernel that is beyond help; it is given the words for that.
+
+        The heart of a kernel `elsewhere` is the connection to its server: nothing is known of its process without that.
+        """
         self._run = run
         self._patient = patient
         self._patience = patience
         self._kill = doom
+        self._stuck = CUT_OFF if elsewhere else STUCK
         self._told_wait = False
 
     async def watch(self) -> None:
@@ -90,7 +102,7 @@ class LivenessWatch:
         """The heart does not beat: say so, and say when it does again."""
         run = self._run
         if not run.over.is_set():
-            run.tell(STOPPED if self._patient.is_stopped else STUCK)
+            run.tell(STOPPED if self._patient.is_stopped else self._stuck)
         while not run.over.is_set():
             if await self._patient.beats(self._patience.pause):
                 run.tell(AGAIN, responds=True)

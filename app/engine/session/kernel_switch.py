@@ -49,13 +49,15 @@ class KernelSwitch:
         """What is under way, for whoever closes the session."""
         return [*self._finding.values(), *self._saving]
 
-    def tell_states(self) -> None:
-        """How the kernels are doing: those that were started, and that in which code of the record would run again,
-        which may be in another place than it was."""
+    def tell_states(self, *, moved: bool = False) -> None:
+        """How the kernels are doing: those that were started, and Python's where that is to be known before it starts:
+        it `moved`, it is on another machine, or code of the record would run again, perhaps in another place."""
         kernels = self._kernels.started_kernels()
-        ran = any(isinstance(one, CodeBlock) and one.place for one in self._session.transcript.blocks)
-        if ran and "python" in self._kernels.languages and not any(kernel.language == "python" for kernel in kernels):
-            kernels = (*kernels, self._kernels.get("python"))
+        if "python" in self._kernels.languages and not any(kernel.language == "python" for kernel in kernels):
+            python = self._kernels.get("python")
+            ran = any(isinstance(one, CodeBlock) and one.place for one in self._session.transcript.blocks)
+            if moved or ran or python.elsewhere:
+                kernels = (*kernels, python)
         for kernel in kernels:
             self._tell_kernel(kernel, kernel.state, kernel.place)
 
@@ -114,7 +116,7 @@ class KernelSwitch:
         """Run Python code elsewhere from now on; SettingsError if that is not there or cannot run it, and without
         `agreed` where somebody else started it."""
         move = await self._kernels.use(name, agreed=agreed)
-        self.tell_states()
+        self.tell_states(moved=True)
         variables = "Its variables are there" if move.keeps_variables else "Variables are gone"
         self._session.notice("info", f"Code now runs in {move.place}. {variables}.")
         for left in move.left:
