@@ -150,12 +150,14 @@ def app(
     gc.disable()  # nothing of what is imported now becomes garbage, and looking for it takes a fifth of the time
     # The app's world: Textual and the widgets, nothing of the engine's libraries.
     from oi_tui.app.frontend.client import EngineClient, ProcessClient
+    from oi_tui.app.subcommands.kernels import require_kernel, tell_left_alive
     from oi_tui.app.tui import OiTui
 
     gc.freeze()
     gc.enable()
     place = flags.workplace()
-    flags.require_kernel(place.folder)  # an engine would end at once, on a screen where f5 starts it in vain
+    # An engine would end at once, on a screen where f5 starts it in vain.
+    require_kernel(flags.kernel or "", flags.python or "", place.folder)
     screen = _screen(place.settings, theme)
     session_id = _session_id(go_on, resume, str(place.folder))
     log = private_dir(log_dir()) / "engine.log"
@@ -175,8 +177,6 @@ def app(
         echo(plain_transcript(session.blocks), nl=False)
     if session.blocks:
         echo(f"To go on with this session: oi-tui --resume {session.session_id}", err=True)
-    from oi_tui.app.subcommands.kernels import tell_left_alive
-
     tell_left_alive(session.session_id)
     sys.exit(tui.return_code or 0)
 

@@ -93,20 +93,6 @@ class Flags(NamedTuple):
             raise SettingsError(f"{what} is not UTF-8.", hint=hint) from None  # the key must not be in a traceback
         return Workplace(setup, said=said, folders=known_folders())
 
-    def require_kernel(self, folder: Path) -> None:
-        """SettingsError if the server that these flags name was never added, or the environment is not there or can run
-        no kernel."""
-        if self.kernel:
-            from oi_tui.app.engine.kernels.remote.address import parse_address
-            from oi_tui.app.engine.kernels.remote.servers import known_servers
-
-            address = parse_address(self.kernel)
-            known_servers().find(self.kernel if address.host else address.name)
-        if self.python:
-            from oi_tui.app.engine.environments.discovery import usable_environment
-
-            usable_environment(self.python, folder, os.environ, trusted=True)
-
 
 def _without_none(values: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}

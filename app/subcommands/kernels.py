@@ -104,6 +104,19 @@ def tell_moved() -> None:
         echo(moved, err=True)
 
 
+def require_kernel(server: str, python: str, folder: Path) -> None:
+    """SettingsError if this server was never added, or the environment is not there or runs no kernel; "" is none."""
+    from oi_tui.app.engine.environments.discovery import usable_environment
+    from oi_tui.app.engine.kernels.remote.address import parse_address
+    from oi_tui.app.engine.kernels.remote.servers import known_servers
+
+    if server:
+        address = parse_address(server)
+        known_servers().find(server if address.host else address.name)
+    if python:
+        usable_environment(python, folder, os.environ, trusted=True)
+
+
 @kernels.command("remove")
 @click.argument("name", type=words)
 def kernels_remove(name: str) -> None:
