@@ -434,3 +434,31 @@ async def test_R18_a_headless_start_at_somebody_elses_kernel_needs_a_flag(
     engine = await begin(server=f"cluster@{foreign[0]}")
     failed = await engine.until(lambda reply: "Somebody else started" in str(reply))
     assert "--attach" in str(failed)
+
+
+@pytest.mark.parametrize("keep", [False, True])
+async def test_R17_who_quits_while_the_program_comes_back_to_a_run_loses_nothing_that_was_to_be_kept(
+    begin: Begin, url: str, keep: bool
+) -> None:
+    first = await begin(server="cluster", keep=keep)
+    await first.run("x = 41")
+    await first.client.send(Run(language="python", source=FLOOD))
+    await first.until(lambda reply: isinstance(reply, Batch) and "line 00300" in str(reply.events))
+    first.kill()
+    second = await begin(first.transcript.session_id, keep=keep)
+    await second.told("Back at the kernel of this session")
+    await second.quit()
+    assert len(kernels_on(url)) == keep
+    third = await begin(first.transcript.session_id, server="cluster", keep=False)
+    back = await third.told("Back at the kernel of this session" if keep else "Code runs in")  # past what was before
+    if "as it goes on" in back.hint:  # else it was over before anybody listened again, and that is said
+        ended = await third.until_event(ExecutionFinished)
+        block = narrow(third.transcript.block(ended.block_id), CodeBlock)
+        numbers = [int(number) for number in re.findall(r"line (\d{5})\n", text_of(block))]
+        assert (block.state, numbers[-1]) == ("ok", LINES - 1)
+        assert numbers == sorted(set(numbers)), "each line once, in order"
+    elif keep:
+        assert "how it ended is not known" in back.hint
+    assert ("41" if keep else "NameError") in str((await third.run("x")).outputs)
+    await third.quit()
+    assert kernels_on(url) == []
