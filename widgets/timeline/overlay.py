@@ -4,6 +4,7 @@ So rows of pictures hold half blocks, which every repaint, panel and toast can t
 screen has come to rest the sixels are laid over those rows that are still bare.
 """
 
+import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import NamedTuple, Protocol
@@ -12,9 +13,9 @@ from textual.app import App
 from textual.errors import NoWidget
 from textual.geometry import Region
 from textual.strip import Strip
-from textual.timer import Timer
 from textual.widget import Widget
 
+from oi_tui.widgets.rows.frames import call_after
 from oi_tui.widgets.rows.row import RowStrip
 from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.graphics_sixel import Sheet
@@ -75,7 +76,7 @@ class Overlay:
         self._shown: dict[int, PictureStrip] = {}
         self._bare: set[int] = set()
         """Rows of `_shown` that have no sixels yet."""
-        self._timer: Timer | None = None
+        self._timer: asyncio.TimerHandle | None = None
         self._paints = 0
 
     def note_paint(self, y: int, row: Strip | None) -> None:
@@ -91,15 +92,15 @@ class Overlay:
 
     def stop(self) -> None:
         if self._timer is not None:
-            self._timer.stop()
+            self._timer.cancel()
             self._timer = None
 
     def _wait(self, seconds: float) -> None:
         if self._timer is not None:
             if seconds < REST:
                 return  # of two waits the longer one counts, and this one may follow a movement
-            self._timer.stop()
-        self._timer = self._host.set_timer(seconds, self._lay)
+            self._timer.cancel()
+        self._timer = call_after(self._host, seconds, self._lay)
 
     def _lay(self) -> None:
         self._timer = None

@@ -1,11 +1,12 @@
 """Blocks that run: since when, and which frame of the spinner they are at."""
 
+import asyncio
 from collections.abc import Callable, Iterable
 
-from textual.timer import Timer
 from textual.widget import Widget
 
 from oi_tui.app.engine.core.blocks import Action, Block
+from oi_tui.widgets.rows.frames import call_after
 from oi_tui.widgets.timeline.viewport import Viewport
 
 SPIN = 1 / 8
@@ -31,7 +32,7 @@ class Runs:
         self._clock = clock
         self._shown = shown
         self._changed = changed
-        self._timer: Timer | None = None
+        self._timer: asyncio.TimerHandle | None = None
         self._started: dict[str, float] = {}  # id of a running block -> when it was first seen running
 
     def note(self, block: Block) -> None:
@@ -50,7 +51,7 @@ class Runs:
     def turn(self) -> None:
         """Let the spinners turn that are on the screen now."""
         if self._timer is None and self._running_on_screen():
-            self._timer = self._host.set_timer(SPIN, self._spin)
+            self._timer = call_after(self._host, SPIN, self._spin)
 
     def _running_on_screen(self) -> list[int]:
         """Indices of those that run, of the blocks on the screen."""

@@ -1,13 +1,14 @@
 """A search that is on: all matches marked and counted, the next one a key away, the keyboard never kept waiting."""
 
+import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
-from textual.timer import Timer
 from textual.widget import Widget
 
 from oi_tui.app.engine.text.words import quantity
+from oi_tui.widgets.rows.frames import call_after
 from oi_tui.widgets.rows.row import Marks, ViewRow
 from oi_tui.widgets.timeline.finding import Finder, MatchPlace
 from oi_tui.widgets.timeline.search import Search
@@ -38,7 +39,7 @@ class Searching:
         self._finder: Finder | None = None
         self._counting: Iterator[None] = _NOTHING
         self._hunt: Iterator[MatchPlace | None] = _NOTHING
-        self._timer: Timer | None = None
+        self._timer: asyncio.TimerHandle | None = None
 
     @property
     def is_on(self) -> bool:
@@ -66,7 +67,7 @@ class Searching:
         if self._finder.counted:
             self._counting = self._finder.count()
         if self._timer is None:
-            self._timer = self._host.set_timer(RECOUNT, self._work)
+            self._timer = call_after(self._host, RECOUNT, self._work)
 
     def marks(self, rows: Sequence[ViewRow]) -> list[Marks] | None:
         """What to mark in these consecutive rows; None without a search."""
@@ -75,14 +76,14 @@ class Searching:
     def _work(self) -> None:
         """A slice of what there is to do: the way to the next match comes first, then the count."""
         if self._timer is not None:
-            self._timer.stop()
+            self._timer.cancel()
             self._timer = None
         deadline = time.monotonic() + SLICE
         place: MatchPlace | None = None
         for found in chain(self._hunt, self._counting):
             place = found or place
             if time.monotonic() > deadline:
-                self._timer = self._host.set_timer(PAUSE, self._work)
+                self._timer = call_after(self._host, PAUSE, self._work)
                 break
         if place is not None:
             self._go(place)

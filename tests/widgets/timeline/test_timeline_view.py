@@ -2,6 +2,8 @@
 
 import asyncio
 import inspect
+import itertools
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -10,6 +12,7 @@ from queue import Queue
 from types import SimpleNamespace
 
 import pytest
+import textual._time
 from textual.app import App, ComposeResult
 from textual.drivers._writer_thread import WriterThread
 from textual.drivers.linux_driver import LinuxDriver
@@ -528,8 +531,9 @@ async def test_however_often_a_search_is_begun_anew_one_timer_waits_for_its_work
             screen.timeline.search("nowhere"[:end] + "#")
             screen.timeline.action_find(1)
         assert "so far" in screen.timeline.matches
-        tasks = [timer._task for timer in screen.timeline._timers]
-        assert len([task for task in tasks if task is not None and not task.cancelling()]) == 2  # one is the frame's
+        scheduled: list[asyncio.TimerHandle] = vars(asyncio.get_running_loop())["_scheduled"]
+        waiting = [handle for handle in scheduled if "call_after" in repr(handle) and not handle.cancelled()]
+        assert len(waiting) == 2  # one is the frame's
 
 
 async def test_a_step_right_after_the_search_begins_with_what_is_on_the_screen() -> None:
@@ -593,6 +597,18 @@ async def test_nothing_is_drawn_when_the_terminal_window_loses_and_gets_the_focu
 
         assert not screen.timeline._frames.waiting
         assert all(one is row.strip for one, row in zip(before, screen.timeline._shown.rows, strict=True))
+
+
+async def test_a_frame_comes_also_when_the_machine_stood_still_at_the_moment_it_was_wanted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with shown(paragraphs(3)) as screen:
+        screen.page.clock.now += 1  # the last frame is old: the next one is due in a millisecond
+        late = itertools.count(time.monotonic(), 0.002)
+        monkeypatch.setattr(textual._time, "get_time", late.__next__)  # which Textual's timers ask twice
+        screen.timeline.put(3, UserBlock(id="u", text="later"))
+        await screen.settle()
+        assert any("later" in row for row in screen.rows())
 
 
 async def test_no_frame_is_drawn_while_the_terminal_still_takes_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:
