@@ -6,7 +6,7 @@ import sys
 import time
 import traceback
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from datetime import datetime
 from importlib import import_module
 from typing import Any, ClassVar
@@ -35,6 +35,7 @@ from oi_tui.app.look import remember_look, wear
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.chat import ChatScreen
 from oi_tui.app.screens.confirm import ConfirmScreen
+from oi_tui.app.terminal.compositing import FrontCompositor
 from oi_tui.app.terminal.end_signals import leave_at_signals, leave_signals_alone
 from oi_tui.app.terminal.guarded_driver import GuardedDriver
 from oi_tui.app.terminal.probe import TerminalFacts, Window, graphics, window_size
@@ -81,6 +82,7 @@ class OiTui(TypingOrder):
         self.chat = ChatScreen(
             self._start_engine, settings, palette, session_id=session_id, clock=clock, recorded=recorded
         )
+        self.chat._compositor = FrontCompositor()
         if prompt:
             self.chat.bridge.submit_first(Submit(text=prompt))
 
@@ -151,7 +153,8 @@ class OiTui(TypingOrder):
                 self._copy.forget()
             else:
                 renderable = FrameDifference(renderable, self._copy, self.size)
-        super()._display(screen, renderable)
+        with self._driver.gathered() if isinstance(self._driver, GuardedDriver) else nullcontext():
+            super()._display(screen, renderable)
 
     def note_typing(self, age: float) -> None:
         """Of all that is typed, whatever screen or widget it is for."""

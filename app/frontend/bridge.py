@@ -52,6 +52,7 @@ from oi_tui.app.engine.core.protocol import (
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.values import Level
 from oi_tui.app.engine.core.verbs import AnyVerb, FindModels, Fork, Inspect, KeepDraft, Open, Submit, address_verb
+from oi_tui.app.engine.transcript.coalesce import is_delta
 from oi_tui.app.engine.transcript.event_log import extend
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.client import Connect, EngineClient, EngineLost
@@ -328,6 +329,8 @@ class Bridge:
         else:
             for index in changed:
                 self._view.put(index, transcript.blocks[index])
+        if events and all(map(is_delta, events)):
+            return  # more of a text changes nothing else
         self._view.ask(transcript.pending_decision, transcript.pending_input)
         self._show_status()
         if events:  # what was says nothing of the model that the session opens with now

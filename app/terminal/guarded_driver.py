@@ -9,7 +9,8 @@ import os
 import re
 import select
 from codecs import getincrementaldecoder
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from textual._parser import ParseEOF, ParseError
 from textual._xterm_parser import XTermParser
@@ -59,6 +60,28 @@ class Pastes:
 
 class GuardedDriver(LinuxDriver):
     """Reads keys as Textual does, except for pastes."""
+
+    _gathered: list[str] | None = None
+    """What is to be written at once, while something is gathered."""
+
+    @contextmanager
+    def gathered(self) -> Iterator[None]:
+        """Write in one go what is written inside: each go wakes the thread that writes."""
+        parts: list[str] = []
+        self._gathered = parts
+        try:
+            yield
+        finally:
+            self._gathered = None
+            if parts:
+                self.write("".join(parts))
+
+    def write(self, data: str) -> None:
+        """Soon, by a thread."""
+        if self._gathered is not None:
+            self._gathered.append(data)
+        else:
+            super().write(data)
 
     def start_application_mode(self) -> None:
         """As ever. Where the terminal was prepared before, it is put back as it was before that."""

@@ -9,9 +9,9 @@ program, after a picture was laid over it), everything is written, as Textual do
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import NamedTuple
 
 from rich.cells import cell_len
@@ -39,6 +39,10 @@ SIGNS = frozenset("‘’“”…‹›•–—")
 
 MOST_STYLES = 4_096
 """Styles that are kept; then all of them are forgotten."""
+
+
+MOST_STRIPS = 500
+"""Strips of which it is known what row they are; then all of them are forgotten."""
 
 
 class Row(NamedTuple):
@@ -79,6 +83,8 @@ class ScreenCopy:
         self._columns = 0
         self._numbers: dict[Style | None, int] = {}
         self._pens: list[Pen] = []
+        self._known: dict[int, tuple[Strip, Row]] = {}
+        """The strips of the last frames, by identity, and what they are as rows."""
 
     def forget(self) -> None:
         """Nobody knows what the terminal shows now."""
@@ -89,11 +95,12 @@ class ScreenCopy:
         if (self._columns, len(self._rows)) != size or len(self._pens) > MOST_STYLES:
             self._numbers.clear()
             self._pens.clear()
+            self._known.clear()
             self._columns = size.width
             self._rows = [_unknown_row(size.width)] * size.height
         fresh: dict[int, Row] = {}
         for piece in pieces_of(update):
-            row = self._row(piece.strip, console) if 0 <= piece.y < size.height else None
+            row = self._row_of(piece.strip, console) if 0 <= piece.y < size.height else None
             if row is None:  # a control sequence, or beyond the edge: Textual's own way
                 self.forget()
                 return update.render_segments(console)
@@ -109,12 +116,15 @@ class ScreenCopy:
             parts.append(self._move(moved, changed))
         style = UNKNOWN
         for y in sorted(changed):
+            if changed[y] is self._rows[y] or changed[y] == self._rows[y]:
+                continue  # it was moved there
             for x, cells in _differences(self._rows[y], changed[y]):
                 parts.append(f"\x1b[{y + 1};{x + 1}H")
-                for number, group in groupby(cells, key=lambda cell: cell[1]):
-                    parts.append(self._change_pen(style, number))
-                    parts.append("".join(text for text, _ in group))
-                    style = number
+                for text, number in cells:
+                    if number != style:
+                        parts.append(self._change_pen(style, number))
+                        style = number
+                    parts.append(text)
             self._rows[y] = changed[y]
         if style != UNKNOWN:
             parts.append(self._change_pen(style, UNKNOWN))
@@ -149,6 +159,17 @@ class ScreenCopy:
         return f"{region}{feeds}\x1b[r"
 
     # -- styles -------------------------------------------------------------------------------------------
+
+    def _row_of(self, strip: Strip, console: Console) -> Row | None:
+        """As `_row`; a strip that was there lately, perhaps at another place, is not looked at again."""
+        if (known := self._known.get(id(strip))) is not None:
+            return known[1]
+        row = self._row(strip, console)
+        if row is not None:
+            if len(self._known) >= MOST_STRIPS:
+                self._known.clear()
+            self._known[id(strip)] = strip, row
+        return row
 
     def _row(self, strip: Strip, console: Console) -> Row | None:
         """The strip as a row; None if there is more in it than text."""
@@ -264,22 +285,60 @@ def _lay_over(below: Row, x: int, row: Row, width: int, columns: int) -> Row:
 
 def _differences(before: Row, after: Row) -> Iterator[tuple[int, list[Run]]]:
     """Where to write which cells, from left to right."""
-    new = after.cells
-    if before.plain and after.plain:
-        changed: Iterable[int] = (x for x, (a, b) in enumerate(zip(before.cells, new, strict=False)) if a != b)
-    else:  # terminals differ in what is wide, so that all that follows may stand elsewhere
-        changed = range(len(new))
+    if not (before.plain and after.plain):
+        # Terminals differ in what is wide, so that all that follows may stand elsewhere.
+        yield from _stretches(0, after.cells, None)
+        return
+    lead = _common_start(before.runs, after.runs)
+    tail = sum(len(text) for text, _ in _common_runs(before.runs[::-1], after.runs[::-1]))
+    old, new = _cut_cells(before, lead, tail), _cut_cells(after, lead, tail)
+    yield from _stretches(lead, new, old)
+
+
+def _stretches(lead: int, new: list[Run], old: list[Run] | None) -> Iterator[tuple[int, list[Run]]]:
+    """Those of the new cells that differ from the old ones, all of them without old ones; they begin at `lead`."""
     start = end = -1
-    for x in changed:
-        if new[x][1] == UNKNOWN:
-            continue
-        if start < 0 or x - end > GAP or any(style == UNKNOWN for _, style in new[end:x]):
+    for x, cell in enumerate(new):
+        if cell[1] == UNKNOWN:
             if start >= 0:
-                yield start, new[start:end]
-            start = x
-        end = x + 1
+                yield lead + start, new[start:end]
+            start = -1
+        elif old is None or x >= len(old) or old[x] != cell:
+            if start >= 0 and x - end > GAP:
+                yield lead + start, new[start:end]
+                start = -1
+            if start < 0:
+                start = x
+            end = x + 1
     if start >= 0:
-        yield start, new[start:end]
+        yield lead + start, new[start:end]
+
+
+def _common_runs(one: Iterable[Run], other: Iterable[Run]) -> list[Run]:
+    """What both begin with."""
+    return [run for run, _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))]
+
+
+def _common_start(one: Sequence[Run], other: Sequence[Run]) -> int:
+    """Characters that both begin with, in the same styles."""
+    whole = _common_runs(one, other)
+    length, number = sum(len(text) for text, _ in whole), len(whole)
+    if number < min(len(one), len(other)) and one[number][1] == other[number][1]:
+        texts = zip(one[number][0], other[number][0], strict=False)
+        length += sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], texts))
+    return length
+
+
+def _cut_cells(row: Row, lead: int, tail: int) -> list[Run]:
+    """The cells of a row in which every character takes one, without so many at the start and at the end."""
+    end = sum(len(text) for text, _ in row.runs) - tail
+    cells: list[Run] = []
+    x = 0
+    for text, style in row.runs:
+        if x + len(text) > lead:
+            cells += [(character, style) for character in text[max(0, lead - x) : max(0, end - x)]]
+        x += len(text)
+    return cells
 
 
 def _says_something(row: Row) -> bool:

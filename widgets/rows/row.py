@@ -23,8 +23,9 @@ class RowStrip(Strip):
         """Cells before the text: gutter, indentation of a row that goes on, line number."""
         self.reach = reach
         """Cell after the last one of the text; what follows only fills the row."""
-        self.painted: tuple[object, Strip] | None = None
-        """The row as it was last on the screen, and what it depends on: kept, so that its bytes are made once."""
+        self.painted: tuple[object, bool, Strip] | None = None
+        """What its look depends on, whether the scroll bar's thumb lay over it, and the row as it was last on the
+        screen: kept, so that it is painted once."""
 
 
 class ViewRow(NamedTuple):

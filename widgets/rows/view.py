@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 from textual.color import Color
 from textual.filter import LineFilter
 from textual.geometry import Region
+from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -85,12 +86,19 @@ class RowView:
 
     def lines(self, crop: Region, painted: Callable[[int, RowStrip | None], object] | None = None) -> list[Strip]:
         """Rows for the compositor, by-passing the box model, which has nothing to add. `painted` is told of each."""
-        finish = Finish(self._host.get_line_filters(), self._host.background_colors[1], self._ink)
-        if finish != self._finish:
-            self._finish = finish
+        host = self._host
+        filters, background = host.get_line_filters(), host.background_colors[1]
+        if (
+            filters != self._finish.filters
+            or background != self._finish.background
+            or self._ink is not self._finish.ink
+        ):
+            self._finish = Finish(filters, background, self._ink)
+        selection = host.text_selection
+        cursor = self._cursor if host.has_focus else None
         strips = []
         for y in crop.line_range:
-            strips.append(self._finish_row(y).crop(crop.x, crop.x + crop.width))
+            strips.append(self._finish_row(y, cursor, selection).crop(crop.x, crop.right))
             if painted is not None:
                 painted(y, self.rows[y].strip if y < len(self.rows) else None)
         return strips
@@ -106,38 +114,29 @@ class RowView:
     def _blank(self) -> Strip:
         return Strip.blank(self._host.size.width, self._ink.page if self._ground == "page" else self._ink.console)
 
-    def _finish_row(self, y: int) -> Strip:
-        """The row as it goes to the terminal. One on which nothing lies is the same object as long as it lives."""
+    def _finish_row(self, y: int, cursor: int | None, selection: Selection | None) -> Strip:
+        """The row as it goes to the terminal. One on which nothing but the thumb lies is the same object as long as
+        it lives."""
         finish = self._finish
         if y >= len(self.rows):
             return self._filtered(self._blank, finish.filters, finish.background)
-        row = self.rows[y]
-        bare = (
-            y not in self._thumb
-            and not self._marks[y].spans
-            and not self._has_cursor(row)
-            and self._host.text_selection is None
-            and not self._has_pill(y)
-        )
-        if bare and row.strip.painted is not None and row.strip.painted[0] is finish:
-            return row.strip.painted[1]
-        strip = self._filtered(self._paint_row(y), finish.filters, finish.background)
+        row, marks, thumb = self.rows[y], self._marks[y], y in self._thumb
+        has_cursor = cursor is not None and row.item == cursor and not row.last
+        bare = not (marks.spans or has_cursor or selection is not None or self._has_pill(y))
+        if bare and (known := row.strip.painted) is not None and known[0] is finish and known[1] == thumb:
+            return known[2]
+        strip: Strip = row.strip
+        if marks.spans:
+            strip = mark_cells(strip, marks.spans, self._ink.match_here if marks.here else self._ink.match)
+        if selection is not None:
+            strip = mark_selection(strip, row.strip, selection.get_span(row.key), self._ink)
+        strip = add_frame(strip, self._ink, cursor=has_cursor, thumb=thumb)
+        if self._has_pill(y):
+            strip = with_pill(strip, self._unseen, self._ink)
+        strip = self._filtered(strip, finish.filters, finish.background)
         if bare:
-            row.strip.painted = finish, strip
+            row.strip.painted = finish, thumb, strip
         return strip
-
-    def _has_cursor(self, row: ViewRow) -> bool:
-        return row.item == self._cursor and not row.last and self._host.has_focus
 
     def _has_pill(self, y: int) -> bool:
         return bool(self._unseen) and y == self._host.size.height - 1
-
-    def _paint_row(self, y: int) -> Strip:
-        ink, row, marks = self._ink, self.rows[y], self._marks[y]
-        strip: Strip = row.strip
-        if marks.spans:
-            strip = mark_cells(strip, marks.spans, ink.match_here if marks.here else ink.match)
-        if (selection := self._host.text_selection) is not None:
-            strip = mark_selection(strip, row.strip, selection.get_span(row.key), ink)
-        strip = add_frame(strip, ink, cursor=self._has_cursor(row), thumb=y in self._thumb)
-        return with_pill(strip, self._unseen, ink) if self._has_pill(y) else strip

@@ -40,6 +40,8 @@ class Prose:
 
     def __init__(self, block: ProseBlock) -> None:
         self._block = block
+        self._kept: dict[tuple[object, ...], tuple[Element, list[RowPiece]]] = {}
+        """Elements that may still change and did not, with what was drawn of them."""
         self.parses = 0
         """Times that Markdown was parsed to find elements, for tests of the cost."""
         self.draws = 0
@@ -60,8 +62,16 @@ class Prose:
         pieces: list[RowPiece] = [self._column]
         first = not self._column.height
         self._tail_beyond = 0
-        for start, element in self._tail(starts, lines):
-            drawn = list(element_pieces(start, element, canvas, display, self._definitions, first=first))
+        kept = self._kept
+        self._kept = {}
+        for start, element, key in self._tail(starts, lines):
+            known = kept.get((*key, canvas, display, first))
+            if known is None:
+                drawn = list(element_pieces(start, element, canvas, display, self._definitions, first=first))
+            else:
+                element, drawn = known
+            if isinstance(element, Element) and not element.open:
+                self._kept[(*key, canvas, display, first)] = element, drawn
             first = first and not drawn
             pieces += drawn
             self._tail_beyond = max(self._tail_beyond, element.beyond)
@@ -85,6 +95,9 @@ class Prose:
         self._redefined: set[str] = set()  # labels for which finished elements may have to be drawn anew
         self._tail_beyond = 0
         self._drawn_for: tuple[Canvas, BlockDisplay] | None = None
+        self._kept = {}
+        self._outline: tuple[tuple[int, str, str], list[Start]] = (0, "", ""), []
+        """Where elements start, of what in the tail; the text as it was when they were looked for."""
         self._clear()
 
     def _clear(self) -> None:
@@ -212,26 +225,42 @@ class Prose:
             self._redefined |= self._definitions.propose(())
             return [], []
         lines = rest.split("\n")
+        if self._only_grew(rest):
+            return self._outline[1], lines
         tokens = outline_parser().parse(rest)
         complete = len(lines) - (self._block.state == "streaming")  # the last line may still grow
         found = ((label, definition) for label, definition, end in definitions_in(tokens) if end <= complete)
         self._redefined |= self._definitions.propose(found)
-        return starts_of(tokens, lines, self._lead), lines
+        starts = starts_of(tokens, lines, self._lead)
+        self._outline = (self._taken, rest, self._block.state), starts
+        return starts, lines
+
+    def _only_grew(self, rest: str) -> bool:
+        """Whether the last line grew since elements were looked for, one that begins as nothing but text does."""
+        (taken, before, state), _ = self._outline
+        last = before[before.rfind("\n") + 1 :]
+        return (
+            (taken, state) == (self._taken, self._block.state)
+            and last[:1].isalpha()
+            and rest.startswith(before)
+            and "\n" not in rest[len(before) :]
+        )
 
     def _tail(
         self, starts: list[Start], lines: list[str]
-    ) -> Iterator[tuple[Start, Element | FencedCode | MarkdownTable]]:
-        """The elements that may still change."""
+    ) -> Iterator[tuple[Start, Element | FencedCode | MarkdownTable, tuple[object, ...]]]:
+        """The elements that may still change, each with what it is made from."""
         if self._fence is not None:
             rest = clean_text(self._text[self._taken :])
             streaming = self._block.state == "streaming"
             hidden = self._fence.closes(rest) or (streaming and self._fence.may_close(rest))
             self._fence.show("" if hidden else rest, complete=False)
-            yield Start(), self._fence
+            yield Start(), self._fence, ()
         if self._table is not None:
-            yield Start(), self._table
+            yield Start(), self._table, ()
         for start, following in pairwise([*starts, Start(len(lines))]):
-            yield start, build_element(lines[start.line : following.line], start)
+            own = lines[start.line : following.line]
+            yield start, build_element(own, start), (start, *own)
 
 
 def _skip(text: str, start: int, lines: int) -> int:

@@ -30,6 +30,9 @@ GUTTER = 3
 PROSE_WIDTH = 100
 """Widest line of prose, in cells."""
 
+MADE_ROWS = 500
+"""Rows that are kept, so that one with the same text is not made again; then all of them are forgotten."""
+
 FoldState = Literal["short", "open", "closed"]
 """How much of a block is shown: what matters, all, one line."""
 
@@ -100,11 +103,21 @@ class Canvas:
     ) -> RowStrip:
         """A row of content behind its gutter, padded with `base` to the full width.
 
-        The first `lead` cells of it are no text: a line number, a mark.
+        The first `lead` cells of it are no text: a line number, a mark. A row that was made lately is the same object.
         """
         joint, fill = "\n", 0
         if isinstance(line, Continuation):
             joint, lead, fill = line.joint, lead + line.lead, line.fill
+        key = (*line, base, mark, mark_style, joint, lead, fill)
+        if (made := self._made.get(key)) is None:
+            if len(self._made) >= MADE_ROWS:
+                self._made.clear()
+            made = self._made[key] = self._row_of(line, base, mark, mark_style, joint, lead, fill)
+        return made
+
+    def _row_of(
+        self, line: Line, base: Style, mark: str, mark_style: Style | None, joint: str, lead: int, fill: int
+    ) -> RowStrip:
         segments = [Segment(f" {mark} ", mark_style or base), *line]
         reach = GUTTER + cells(line)
         if reach > self.width:
@@ -117,6 +130,11 @@ class Canvas:
     def is_row(self, made: object) -> bool:
         """Whether something that was made elsewhere is a row of this canvas."""
         return isinstance(made, RowStrip) and sum(segment.cell_length for segment in made) == self.width
+
+    @cached_property
+    def _made(self) -> dict[tuple[object, ...], RowStrip]:
+        """Rows that were made lately: a paragraph that grows is broken anew with each frame, into the same rows."""
+        return {}
 
     @cached_property
     def blank(self) -> RowStrip:

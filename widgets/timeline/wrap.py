@@ -139,9 +139,10 @@ def _spans(plain: str, width: int) -> Iterator[tuple[int, int]]:
 
 def _paragraph(text: str, width: int) -> Iterator[tuple[int, int]]:
     start = used = 0
+    width_of = len if text.isascii() else cell_len
     for match in (_UNIT if _HAS_WIDE.search(text) else _WORD).finditer(text):
         word = match.group().rstrip(" ")
-        wide = cell_len(word)
+        wide = width_of(word)
         if used and used + wide > width:
             yield start, len(text[: match.start()].rstrip(" "))
             start, used = match.start(), 0

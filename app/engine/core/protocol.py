@@ -26,8 +26,9 @@ PROTOCOL_VERSION = 1
 """Counts up whenever a line of an older version would be misread. One without a `session_id`, from before there were
 several sessions, is about the only one there is, as it was meant."""
 
-FRAME = 1 / 60
-"""Seconds between two batches while text streams; what is not streaming text is sent at once."""
+FRAME = 1 / 30
+"""Seconds between two batches while text streams, as many as front ends draw; what is not streaming text,
+and the first of it after a rest, is sent at once."""
 
 REPLAYED = 8_000
 """Events in one batch of a replay: the front end folds them while the next ones are made ready."""
