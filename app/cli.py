@@ -146,7 +146,7 @@ def app(
     if os.environ.get("TERM", "dumb") in ("dumb", "unknown"):
         raise SettingsError("This terminal cannot show the app (TERM=dumb).", hint='Use: oi-tui run "TASK".')
     # Textual paints at 60 frames a second, and a key waits for the next one while something streams in.
-    os.environ.setdefault("TEXTUAL_FPS", "120")
+    os.environ.setdefault("TEXTUAL_FPS", "240")
     gc.disable()  # nothing of what is imported now becomes garbage, and looking for it takes a fifth of the time
     # The app's world: Textual and the widgets, nothing of the engine's libraries.
     from oi_tui.app.frontend.client import EngineClient, ProcessClient

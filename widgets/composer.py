@@ -23,6 +23,9 @@ PASTE_LINES = 20
 PASTE_BYTES = 2048
 """A paste of more becomes a token; the whole is sent."""
 
+SHORT_HINT = 24
+"""Characters of a hint at most, for which there is always room; the style sheet below has two more."""
+
 SIGNS = ("!", "%")
 """At the very beginning of a text they make it code to run, if they were typed."""
 
@@ -190,7 +193,7 @@ class Composer(Widget):
         &:focus-within { border-top: solid $accent 60%; }
         & > Horizontal { height: auto; }
         & #composer-mark { width: 3; height: 1; padding: 0 1; color: $accent; text-style: bold; }
-        & #composer-hint { width: auto; height: 1; padding: 0 1; color: $dim; }
+        & #composer-hint { width: auto; min-width: 26; height: 1; padding: 0 1; color: $dim; text-align: right; }
         & PromptArea {
             width: 1fr; height: auto; max-height: 10; border: none; padding: 0; background: $background;
             scrollbar-size: 1 1;
@@ -226,5 +229,6 @@ class Composer(Widget):
 
     def _show_hint(self) -> None:
         label = self.query_one("#composer-hint", Words)
-        label.update(self.hint)
+        # Short ones have one width: a layout for each would keep a quick answer waiting, and break the prompt anew.
+        label.update(self.hint, layout=max(len(self.hint), label.content_size.width) > SHORT_HINT)
         label.display = bool(self.hint) and self.size.width >= len(self.hint) + 24

@@ -8,6 +8,10 @@ from textual.widget import Widget
 FRAME = 1 / 30
 """Seconds between two frames, at least."""
 
+AT_ONCE = 4
+"""Frames that may follow each other at once after a rest, so that a quick answer is seen quickly. They count: later
+ones wait until no more were drawn than the eye sees."""
+
 IDLE = 0.005
 """Seconds between two portions of work that nobody waits for."""
 
@@ -33,25 +37,31 @@ class Frames:
         self._host = host
         self._draw = draw
         self._clock = clock
-        self._timer: asyncio.TimerHandle | None = None
-        self._last = 0.0
-
-    @property
-    def waiting(self) -> bool:
+        self.waiting = False
         """Whether a frame is to come."""
-        return self._timer is not None
+        self._due = 0.0
+        """When the next frame would come if all were drawn as often as the eye sees."""
 
     def want(self) -> None:
-        """Draw soon: as soon as the last frame is old enough."""
-        if self._timer is None and self._host.is_attached:
-            wait = max(0.001, FRAME - (self._clock() - self._last))
-            self._timer = call_after(self._host, wait, self.draw)
+        """Draw soon: at once after a rest, or else when as much time has passed as the frames before were given."""
+        if self.waiting or not self._host.is_attached:
+            return
+        self.waiting = True
+        wait = self._due - (AT_ONCE - 1) * FRAME - self._clock()
+        if wait > 0:
+            call_after(self._host, wait, self.draw)
+        else:
+            self._host.call_next(self.draw)
 
     def draw(self) -> None:
         """Draw now, or after what the terminal was given before."""
-        self._timer = None
-        self._last = self._clock()
-        if self._is_writing or self._draw():
+        self.waiting = self._is_writing
+        if self.waiting:
+            call_after(self._host, FRAME / 4, self.draw)
+            return
+        now = self._clock()
+        self._due = min(max(self._due, now), now + (AT_ONCE - 1) * FRAME) + FRAME
+        if self._draw():
             self.want()
 
     def idle(self, work: Callable[[], bool]) -> None:
