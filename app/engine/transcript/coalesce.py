@@ -1,4 +1,4 @@
-"""Merging neighbouring deltas, so that a flood costs a front end and the store what a frame costs."""
+"""Merging neighbouring deltas and changes of one display: a flood costs a front end and the store what a frame does."""
 
 from collections.abc import Iterable
 
@@ -10,6 +10,7 @@ from oi_tui.app.engine.core.events import (
     OutputAdded,
     OutputsCleared,
     OutputTailMoved,
+    OutputUpdated,
     ProgressReported,
     ProseGrew,
 )
@@ -43,7 +44,7 @@ def coalesce(events: Iterable[AnyEvent]) -> list[AnyEvent]:
             merged.append(event)
             open_key = key
             texts = [delta_text(event)] if key is not None else []
-        elif isinstance(event, ActiveLineChanged | ProgressReported):
+        elif isinstance(event, ActiveLineChanged | ProgressReported | OutputUpdated):
             merged[-1] = event
         else:
             texts.append(delta_text(event))
@@ -69,6 +70,8 @@ def delta_key(event: AnyEvent) -> DeltaKey | None:
             return ("tail", event.block_id, event.name)
         case ProgressReported():
             return ("progress", event.block_id)
+        case OutputUpdated():
+            return ("display", event.block_id, event.display_id)
         case _:
             return None
 
