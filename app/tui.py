@@ -153,7 +153,7 @@ class OiTui(TypingOrder):
                 self._copy.forget()
             else:
                 renderable = FrameDifference(renderable, self._copy, self.size)
-        with self._driver.gathered() if isinstance(self._driver, GuardedDriver) else nullcontext():
+        with self._driver.gather_writes() if isinstance(self._driver, GuardedDriver) else nullcontext():
             super()._display(screen, renderable)
 
     def note_typing(self, age: float) -> None:

@@ -387,8 +387,6 @@ class Bridge:
         self._apply([NoticeAdded(block_id=block_id, level=level, title=title, hint=hint, details=details)])
 
     def _show_status(self) -> None:
-        fails, recorded = self._sandbox_fails, self._recorded
-        status = current_status(
-            self.transcript, self._settings, self.kernels, self._activity, fails=fails, recorded=recorded
-        )
+        known = self.transcript, self._settings, self.kernels, self._activity
+        status = current_status(*known, fails=self._sandbox_fails, recorded=self._recorded)
         self._view.show_status(status, self._queued)

@@ -61,25 +61,25 @@ class Pastes:
 class GuardedDriver(LinuxDriver):
     """Reads keys as Textual does, except for pastes."""
 
-    _gathered: list[str] | None = None
+    _held_back: list[str] | None = None
     """What is to be written at once, while something is gathered."""
 
     @contextmanager
-    def gathered(self) -> Iterator[None]:
+    def gather_writes(self) -> Iterator[None]:
         """Write in one go what is written inside: each go wakes the thread that writes."""
         parts: list[str] = []
-        self._gathered = parts
+        self._held_back = parts
         try:
             yield
         finally:
-            self._gathered = None
+            self._held_back = None
             if parts:
                 self.write("".join(parts))
 
     def write(self, data: str) -> None:
         """Soon, by a thread."""
-        if self._gathered is not None:
-            self._gathered.append(data)
+        if self._held_back is not None:
+            self._held_back.append(data)
         else:
             super().write(data)
 

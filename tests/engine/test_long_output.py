@@ -19,6 +19,7 @@ from oi_tui.app.engine.core.events import (
     OutputKept,
     OutputsCleared,
     OutputTailMoved,
+    OutputUpdated,
 )
 from oi_tui.app.engine.core.outputs import (
     APART,
@@ -136,6 +137,14 @@ def test_coalescing_tails_changes_nothing_that_the_fold_sees(events: list[AnyEve
 def test_a_front_end_that_does_not_read_finds_one_tail_of_each_stream() -> None:
     events = [event for n in range(1_000) for event in (moved(f"{n}"), moved(f"{n}", "stderr"))]
     assert coalesce(events) == [moved("999"), moved("999", "stderr")]
+
+
+def test_of_changes_of_one_display_that_follow_each_other_the_last_one_is_told() -> None:
+    def changed(text: str, name: str = "d") -> OutputUpdated:
+        return OutputUpdated(block_id="c", display_id=name, output=RichOutput(data={"text/plain": text}))
+
+    events = [changed("1"), changed("2"), changed("1", "e"), changed("3"), changed("4")]
+    assert coalesce(events) == [changed("2"), changed("1", "e"), changed("4")]
 
 
 # -- the store -------------------------------------------------------------------------------------

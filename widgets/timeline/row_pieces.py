@@ -109,10 +109,10 @@ class Canvas:
         if isinstance(line, Continuation):
             joint, lead, fill = line.joint, lead + line.lead, line.fill
         key = (*line, base, mark, mark_style, joint, lead, fill)
-        if (made := self._made.get(key)) is None:
-            if len(self._made) >= MADE_ROWS:
-                self._made.clear()
-            made = self._made[key] = self._row_of(line, base, mark, mark_style, joint, lead, fill)
+        if (made := self._recent_rows.get(key)) is None:
+            if len(self._recent_rows) >= MADE_ROWS:
+                self._recent_rows.clear()
+            made = self._recent_rows[key] = self._row_of(line, base, mark, mark_style, joint, lead, fill)
         return made
 
     def _row_of(
@@ -132,7 +132,7 @@ class Canvas:
         return isinstance(made, RowStrip) and sum(segment.cell_length for segment in made) == self.width
 
     @cached_property
-    def _made(self) -> dict[tuple[object, ...], RowStrip]:
+    def _recent_rows(self) -> dict[tuple[object, ...], RowStrip]:
         """Rows that were made lately: a paragraph that grows is broken anew with each frame, into the same rows."""
         return {}
 

@@ -25,6 +25,7 @@ from textual.widgets import Input
 from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamOutput
 from oi_tui.themes.loader import load_palette
+from oi_tui.widgets.rows.frames import AT_ONCE
 from oi_tui.widgets.rows.row import ROW_BITS
 from oi_tui.widgets.timeline.view import BlockAction, Timeline
 
@@ -610,6 +611,23 @@ async def test_a_frame_comes_also_when_the_machine_stood_still_at_the_moment_it_
         screen.timeline.put(3, UserBlock(id="u", text="later"))
         await screen.settle()
         assert any("later" in row for row in screen.rows())
+
+
+async def test_the_first_frames_after_a_rest_come_at_once_and_then_no_more_than_the_eye_sees() -> None:
+    async with shown(paragraphs(3)) as screen:
+        screen.page.clock.now += 1
+        for number in range(3, 3 + AT_ONCE):
+            screen.timeline.put(number, UserBlock(id=f"u{number}", text=f"at once {number}"))
+            async with asyncio.timeout(5):
+                while screen.timeline._frames.waiting:
+                    await screen.pilot.pause()
+        assert any(f"at once {2 + AT_ONCE}" in row for row in screen.rows())
+
+        screen.timeline.put(3 + AT_ONCE, UserBlock(id="u", text="a moment later"))
+        await screen.pilot.pause()
+        assert screen.timeline._frames.waiting
+        await screen.settle()
+        assert any("a moment later" in row for row in screen.rows())
 
 
 async def test_no_frame_is_drawn_while_the_terminal_still_takes_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:
