@@ -117,6 +117,7 @@ def make_kernels(
         spill_dir=spill_dir,
         small_model=lambda: ties.has_embedded_model(),
         preload=lambda: preloads(kernel, small_model=ties.has_embedded_model()),
+        token_variables=servers.token_variables,
         learn_secret=redactor.learn,
         session_id=lambda: ties.session_id,
         keeps_kernels=lambda: kernel.keep or ties.keeps_kernels,

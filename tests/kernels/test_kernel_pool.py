@@ -1,6 +1,7 @@
 """Which kernel a name means, that each language has its own state, and what a kernel gets to see."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -13,6 +14,7 @@ from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
+from oi_tui.app.engine.kernels.remote.servers import KnownServer, KnownServers
 from oi_tui.app.engine.sandbox.environments import kernel_environment
 from support.kernel_places import PLACES, server_at
 from support.runs import collect
@@ -119,3 +121,12 @@ def test_keys_are_withheld_from_kernels_and_nothing_else_is() -> None:
     environ = {"PATH": "/bin", "HOME": "/home/ada", "OPENAI_API_KEY": "1", "JPY_PARENT_PID": "6"}
     given = kernel_environment(environ)
     assert given == {"PATH": "/bin", "HOME": "/home/ada"}
+
+
+def test_a_token_of_a_server_is_withheld_from_kernels_whatever_its_variable_is_called(tmp_path: Path) -> None:
+    servers = KnownServers(tmp_path / "servers.toml", owner=os.getuid())
+    servers.put("cluster", KnownServer(url="https://hub.test/", token_variable="DOOR"))
+    environ = {"PATH": "/bin", "DOOR": "opens", "WINDOW": "shut"}
+    given = Launch(cwd=tmp_path, environ=environ, token_variables=servers.token_variables).variables
+    assert "DOOR" not in given
+    assert given["WINDOW"] == "shut"

@@ -1,7 +1,7 @@
 """What starts a kernel, as one value: made once for all kernels of a session, and handed down as it is."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -40,6 +40,8 @@ class Launch:
     """Told of each request for the network that a sandbox does not grant."""
     spill_dir: Path | None = None
     """Where the whole text of long outputs is kept; without it, only as much is kept as is shown."""
+    token_variables: Callable[[], Collection[str]] = tuple
+    """Asked at each start: variables that hold tokens of servers, whatever they are called. No kernel gets them."""
     learn_secret: Callable[[str, str], None] = lambda name, value: None
     """Told of each token, by what it is called, before it is used."""
     small_model: Callable[[], bool] = lambda: True
@@ -86,4 +88,6 @@ class Launch:
     @property
     def variables(self) -> dict[str, str]:
         """The variables that they get, with the environment active."""
-        return active_environ(self.environ, self.python)
+        withheld = self.token_variables()
+        given = {name: value for name, value in self.environ.items() if name not in withheld}
+        return active_environ(given, self.python)

@@ -101,6 +101,13 @@ class KnownServers:
         except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
             raise SettingsError(f"The list of servers {self._path} cannot be read: {error}", hint=hint) from error
 
+    def token_variables(self) -> frozenset[str]:
+        """Names of the variables that hold tokens; none if the file cannot be read, as nothing uses them then."""
+        try:
+            return frozenset(server.token_variable for server in self.all().values() if server.token_variable)
+        except SettingsError:
+            return frozenset()
+
     def find(self, name: str) -> KnownServer:
         """The server of this name, or the machine of this ssh:// address; SettingsError that names those there are."""
         if name.startswith(SSH):
