@@ -69,9 +69,10 @@ check:
 		wait $$mypy || { echo "mypy found what stands above." >&2; exit 1; }; \
 		exit $$tests
 
-# Kernels are tested on real servers by the same tests as here.
+# Kernels are tested on real servers by the same tests as here; that is what SELECT="servers and not thorough" leaves out.
+SELECT ?= servers
 check-servers: $(VENV)/.dev $(VENV)/.servers
-	OI_TUI_SERVERS="$$(cd $(VENV) && pwd)/servers" $(BIN)/pytest -n 2 --dist loadfile --durations 5 -m servers \
+	OI_TUI_SERVERS="$$(cd $(VENV) && pwd)/servers" $(BIN)/pytest -n 2 --dist loadfile --durations 5 -m "$(SELECT)" \
 		tests/servers tests/kernels tests/security/test_kernel_faults.py
 
 # Root is to do without what it could install; the user has what any user has.

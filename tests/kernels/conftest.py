@@ -60,7 +60,10 @@ async def terminal_server() -> AsyncIterator[KnownServer]:
 Shells = Callable[[Launch], ShellKernel]
 
 
-@pytest.fixture(scope="module", params=["here", "terminal", pytest.param("server", marks=pytest.mark.servers)])
+@pytest.fixture(
+    scope="module",
+    params=["here", "terminal", pytest.param("server", marks=[pytest.mark.servers, pytest.mark.thorough])],
+)
 def shells(request: pytest.FixtureRequest) -> Shells:
     """Makes a shell on this machine, or in a terminal of a server, ours or a real one. A gateway has no terminals."""
     if request.param == "here":

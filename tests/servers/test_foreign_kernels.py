@@ -19,6 +19,8 @@ from oi_tui.widgets.timeline.outputs.json import JsonOutline
 from support.kernelspecs import install_kernelspec
 from support.runs import collect
 
+pytestmark = pytest.mark.thorough
+
 SERVERS = Path(os.environ.get("OI_TUI_SERVERS", ""), "bin")
 PYTHON = SERVERS / "python"
 ARGUMENTS = ("-f", "{connection_file}")

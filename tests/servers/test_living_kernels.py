@@ -39,7 +39,7 @@ LINES = 4_000
 FLOOD = f"import time\nfor n in range({LINES}):\n    print(f'line {{n:05}}')\n    time.sleep(0.001)"
 
 
-@pytest.fixture(scope="module", params=["server", "gateway"])
+@pytest.fixture(scope="module", params=["server", pytest.param("gateway", marks=pytest.mark.thorough)])
 def url(request: pytest.FixtureRequest, serve: Serve) -> str:
     return begin_server(request.param, serve)
 

@@ -19,7 +19,7 @@ from oi_tui.app.engine.kernels.remote.servers import KnownServer
 from support.foreign_servers import Serve, serving
 from support.kernelspecs import CALM, install_kernelspec
 
-ELSEWHERE = [pytest.param(name, marks=pytest.mark.servers) for name in ("server", "gateway")]
+ELSEWHERE = [pytest.param(name, marks=[pytest.mark.servers, pytest.mark.thorough]) for name in ("server", "gateway")]
 PLACES = [pytest.param("here"), *ELSEWHERE]
 
 HERE_ALONE = pytest.mark.parametrize("python", ["here"], indirect=True)
