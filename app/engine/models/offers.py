@@ -5,13 +5,14 @@ Runs on the first screen, so it is quick, parallel, never raises, and does not l
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import msgspec
 
+from oi_tui.app.engine.core.http_session import open_http
 from oi_tui.app.engine.core.protocol import ModelOffer
 from oi_tui.app.engine.models.price_table import has_litellm
 from oi_tui.app.engine.models.providers import THROUGH_LITELLM, provider_of
@@ -20,7 +21,6 @@ ANSWER_LIMIT = 1_000_000
 """Bytes of a server's list that are read."""
 RUN_MODELS = ("llamacpp", "vllm", "library", "organization_owner")
 """What llama.cpp, vLLM, Ollama and LM Studio name as the owner of a model that they run."""
-_NO_LIST = (OSError, TimeoutError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
 OFFERS_LIMIT = 20
 """Models of one server that are offered."""
 
@@ -70,6 +70,7 @@ async def find_offers(
 ) -> tuple[ModelOffer, ...]:
     """Servers on this machine, then keys, then `local`; each server has `probe_timeout` seconds to answer. Last among
     the keys are those whose provider needs LiteLLM where that was left out."""
+    await asyncio.to_thread(import_module, "aiohttp")  # a tenth of a second, which no server has to answer in
     found = await asyncio.gather(*(_server_offers(server, probe_timeout) for server in servers))
     lacking = [provider for provider in PROVIDERS if _lacks_litellm(provider)]
     ready = [provider for provider in PROVIDERS if provider not in lacking]
@@ -97,26 +98,36 @@ def _key_offers(providers: Sequence[Provider], environ: Mapping[str, str], *, la
 async def _server_offers(server: Server, timeout: float) -> list[ModelOffer]:
     """The models of one server; none where nothing listens, or something else does."""
     path = "/api/tags" if server.speaks == "ollama" else "/v1/models"
-    with suppress(*_NO_LIST):
+    try:
         async with asyncio.timeout(timeout):
             answer = await _get(server.port, path)
         return [_offer(server, name) for name in _names(answer)[:OFFERS_LIMIT]]
-    return []
+    except no_list_errors():
+        return []
 
 
 async def runs_here(api_base: str, *, timeout: float = 1.0) -> bool:
     """Whether the server at this address says that it runs its models itself, on this machine: such a one costs
     nothing. One that passes requests on (a gateway) does not say so, and what it costs is not known."""
-    with suppress(*_NO_LIST):
+    try:
         parts = urlsplit(api_base)
         if parts.scheme != "http" or parts.hostname not in ("127.0.0.1", "localhost"):
             return False
         async with asyncio.timeout(timeout):
             answer = await _get(parts.port or 80, f"{parts.path.rstrip('/')}/models")
-        rows = answer.get("data") if isinstance(answer, dict) else None
-        if isinstance(rows, list) and rows:
-            return all(isinstance(row, dict) and row.get("owned_by") in RUN_MODELS for row in rows)
-    return False
+    except no_list_errors():
+        return False
+    rows = answer.get("data") if isinstance(answer, dict) else None
+    if not isinstance(rows, list) or not rows:
+        return False
+    return all(isinstance(row, dict) and row.get("owned_by") in RUN_MODELS for row in rows)
+
+
+def no_list_errors() -> tuple[type[Exception], ...]:
+    """What a server raises that is none of models: it is silent, speaks something else, or says too much."""
+    from aiohttp import ClientError  # deferred: heavy
+
+    return (OSError, TimeoutError, ValueError, ClientError)
 
 
 def _names(answer: Any) -> list[str]:
@@ -139,35 +150,14 @@ def _offer(server: Server, name: str) -> ModelOffer:
 
 
 async def _get(port: int, path: str) -> Any:
-    """JSON from the loopback. HTTP/1.0, so that the answer ends with the connection and is not in chunks."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=ANSWER_LIMIT)
-    try:
-        writer.write(f"GET {path} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nAccept: application/json\r\n\r\n".encode())
-        head = await reader.readuntil(b"\r\n\r\n")
-        if b" 200 " not in head.partition(b"\r\n")[0]:
+    """JSON from the loopback."""
+    url = f"http://127.0.0.1:{port}"
+    async with await open_http(url) as http, http.get(f"{url}{path}", allow_redirects=False) as answer:
+        if answer.status != 200:
             raise ValueError("not found there")
-        length = _content_length(head)
-        body = await (reader.readexactly(length) if length is not None else _read_body(reader))
-        return msgspec.json.decode(body)
-    finally:
-        writer.transport.abort()
-
-
-async def _read_body(reader: asyncio.StreamReader) -> bytes:
-    body = b""
-    while chunk := await reader.read(65_536):
-        body += chunk
-        if len(body) > ANSWER_LIMIT:
-            raise ValueError("more than a list of models")
-    return body
-
-
-def _content_length(head: bytes) -> int | None:
-    for line in head.split(b"\r\n")[1:]:
-        name, _, value = line.partition(b":")
-        if name.strip().lower() == b"content-length":
-            length = int(value)
-            if not 0 <= length <= ANSWER_LIMIT:
+        body = b""
+        async for chunk in answer.content.iter_any():
+            body += chunk
+            if len(body) > ANSWER_LIMIT:
                 raise ValueError("more than a list of models")
-            return length
-    return None
+        return msgspec.json.decode(body)
