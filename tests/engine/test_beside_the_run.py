@@ -120,6 +120,18 @@ async def test_k23_a_kernel_that_does_not_respond_is_interrupted_where_nobody_ca
     assert titles == ["It is stuck.", "The python kernel ignored the interrupt and was restarted."]
 
 
+async def test_R17_a_run_on_a_server_waits_for_its_connection_where_nobody_can_be_asked() -> None:
+    kernel = FakeKernel(
+        {"1": [NoticeAdded(block_id="", level="warning", title="No connection."), RunResult(status="ok")]}
+    )
+    kernel.elsewhere = True
+    session = make(kernel, can_ask=False)
+    await ran(session, "1")
+    assert code(session).state == "ok"
+    (notice,) = (block for block in session.transcript.blocks if isinstance(block, NoticeBlock))
+    assert (notice.title, "waits" in notice.hint) == ("No connection.", True)
+
+
 async def test_R14_at_its_time_limit_code_is_stopped_and_its_kernel_kept_for_the_person_who_is_there() -> None:
     kernel = FakeKernel()
     kernel.blocked = True

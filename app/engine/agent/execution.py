@@ -41,6 +41,9 @@ Seal = Callable[[ExecutionStarted, ActionBlock], None]
 """Told of a run before anything gets the source; returns when that is on record, AuditError if it must not begin."""
 
 
+OUTAGE = 420.0
+"""Seconds that a run on a server waits for signs of life where nobody can be asked: longer than tries go on."""
+
 NEVER_RAN = Ending(stage="unstarted", cause="kernel")
 
 
@@ -76,6 +79,8 @@ class Execution:
         self._ending: Ending | None = None
         """What ended it that was not the person."""
         self._stopping: asyncio.Task[InterruptMeans] | None = None
+        self._silence: asyncio.TimerHandle | None = None
+        """Ends a run on a server that does not respond, where nobody can be asked."""
         self._over = asyncio.Event()
         self._forced = asyncio.Event()
         """The kernel may be restarted, if nothing else stops the run."""
@@ -127,6 +132,7 @@ class Execution:
         try:
             result = await self.runner.run(self.block.source, self.block.id, self._take)
         finally:
+            self._end_silence()
             if timer is not None:
                 timer.cancel()
         self._over.set()
@@ -176,16 +182,31 @@ class Execution:
                 title = "The code asked for input, and there is nobody to answer: it was interrupted."
                 self._notice("warning", title)
             case NoticeAdded(level="warning"):
-                if not self.can_ask:
-                    self._give_up("nobody")
-                hint = f"Esc interrupts it. {REPLACE}" if self.can_ask else "There is nobody to ask: it is interrupted."
-                self._emit(msgspec.structs.replace(event, hint=hint))
+                self._emit(msgspec.structs.replace(event, hint=self._judge_silence()))
             case NoticeAdded() | ActiveLineChanged():
+                self._end_silence()
                 self._emit(event)
             case _:
                 if self._answered:  # what was printed before the question may come after it, by another channel
                     self._close_input(cancelled=False)
                 self._emit(event)
+
+    def _judge_silence(self) -> str:
+        """The kernel does not respond: what can be done, or what is done where nobody can be asked. On a server it may
+        be at work all the same; its kernel says itself when it is given up."""
+        if self.can_ask:
+            return f"Esc interrupts it. {REPLACE}"
+        if self.runner.elsewhere:
+            if self._silence is None:
+                self._silence = asyncio.get_running_loop().call_later(OUTAGE, self._give_up, "nobody")
+            return f"The run waits for it, for {OUTAGE / 60:.0f} minutes at most."
+        self._give_up("nobody")
+        return "There is nobody to ask: it is interrupted."
+
+    def _end_silence(self) -> None:
+        if self._silence is not None:
+            self._silence.cancel()
+            self._silence = None
 
     def _give_up(self, cause: Cause) -> None:
         """Interrupt what cannot go on: the model is not told that a person did it. The kernel's state is only given up
