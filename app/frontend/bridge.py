@@ -322,6 +322,8 @@ class Bridge:
         for event in events:
             if isinstance(event, ConversationCleared):
                 anew = True
+            if isinstance(event, TurnEnded) and not transcript.turn_open:
+                self._queued = max(0, self._queued - 1)  # a prompt that was never asked: a file of it is missing
             changed.update(dict.fromkeys(transcript.apply(event)))
             self._follow(event)
         if anew:
@@ -355,6 +357,7 @@ class Bridge:
                 self._running.discard(event.block_id)
             case TurnEnded():
                 self._running.clear()
+                self._queued = 0 if event.reason == "interrupted" else self._queued  # they were given back
             case KernelChanged():
                 self.kernels.follow(event)
                 self._sandbox_fails &= event.state not in ("idle", "busy")  # none starts that is not enclosed

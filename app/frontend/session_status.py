@@ -108,14 +108,15 @@ def current_status(
     recorded: bool,
 ) -> Status:
     """`fails`: the sandbox was tried and does not hold; no kernel has started since. Where Python code runs on another
-    machine, there is no sandbox, whatever holds back code here."""
+    machine, there is no sandbox, whatever holds back code here; as long as that is not known, nothing is said."""
+    awaited = bool(settings.kernel.server) and "python" not in kernels.places
     without = settings.sandbox.mode == "danger-full-access" or kernels.has_left
     asked = transcript.pending_decision or transcript.pending_input
     return Status(
         model=transcript.model or ("" if transcript.session_id else settings.model.name),
         approval=transcript.approval,
         floor=effective_mode(settings.policy, settings.sandbox),
-        sandbox="no sandbox" if without else FAILS if fails else describe_sandbox(settings.sandbox),
+        sandbox="" if awaited else "no sandbox" if without else FAILS if fails else describe_sandbox(settings.sandbox),
         exposed=fails or without or settings.sandbox.rung == "lock",
         recorded=recorded,
         activity="waiting for you" if asked else doing,

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.chat_model import AnswerEnded, TextDelta
-from oi_tui.app.engine.core.errors import ModelError
+from oi_tui.app.engine.core.errors import KernelError, ModelError
 from oi_tui.app.engine.core.events import (
     AnyEvent,
     CodeFinished,
@@ -21,6 +21,7 @@ from oi_tui.app.engine.core.events import (
     ExecutionStarted,
     InputRequested,
     KernelChanged,
+    NoticeAdded,
     ProseGrew,
     ProseStarted,
     SessionOpened,
@@ -546,6 +547,19 @@ async def test_R13_that_code_would_run_on_another_machine_is_told_before_any_run
         await front.client.send(UseKernel(name="oi-tui"))
         changed = await front.until_event(KernelChanged)
         assert (changed.detail, changed.elsewhere) == (kernel.place, False)
+
+
+async def test_R13_a_server_that_cannot_be_used_is_told_at_the_start(tmp_path: Path) -> None:
+    kernels = FakeKernels()
+    kernels.obstacle = KernelError("hub.test cannot be reached.", hint="Is it running?")
+    async with engine(tmp_path, FakeModel(), kernels=kernels) as front:
+        await front.client.send(Open())
+        notice = await front.until_event(NoticeAdded)
+        assert (notice.level, notice.title, notice.hint) == (
+            "warning",
+            "hub.test cannot be reached.",
+            "Is it running?",
+        )
 
 
 async def test_R13_what_code_can_run_in_is_told_also_while_code_runs(tmp_path: Path) -> None:

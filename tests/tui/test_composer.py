@@ -217,6 +217,27 @@ async def test_a_prompt_during_a_turn_is_sent_and_shown_as_queued(play: Play) ->
         assert "queued" not in stage.app.chat.query_one(Composer).hint
 
 
+async def test_a_queued_prompt_that_was_never_asked_or_was_given_back_is_queued_no_longer(play: Play) -> None:
+    async with play() as stage:
+        stage.engine.say(TurnStarted(block_id="u1", text="first"), ProseStarted(block_id="p1"))
+        await stage.settle()
+        await stage.pilot.press("n", "enter")
+        await stage.engine.heard(1)
+        stage.engine.say(ProseFinished(block_id="p1"), TurnEnded(reason="done"))
+        await stage.settle()
+        assert stage.app.chat.query_one(Composer).hint.startswith("1 queued")
+        stage.engine.say(TurnEnded(reason="engine_lost", detail="a file is missing"))
+        await stage.settle()
+        assert "queued" not in stage.app.chat.query_one(Composer).hint
+        stage.engine.say(TurnStarted(block_id="u2", text="second"))
+        await stage.settle()
+        await stage.pilot.press("n", "enter")
+        await stage.engine.heard(2)
+        stage.engine.say(TurnEnded(reason="interrupted"))
+        await stage.settle()
+        assert "queued" not in stage.app.chat.query_one(Composer).hint
+
+
 LINES = [
     ("!ls -la", Run(language="shell", source="ls -la")),
     ("%python x = 1", Run(language="python", source="x = 1")),

@@ -6,7 +6,7 @@ import pytest
 
 from oi_tui.app.engine.core.events import KernelChanged
 from oi_tui.app.engine.core.modes import effective_mode
-from oi_tui.app.engine.core.settings import PolicySection, SandboxSection, Settings, describe_sandbox
+from oi_tui.app.engine.core.settings import KernelSection, PolicySection, SandboxSection, Settings, describe_sandbox
 from oi_tui.app.engine.core.usage import Usage
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.session_status import KernelBoard, current_status, kernel_label
@@ -60,6 +60,17 @@ def test_S20_that_the_sandbox_fails_stays_at_every_width(width: int) -> None:
 def test_what_has_no_sandbox_by_choice_cannot_fail() -> None:
     status = current_status(Transcript(), Settings(sandbox=OPEN), KernelBoard(), "", fails=True, recorded=False)
     assert (status.sandbox, status.exposed) == ("no sandbox", True)
+
+
+def test_R13_nothing_is_said_of_the_sandbox_until_it_is_known_where_code_runs() -> None:
+    settings = Settings(sandbox=USUAL, kernel=KernelSection(server="cluster"))
+    board = KernelBoard()
+    status = current_status(Transcript(), settings, board, STARTING, fails=False, recorded=False)
+    assert status.sandbox == ""
+    place = "python3 on hub.test"
+    board.follow(KernelChanged(language="python", state="cold", generation=0, detail=place, elsewhere=True))
+    status = current_status(Transcript(), settings, board, "", fails=False, recorded=False)
+    assert status.sandbox == "no sandbox"
 
 
 def test_names_of_kernels_and_models_obey_no_terminal() -> None:

@@ -71,6 +71,8 @@ class KernelSwitch:
         try:
             await self._kernels.look_around()
         except KernelError as error:
+            if not left:
+                self._session.report(error, "warning")
             for kernel in left:
                 self._say_unreachable(kernel, error)
             return

@@ -14,7 +14,7 @@ from oi_tui.app.engine.kernels.remote.address import SHORT_ID, SSH, KernelAddres
 from oi_tui.app.engine.kernels.remote.kernel import RemoteKernel
 from oi_tui.app.engine.kernels.remote.living import LivingKernel, LivingKernels
 from oi_tui.app.engine.kernels.remote.seat import RemotePlace, Seat, attachment_error, require_python
-from oi_tui.app.engine.kernels.remote.server import JupyterServer
+from oi_tui.app.engine.kernels.remote.server import JupyterServer, ServerAsleep
 from oi_tui.app.engine.kernels.remote.servers import KnownServer, KnownServers
 from oi_tui.app.engine.kernels.remote.site import open_site
 
@@ -123,10 +123,12 @@ class ServerKernels:
         place = self.place
         if place is None or place.server.url.startswith(SSH):
             return
-        token = await place.server.find_token(self._launch.environ, self._launch.learn_secret)
+        await place.server.find_token(self._launch.environ, self._launch.learn_secret)  # a keyring takes its time
         try:
-            async with asyncio.timeout(LOOKING), JupyterServer(place.server.url, token) as site:
+            async with asyncio.timeout(LOOKING), open_site(place.server, self._launch, starts=False) as site:
                 self._note_specs(await site.kernelspecs())
+        except ServerAsleep:
+            return  # it is started with its first kernel
         except TimeoutError:
             raise KernelError(f"{place.server.host} did not say within {LOOKING:.0f} s what it has.") from None
 
