@@ -253,8 +253,6 @@ class FakeKernels:
         """`installer` is what installs something; by default another fake."""
         self.by_language = kernels or {"python": FakeKernel()}
         self.files: dict[str, bytes] = {}
-        self.obstacle: KernelError | None = None
-        """Why there is no way to their server."""
         self._installer = installer or FakeKernel(language="shell")
 
     @property
@@ -280,9 +278,7 @@ class FakeKernels:
         return "fake"
 
     async def look_around(self) -> None:
-        """There is nothing to find out but an obstacle."""
-        if self.obstacle is not None:
-            raise self.obstacle
+        """There is nothing to find out."""
 
     def left_alive(self) -> tuple[RejoinableKernel, ...]:
         """Fakes are never left."""

@@ -549,10 +549,15 @@ async def test_R13_that_code_would_run_on_another_machine_is_told_before_any_run
         assert (changed.detail, changed.elsewhere) == (kernel.place, False)
 
 
+class KernelsOutOfReach(FakeKernels):
+    """There is no way to their server."""
+
+    async def look_around(self) -> None:
+        raise KernelError("hub.test cannot be reached.", hint="Is it running?")
+
+
 async def test_R13_a_server_that_cannot_be_used_is_told_at_the_start(tmp_path: Path) -> None:
-    kernels = FakeKernels()
-    kernels.obstacle = KernelError("hub.test cannot be reached.", hint="Is it running?")
-    async with engine(tmp_path, FakeModel(), kernels=kernels) as front:
+    async with engine(tmp_path, FakeModel(), kernels=KernelsOutOfReach()) as front:
         await front.client.send(Open())
         notice = await front.until_event(NoticeAdded)
         assert (notice.level, notice.title, notice.hint) == (
