@@ -56,11 +56,19 @@ def launch_here() -> "Launch":
 @click.option("--token-variable", default="", type=words, metavar="VAR", help="Variable that holds the token.")
 @click.option("--token-stdin", is_flag=True, help="Read the token from stdin.")
 @click.option("--keep-in-file", is_flag=True, help="Without a keyring, keep it in a file that only you can read.")
+@click.option("--replace", "replaces", is_flag=True, help="Replace the server or the token that is there, unasked.")
 def kernels_add(
-    name: str, url: str, kernelspec: str, python: str, token_variable: str, token_stdin: bool, keep_in_file: bool
+    name: str,
+    url: str,
+    kernelspec: str,
+    python: str,
+    token_variable: str,
+    token_stdin: bool,
+    keep_in_file: bool,
+    replaces: bool,
 ) -> None:
     """Add a Jupyter server, gateway or hub: its address before /lab or /api. Asks for its token, which is kept in your
-    keyring; where there is none, in a file after a yes.
+    keyring; where there is none, in a file after a yes. An address has one token, whatever names it was added as.
 
     ssh://[USER@]HOST[:PORT] is a machine on which a server is started by way of your own ssh, without a token.
     """
@@ -82,17 +90,43 @@ def kernels_add(
     address, _, query = url.partition("?")
     given = dict(pair.partition("=")[::2] for pair in query.split("&"))
     server = KnownServer(url=address, kernel=kernelspec, python=python, token_variable=token_variable)
+    tell_moved()
+    before = known_servers().all()
+    if name in before and not replaces:
+        _ask_to_replace(f"{name} is there already: {before[name].place}.")
     token = given.get("token", "")
     if token_stdin or not (token or token_variable or over_ssh):
         token = ask_secret("token", from_stdin=token_stdin)
-    tell_moved()
+    sharing = [other for other, one in before.items() if other != name and one.credential == server.credential]
+    if token and sharing and not replaces:
+        _ask_to_replace(f"The token would also be that of {', '.join(sharing)}: an address has one.")
     if token:
         place = keep_secret(credential_store(), server.credential, token, "token", in_file=keep_in_file)
         echo(f"The token is {place}.")
     elif not token_variable and not over_ssh:
         echo("No token was given. --token-stdin reads one, --token-variable names where it is.", err=True)
     known_servers().put(name, server)
+    if name in before and before[name].credential != server.credential:
+        _forget_token(before[name].credential)
     echo(f"Added. To try it: oi-tui kernels test {name}. To use it: oi-tui --kernel {name}")
+
+
+def _ask_to_replace(what: str) -> None:
+    """SettingsError unless the person says yes at a terminal."""
+    if not sys.stdin.isatty():
+        raise SettingsError(safe_text(what), hint="--replace replaces it.")
+    if not confirm(f"{what} Replace it?", err=True):
+        raise SettingsError("Nothing was changed.")
+
+
+def _forget_token(credential: str) -> None:
+    """Forget a token that no server is left for."""
+    from oi_tui.app.engine.files.credentials import credential_store
+    from oi_tui.app.engine.kernels.remote.servers import known_servers
+
+    if all(other.credential != credential for other in known_servers().all().values()):
+        remark = asyncio.run(credential_store().forget(credential))
+        echo(remark or "The token for that address is forgotten.", err=True)
 
 
 def tell_moved() -> None:
@@ -121,16 +155,13 @@ def require_kernel(server: str, python: str, folder: Path) -> None:
 @click.argument("name", type=words)
 def kernels_remove(name: str) -> None:
     """Forget a server and its token."""
-    from oi_tui.app.engine.files.credentials import credential_store
     from oi_tui.app.engine.kernels.remote.servers import known_servers
 
     tell_moved()
     servers = known_servers()
     credential = servers.find(name).credential
     servers.put(name, None)
-    if all(other.credential != credential for other in servers.all().values()):
-        remark = asyncio.run(credential_store().forget(credential))
-        echo(remark or "Its token is forgotten.", err=True)
+    _forget_token(credential)
     echo(f"{name} is forgotten.")
 
 

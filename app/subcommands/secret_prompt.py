@@ -15,11 +15,14 @@ LONGEST_SECRET = 100_000
 
 
 def ask_secret(what: str, *, from_stdin: bool) -> str:
-    """A secret that is typed unseen, or (`from_stdin`) the first line of what is piped in; "" for none."""
+    """A secret that is typed unseen, or (`from_stdin`) the one line that is piped in; "" for none."""
     if from_stdin:
-        secret = sys.stdin.readline(LONGEST_SECRET).strip()
+        piped = sys.stdin.readline(LONGEST_SECRET) if sys.stdin.isatty() else sys.stdin.read(LONGEST_SECRET)
+        secret = piped.strip()
         if not secret:
-            raise SettingsError("Nothing came on stdin.", hint=f"The first line of stdin is the {what}.")
+            raise SettingsError("Nothing came on stdin.", hint=f"The line on stdin is the {what}.")
+        if not secret.isprintable():
+            raise SettingsError(f"The {what} on stdin has a line break or the like inside.", hint="It is one line.")
         return secret
     if not sys.stdin.isatty():
         return ""

@@ -252,6 +252,34 @@ async def test_a_token_may_stay_in_a_variable(home: Path) -> None:
     assert not (home / "credentials.toml").exists()
 
 
+async def test_what_is_there_under_a_name_is_not_replaced_unasked(home: Path) -> None:
+    assert (await add("--token-stdin", "--keep-in-file", piped=f"{SECRET}\n"))[0] == 0
+    before = (home / "servers.toml").read_text()
+    code, said = await add("--token-stdin", "--keep-in-file", piped="another\n")
+    assert (code, "cluster is there already" in said) == (2, True)
+    assert (home / "servers.toml").read_text() == before
+    assert SECRET in (home / "credentials.toml").read_text()
+    done = await run_command("add", "cluster", "https://new.test/", "--token-variable", "T", "--replace")
+    assert done.exit_code == 0, done
+    assert SECRET not in (home / "credentials.toml").read_text()
+
+
+async def test_a_second_name_of_an_address_does_not_change_its_token_unasked(home: Path) -> None:
+    assert (await add("--token-stdin", "--keep-in-file", piped=f"{SECRET}\n"))[0] == 0
+    words = ("add", "again", "https://hub.test/user/me/", "--token-stdin", "--keep-in-file")
+    done = await run_command(*words, piped="another\n")
+    assert "also be that of cluster" in str(done.exception)
+    assert SECRET in (home / "credentials.toml").read_text()
+    assert (await run_command(*words, "--replace", piped="another\n")).exit_code == 0
+    assert SECRET not in (home / "credentials.toml").read_text()
+
+
+async def test_a_token_of_two_lines_is_refused_not_cut(home: Path) -> None:
+    code, said = await add("--token-stdin", "--keep-in-file", piped=f"{SECRET}\nmore\n")
+    assert (code, "line break" in said) == (2, True)
+    assert not (home / "credentials.toml").exists()
+
+
 def test_nothing_of_ours_is_loaded_from_the_folder_that_we_are_in(tmp_path: Path) -> None:
     (tmp_path / "keyring.py").write_text("raise SystemExit('loaded from the folder')")
     program = (

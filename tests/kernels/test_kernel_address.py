@@ -49,3 +49,10 @@ def test_whatever_is_typed_is_an_address_or_an_error_of_ours(text: str) -> None:
     assert parse_address(str(address)) == address
     assert not address.host.startswith("-")
     assert not address.user.startswith("-")
+
+
+def test_the_address_of_a_server_in_the_place_of_its_name_is_told_how_to_add_it() -> None:
+    with pytest.raises(SettingsError) as told:
+        parse_address("https://hub.test/?token=s3cret")
+    assert "oi-tui kernels add NAME URL" in told.value.hint
+    assert "s3cret" not in f"{told.value} {told.value.hint}"

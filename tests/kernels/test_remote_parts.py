@@ -8,6 +8,7 @@ import struct
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import pytest_asyncio
@@ -16,11 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oi_tui.app.engine.core.errors import KernelError, SettingsError
+from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.remote import server as server_module
 from oi_tui.app.engine.kernels.remote.channels import MessageNumbers
 from oi_tui.app.engine.kernels.remote.messages import pack, parse, split_frame, with_type
 from oi_tui.app.engine.kernels.remote.server import ANSWER_LIMIT, JupyterServer, KernelGone
 from oi_tui.app.engine.kernels.remote.servers import KnownServer, KnownServers
+from oi_tui.app.engine.kernels.remote.site import open_site
 
 JSON = st.recursive(st.none() | st.integers() | st.text(), lambda inner: st.dictionaries(st.text(), inner, max_size=3))
 
@@ -76,7 +79,9 @@ async def test_servers_are_kept_in_a_file_of_our_own(tmp_path: Path) -> None:
     assert servers.all() == {}
     with pytest.raises(SettingsError, match="There is no Jupyter server called “cluster”"):
         servers.find("cluster")
-    server = KnownServer(url="https://me:pw@hub.example.org/user/me/", token="s3cret", token_variable="HUB")
+    server = KnownServer(
+        name="cluster", url="https://me:pw@hub.example.org/user/me/", token="s3cret", token_variable="HUB"
+    )
     servers.put("cluster", server)
     assert (tmp_path / "servers.toml").stat().st_mode & 0o777 == 0o600
     assert servers.find("cluster") == server
@@ -192,6 +197,58 @@ async def test_a_server_that_does_not_answer_is_said_to_be_out_of_reach() -> Non
             await server.kernelspecs()
         with pytest.raises(KernelError, match="cannot be reached"):
             await server.connect("x", "s", "p", 100)
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("http://127.0.0.1:9/", r"nothing listens there \(connection refused\)\."),
+        ("http://nosuch.invalid/", r"the name nosuch\.invalid is not known\."),
+        ("https://127.0.0.1:{port}/", "it does not speak https there: try http://"),
+    ],
+)
+async def test_why_a_server_is_out_of_reach_is_said_in_plain_words(
+    serve: Callable[[Answer], Any], url: str, words: str
+) -> None:
+    port = urlsplit(await serve(lambda _: web.Response())).port
+    async with JupyterServer(url.format(port=port)) as server:
+        with pytest.raises(KernelError, match=words):
+            await server.kernelspecs()
+        with pytest.raises(KernelError, match=words):
+            await server.connect("x", "s", "p", 100)
+
+
+async def test_a_server_that_refuses_a_token_is_named_with_what_to_do(serve: Callable[[Answer], Any]) -> None:
+    url = await serve(lambda _: web.Response(status=403))
+    server = KnownServer(name="cluster", url=url, token="s3cret", token_variable="HUB_TOKEN")
+    with pytest.raises(KernelError) as told:
+        async with open_site(server, Launch(cwd=Path.cwd(), environ={}), starts=False):
+            pass
+    assert told.value.title.startswith("cluster (127.0.0.1): ")
+    command = f"oi-tui kernels add cluster {url.rstrip('/')} --replace"
+    assert command in told.value.hint
+    assert "HUB_TOKEN" in told.value.hint
+
+
+@pytest.mark.parametrize("token", ["first\nsecond", "first\r\nX-Header: second"])
+def test_a_token_with_a_line_break_inside_is_refused_in_words(token: str) -> None:
+    with pytest.raises(KernelError, match="line break") as told:
+        JupyterServer("http://hub.test/", token)
+    assert "first" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "hint"),
+    [
+        ("htp://hub.test/", "Say http://… or https://…"),
+        ("hub.test:8888", "Say http://hub.test:8888 or https://hub.test:8888."),
+        ("hub.test/user/me", "Say http://hub.test/user/me or https://hub.test/user/me."),
+    ],
+)
+def test_an_address_without_its_scheme_is_offered_with_both(url: str, hint: str) -> None:
+    with pytest.raises(KernelError) as told:
+        JupyterServer(url)
+    assert hint in told.value.hint
 
 
 async def test_a_server_that_takes_a_connection_and_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

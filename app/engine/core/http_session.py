@@ -185,7 +185,15 @@ def _split(address: str) -> SplitResult:
 
 def tell_failure(error: BaseException) -> str:
     """Why there was no answer, as the end of a sentence; a proxy's address, which may hold a password, is left out."""
-    from aiohttp import ClientHttpProxyError, ClientProxyConnectionError  # deferred: heavy
+    from aiohttp import (  # deferred: heavy
+        ClientConnectorCertificateError,
+        ClientConnectorDNSError,
+        ClientConnectorError,
+        ClientConnectorSSLError,
+        ClientHttpProxyError,
+        ClientProxyConnectionError,
+        ServerDisconnectedError,
+    )
 
     match error:
         case ClientHttpProxyError(status=407):
@@ -194,4 +202,20 @@ def tell_failure(error: BaseException) -> str:
             return f"the proxy refused ({status})"
         case ClientProxyConnectionError():
             return "the proxy cannot be reached"
+        case ClientConnectorDNSError():
+            return f"the name {error.host} is not known"
+        case ClientConnectorCertificateError():
+            return f"its certificate is not trusted ({error.certificate_error})"
+        case ClientConnectorSSLError() if "WRONG_VERSION" in str(error) or "RECORD_LAYER" in str(error):
+            return "it does not speak https there: try http://"
+        case ClientConnectorError(os_error=ConnectionRefusedError()):
+            return "nothing listens there (connection refused)"
+        case ClientConnectorError(os_error=OSError(strerror=str(why))) if "Connect call failed" not in why:
+            return why
+        case ClientConnectorError(os_error=OSError(errno=int(number))) if number > 0:
+            return os.strerror(number)
+        case ServerDisconnectedError():
+            return "it ended the connection without an answer"
+        case TimeoutError():
+            return "it did not answer in time"
     return str(error) or type(error).__name__

@@ -61,6 +61,11 @@ def parse_address(text: str) -> KernelAddress:
     text = text.strip()
     if text.startswith(SSH):
         return _parse_ssh(text)
+    if text.lower().startswith(("http://", "https://")):
+        raise SettingsError(
+            "A server is chosen by the name that it was added as.",
+            hint="To add this one: oi-tui kernels add NAME URL, in a shell. Then: /kernel NAME, or --kernel NAME.",
+        )
     found = None if "/" in text else _SERVER.fullmatch(text)
     if found is None:
         return KernelAddress(name=text)

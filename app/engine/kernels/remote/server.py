@@ -7,6 +7,7 @@ import asyncio
 import getpass
 import json
 import os
+import re
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -57,18 +58,24 @@ class Tunnel(Protocol):
 class JupyterServer:
     """One server; an asynchronous context."""
 
-    def __init__(self, url: str, token: str = "", tunnel: Tunnel | None = None) -> None:
+    def __init__(
+        self, url: str, token: str = "", tunnel: Tunnel | None = None, *, name: str = "", remedy: str = ""
+    ) -> None:
         """`url` with the path before `/api`; a `?token=` in it counts where no token is given. A `tunnel` leads there,
-        if one is given."""
+        if one is given. `name` is what the person calls it, `remedy` what helps where the token is not taken."""
         parts = urlsplit(url)
         given = dict(pair.partition("=")[::2] for pair in parts.query.split("&"))
         self.host = tunnel.host if tunnel is not None else parts.hostname or ""
+        self._called = f"{name} ({self.host})" if name else self.host
+        self._remedy = remedy
         self._tunnel = tunnel
         self._url = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/').removesuffix('/lab')}"
-        self._token = token or given.get("token", "")
+        self._token = (token or given.get("token", "")).strip()
         self._http: ClientSession | None = None
         if parts.scheme not in ("http", "https") or not self.host:
-            raise KernelError(f"{self.host or 'That'} is no address of a Jupyter server.", hint="Say https://HOST/.")
+            raise KernelError("That is no address of a Jupyter server.", hint=_offer_schemes(url))
+        if not self._token.isprintable():
+            raise KernelError(f"The token for {self._called} has a line break or the like inside.", hint=remedy)
 
     async def __aenter__(self) -> Self:
         headers = {"Authorization": f"token {self._token}"} if self._token else {}
@@ -227,22 +234,24 @@ class JupyterServer:
     def _refusal(self, status: int, said: str) -> KernelError:
         if status in REDIRECTS:
             return KernelError(
-                f"{self.host} sends us to another page, as servers do that want a token.",
+                f"{self._called} sends us to another page, as servers do that want a token.",
                 hint="Give a token, and the address with the path before /lab or /tree.",
             )
         kind = KernelGone if status == 404 else KernelRefused if status in (403, 405, 501) else KernelError
-        return kind(f"{self.host}: {REFUSED.get(status, f'The server answered {status}.')}", details=said[:2_000])
+        why = REFUSED.get(status, f"The server answered {status}.")
+        hint = self._remedy if status in (401, 403) else ""
+        return kind(f"{self._called}: {why}", hint=hint, details=said[:2_000])
 
     def _unreachable(self, error: BaseException) -> KernelError:
         why = "it did not answer in time" if isinstance(error, TimeoutError) else tell_failure(error)
         return ServerUnreachable(
-            f"{self.host} cannot be reached: {why}.", hint="Is the server running, and the address right?"
+            f"{self._called} cannot be reached: {why}.", hint="Is the server running, and the address right?"
         )
 
     def strange(self) -> KernelError:
         """The answer makes no sense."""
         return KernelError(
-            f"{self.host} answers, but not as a Jupyter server does.", hint="Is there a path before /api missing?"
+            f"{self._called} answers, but not as a Jupyter server does.", hint="Is there a path before /api missing?"
         )
 
 
@@ -263,6 +272,14 @@ class KernelRefused(KernelError):
 
 class KernelGone(KernelRefused):
     """The server does not know this kernel (any more), or nothing of the kind."""
+
+
+def _offer_schemes(url: str) -> str:
+    """What to say in the place of an address without http:// or https://; nothing of it that may be a secret."""
+    bare = url.partition("?")[0]
+    if "://" in bare or "@" in bare or not re.fullmatch(r"[\w.-]+\.[\w.-]+(:\d+)?(/.*)?|[\w.-]+:\d+(/.*)?", bare):
+        return "Say http://… or https://…, as in https://HOST/."
+    return f"Say http://{bare} or https://{bare}."
 
 
 def _user() -> str:

@@ -34,6 +34,8 @@ class KnownServer(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where a kernel is started, and what opens the door."""
 
     url: str
+    name: str = ""
+    """What it was added as; not written down with it."""
     kernel: str = "python3"
     """The kernelspec of the server."""
     python: str = ""
@@ -62,6 +64,17 @@ class KnownServer(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """What the token is kept under: the address that it opens, so that it goes to no other."""
         parts = urlsplit(self.url)
         return f"jupyter:{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+
+    @property
+    def remedy(self) -> str:
+        """What to do where the token is not taken, as sentences; "" if it is not known as what it was added."""
+        if not self.name:
+            return ""
+        kernel = "" if self.kernel == "python3" else f" --kernelspec {self.kernel}"
+        address = self.credential.removeprefix("jupyter:")
+        command = f"oi-tui kernels add {self.name} {address}{kernel} --replace"
+        variable = f"Put another token into {self.token_variable}, or give one: " if self.token_variable else ""
+        return f"{variable or 'To give another token: '}{command}"
 
     async def find_token(self, environ: Mapping[str, str], learn: Callable[[str, str], None]) -> str:
         """The token, of which `learn` was told; "" if there is none. KernelError if where it is kept does not give it.
@@ -97,9 +110,10 @@ class KnownServers:
         if text is None:
             return {}
         try:
-            return msgspec.convert(decode_toml(text), _Record).server
+            found = msgspec.convert(decode_toml(text), _Record).server
         except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
             raise SettingsError(f"The list of servers {self._path} cannot be read: {error}", hint=hint) from error
+        return {name: msgspec.structs.replace(server, name=name) for name, server in found.items()}
 
     def token_variables(self) -> frozenset[str]:
         """Names of the variables that hold tokens; none if the file cannot be read, as nothing uses them then."""
@@ -150,7 +164,10 @@ class KnownServers:
     def _write(self, known: Mapping[str, KnownServer]) -> None:
         import tomli_w  # deferred: only where something changes
 
-        replace_owned_file(self._path, tomli_w.dumps({"server": msgspec.to_builtins(known)}))
+        nameless = {name: msgspec.to_builtins(server) for name, server in known.items()}
+        for written in nameless.values():
+            written.pop("name", None)
+        replace_owned_file(self._path, tomli_w.dumps({"server": nameless}))
 
 
 def known_servers() -> KnownServers:

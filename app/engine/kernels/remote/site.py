@@ -33,7 +33,7 @@ async def open_site(
             yield await _open_over_ssh(server, launch, tell, stack, starts=starts)
         else:
             token = await server.find_token(launch.environ, launch.learn_secret)
-            yield await _open_at(server.url, token, tell, stack, starts=starts)
+            yield await _open_at(server, token, tell, stack, starts=starts)
 
 
 async def _open_over_ssh(
@@ -51,7 +51,7 @@ async def _open_over_ssh(
     stack.push_async_callback(there.leave)
     await there.open(starts=starts)
     launch.learn_secret("Jupyter token", there.token)
-    site = await stack.enter_async_context(JupyterServer("http://localhost/", there.token, there))
+    site = await stack.enter_async_context(JupyterServer("http://localhost/", there.token, there, name=server.name))
 
     async def stop_if_empty() -> None:
         if there.is_silent:
@@ -69,8 +69,11 @@ async def _open_over_ssh(
     return site
 
 
-async def _open_at(url: str, token: str, tell: Tell, stack: AsyncExitStack, *, starts: bool) -> JupyterServer:
-    site = await stack.enter_async_context(JupyterServer(url, token))
+async def _open_at(
+    server: KnownServer, token: str, tell: Tell, stack: AsyncExitStack, *, starts: bool
+) -> JupyterServer:
+    url = server.url
+    site = await stack.enter_async_context(JupyterServer(url, token, name=server.name, remedy=server.remedy))
     try:
         await site.kernelspecs()
     except ServerUnreachable:
@@ -84,6 +87,6 @@ async def _open_at(url: str, token: str, tell: Tell, stack: AsyncExitStack, *, s
                 raise refused from None
             tell(f"{hub.host} is a JupyterHub, {version}")
             started = await (hub.start_server(address, tell) if starts else hub.find_server(address))
-        site = await stack.enter_async_context(JupyterServer(started, token))
+        site = await stack.enter_async_context(JupyterServer(started, token, name=server.name, remedy=server.remedy))
         await site.kernelspecs()
     return site
