@@ -111,8 +111,10 @@ def test_R13_another_version_without_ipykernel_is_an_offer_and_code_runs_in_ours
     assert chosen.environment.is_ours
     assert f"{folder}/.venv (Python {version}) has no ipykernel." in chosen.remark
     assert "Until then code runs in the Python of oi-tui." in chosen.remark
-    command = re.search(r"To install it: uv pip install --python (\S+) ipykernel", chosen.remark)
+    assert "/kernel on the screen installs it" in chosen.remark
+    command = re.search(r"do it yourself: (\S+) -I -m ensurepip && (\S+) -I -m pip install ipykernel", chosen.remark)
     assert command is not None, chosen.remark
+    assert command[1] == command[2]
     told = subprocess.run([command[1], "--version"], capture_output=True, text=True, timeout=60, check=True)
     assert told.stdout == f"Python {version}\n"  # the command that is offered is of that environment
     with pytest.raises(SettingsError, match="has no ipykernel"):
