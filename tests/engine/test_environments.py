@@ -14,6 +14,8 @@ from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.environments.discovery import (
     choose_environment,
     find_environments,
+    how_to_mend,
+    install_command,
     named_environment,
     usable_environment,
 )
@@ -176,6 +178,24 @@ def test_R13_another_version_without_ipykernel_is_passed_over_with_a_remark(tmp_
     assert f"{tmp_path}/.venv/bin/python -I -m pip install ipykernel" in chosen.remark
     with pytest.raises(SettingsError, match="has no ipykernel"):
         choose_environment(tmp_path, {}, asked=".venv", trusted=True)
+
+
+@pytest.mark.parametrize("version", ["2.7.18", "3.6.15", "3.7.16"])
+def test_R13_a_python_for_which_there_is_no_ipykernel_is_too_old_and_nothing_is_offered(
+    tmp_path: Path, version: str
+) -> None:
+    make_environment(tmp_path / ".venv", version, config=f"version = {version}\n", packages=("pip-24.0",))
+    chosen = choose_environment(tmp_path, {}, trusted=True)
+    assert chosen.environment.is_ours
+    assert f"(Python {version}) is too old for a kernel." in chosen.remark
+    assert "install" not in chosen.remark
+    assert install_command(found_at(tmp_path / ".venv"), {}) == ""
+
+
+def test_R13_of_an_installation_that_is_no_environment_one_is_to_be_made(tmp_path: Path) -> None:
+    found = found_at(make_environment(tmp_path / "3.9.18", "3.9", packages=("pip-24.0",)))
+    assert (found.kind, install_command(found, {})) == ("python", "")
+    assert f"{found.python} -m venv .venv, then /kernel .venv" in how_to_mend(found, {})
 
 
 def test_R13_an_environment_is_named_by_path_folder_or_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,6 +95,20 @@ def test_R13_an_environment_without_pip_is_said_to_have_none_and_what_works_ther
     assert len(labels("!uv pip install x", Confinement(packages=home))) == len(labels("!uv pip install x", OPEN))
 
 
+def test_R13_nobody_is_advised_to_change_the_environment_that_oi_tui_runs_in() -> None:
+    home = PackageHome(
+        place="Python 3.11.7 of oi-tui", prefix="/o", python="/o/bin/python", writable=False, is_ours=True
+    )
+    for lacks_pip in (True, False):
+        packages = msgspec.structs.replace(home, has_pip=not lacks_pip)
+        confinement = Confinement(sandboxed=True, offline=True, packages=packages)
+        note = failed_install(read_python("%pip install x"), confinement, "ERROR: Could not find a version")
+        said = "\n".join((*labels("%pip install x", confinement), note))
+        assert note
+        assert "pip install" not in said
+        assert "/o/bin/python -m venv .venv, then /kernel .venv" in said
+
+
 OFFLINE = "ERROR: Could not find a version that satisfies the requirement x (from versions: none)"
 
 

@@ -41,6 +41,8 @@ class PackageHome(Value, frozen=True, kw_only=True):
     has_pip: bool = True
     writable: bool = True
     """Whether the sandbox, if there is one, lets code change it."""
+    is_ours: bool = False
+    """Whether oi-tui itself runs in it."""
     offered: bool = False
     """Whether a person may have something installed there by a process of its own."""
 

@@ -24,6 +24,9 @@ from oi_tui.app.engine.files.given_file import UnusableFile, read_given_file
 IN_FOLDER = (".venv", "venv", ".pixi/envs/default")
 """Where tools make the environment of a folder, the first that is there counts."""
 
+OLDEST = (3, 8)
+"""The oldest Python for which an ipykernel can be had that works with what we run in a kernel."""
+
 MOST_FOUND = 100
 """Environments that are listed."""
 
@@ -82,15 +85,15 @@ def kernel_obstacle(environment: PythonEnvironment) -> str:
     """Why no kernel can be started there, as a sentence; "" if one can."""
     if environment.is_ours or environment.has_ipykernel or can_lend(environment):
         return ""
-    return f"{environment.prefix} (Python {environment.version or 'of unknown version'}) has no ipykernel."
+    named = f"{environment.prefix} (Python {environment.version or 'of unknown version'})"
+    return f"{named} is too old for a kernel." if _is_too_old(environment) else f"{named} has no ipykernel."
 
 
 def install_command(environment: PythonEnvironment, environ: Mapping[str, str]) -> str:
-    """The command that installs what a kernel needs; "" if the system manages what is installed there."""
+    """The command that installs what a kernel needs; "" if there is no ipykernel for it, or it is no environment but an
+    installation, of the system or of a tool, which others use too."""
     python = shlex.quote(str(environment.python))
-    if environment.kind == "python" and any(
-        (folder.parent / "EXTERNALLY-MANAGED").exists() for folder in environment.package_folders()
-    ):
+    if environment.kind == "python" or _is_too_old(environment):
         return ""
     if shutil.which("uv", path=environ.get("PATH", os.defpath)) is not None:
         return f"uv pip install --python {python} ipykernel"
@@ -102,7 +105,13 @@ def how_to_mend(environment: PythonEnvironment, environ: Mapping[str, str]) -> s
     """What the person can do about it, as sentences."""
     if command := install_command(environment, environ):
         return f"/kernel on the screen installs it; or do it yourself: {command}"
-    return f"The system manages it; an environment of your own: {shlex.quote(str(environment.python))} -m venv .venv"
+    if _is_too_old(environment):
+        return f"Python {'.'.join(map(str, OLDEST))} is the oldest that works."
+    return f"Make an environment with it: {shlex.quote(str(environment.python))} -m venv .venv, then /kernel .venv"
+
+
+def _is_too_old(environment: PythonEnvironment) -> bool:
+    return bool(environment.minor) and environment.minor < OLDEST
 
 
 def named_environment(

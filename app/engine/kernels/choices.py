@@ -7,7 +7,12 @@ from collections.abc import Iterator, Mapping
 
 from oi_tui.app.engine.core.errors import KernelError, SettingsError
 from oi_tui.app.engine.core.kernel_choice import KernelChoice
-from oi_tui.app.engine.environments.discovery import find_environments, install_command, kernel_obstacle
+from oi_tui.app.engine.environments.discovery import (
+    find_environments,
+    how_to_mend,
+    install_command,
+    kernel_obstacle,
+)
 from oi_tui.app.engine.environments.environment import PythonEnvironment
 from oi_tui.app.engine.kernels.installing import tell_reach
 from oi_tui.app.engine.kernels.launch import Launch
@@ -110,6 +115,8 @@ def _environments(launch: Launch, *, in_use: bool) -> Iterator[KernelChoice]:
         taken.add(name)
         obstacle = kernel_obstacle(environment)
         remedy = install_command(environment, launch.environ) if obstacle else ""
+        if obstacle and not remedy:
+            obstacle = f"{obstacle} {how_to_mend(environment, launch.environ)}"
         yield KernelChoice(
             name=name,
             kind="environment",

@@ -73,6 +73,7 @@ class Launch:
             prefix=str(python.prefix),
             python=str(python.python),
             has_pip="pip" in python.packages,
+            is_ours=python.is_ours,
             offered=can_install(python),
             writable=self.sandbox is None or not self.sandbox.encloses or lets_change(self.sandbox, python.prefix),
         )

@@ -101,6 +101,8 @@ def what_helps(home: PackageHome | None, lacks_pip: bool) -> str:
     if home is None or not home.python:
         return "install it where that is allowed"
     python = shlex.quote(home.python)
+    if home.is_ours:  # what is installed there can break oi-tui
+        return f"in an environment of this folder: in a terminal {python} -m venv .venv, then /kernel .venv"
     command = f"uv pip install --python {python}" if lacks_pip else f"{python} -m pip install"
     return f"in a terminal of your own: {command} …"
 
