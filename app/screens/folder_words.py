@@ -119,6 +119,11 @@ def findings(brought: FolderContent | None) -> Content:
     lines += [_line("set", f"{name} = {value}") for name, value in wishes]
     if not lines:
         lines.append(lettering("It brings no rules or settings for this program along."))
+    if brought.environment and not brought.wrong:
+        text = visible_text(brought.environment).text
+        lines.append(
+            lettering((f"If you trust it, code would run in its {text}, unless you chose another one.", "$warning"))
+        )
     if brought.others:
         names = ", ".join(brought.others)
         lines.append(lettering((f"Also there, and not read by this program: {names}", "$dim")))

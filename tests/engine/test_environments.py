@@ -27,6 +27,7 @@ from oi_tui.app.engine.environments.environment import (
     own_environment,
 )
 from oi_tui.app.engine.environments.lending import START, can_lend, lent_modules
+from oi_tui.app.engine.trust.folder_check import read_folder
 
 OURS = "{}.{}".format(*sys.version_info)
 
@@ -262,3 +263,24 @@ def test_R13_only_what_ipykernel_needs_is_lent(tmp_path: Path) -> None:
         [bare.python, "-c", ask, *lent_modules()], capture_output=True, text=True, cwd=tmp_path, check=True
     )
     assert done.stdout.split("\n")[:5] == ["found ipykernel", "found zmq", "no msgspec", "no textual", "no oi_tui"]
+
+
+def test_R13_the_environment_of_a_folder_that_is_not_trusted_is_named_and_not_used_unasked(tmp_path: Path) -> None:
+    prefix = make_environment(tmp_path / ".venv", "3.12.4", config="version = 3.12.4\n", packages=("ipykernel-7.0",))
+    chosen = choose_environment(tmp_path, {})
+    assert chosen.environment.is_ours
+    assert chosen.remark == (
+        "This folder has an environment, .venv (Python 3.12.4). It is used once the folder is trusted: /sandbox."
+    )
+    with pytest.raises(SettingsError):
+        usable_environment("venv", tmp_path, {})
+    assert usable_environment(".venv", tmp_path, {}).prefix == prefix  # the person asked for it
+    assert read_folder(tmp_path).environment == ".venv (Python 3.12.4)"
+    assert not any(tmp_path.rglob("was-run"))
+    active = {"VIRTUAL_ENV": str(prefix)}
+    assert choose_environment(tmp_path, active).environment.prefix == prefix  # as they activated it
+
+
+def test_R13_a_folder_without_an_environment_has_nothing_to_be_said(tmp_path: Path) -> None:
+    assert choose_environment(tmp_path, {}).remark == ""
+    assert read_folder(tmp_path).environment == ""

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,14 @@ def test_R16_each_name_leads_to_the_environment_that_it_stands_for(launch: Launc
         assert f"Program: {meant.python}" in choice.detail
     assert found[0].in_use
     assert found[0].name == "oi-tui"
+
+
+def test_R16_the_environment_of_a_folder_that_is_not_trusted_is_there_with_its_obstacle(launch: Launch) -> None:
+    found = find_choices(replace(launch, trusted=False), None, {})
+    (waiting,) = [choice for choice in found if choice.name == str(launch.cwd / ".venv")]
+    assert "once the folder is trusted: /sandbox" in waiting.obstacle
+    assert not waiting.remedy
+    assert not waiting.in_use
 
 
 def test_R16_what_is_in_use_is_first_wherever_it_is(launch: Launch) -> None:

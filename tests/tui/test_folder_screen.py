@@ -1,6 +1,7 @@
 """The first start in a folder: nothing runs before a choice, Enter is on a safe one, and it holds from then on."""
 
 import os
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -489,3 +490,14 @@ async def test_the_first_start_in_a_folder_looks_like_its_picture(
         screen = await shown(stage, place(), found, found)
         await arm(stage, screen)
         await snap(stage.pilot)
+
+
+async def test_U9_the_environment_that_trust_would_switch_on_is_named(play: Play, place: Place, data: Path) -> None:
+    prefix = data / ".venv"
+    (prefix / "bin").mkdir(parents=True)
+    (prefix / "bin" / "python").symlink_to(sys.executable)
+    (prefix / "pyvenv.cfg").write_text("version = {}.{}.1\n".format(*sys.version_info))
+    async with play((100, 30)) as stage:
+        await shown(stage, place())
+        version = "{}.{}.1".format(*sys.version_info)
+        assert f"code would run in its .venv (Python {version})" in stage.seen

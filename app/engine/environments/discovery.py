@@ -27,6 +27,9 @@ IN_FOLDER = (".venv", "venv", ".pixi/envs/default")
 OLDEST = (3, 8)
 """The oldest Python for which an ipykernel can be had that works with what we run in a kernel."""
 
+AFTER_TRUST = "It is used once the folder is trusted: /sandbox."
+"""Of the environment of a folder."""
+
 MOST_FOUND = 100
 """Environments that are listed."""
 
@@ -48,7 +51,7 @@ def choose_environment(
     folder: Path, environ: Mapping[str, str], *, asked: str = "", trusted: bool = False
 ) -> EnvironmentChoice:
     """Where Python code runs: in what is `asked` for (a program, a folder, a name); in the environment that is active;
-    in that of the working folder, once that is trusted; in ours.
+    in that of the working folder, once that is trusted (a remark says that there is one); in ours.
 
     SettingsError if what is asked for is not there or has no ipykernel. One that is only found and has none is passed
     over, with a remark.
@@ -68,7 +71,26 @@ def choose_environment(
             remark = remark or f"{obstacle} Until then code runs in the Python of oi-tui. {how_to_mend(there, environ)}"
             continue
         return EnvironmentChoice(there, remark or f"Code runs in {there.describe(folder)}.")
+    if not remark and not trusted and (waiting := waiting_environment(folder, environ)) is not None:
+        remark = f"This folder has an environment, {name_environment(folder, waiting)}. {AFTER_TRUST}"
     return EnvironmentChoice(own_environment(), remark)
+
+
+def waiting_environment(folder: Path, environ: Mapping[str, str]) -> PythonEnvironment | None:
+    """The environment of a folder that is not trusted, where code would run if it were; None if it has none.
+
+    Nothing of it is used unasked. A person who names its path (`/kernel .venv`, `--python`) has asked for it: the code
+    in it runs then, in the sandbox of a folder that is not trusted.
+    """
+    found = (environment_at(prefix) for prefix in project_prefixes(folder, environ))
+    return next((one for one in found if one is not None and not one.is_ours), None)
+
+
+def name_environment(folder: Path, environment: PythonEnvironment) -> str:
+    """What an environment is called in a sentence: ".venv (Python 3.12.4)"."""
+    prefix = environment.prefix
+    where = prefix.relative_to(folder) if prefix.is_relative_to(folder) else prefix
+    return f"{where} (Python {environment.version or 'of unknown version'})"
 
 
 def usable_environment(

@@ -8,10 +8,12 @@ from collections.abc import Iterator, Mapping
 from oi_tui.app.engine.core.errors import KernelError, SettingsError
 from oi_tui.app.engine.core.kernel_choice import KernelChoice
 from oi_tui.app.engine.environments.discovery import (
+    AFTER_TRUST,
     find_environments,
     how_to_mend,
     install_command,
     kernel_obstacle,
+    waiting_environment,
 )
 from oi_tui.app.engine.environments.environment import PythonEnvironment
 from oi_tui.app.engine.kernels.installing import tell_reach
@@ -126,6 +128,15 @@ def _environments(launch: Launch, *, in_use: bool) -> Iterator[KernelChoice]:
             remedy=remedy,
             remedy_reach=tell_reach(launch, environment) if remedy else "",
             in_use=in_use and os.path.realpath(environment.prefix) == used,
+        )
+    waiting = None if launch.trusted else waiting_environment(launch.cwd, launch.environ)
+    if waiting is not None and os.path.realpath(waiting.prefix) not in {os.path.realpath(one.prefix) for one in found}:
+        yield KernelChoice(
+            name=str(waiting.prefix),
+            kind="environment",
+            title=waiting.describe(launch.cwd),
+            detail=_facts(waiting, kernel_obstacle(waiting)),
+            obstacle=f"It came with a folder that you do not trust. {AFTER_TRUST}",
         )
 
 

@@ -12,6 +12,7 @@ import msgspec
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.settings import SandboxSection
 from oi_tui.app.engine.core.values import SandboxMode
+from oi_tui.app.engine.environments.discovery import choose_environment, name_environment
 from oi_tui.app.engine.files import paths
 from oi_tui.app.engine.policy.rules import Rule
 from oi_tui.app.engine.sandbox.availability import Availability, look
@@ -34,6 +35,8 @@ class FolderContent(NamedTuple):
     others: tuple[str, ...] = ()
     """Names of what is there and not read by us."""
     wrong: str = ""
+    environment: str = ""
+    """In which environment of the folder code would run: ".venv (Python 3.12.4)"."""
     seen: FolderDigests = FolderDigests()
     """What it was that was found."""
 
@@ -70,9 +73,17 @@ def read_folder(folder: Path) -> FolderContent:
     others = tuple(name for name in OF_OTHERS if _is_there(folder / name))
     seen = folder_digests(folder)  # before it is read: what comes between the two is then not taken for what was shown
     try:
-        return FolderContent(project_rules(folder, trusted=True), read_folder_settings(folder), others, seen=seen)
+        rules, wishes = project_rules(folder, trusted=True), read_folder_settings(folder)
     except OiTuiError as error:
         return FolderContent(others=others, wrong=error.title)
+    return FolderContent(rules, wishes, others, environment=_brought_environment(folder), seen=seen)
+
+
+def _brought_environment(folder: Path) -> str:
+    """Where code would run that does not run there without trust; "" if nothing would change."""
+    trusted = choose_environment(folder, os.environ, trusted=True).environment
+    untrusted = choose_environment(folder, os.environ).environment
+    return "" if trusted.prefix == untrusted.prefix else name_environment(folder, trusted)
 
 
 def _is_there(path: Path) -> bool:
