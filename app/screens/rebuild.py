@@ -50,7 +50,7 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
         moved: str = "",
         clock: Clock = time.monotonic,
     ) -> None:
-        """Blocks that ran; those that went well here are chosen. Of `foreign` ones each is to be chosen by itself.
+        """Blocks that ran; those that went well in a kernel here are chosen. Of `foreign` ones each is chosen by itself.
         `moved` says that they ran somewhere else than they would now."""
         super().__init__()
         self._arming = Arming(clock)
@@ -58,7 +58,7 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
         self._palette = palette
         self._moved = moved
         self._own = {number for number, block in enumerate(blocks) if block.id not in foreign}
-        self._chosen = {number for number in self._own if blocks[number].state == "ok"}
+        self._chosen = {number for number in self._own if blocks[number].state == "ok" and not blocks[number].apart}
 
     def compose(self) -> ComposeResult:
         """A list between what it means and its keys."""

@@ -103,6 +103,21 @@ async def test_U2_an_enter_is_judged_by_when_it_came_and_counts_for_nothing_wher
         assert stage.engine.asked == []
 
 
+async def test_an_installation_that_ran_in_no_kernel_is_not_chosen_beforehand(play: Play) -> None:
+    async with play(size=(100, 30)) as stage:
+        await past(stage)
+        stage.engine.say(
+            CodeStarted(block_id="c9", language="shell", author="user"),
+            CodeFinished(block_id="c9", language="shell", source="pip install ipykernel"),
+            ExecutionStarted(block_id="c9", generation=1, apart="/work/.venv"),
+            ExecutionFinished(block_id="c9", status="ok", duration=1.0),
+        )
+        await stage.settle()
+        await ask(stage)
+        await stage.pilot.press("enter")
+        assert await stage.engine.heard(1) == [Rebuild(block_ids=("c0", "c1", "c3"))]
+
+
 async def test_those_that_went_well_are_chosen_and_enter_runs_them_in_order(play: Play) -> None:
     async with play(size=(100, 30)) as stage:
         await past(stage)

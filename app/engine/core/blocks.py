@@ -101,6 +101,8 @@ class CodeBlock(Action, frozen=True, kw_only=True, tag="code"):
     """How it went when it was run once more to rebuild the state of its kernel."""
     place: str = ""
     """What it ran in: "Python 3.12.4 in .venv"; "" before it ran, and where there is nothing to tell."""
+    apart: str = ""
+    """The folder into which it installed something, by a process of its own; "" where it ran in a kernel."""
 
     @property
     def runs_in(self) -> str:

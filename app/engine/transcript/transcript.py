@@ -215,8 +215,8 @@ class Transcript:
                 if event.generation == 0:
                     self.foreign.add(event.block_id)
                 running = msgspec.structs.replace(self._action(event.block_id), state="running")
-                if isinstance(running, CodeBlock) and event.place:
-                    running = msgspec.structs.replace(running, place=event.place)
+                if isinstance(running, CodeBlock) and (event.place or event.apart):
+                    running = msgspec.structs.replace(running, place=event.place, apart=event.apart)
                 return self._set(running)
             case ActiveLineChanged():
                 return self._set(msgspec.structs.replace(self._code(event.block_id), active_line=event.line))
