@@ -50,7 +50,7 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
         moved: str = "",
         clock: Clock = time.monotonic,
     ) -> None:
-        """Blocks that ran; those that went well in a kernel here are chosen. Of `foreign` ones each is chosen by itself.
+        """Blocks that ran; those that went well in a kernel are chosen. Of `foreign` ones each is chosen by itself.
         `moved` says that they ran somewhere else than they would now."""
         super().__init__()
         self._arming = Arming(clock)
