@@ -22,6 +22,7 @@ _ATTRIBUTE = rf"(?:{_COLOUR}|0|1|2|3|4|7|9|22|23|24|27|29|39|49|[349][0-7]|10[0-
 ALLOWED = re.compile(
     rf"\x1b\[(?:{_ATTRIBUTE}(?:;{_ATTRIBUTE})*)?m"
     r"|\x1b\[(?P<row>\d{1,3});(?P<column>\d{1,3})H"
+    r"|\x1b\[(?P<first>\d{1,3});(?P<last>\d{1,3})r\x1b\[\d{1,3};1H(?:(?:\r\n)+|(?:\x1bM)+)\x1b\[r"  # rows are moved
     rf"|\x1b\[\?(?:{_MODES})[hl]"
     r"|\x1b\[\?(?:2026|2048)\$p"  # are whole frames, and sizes in the band, known?
     r"|\x1b\[>\d{1,2}u|\x1b\[<u"  # the keyboard protocol, on and off
@@ -56,6 +57,8 @@ def _violations(raw: bytes, columns: int, rows: int, also: re.Pattern[str]) -> I
             place = found.groupdict()
             if place.get("row") and not (1 <= int(place["row"]) <= rows and 1 <= int(place["column"]) <= columns):
                 yield f"the cursor goes to {found[0]!r}"
+            if place.get("first") and not 1 <= int(place["first"]) < int(place["last"]) <= rows:
+                yield f"rows are moved by {found[0]!r}"
             position = found.end()
             continue
         if text.startswith("\r\n", position):  # a line that ends, before and after the program's screen
