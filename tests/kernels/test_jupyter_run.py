@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from oi_tui.app.engine.core.events import (
     ActiveLineChanged,
     InputRequested,
+    NoticeAdded,
     OutputAdded,
     OutputDropped,
     OutputsCleared,
@@ -18,7 +19,7 @@ from oi_tui.app.engine.core.events import (
 )
 from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamOutput
 from oi_tui.app.engine.kernels.base import RunResult
-from oi_tui.app.engine.kernels.jupyter_run import GRACE
+from oi_tui.app.engine.kernels.jupyter_run import GRACE, NO_IDLE
 from oi_tui.app.engine.kernels.output_stream import LATE_INTERVAL
 from support.kinds import narrow
 from support.runs import events_of, make_jupyter_run
@@ -71,7 +72,8 @@ async def test_k12_a_lost_idle_or_a_lost_reply_does_not_hang_the_run() -> None:
     without_idle, without_reply = make_jupyter_run(), make_jupyter_run()
     without_idle.on_reply({"status": "error"})
     without_reply.on_iopub("status", IDLE)
-    assert await events_of(without_idle.output) == [RunResult(status="error")]
+    missing = NoticeAdded(block_id="", level="info", title=NO_IDLE)
+    assert await events_of(without_idle.output) == [missing, RunResult(status="error")]
     assert await events_of(without_reply.output) == [RunResult(status="ok")]
 
 

@@ -31,6 +31,8 @@ EXIT_GRACE = 1.5
 
 WAITS_FOR_OTHERS = "Others use this kernel too, and it works for them: this run waits until that has ended."
 
+NO_IDLE = "The end of this run's output never came from the kernel: output may be missing."
+
 OVERSTAYED = "was told to exit by this run, was not seen to do so, and was ended"
 """Of a kernel elsewhere it is the rule: its server looks for it every few seconds."""
 
@@ -125,6 +127,8 @@ class JupyterRun:
 
     def _wait_on(self, looks: int) -> None:
         if not looks:
+            if not self._idle:
+                self.output.tell(NO_IDLE, responds=True)
             self._end()
         else:
             self._timer = asyncio.get_running_loop().call_later(GRACE / LOOKS, self._wait_on, looks - 1)
