@@ -30,6 +30,10 @@ _GROUPS: dict[ChoiceKind, str] = {
     "kernelspec": "Also here, by the label of a fence (beside Python)",
 }
 _COST = "A switch starts a fresh kernel: variables are gone, the conversation stays."
+_GOES_ON = (
+    "A switch goes on in that kernel, with the variables that it has; those of the kernel before are gone, the "
+    "conversation stays."
+)
 _FAR = "On another machine: no sandbox of ours is there, and none of your files."
 
 
@@ -105,6 +109,8 @@ class KernelScreen(PickScreen[KernelWish | None]):
             self.app.bell()
         elif choice.in_use:
             self.dismiss(None)
+        elif choice.costs:
+            self._ask_to_attach(choice)
         elif self._busy():
             question = ConfirmScreen(
                 "Code is running.",
@@ -143,6 +149,16 @@ class KernelScreen(PickScreen[KernelWish | None]):
         text = "\n".join((choice.remedy, choice.remedy_reach, *wait))
         question = ConfirmScreen("Install ipykernel there?", text, yes="install it", no="leave it")
         self._ask(question, InstallKernel(name=choice.name, command=choice.remedy))
+
+    def _ask_to_attach(self, choice: KernelChoice) -> None:
+        wait = "\nIt begins when all that runs or waits has ended." if self._busy() else ""
+        question = ConfirmScreen(
+            "Somebody else started this kernel, or works in it. Attach to it?",
+            f"{one_line(safe_text(choice.title))}\n{choice.costs}{wait}",
+            yes="attach",
+            no="leave it",
+        )
+        self._ask(question, UseKernel(name=choice.name, agreed=True))
 
     def _ask(self, question: ConfirmScreen, verb: KernelWish) -> None:
         def finish(yes: bool | None) -> None:
@@ -220,7 +236,9 @@ class KernelScreen(PickScreen[KernelWish | None]):
         elif choice.in_use:
             parts.append(lettering("In use. Enter and Escape keep it; /restart starts it afresh."))
         elif not choice.is_language:
-            parts.append(lettering(("Something runs: you are asked first. " if self._busy() else "") + _COST))
+            cost = _GOES_ON if choice.kind == "running" else _COST
+            asks = "You are asked first. " if self._busy() or choice.costs else ""
+            parts.append(lettering(asks + cost))
         return Content("\n").join(parts)
 
 

@@ -112,6 +112,28 @@ async def test_R16_a_server_is_believed_in_bounds(launch: Launch, serve: Callabl
     assert not {"cluster:../etc", "cluster:a b"} & {choice.name for choice in told}
 
 
+async def test_R16_what_lives_on_a_server_is_told_from_what_would_be_new_and_whose_it_is(
+    launch: Launch, serve: Callable[[Any], Any]
+) -> None:
+    ids = ("aaaaaaaa-1", "bbbbbbbb-2", "cccccccc-3")
+
+    async def handle(request: web.Request) -> web.Response:
+        match request.path:
+            case "/api/kernelspecs":
+                return web.json_response({"kernelspecs": {"python3": {"spec": {"language": "python"}}}})
+            case "/api/kernels":
+                one = {"name": "python3", "execution_state": "idle", "last_activity": "2026-01-31T12:00:05Z"}
+                kernels = [{**one, "id": name, "connections": int(name == ids[2])} for name in ids]
+                return web.json_response(kernels)
+        return web.json_response([])
+
+    await serve(handle)
+    mine, theirs, shared, new = await ask_server(launch, "cluster", ours={ids[0], ids[2]})
+    assert mine.title == "aaaaaaaa python3 on 127.0.0.1, idle since 2026-01-31 12:00 UTC"
+    assert (mine.costs, bool(theirs.costs), bool(shared.costs)) == ("", True, True)
+    assert (new.kind, new.title) == ("kernelspec", "a new python3 on 127.0.0.1")
+
+
 async def test_R16_a_server_that_is_silent_is_not_waited_for(launch: Launch, serve: Callable[[Any], Any]) -> None:
     async def handle(request: web.Request) -> web.Response:
         await asyncio.Event().wait()

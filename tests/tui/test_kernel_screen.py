@@ -144,6 +144,28 @@ async def test_R16_a_server_tells_what_is_on_it_when_it_is_asked(play: Play) -> 
         assert (await stage.engine.heard(4))[-1] == UseKernel(name="cluster:r")
 
 
+async def test_R16_a_kernel_of_somebody_else_is_attached_to_after_a_yes_that_knew_the_costs(play: Play) -> None:
+    theirs = KernelChoice(
+        name="cluster@1a2b", kind="running", title="1a2b python3, idle", server="cluster", costs="It costs them."
+    )
+    async with play(size=(80, 24)) as stage:
+        screen = await chosen(stage, theirs, PROJECT)
+        await stage.settle()
+        await stage.pilot.press(*"1a2b")
+        await stage.settle()
+        assert "A switch goes on in that kernel" in stage.seen
+        assert "fresh kernel" not in stage.seen
+        await stage.pilot.press("enter")
+        await stage.screen(ConfirmScreen)
+        await stage.settle()
+        assert "It costs them." in stage.seen
+        await stage.pilot.press("enter", "escape")
+        await stage.settle()
+        assert stage.app.screen is screen
+        await stage.pilot.press("enter", "y")
+        assert (await stage.engine.heard(2))[-1] == UseKernel(name="cluster@1a2b", agreed=True)
+
+
 async def test_R16_a_switch_while_code_runs_is_asked_about(play: Play) -> None:
     async with play(size=(80, 24)) as stage:
         stage.engine.say(

@@ -29,6 +29,8 @@ class KernelChoice(Value, frozen=True, kw_only=True):
     """The command that takes the obstacle away; `InstallKernel` runs it."""
     remedy_reach: str = ""
     """What that command can reach while it runs, as a sentence."""
+    costs: str = ""
+    """Of a kernel that somebody else started, or works in: what attaching to it costs them, which needs a yes."""
     in_use: bool = False
 
     @property

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 
 from oi_tui.app.engine.core.errors import KernelError, SettingsError
 from oi_tui.app.engine.core.kernel_choice import KernelChoice
@@ -20,6 +20,7 @@ from oi_tui.app.engine.kernels.installing import tell_reach
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.remote.address import SHORT_ID
 from oi_tui.app.engine.kernels.remote.running import RunningKernel
+from oi_tui.app.engine.kernels.remote.seat import ATTACHING
 from oi_tui.app.engine.kernels.remote.server import JupyterServer
 from oi_tui.app.engine.kernels.remote.servers import KnownServer, known_servers
 from oi_tui.app.engine.kernels.remote.site import open_site
@@ -51,9 +52,11 @@ def find_choices(launch: Launch, server: KnownServer | None, specs: Mapping[str,
     return sorted(found, key=lambda choice: not choice.in_use)
 
 
-async def ask_server(launch: Launch, name: str, *, patience: float = ASKING) -> list[KernelChoice]:
-    """What this known server can start; KernelError or SettingsError if it does not say so in time. It is not started
-    for that."""
+async def ask_server(
+    launch: Launch, name: str, *, ours: Set[str] = frozenset(), patience: float = ASKING
+) -> list[KernelChoice]:
+    """What this known server can start, and what runs there, of which `ours` are the ids of kernels that sessions of
+    ours started; KernelError or SettingsError if it does not say so in time. It is not started for that."""
     server = await asyncio.to_thread(known_servers().find, name)
     try:
         async with asyncio.timeout(patience), open_site(server, launch, starts=False) as site:
@@ -62,11 +65,11 @@ async def ask_server(launch: Launch, name: str, *, patience: float = ASKING) -> 
     except TimeoutError:
         raise KernelError(f"{server.host} did not say within {patience:.0f} s what it has.") from None
     told = [spec for spec in sorted(specs) if _SPEC_NAME.fullmatch(spec)][:MOST_TOLD]
-    return [*(_running_choice(name, server.host, kernel) for kernel in running)] + [
+    return [*(_running_choice(name, server.host, kernel, ours) for kernel in running)] + [
         KernelChoice(
             name=f"{name}:{spec}",
             kind="kernelspec",
-            title=f"{spec} on {server.host}",
+            title=f"a new {spec} on {server.host}",
             detail=f"Host: {server.host}\nLanguage: {specs[spec][:100] or 'not told'}",
             server=name,
         )
@@ -82,13 +85,15 @@ async def _running(site: JupyterServer) -> tuple[RunningKernel, ...]:
         return ()
 
 
-def _running_choice(name: str, host: str, kernel: RunningKernel) -> KernelChoice:
+def _running_choice(name: str, host: str, kernel: RunningKernel, ours: Set[str]) -> KernelChoice:
+    since = f" since {kernel.since[:16].replace('T', ' ')} UTC" if kernel.since else ""
     what = kernel.notebook.rpartition("/")[2] or kernel.kernelspec or "a kernel"
     return KernelChoice(
         name=f"{name}@{kernel.kernel_id[:SHORT_ID]}",
         kind="running",
-        title=f"{what} on {host}, {kernel.state}",
+        title=f"{kernel.kernel_id[:SHORT_ID]} {what} on {host}, {kernel.state}{since}",
         detail=tell_running(kernel),
+        costs=ATTACHING if kernel.connections or kernel.kernel_id not in ours else "",
         server=name,
     )
 

@@ -173,7 +173,7 @@ class Kernels:
     async def choices(self, server: str = "") -> tuple[KernelChoice, ...]:
         """What there is here, or on this server."""
         if server:
-            found = await ask_server(self._launch, server)
+            found = await ask_server(self._launch, server, ours=await asyncio.to_thread(self._there.started_ids))
             used = self._there.address_in_use
             return tuple(structs.replace(choice, in_use=choice.name == used) for choice in found)
         return tuple(await asyncio.to_thread(self._find_choices))

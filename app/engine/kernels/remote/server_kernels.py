@@ -210,6 +210,10 @@ class ServerKernels:
                 )
         return None
 
+    def started_ids(self) -> frozenset[str]:
+        """Of all kernels that sessions of ours started, wherever they are."""
+        return frozenset(one.kernel_id for one in self._living.all() if not one.foreign)
+
     def _is_ours(self, place: RemotePlace) -> bool:
         """Whether a session of ours started the kernel that is named."""
         return any(
