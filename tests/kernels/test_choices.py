@@ -14,6 +14,7 @@ import pytest_asyncio
 from aiohttp import web
 
 from oi_tui.app.engine.core.errors import KernelError
+from oi_tui.app.engine.core.kernel_choice import KernelChoice, tell_choices
 from oi_tui.app.engine.environments.discovery import named_environment
 from oi_tui.app.engine.kernels.choices import ask_server, find_choices
 from oi_tui.app.engine.kernels.launch import Launch
@@ -67,6 +68,19 @@ def test_R16_what_is_in_use_is_first_wherever_it_is(launch: Launch) -> None:
     assert (first.title, first.in_use) == (gone.place, True)
     assert not any(choice.in_use for choice in others)
     assert (others[-1].name, others[-1].is_language) == ("ir", True)
+
+
+def test_R16_the_list_as_text_has_a_line_for_each_and_the_address_of_a_server_without_secrets(launch: Launch) -> None:
+    url = "https://me:s3cret@hub.example.org/user/me/?token=s3cret"
+    known_servers().put("cluster", KnownServer(url=url))
+    prefix = "/home/me/.pyenv/versions/old"
+    old = KernelChoice(
+        name=prefix, kind="environment", title=f"Python 3.9.1 in {prefix}", obstacle=f"{prefix} …", remedy=f"{prefix} …"
+    )
+    lines = tell_choices([old, *find_choices(launch, None, {})]).splitlines()
+    assert lines[0] == f"{prefix} Python 3.9.1, needs ipykernel"
+    assert "cluster          python3 at https://hub.example.org/user/me/" in lines
+    assert not any("s3cret" in line for line in lines)
 
 
 def test_R16_a_list_of_servers_that_cannot_be_read_hides_nothing_else(launch: Launch, tmp_path: Path) -> None:

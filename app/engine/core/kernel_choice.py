@@ -25,6 +25,8 @@ class KernelChoice(Value, frozen=True, kw_only=True):
     """Name of the server that it is on, or is; "" is this machine."""
     obstacle: str = ""
     """Why no kernel can be started in it, as a sentence; "" if one can."""
+    lack: str = ""
+    """The same in a few words, for a list."""
     remedy: str = ""
     """The command that takes the obstacle away; `InstallKernel` runs it."""
     remedy_reach: str = ""
@@ -52,9 +54,14 @@ class KernelMove(NamedTuple):
 
 def tell_choices(choices: Sequence[KernelChoice]) -> str:
     """The choices as lines of text, where there is no screen."""
-    lines = []
+    lines, missing = [], False
     for choice in choices:
-        use = " (in use)" if choice.in_use else ""
-        facts = " ".join(part for part in (choice.obstacle, choice.remedy) if part)
-        lines.append(f"{choice.name:16} {choice.title}{use}{f'. {facts}' if facts else ''}")
+        missing = missing or bool(choice.remedy)
+        lacks = (
+            ", needs ipykernel" if choice.remedy else f", {choice.lack or choice.obstacle}" if choice.obstacle else ""
+        )
+        title = choice.title.removeprefix(f"{choice.name}: ").removesuffix(f" in {choice.name}")
+        lines.append(f"{choice.name:16} {title}{' (in use)' if choice.in_use else ''}{lacks}")
+    if missing:
+        lines.append("What needs ipykernel gets it in /kernel on the screen, after a yes.")
     return "\n".join(lines)

@@ -16,6 +16,7 @@ from oi_tui.app.engine.environments.discovery import (
     waiting_environment,
 )
 from oi_tui.app.engine.environments.environment import PythonEnvironment
+from oi_tui.app.engine.kernels.base import public_place
 from oi_tui.app.engine.kernels.installing import tell_reach
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.remote.address import SHORT_ID
@@ -130,6 +131,7 @@ def _environments(launch: Launch, *, in_use: bool) -> Iterator[KernelChoice]:
             title=environment.describe(launch.cwd),
             detail=_facts(environment, obstacle),
             obstacle=obstacle,
+            lack="" if remedy or not obstacle else "too old" if "too old" in obstacle else "no kernel",
             remedy=remedy,
             remedy_reach=tell_reach(launch, environment) if remedy else "",
             in_use=in_use and os.path.realpath(environment.prefix) == used,
@@ -173,7 +175,7 @@ def _servers(used: KnownServer | None) -> Iterator[KernelChoice]:
         yield KernelChoice(
             name=name,
             kind="server",
-            title=f"{name}: {server.place}",
+            title=f"{name}: {server.kernel} at {public_place(server.url)}",
             detail=f"Host: {server.host}\nKernelspec: {server.kernel}",
             server=name,
             in_use=used is not None and server.url == used.url,
