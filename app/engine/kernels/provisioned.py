@@ -151,6 +151,9 @@ async def open_provisioned(launch: Launch, spec: KernelSpec) -> Opened:
 
 async def _end_unfinished(manager: Any) -> None:
     """What a start that came to nothing has left."""
-    with suppress(Exception):  # a provisioner is anybody's code
-        async with asyncio.timeout(LAST_WORD):
-            await manager.shutdown_kernel(now=True)
+    try:
+        with suppress(Exception):  # a provisioner is anybody's code
+            async with asyncio.timeout(LAST_WORD):
+                await manager.shutdown_kernel(now=True)
+    finally:
+        manager.context.destroy(linger=0)
