@@ -79,6 +79,8 @@ class ProvisionedProcess:
                 await self._end()
         except Exception:  # a provisioner is anybody's code
             self._ended.set()
+        finally:
+            self._manager.context.destroy(linger=0)  # the manager itself does so only where all went well
 
     async def _end(self) -> None:
         try:
