@@ -17,6 +17,7 @@ from oi_tui.app.engine.core.events import (
     AnyEvent,
     CodeGrew,
     CodeStarted,
+    ExecutionStarted,
     OutputAdded,
     ProseGrew,
     ProseStarted,
@@ -24,6 +25,7 @@ from oi_tui.app.engine.core.events import (
 )
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.files.paths import private_dir
+from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.store import Store, find_session
 from oi_tui.app.engine.log.writer import LogWriter
 from oi_tui.app.engine.transcript.coalesce import coalesce
@@ -119,6 +121,16 @@ def test_text_that_streams_is_written_after_a_quarter_of_a_second_and_completed_
     writer.append(ProseStarted(block_id="q"))
     writer.write_due()
     assert store.load("one")[-1] == ProseStarted(block_id="q")
+
+
+def test_what_led_to_a_run_is_on_disk_before_the_code_runs(store: Store) -> None:
+    store.create("one", 1.0, "/work")
+    log = Log(store=store).session()
+    log.begin("one", (), note=lambda *_: None, gave_up=no_giving_up)
+    asked, started = TurnStarted(block_id="u", text="Delete it."), ExecutionStarted(block_id="c", generation=1)
+    log.append(asked)
+    log.append(started)
+    assert store.load("one") == (asked, started)  # nothing had time to write: the loop has not turned once
 
 
 def test_stored_events_are_plain_json_with_a_type(tmp_path: Path, store: Store) -> None:

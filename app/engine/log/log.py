@@ -96,6 +96,9 @@ class SessionLog:
             self._audit.take(event)
         if self._writer is not None:
             self._writer.append(event)
+            if isinstance(event, ExecutionStarted):
+                # Code may end the whole machine: what led to it is on disk before it begins.
+                self._writer.write_due()
         if self._tape is not None:
             self._tape.append(event)
             if self._tape.trouble:
