@@ -1,1 +1,1 @@
-"""What a person can invoke: one row a command; bindings, palette, slash commands, help and README derive from it."""
+"""What a person can invoke: one row a command; bindings, palette, slash commands, help and guide derive from it."""

@@ -1,4 +1,4 @@
-"""All keys and commands, made from where they are defined: for the help and for the README."""
+"""All keys and commands, made from where they are defined: for the help and for the guide."""
 
 from typing import NamedTuple
 

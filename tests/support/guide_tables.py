@@ -1,39 +1,38 @@
-"""The README's tables, made from where keys, commands and settings are defined.
+"""The guide's tables, made from where keys, commands and settings are defined.
 
-python tests/support/readme.py      writes them into README.md between their markers
+python tests/support/guide_tables.py      writes them into the pages of app/guide, between their markers
 """
 
 import ast
 import re
-from functools import partial
 from pathlib import Path
 
 from oi_tui.app.engine.core import settings as settings_module
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.screens.key_help import HelpSection, help_sections
 
-README = Path(__file__).parents[2] / "README.md"
+GUIDE = Path(__file__).parents[2] / "app" / "guide"
+_MARKED = re.compile(r"(<!-- table: ([a-z-]+) -->\n).*?<!-- end: \2 -->", re.DOTALL)
 
 
-def tables() -> dict[str, str]:
+def guide_tables() -> dict[str, str]:
     """Marker to Markdown."""
-    made = {section.title.lower().replace(" ", "-"): _keys(section) for section in help_sections()}
-    return made | {"settings": _settings()}
+    sections = help_sections()
+    made = {section.title.lower().replace(" ", "-"): _keys(section) for section in sections}
+    everywhere = sections[0]
+    made["everywhere"] = _keys(everywhere._replace(rows=tuple(row for row in everywhere.rows if row.keys)))
+    return made | {"commands": _commands(everywhere), "settings": _settings()}
 
 
 def with_tables(text: str) -> str:
-    """The README with its tables as they must be; KeyError if one has no marker."""
-    for name, table in tables().items():
-        opening, closing = f"<!-- table: {name} -->\n", f"<!-- end: {name} -->"
-        if opening not in text:
-            raise KeyError(f"README.md has no marker for the table {name!r}")
-        text = re.sub(
-            re.escape(opening) + ".*?" + re.escape(closing),
-            partial(lambda body, _: body, opening + table + closing),
-            text,
-            flags=re.DOTALL,
-        )
-    return text
+    """A page with its tables as they must be; KeyError for a marker that means none."""
+    made = guide_tables()
+    return _MARKED.sub(lambda found: f"{found[1]}{made[found[2]]}<!-- end: {found[2]} -->", text)
+
+
+def marked_tables(text: str) -> list[str]:
+    """Names of the tables of a page."""
+    return [found[2] for found in _MARKED.finditer(text)]
 
 
 def _keys(section: HelpSection) -> str:
@@ -43,6 +42,15 @@ def _keys(section: HelpSection) -> str:
         if slash:
             names.append("`" + slash.replace("|", "\\|") + "`")
         lines.append(f"| {', '.join(names)} | {text} |")
+    return "\n".join(lines) + "\n"
+
+
+def _commands(section: HelpSection) -> str:
+    lines = ["| command | key | |", "|---|---|---|"]
+    for keys, slash, text in section.rows:
+        if slash:
+            names = ", ".join(f"`{key}`" for key in keys.split(", ") if key)
+            lines.append(f"| `{slash.replace('|', chr(92) + '|')}` | {names} | {text} |")
     return "\n".join(lines) + "\n"
 
 
@@ -89,4 +97,5 @@ def _docstrings() -> dict[tuple[str, str], str]:
 
 
 if __name__ == "__main__":
-    README.write_text(with_tables(README.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in GUIDE.glob("*.md"):
+        page.write_text(with_tables(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,83 @@
+"""README and guide say what the program does: every key, command, setting, option and exit code; their links lead
+somewhere, and no name of a test's row is in them."""
+
+import re
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from oi_tui.app import cli
+from oi_tui.app.guide.pages import close_topics, guide_page, guide_pages
+from support.guide_tables import GUIDE, guide_tables, marked_tables, with_tables
+
+ROOT = Path(__file__).parents[2]
+READ_BY_PEOPLE = [ROOT / "README.md", *sorted(GUIDE.glob("*.md"))]
+WITH_LINKS = [*READ_BY_PEOPLE, *sorted((ROOT / "app").glob("**/README.md")), ROOT / "CHANGELOG.md"]
+
+
+def read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def test_the_tables_are_those_of_the_program() -> None:
+    texts = [read(page) for page in GUIDE.glob("*.md")]
+    assert [with_tables(text) for text in texts] == texts, "run: python tests/support/guide_tables.py"
+    assert sorted(name for text in texts for name in marked_tables(text)) == sorted(guide_tables())
+
+
+def test_the_map_has_each_page_once_and_pages_are_shipped() -> None:
+    pages = guide_pages()
+    assert sorted([page.topic for page in pages]) == sorted(path.stem for path in GUIDE.glob("[a-z]*.md"))
+    assert all(page.text.startswith("# ") and "<!--" not in page.text for page in pages)
+    assert resources.files("oi_tui.app.guide").joinpath("README.md").is_file()
+
+
+def test_a_page_is_found_by_its_topic_or_a_beginning_and_a_slip_is_answered() -> None:
+    assert guide_page("keys") == guide_page("KEYS.md")
+    assert (guide_page("trouble") or guide_pages()[0]).topic == "troubleshooting"
+    assert guide_page("s") is None
+    assert close_topics("setings") == ["settings"]
+    assert close_topics("ollama")[0] == "models"
+
+
+@pytest.mark.parametrize("path", WITH_LINKS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(path: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", read(path)):
+        if re.match(r"https?://", target):
+            continue
+        name, _, heading = target.partition("#")
+        there = (path.parent / name).resolve() if name else path
+        assert there.exists(), target
+        assert path.parent != GUIDE or there.is_relative_to(ROOT / "app"), f"{target} is not shipped"
+        if heading:
+            assert heading in _anchors(read(there)), target
+
+
+def test_no_row_of_the_tests_is_named_where_people_read() -> None:
+    rows = set(re.findall(r"^\| ([A-Z]+\d+) ", read(ROOT / "tests" / "ROWS.md"), re.MULTILINE))
+    assert len(rows) > 100
+    for path in READ_BY_PEOPLE:
+        assert rows.isdisjoint(re.findall(r"\b[A-Z]+\d+\b", read(path))), path.name
+
+
+def test_every_option_and_exit_code_is_in_the_guide() -> None:
+    text = " ".join(read(GUIDE / "command-line.md").split())
+    for command in (cli.app, cli.run):
+        for parameter in command.params:
+            if parameter.param_type_name == "option":
+                assert f"`{parameter.opts[0]}" in text or f" {parameter.opts[0]}" in text, parameter.opts
+    for code, meaning in re.findall(r"(\d+) ([a-z][^;.]*)", " ".join(cli.EXIT_CODES_HELP.split())):
+        assert f"{code} {meaning}" in text, (code, meaning)
+
+
+def test_the_first_commands_of_the_readme_are_those_of_make() -> None:
+    commands = re.findall(r"^    (\S.*?)(?: +#.*)?$", read(ROOT / "README.md"), re.MULTILINE)
+    assert commands[:2] == ["make run", "make test"]
+    assert len(read(ROOT / "README.md").splitlines()) <= 140
+
+
+def _anchors(text: str) -> set[str]:
+    """As GitHub makes them of headings."""
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
