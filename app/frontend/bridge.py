@@ -56,7 +56,8 @@ from oi_tui.app.engine.transcript.coalesce import is_delta
 from oi_tui.app.engine.transcript.event_log import extend
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.client import Connect, EngineClient, EngineLost
-from oi_tui.app.frontend.session_status import KernelBoard, activity, current_status
+from oi_tui.app.frontend.session_status import ActivityWatch, KernelBoard, current_status
+from oi_tui.widgets.arming import Clock
 from oi_tui.widgets.status import STARTING, Status
 
 _DEFAULTS = Settings()
@@ -102,6 +103,7 @@ class Bridge:
         session_id: str | None = None,
         settings: Settings = _DEFAULTS,
         recorded: bool = False,
+        clock: Clock = time.monotonic,
     ) -> None:
         """`recorded`: what it speaks to plays a recording."""
         self.transcript = Transcript()
@@ -126,7 +128,7 @@ class Bridge:
         self.kernels = KernelBoard()
         """By language: what its kernel runs in."""
         self._sandbox_fails = False
-        self._activity = STARTING
+        self._watch = ActivityWatch(clock)
         self._queued = 0
         self._notices = 0
         self._first_prompt: Submit | None = None
@@ -153,6 +155,7 @@ class Bridge:
             return
         if isinstance(verb, Submit):
             self._queued = self._queued + 1 if self.transcript.turn_open else 0
+            self._watch.note_prompt()
             self._show_status()
         self._verbs.put_nowait(address_verb(verb, self._shown))
 
@@ -225,7 +228,8 @@ class Bridge:
     # -- one connection --------------------------------------------------------------------------------------
 
     async def _converse(self, complete: asyncio.Event) -> None:
-        self.stopped, self._activity, self._sandbox_fails, self._shown = False, STARTING, False, ""
+        self.stopped, self._sandbox_fails, self._shown = False, False, ""
+        self._watch.say(STARTING)
         self._show_status()
         client = await self._connect()
         self._client = client
@@ -270,7 +274,7 @@ class Bridge:
         self._running.clear()
         if self.transcript.turn_open:
             self._apply([TurnEnded(reason="engine_lost")])
-        self._activity = "engine stopped"
+        self._watch.say("engine stopped")
         hint = "Press f5 to start it again; the conversation is kept."
         self._notice("error", title, hint, detail)
 
@@ -344,7 +348,7 @@ class Bridge:
 
     def _follow(self, event: AnyEvent) -> None:
         """What the status line knows beyond the transcript."""
-        self._activity = activity(event, self._activity, turn_open=self.transcript.turn_open)
+        self._watch.follow(event, turn_open=self.transcript.turn_open)
         match event:
             case SessionOpened():
                 self._session_id = self._shown = event.session_id
@@ -369,7 +373,7 @@ class Bridge:
 
     def _rest(self) -> None:
         """Nothing runs in an engine that has just opened a session, whatever ran when it was left."""
-        self._activity = ""
+        self._watch.rest()
         self._running.clear()
         self.kernels.forget()
 
@@ -390,6 +394,6 @@ class Bridge:
         self._apply([NoticeAdded(block_id=block_id, level=level, title=title, hint=hint, details=details)])
 
     def _show_status(self) -> None:
-        known = self.transcript, self._settings, self.kernels, self._activity
+        known = self.transcript, self._settings, self.kernels, self._watch.shown
         status = current_status(*known, fails=self._sandbox_fails, recorded=self._recorded)
         self._view.show_status(status, self._queued)

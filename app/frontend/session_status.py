@@ -1,6 +1,7 @@
 """How things stand, for the line at the bottom: of the session, the settings and what the engine told."""
 
 import re
+import time
 
 from oi_tui.app.engine.core.events import (
     AnyEvent,
@@ -10,6 +11,7 @@ from oi_tui.app.engine.core.events import (
     ExecutionFinished,
     ExecutionStarted,
     KernelChanged,
+    NoticeAdded,
     ProseStarted,
     RerunFinished,
     RerunStarted,
@@ -22,7 +24,8 @@ from oi_tui.app.engine.core.modes import effective_mode
 from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.settings import Settings, describe_sandbox
 from oi_tui.app.engine.transcript.transcript import Transcript
-from oi_tui.widgets.status import Status
+from oi_tui.widgets.arming import Clock
+from oi_tui.widgets.status import OPENING, STARTING, THINKING, Activity, Status
 
 _ELSEWHERE = re.compile(r"(kernel )?\S+ on (?P<host>\S+)|kernel \S+, started by .+")
 """A kernel on a server, or one of a provisioner; the folder of an environment may be called anything."""
@@ -31,27 +34,74 @@ FAILS = "sandbox fails"
 """Where there has to be a sandbox and can be none: no code runs. Short, for it has to stay on a narrow line."""
 
 
+LOADING = "loading"
+"""The activity between a prompt that was sent and what the engine tells of it: it may still be starting."""
+
+
 def activity(event: AnyEvent, before: str, *, turn_open: bool) -> str:
     """What goes on after this event, in a word or two; "" at rest."""
     match event:
-        case TurnStarted() | StepStarted():  # before its first step, the model may still be opening
-            return "thinking"
+        case TurnStarted():  # before its first step, the model may still be opening
+            return OPENING
+        case StepStarted():
+            return THINKING
         case ProseStarted() | CodeStarted(author="assistant") | CallStarted():
             return "writing"
+        case RetryScheduled(attempt=attempt, attempts=attempts) if attempt:
+            return f"{event.why}, retry {attempt} of {attempts}"
         case RetryScheduled():
-            return f"trying again in {event.delay:.0f} s"
+            return f"{event.why}, retry"
         case DecisionMade(verdict="run") | ExecutionStarted():
             return "running"
         case KernelChanged(state="starting" | "restarting") if before:
             return f"starting {event.language}"
         case ExecutionFinished():
-            return "thinking" if turn_open else ""
+            return THINKING if turn_open else ""
         case RerunStarted():
             return "rebuilding"
         case RerunFinished() | TurnEnded():
             return ""
         case _:
             return before
+
+
+class ActivityWatch:
+    """What goes on and since when, event by event."""
+
+    def __init__(self, clock: Clock = time.monotonic) -> None:
+        self._clock = clock
+        self._sent: float | None = None
+        """When a prompt was sent of which the engine has not told yet."""
+        self.now = Activity(word=STARTING)
+
+    def say(self, word: str) -> None:
+        """No event told of this; no time is shown."""
+        self.now, self._sent = Activity(word=word), None
+
+    def rest(self) -> None:
+        """Nothing goes on in an engine that has just opened a session."""
+        self.now = Activity()
+
+    def note_prompt(self) -> None:
+        """A prompt was sent while nothing was under way."""
+        self._sent = self._clock()
+
+    def follow(self, event: AnyEvent, *, turn_open: bool) -> None:
+        """Take in what happened; the time goes on as long as the word stays."""
+        if isinstance(event, TurnStarted | TurnEnded) or (isinstance(event, NoticeAdded) and event.level == "error"):
+            self._sent = None
+        word = activity(event, self.now.word, turn_open=turn_open)
+        if isinstance(event, RetryScheduled):
+            self.now = Activity(word=word, since=self._clock(), due=self._clock() + event.delay)
+        elif word != self.now.word or isinstance(event, StepStarted):
+            self.now = Activity(word=word, since=self._clock() if word else None)
+
+    @property
+    def shown(self) -> Activity:
+        """What the line is to tell: a prompt that waits for an engine that starts is under way as well."""
+        if self._sent is not None and self.now.word in ("", STARTING):
+            return Activity(word=LOADING, since=self._sent)
+        return self.now
 
 
 class KernelBoard:
@@ -102,7 +152,7 @@ def current_status(
     transcript: Transcript,
     settings: Settings,
     kernels: KernelBoard,
-    doing: str,
+    doing: Activity,
     *,
     fails: bool,
     recorded: bool,
@@ -111,7 +161,8 @@ def current_status(
     machine, there is no sandbox, whatever holds back code here; as long as that is not known, nothing is said."""
     awaited = bool(settings.kernel.server) and "python" not in kernels.places
     without = settings.sandbox.mode == "danger-full-access" or kernels.has_left
-    asked = transcript.pending_decision or transcript.pending_input
+    waiting = "waiting for approval" if transcript.pending_decision else ""
+    waiting = waiting or ("waiting for input" if transcript.pending_input else "")
     return Status(
         model=transcript.model or ("" if transcript.session_id else settings.model.name),
         approval=transcript.approval,
@@ -119,9 +170,11 @@ def current_status(
         sandbox="" if awaited else "no sandbox" if without else FAILS if fails else describe_sandbox(settings.sandbox),
         exposed=fails or without or settings.sandbox.rung == "lock",
         recorded=recorded,
-        activity="waiting for you" if asked else doing,
+        activity=Activity(word=waiting) if waiting else doing,
+        patience=settings.model.timeout,
         kernels=kernels.labels(),
         usage=transcript.usage,
         context_window=settings.model.context_window or transcript.context_window,
         max_cost=transcript.max_cost,
+        max_tokens=transcript.max_tokens,
     )

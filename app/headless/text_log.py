@@ -77,7 +77,8 @@ class TextLog:
             case KernelChanged(state="starting"):
                 self.say(f"● starting {event.language}{f' ({event.detail})' if event.detail else ''}…\n")
             case RetryScheduled():
-                self.say(f"● {event.why}; trying again in {event.delay:.0f} s\n")
+                count = f" {event.attempt} of {event.attempts}" if event.attempt else ""
+                self.say(f"● {event.why}; retry{count} in {event.delay:.0f} s\n")
             case NoticeAdded():
                 self._new_line()
                 self.say(f"{_SYMBOLS[event.level]} {event.title} {event.hint}\n")

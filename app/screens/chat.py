@@ -75,7 +75,7 @@ class ChatScreen(Screen[None]):
         recorded: bool = False,
     ) -> None:
         super().__init__(classes="-welcome")  # to set it later would style every widget once more
-        self.bridge = Bridge(connect, self, session_id=session_id, settings=settings, recorded=recorded)
+        self.bridge = Bridge(connect, self, session_id=session_id, settings=settings, recorded=recorded, clock=clock)
         self.palette = palette
         self._settings = settings
         self._clock = clock
@@ -93,7 +93,7 @@ class ChatScreen(Screen[None]):
         with Horizontal(id="upper"):
             yield Welcome(id="welcome")
         yield Bottom(self.bridge, id="bottom")
-        yield StatusBar(id="status")
+        yield StatusBar(clock=self._clock, id="status")
 
     def on_mount(self) -> None:
         """The composer can be typed into at once; the rest follows when that has been seen."""

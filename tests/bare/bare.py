@@ -181,7 +181,7 @@ def run_in_terminal(bare: Bare) -> str:
         shown.wait_for("the sandbox works", 60)
         wait_armed(shown, "enter choose")
         shown.send("\r")
-        shown.wait_for("asks first · sandbox, no network", 60)
+        shown.wait_for("approval: ask · sandbox, no network", 60)
         sent = shown.send("count\r")
         shown.wait_for("Run this?", 60)
         wait_armed(shown)

@@ -51,7 +51,7 @@ LESS = {"uncapped": 50_000, "log": 100_000, "rich": 10_000}
 KEYS = 80
 """As many as fit in one row of the prompt."""
 
-IDLE = re.compile("shell ✓ idle")
+IDLE = re.compile("no network {3}")
 """What the status line says before and after."""
 
 RATE, FRAME = 60.0, 0.050

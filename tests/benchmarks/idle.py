@@ -67,7 +67,7 @@ def used(url: str) -> tuple[float, float, list[str]]:
     with shown(oi_tui(url, Path(gettempdir()))) as terminal:
         terminal.wait_for(READY)
         terminal.send("%python 6*7\r")
-        terminal.wait_for("✓ idle", 60)
+        terminal.wait_for("✓ python", 60)
         terminal.send("go\r")
         terminal.wait_for("Hello.", 60)
         return measured(terminal)

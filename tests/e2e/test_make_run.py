@@ -74,7 +74,7 @@ def test_S27_make_run_without_bubblewrap_in_a_terminal_is_the_program_with_a_san
     shown.wait_for("the sandbox works")
     wait_armed(shown, "enter choose")
     shown.send("\r")
-    shown.wait_for("asks first · sandbox, no network")
+    shown.wait_for("approval: ask · sandbox, no network")
     shown.send("count\r")
     shown.wait_for("Run this?")
     wait_armed(shown)

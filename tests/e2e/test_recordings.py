@@ -114,7 +114,7 @@ def test_a_recording_is_played_without_a_model_and_without_a_kernel(
     assert "total 45" in shown.screen
     assert "The total is 45." in shown.screen
     assert "recording, nothing runs" in shown.screen
-    assert "asks first" not in shown.screen
+    assert "approval: ask" not in shown.screen
     shown.send("and now?\r")
     shown.wait_for("This is a recording")
     assert script.requests == []

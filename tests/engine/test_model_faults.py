@@ -23,7 +23,7 @@ async def test_L10_a_429_waits_as_long_as_the_server_asks_and_then_goes_on(
 ) -> None:
     openai_server.script(Turn(status=429, retry_after="0.02"), Turn(text="Hi"))
     deltas = await answer(model())
-    assert deltas[:2] == [Retrying(delay=0.02, why="too many requests (429)"), TextDelta(text="Hi")]
+    assert deltas[:2] == [Retrying(delay=0.02, why="rate limit", attempt=1, attempts=1), TextDelta(text="Hi")]
 
 
 async def test_L10_a_429_that_asks_for_too_long_a_wait_is_an_error_that_says_how_long(
@@ -47,7 +47,9 @@ async def test_L10_a_server_failure_is_tried_again_and_then_reported(
     deltas: list[Delta] = []
     with pytest.raises(ModelError) as caught:
         await answer(model(retries=2), into=deltas)
-    assert deltas == [Retrying(delay=delay, why=f"the server failed ({status})") for delay in (0.001, 0.002)]
+    assert deltas == [
+        Retrying(delay=attempt / 1000, why=f"server error {status}", attempt=attempt, attempts=2) for attempt in (1, 2)
+    ]
     assert caught.value.kind == "server"
     assert len(openai_server.requests) == 3
 
@@ -70,7 +72,7 @@ async def test_L10_a_connection_that_breaks_before_anything_came_is_tried_again(
 ) -> None:
     openai_server.script(Turn(text="x", cut_after=0), Turn(text="Hi"))
     deltas = await answer(model())
-    assert deltas[:2] == [Retrying(delay=0.001, why="the connection broke"), TextDelta(text="Hi")]
+    assert deltas[:2] == [Retrying(delay=0.001, why="connection lost", attempt=1, attempts=1), TextDelta(text="Hi")]
 
 
 async def test_L10_a_refused_connection_is_tried_again_and_names_the_address(model: Build, answer: Any) -> None:
@@ -80,7 +82,7 @@ async def test_L10_a_refused_connection_is_tried_again_and_names_the_address(mod
         deltas: list[Delta] = []
         with pytest.raises(ModelError) as caught:
             await answer(model(api_base=url), into=deltas)
-    assert deltas == [Retrying(delay=0.001, why=f"{url} cannot be reached")]
+    assert deltas == [Retrying(delay=0.001, why="server unreachable", attempt=1, attempts=1)]
     assert (caught.value.kind, caught.value.title) == ("unreachable", f"{url} cannot be reached.")
     assert caught.value.hint == "Start the server, or check the address."
 
@@ -158,7 +160,7 @@ async def test_an_error_at_the_head_of_the_stream_is_tried_again(
     busy = {"message": "overloaded", "code": 529}
     openai_server.script(Turn(error_after=0, error=busy), Turn(text="Hi"))
     deltas = await answer(model())
-    assert deltas[:2] == [Retrying(delay=0.001, why="the server failed (529)"), TextDelta(text="Hi")]
+    assert deltas[:2] == [Retrying(delay=0.001, why="server error 529", attempt=1, attempts=1), TextDelta(text="Hi")]
 
 
 @pytest.mark.parametrize("turn", [Turn(hold=True), Turn(text="Hello there", pause_after=2)])

@@ -465,9 +465,9 @@ async def test_code_that_was_broken_off_is_never_run() -> None:
 
 
 async def test_retries_usage_and_steps_are_told() -> None:
-    model = FakeModel([Retrying(delay=1.5, why="busy"), TextDelta(text="hi"), AnswerEnded()])
+    model = FakeModel([Retrying(delay=1.5, why="busy", attempt=1, attempts=3), TextDelta(text="hi"), AnswerEnded()])
     events = await play(session := make(model), session.run("hello"))
-    assert of(RetryScheduled, events) == [RetryScheduled(delay=1.5, why="busy")]
+    assert of(RetryScheduled, events) == [RetryScheduled(delay=1.5, why="busy", attempt=1, attempts=3)]
     assert [step.number for step in of(StepStarted, events)] == [1]
     session = make(FakeModel("hi"))
     events = await play(session, session.run("hello"))

@@ -55,7 +55,7 @@ def test_S1_a_newcomer_trusts_a_folder_and_code_stays_in_it(
     shown.wait_for("the sandbox works")
     wait_armed(shown, "enter choose")
     shown.send("\r")
-    shown.wait_for("asks first · sandbox, no network")
+    shown.wait_for("approval: ask · sandbox, no network")
     shown.send("write\r")
     shown.wait_for("Run this?")
     wait_armed(shown)
@@ -68,7 +68,7 @@ def test_S1_a_newcomer_trusts_a_folder_and_code_stays_in_it(
     assert shown.wait_exit() == 0
     assert shown.faults == []
     again = start()
-    again.wait_for("asks first · sandbox, no network")
+    again.wait_for("approval: ask · sandbox, no network")
     assert "Work in" not in again.screen
 
 
@@ -82,7 +82,7 @@ def test_S20_without_bubblewrap_enter_runs_nothing_and_doing_without_is_a_choice
     shown.wait_for("▸ Only talk")
     wait_armed(shown, "enter choose")
     shown.send("w\r")
-    shown.wait_for("asks first · no sandbox")
+    shown.wait_for("approval: ask · no sandbox")
 
 
 @pytest.mark.pty
@@ -125,7 +125,7 @@ def test_S20_a_sandbox_that_works_no_more_is_told_at_the_start_and_not_at_the_fi
     shown = start(PATH=str(tmp_path / "programs"), OI_TUI_SANDBOX_RUNG="bubblewrap")
     shown.wait_for("There is no sandbox here: bubblewrap is not installed.")
     shown.wait_for("install the package “bubblewrap”")
-    shown.wait_for("asks first · sandbox fails")
+    shown.wait_for("approval: ask · sandbox fails")
     assert "Run this?" not in shown.screen
 
 
@@ -140,7 +140,7 @@ def test_S20_a_sandbox_that_may_not_enclose_any_more_is_told_at_the_start(
     bwrap.chmod(0o755)
     shown = start(PATH=str(tmp_path / "programs"), OI_TUI_SANDBOX_RUNG="bubblewrap")
     shown.wait_for("setting up uid map: Permission denied")
-    shown.wait_for("asks first · sandbox fails")
+    shown.wait_for("approval: ask · sandbox fails")
 
 
 @pytest.mark.sandbox
@@ -151,7 +151,7 @@ def test_where_the_sandbox_works_nothing_is_told_of_it(
 ) -> None:
     trusted(clean_env, folder)
     shown = start()
-    shown.wait_for("asks first · sandbox, no network")
+    shown.wait_for("approval: ask · sandbox, no network")
     shown.send("!echo it $((40 + 2)) works\r")
     shown.wait_for("it 42 works")
     assert "sandbox fails" not in shown.screen

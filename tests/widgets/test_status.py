@@ -1,5 +1,6 @@
 """The status line says who decides and what holds code back, whatever else has room."""
 
+import re
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from oi_tui.app.engine.core.settings import KernelSection, PolicySection, Sandbo
 from oi_tui.app.engine.core.usage import Usage
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.session_status import KernelBoard, current_status, kernel_label
-from oi_tui.widgets.status import STARTING, Status, fit_parts, status_parts
+from oi_tui.widgets.status import STARTING, THINKING, Activity, Status, fit_parts, next_change, short_name, status_parts
 
 USUAL = SandboxSection()
 OPEN = SandboxSection(mode="danger-full-access")
@@ -19,7 +20,7 @@ OPEN = SandboxSection(mode="danger-full-access")
 def line(width: int, sandbox: SandboxSection = USUAL, policy: PolicySection | None = None, **more: Any) -> str:
     """What stands there at this width, with everything else going on."""
     told: dict[str, Any] = {
-        "activity": "waiting for you",
+        "activity": Activity(word="waiting for approval"),
         "usage": Usage(input_tokens=31_000, output_tokens=4_200, last_input_tokens=900),
         **more,
     }
@@ -40,41 +41,44 @@ def line(width: int, sandbox: SandboxSection = USUAL, policy: PolicySection | No
     ("sandbox", "words"),
     [
         (OPEN, "no sandbox"),
-        (SandboxSection(), "sandbox, no network"),
+        (SandboxSection(), "sandbox"),
         (SandboxSection(network="full"), "sandbox, network"),
         (SandboxSection(mode="read-only", network="hosts", hosts=("a.org",)), "sandbox read-only, 1 host"),
     ],
 )
 def test_sandbox_mode_and_network_stay_at_every_width(width: int, sandbox: SandboxSection, words: str) -> None:
-    assert f" · asks first · {words} ·" in line(width, sandbox)
+    shown = line(width, sandbox)
+    assert re.search(rf" · (approval: )?ask · {words}(, no network)? ·", shown), shown
     assert len(line(width, sandbox)) <= width
 
 
 @pytest.mark.parametrize("width", [50, 60, 80])
 def test_S20_that_the_sandbox_fails_stays_at_every_width(width: int) -> None:
     settings = Settings(sandbox=USUAL)
-    status = current_status(Transcript(), settings, KernelBoard(), "waiting for you", fails=True, recorded=False)
-    assert " · asks first · sandbox fails · waiting for" in fit_parts(status_parts(status), width).plain
+    status = current_status(Transcript(), settings, KernelBoard(), Activity(word="running"), fails=True, recorded=False)
+    assert "approval: ask · sandbox fails · running" in fit_parts(status_parts(status), width).plain
 
 
 def test_what_has_no_sandbox_by_choice_cannot_fail() -> None:
-    status = current_status(Transcript(), Settings(sandbox=OPEN), KernelBoard(), "", fails=True, recorded=False)
+    status = current_status(Transcript(), Settings(sandbox=OPEN), KernelBoard(), Activity(), fails=True, recorded=False)
     assert (status.sandbox, status.exposed) == ("no sandbox", True)
 
 
 def test_R13_nothing_is_said_of_the_sandbox_until_it_is_known_where_code_runs() -> None:
     settings = Settings(sandbox=USUAL, kernel=KernelSection(server="cluster"))
     board = KernelBoard()
-    status = current_status(Transcript(), settings, board, STARTING, fails=False, recorded=False)
+    status = current_status(Transcript(), settings, board, Activity(word=STARTING), fails=False, recorded=False)
     assert status.sandbox == ""
     place = "python3 on hub.test"
     board.follow(KernelChanged(language="python", state="cold", generation=0, detail=place, elsewhere=True))
-    status = current_status(Transcript(), settings, board, "", fails=False, recorded=False)
+    status = current_status(Transcript(), settings, board, Activity(), fails=False, recorded=False)
     assert status.sandbox == "no sandbox"
 
 
 def test_names_of_kernels_and_models_obey_no_terminal() -> None:
-    status = Status(model="gpt\x1b[2J", activity="starting python\x1b[2J", kernels=(("python\x1b[2J", "starting"),))
+    status = Status(
+        model="gpt\x1b[2J", activity=Activity(word="starting python\x1b[2J"), kernels=(("python\x1b[2J", "starting"),)
+    )
     shown = "".join(part.text for part in status_parts(status))
     assert "starting python" in shown
     assert "\x1b" not in shown
@@ -82,19 +86,19 @@ def test_names_of_kernels_and_models_obey_no_terminal() -> None:
 
 def test_that_there_is_no_sandbox_stays_where_little_else_does() -> None:
     for width in (34, 40):
-        assert "runs unasked · no sandbox" in line(width, OPEN, approval="auto")
+        assert "auto · no sandbox" in line(width, OPEN, approval="auto")
 
 
 @pytest.mark.parametrize(
     ("policy", "approval", "words"),
     [
-        (PolicySection(), "auto", "runs unasked"),
-        (PolicySection(auto_run=False), "auto", "asks first"),
-        (PolicySection(mode="dontAsk"), "auto", "runs by rules only"),
-        (PolicySection(mode="plan"), "ask", "never runs"),
-        (PolicySection(mode="auto"), "auto", "runs unasked in the sandbox"),
-        (PolicySection(mode="auto"), "ask", "asks first"),
-        (PolicySection(mode="plan"), "never", "never runs"),
+        (PolicySection(), "auto", "approval: auto"),
+        (PolicySection(auto_run=False), "auto", "approval: ask"),
+        (PolicySection(mode="dontAsk"), "auto", "approval: rules only"),
+        (PolicySection(mode="plan"), "ask", "approval: never"),
+        (PolicySection(mode="auto"), "auto", "approval: auto in sandbox"),
+        (PolicySection(mode="auto"), "ask", "approval: ask"),
+        (PolicySection(mode="plan"), "never", "approval: never"),
     ],
 )
 def test_the_mode_that_is_shown_is_the_stricter_of_two(policy: PolicySection, approval: str, words: str) -> None:
@@ -103,18 +107,20 @@ def test_the_mode_that_is_shown_is_the_stricter_of_two(policy: PolicySection, ap
 
 def test_the_mode_auto_without_a_sandbox_asks_and_says_so() -> None:
     for sandbox in (OPEN, SandboxSection(network="full")):
-        assert " · asks first · " in line(120, sandbox, PolicySection(mode="auto"), approval="auto")
+        assert " · approval: ask · " in line(120, sandbox, PolicySection(mode="auto"), approval="auto")
 
 
-def test_l11_a_budget_stands_beside_what_is_spent() -> None:
+def test_l11_what_is_left_of_a_budget_stands_there() -> None:
     usage = Usage(input_tokens=100, output_tokens=10, cost=None, priced=0.12)
-    assert line(160, usage=usage, max_cost=1.0).count("$0.12 of $1.00") == 1
+    assert "$0.88 of $1.00 left" in line(160, usage=usage, max_cost=1.0)
+    assert "$0.88 left" in line(80, usage=usage, max_cost=1.0)
+    assert "890 tokens left" in line(160, usage=usage, max_tokens=1000)
     assert "$?" in line(160, usage=usage)
 
 
 def test_whether_there_is_a_model_is_not_said_before_it_is_known() -> None:
-    assert "no model" not in str(fit_parts(status_parts(Status(activity=STARTING)), 80))
-    assert "openai/gpt" in str(fit_parts(status_parts(Status(activity=STARTING, model="openai/gpt")), 80))
+    assert "no model" not in str(fit_parts(status_parts(Status(activity=Activity(word=STARTING))), 80))
+    assert "gpt" in str(fit_parts(status_parts(Status(activity=Activity(word=STARTING), model="openai/gpt")), 80))
     assert "no model" in str(fit_parts(status_parts(Status()), 80))
 
 
@@ -154,15 +160,87 @@ HERE = KernelChanged(language="python", state="cold", detail="Python 3.12.4 in /
 @pytest.mark.parametrize("width", [50, 60, 80, 120])
 @pytest.mark.parametrize("fails", [False, True])
 def test_where_code_runs_on_another_machine_no_sandbox_is_promised_at_any_width(width: int, fails: bool) -> None:
-    status = current_status(Transcript(), Settings(), board(THERE, SHELL), "running", fails=fails, recorded=False)
+    status = current_status(
+        Transcript(), Settings(), board(THERE, SHELL), Activity(word="running"), fails=fails, recorded=False
+    )
     shown = fit_parts(status_parts(status), width).plain
-    assert "asks first · no sandbox" in shown
+    assert re.search("ask · no sandbox", shown)
     assert status.exposed
-    back = current_status(Transcript(), Settings(), board(THERE, HERE), "", fails=False, recorded=False)
+    back = current_status(Transcript(), Settings(), board(THERE, HERE), Activity(), fails=False, recorded=False)
     assert back.sandbox == "sandbox, no network"
 
 
 def test_where_code_runs_stays_on_a_line_of_80_columns_beside_a_shell() -> None:
-    for place, words in ((THERE, "python on hub.example.org ○ cold"), (HERE, "python in .venv ○ cold")):
-        status = current_status(Transcript(), Settings(), board(place, SHELL), "", fails=False, recorded=False)
+    for place, words in ((THERE, "python on hub.example.org"), (HERE, "python in .venv")):
+        status = current_status(Transcript(), Settings(), board(place, SHELL), Activity(), fails=False, recorded=False)
         assert words in fit_parts(status_parts(status), 80).plain
+
+
+SPENT = Usage(input_tokens=3_100, output_tokens=420, last_input_tokens=900, cost=0.12)
+
+
+@pytest.mark.parametrize(
+    ("model", "activity"),
+    [
+        ("claude-sonnet-4-5-20250929", Activity(word=THINKING, since=0.0)),
+        ("local/qwen2.5-coder-1.5b", Activity(word="running", since=0.0)),
+        ("openrouter/some/quite-a-long-name-of-a-model", Activity(word="waiting for approval")),
+    ],
+)
+def test_activity_tokens_and_cost_stay_at_80_columns_and_the_activity_at_40(model: str, activity: Activity) -> None:
+    status = Status(
+        model=model,
+        activity=activity,
+        sandbox="sandbox, no network",
+        kernels=(("python", "idle"), ("shell", "idle")),
+        usage=SPENT,
+        context_window=4000,
+    )
+    parts = status_parts(status, now=64.0)
+    shown = fit_parts(parts, 78).plain
+    assert all(word in shown for word in (activity.word, "↑3.1k ↓420", "$0.12", "sandbox", "ask"))
+    small = fit_parts(parts, 38).plain
+    assert activity.word.removesuffix(" for approval") in small
+    assert "1:04" in small or activity.since is None
+    assert "idle" not in fit_parts(parts, 200).plain
+
+
+@pytest.mark.parametrize(
+    ("activity", "now", "words"),
+    [
+        (Activity(word=THINKING, since=100.0), 100.4, "thinking"),
+        (Activity(word=THINKING, since=100.0), 112.0, "thinking 12 s"),
+        (Activity(word=THINKING, since=100.0), 120.0, "no answer for 20 s (limit 120)"),
+        (Activity(word=THINKING, since=100.0), 230.0, "thinking 2:10"),
+        (Activity(word="loading the model", since=100.0), 100.4, "thinking"),
+        (Activity(word="loading the model", since=100.0), 104.0, "loading the model 4 s"),
+        (Activity(word="running", since=100.0), 164.0, "running 1:04"),
+        (Activity(word="running", since=100.0), 100.0 + 3840, "running 1 h 04 min"),
+        (Activity(word="rate limit, retry 2 of 3", since=100.0, due=104.0), 100.0, "rate limit, retry 2 of 3 in 4 s"),
+        (Activity(word="rate limit, retry 2 of 3", since=100.0, due=104.0), 107.0, "rate limit, retry 2 of 3 3 s"),
+        (Activity(word="waiting for approval"), 500.0, "waiting for approval"),
+    ],
+)
+def test_what_goes_on_has_a_clock(activity: Activity, now: float, words: str) -> None:
+    status = Status(activity=activity, patience=120.0)
+    assert words in [part.text for part in status_parts(status, now)]
+
+
+def test_the_clock_changes_each_second_and_after_an_hour_each_minute() -> None:
+    assert next_change(12.25) == 0.75
+    assert next_change(3600.0) == 60.0
+    assert next_change(4.25, down=True) == 0.25
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("anthropic/claude-sonnet-4-5-20250929", "claude-sonnet-4-5"),
+        ("openai/gpt-5-2026-03-01", "gpt-5"),
+        ("local/qwen2.5-coder-1.5b", "qwen2.5-coder-1.5b"),
+        ("ollama/llama3:latest", "llama3"),
+        ("gpt-5", "gpt-5"),
+    ],
+)
+def test_a_model_has_a_short_name(name: str, short: str) -> None:
+    assert short_name(name) == short

@@ -43,7 +43,8 @@ class AnswerStream:
             case ToolDelta():
                 self._parser.feed_call(delta)
             case Retrying():
-                self._emit(RetryScheduled(delay=delta.delay, why=delta.why))
+                retry = RetryScheduled(delay=delta.delay, why=delta.why, attempt=delta.attempt, attempts=delta.attempts)
+                self._emit(retry)
             case AnswerUsage():
                 self._emit(
                     UsageReported(

@@ -65,6 +65,9 @@ class Retrying(Value, frozen=True, kw_only=True, tag=True):
 
     delay: float
     why: str
+    attempt: int = 0
+    """As in `RetryScheduled`."""
+    attempts: int = 0
 
 
 class AnswerUsage(Value, frozen=True, kw_only=True, tag=True):

@@ -91,6 +91,11 @@ class RetryScheduled(Event, frozen=True, kw_only=True, tag=True):
 
     delay: float
     why: str
+    """In two or three words: `rate limit`."""
+    attempt: int = 0
+    """Which further attempt that is, 1 the first; 0 if it is not known."""
+    attempts: int = 0
+    """How many further ones there are at most."""
 
 
 class ProseStarted(Event, frozen=True, kw_only=True, tag=True):

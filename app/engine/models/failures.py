@@ -116,6 +116,7 @@ class RequestFailure:
     passing: bool = False
     """Worth another try, provided that nothing arrived."""
     why: str = ""
+    """In two or three words, for a line with little room."""
     wait: float | None = None
     """Seconds that the server asks to wait."""
 
@@ -144,7 +145,7 @@ def failure(error: Exception, asked: ModelEndpoint, *, started: bool) -> Request
     if names & _UNREADABLE:
         return RequestFailure(error=bad_reply(asked, details))
     if names & _BROKEN:
-        return RequestFailure(error=cut_off_error(asked, details), passing=not started, why="the connection broke")
+        return RequestFailure(error=cut_off_error(asked, details), passing=not started, why="connection lost")
     return _from_words(chain, said, details, asked, started)
 
 
@@ -219,7 +220,7 @@ def _from_status(
             pause = "a little" if wait is None else f"{max(1, wait):.0f} s"
             hint = f"Wait {pause}, then send the message again."
             error = ModelError("rate_limited", f"{server} takes no more requests for now.", hint=hint, details=details)
-            return RequestFailure(error=error, passing=True, why="too many requests (429)", wait=wait)
+            return RequestFailure(error=error, passing=True, why="rate limit", wait=wait)
         case 413:
             return RequestFailure(error=_too_long(asked, details))
         case 400 | 422 | 500 if _TOO_LONG.search(said):
@@ -227,9 +228,7 @@ def _from_status(
         case _ if status >= 500:
             title = f"{server} failed with status {status}."
             error = ModelError("server", title, hint="Send the message again later.", details=details)
-            return RequestFailure(
-                error=error, passing=True, why=f"the server failed ({status})", wait=_retry_after(chain)
-            )
+            return RequestFailure(error=error, passing=True, why=f"server error {status}", wait=_retry_after(chain))
         case 401 | 403:
             return RequestFailure(error=_wrong_key(asked, details))
         case 408:
@@ -265,7 +264,7 @@ def _from_words(
     if status < 500:
         return RequestFailure(error=ModelError("other", title, hint=hint, details=details))
     error = ModelError("server", title, hint=hint, details=details)
-    return RequestFailure(error=error, passing=not started, why="the server reported an error")
+    return RequestFailure(error=error, passing=not started, why="server error")
 
 
 def _unreachable(names: set[str], asked: ModelEndpoint, details: str) -> RequestFailure:
@@ -276,7 +275,7 @@ def _unreachable(names: set[str], asked: ModelEndpoint, details: str) -> Request
     else:
         hint = "Start the server, or check the address." if asked.url else "Check the network connection."
     error = ModelError("unreachable", title, hint=hint, details=details)
-    return RequestFailure(error=error, passing=not wrong, why=f"{asked.server} cannot be reached")
+    return RequestFailure(error=error, passing=not wrong, why="server unreachable")
 
 
 def _wrong_key(asked: ModelEndpoint, details: str) -> ModelError:

@@ -95,7 +95,7 @@ class ServedModel(ABC):
                 delay = self._delay(failed, attempt, started=answer.started)
                 if delay is None:
                     raise failed.error from error
-            yield Retrying(delay=delay, why=failed.why)
+            yield Retrying(delay=delay, why=failed.why, attempt=attempt + 1, attempts=self._section.retries)
             await asyncio.sleep(delay)
 
     @abstractmethod
