@@ -240,7 +240,7 @@ def short_name(model: str) -> str:
 
 
 def spell_activity(activity: Activity, now: float, patience: float = 0.0) -> str:
-    """What goes on, with its time: `running 1:04`, `rate limit, retry 2 of 3 in 4 s`, `no answer for 20 s (limit 120)`."""
+    """What goes on, with its time: `running 1:04`, `rate limit, retry 2 of 3 in 4 s`."""
     if activity.due is not None and activity.due > now:
         return f"{activity.word} in {spell_time(activity.due - now + 0.999)}"
     begun = activity.due if activity.due is not None else activity.since
@@ -289,8 +289,12 @@ def _drop(rank: int) -> Step:
 
 
 def _shorten_words(shown: list[StatusPart], width: int) -> list[StatusPart]:
-    """Say what holds back, and what is left, in fewer words; who decides stays as it is."""
-    return _shorten(shown, width, lambda part: not part.text.startswith("approval") and part.style != "$accent")
+    """Say what holds back, what is left, and that something waits, in fewer words; who decides stays as it is."""
+
+    def can(part: StatusPart) -> bool:
+        return part.text.startswith("waiting") or not (part.text.startswith("approval") or part.style == "$accent")
+
+    return _shorten(shown, width, can)
 
 
 def _shorten_all(shown: list[StatusPart], width: int) -> list[StatusPart]:
