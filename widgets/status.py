@@ -163,7 +163,7 @@ def status_parts(status: Status, now: float = 0.0) -> list[StatusPart]:
     found = []
     activity = status.activity
     if status.model or activity.word != STARTING:  # whether there is one is not known yet
-        found.append(StatusPart(short_name(safe_text(status.model)) or "no model", _NAME, style="$text"))
+        found.append(StatusPart(name_in_short(safe_text(status.model)) or "no model", _NAME, style="$text"))
     if status.recorded:
         found.append(StatusPart("recording, nothing runs", 0, style="$accent"))
     else:
@@ -233,7 +233,7 @@ def _kernel_parts(status: Status) -> list[StatusPart]:
     return found
 
 
-def short_name(model: str) -> str:
+def name_in_short(model: str) -> str:
     """A model's name as one says it: without the provider, a date, and what all of them end in."""
     name = model.rpartition("/")[2].removesuffix(":latest")
     return _DATE.sub("", name) or model

@@ -394,6 +394,6 @@ class Bridge:
         self._apply([NoticeAdded(block_id=block_id, level=level, title=title, hint=hint, details=details)])
 
     def _show_status(self) -> None:
-        known = self.transcript, self._settings, self.kernels, self._watch.shown
+        known = self.transcript, self._settings, self.kernels, self._watch.present
         status = current_status(*known, fails=self._sandbox_fails, recorded=self._recorded)
         self._view.show_status(status, self._queued)

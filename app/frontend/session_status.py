@@ -97,7 +97,7 @@ class ActivityWatch:
             self.now = Activity(word=word, since=self._clock() if word else None)
 
     @property
-    def shown(self) -> Activity:
+    def present(self) -> Activity:
         """What the line is to tell: a prompt that waits for an engine that starts is under way as well."""
         if self._sent is not None and self.now.word in ("", STARTING):
             return Activity(word=LOADING, since=self._sent)

@@ -11,7 +11,16 @@ from oi_tui.app.engine.core.settings import KernelSection, PolicySection, Sandbo
 from oi_tui.app.engine.core.usage import Usage
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.session_status import KernelBoard, current_status, kernel_label
-from oi_tui.widgets.status import STARTING, THINKING, Activity, Status, fit_parts, next_change, short_name, status_parts
+from oi_tui.widgets.status import (
+    STARTING,
+    THINKING,
+    Activity,
+    Status,
+    fit_parts,
+    next_change,
+    name_in_short,
+    status_parts,
+)
 
 USUAL = SandboxSection()
 OPEN = SandboxSection(mode="danger-full-access")
@@ -198,7 +207,9 @@ def test_activity_tokens_and_cost_stay_at_80_columns_and_the_activity_at_40(mode
     )
     parts = status_parts(status, now=64.0)
     shown = fit_parts(parts, 78).plain
-    assert all(word in shown for word in (activity.word, "↑3.1k ↓420", "$0.12", "sandbox", "ask"))
+    assert all(
+        word in shown for word in (activity.word.removesuffix(" for approval"), "↑3.1k ↓420", "$0.12", "sandbox", "ask")
+    )
     small = fit_parts(parts, 38).plain
     assert activity.word.removesuffix(" for approval") in small
     assert "1:04" in small or activity.since is None
@@ -243,4 +254,4 @@ def test_the_clock_changes_each_second_and_after_an_hour_each_minute() -> None:
     ],
 )
 def test_a_model_has_a_short_name(name: str, short: str) -> None:
-    assert short_name(name) == short
+    assert name_in_short(name) == short
