@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 WITHOUT_SCREEN = frozenset(
-    {"audit", "engine", "kernels", "models", "replay", "run", "sessions", "trust", "-h", "--help", "--version"}
+    {"audit", "engine", "help", "kernels", "models", "replay", "run", "sessions", "trust", "-h", "--help", "--version"}
 )
 """Words of a command line that opens no screen."""
 

@@ -1,7 +1,6 @@
 """The person's own editor or pager on a text: the terminal is given up while it runs."""
 
 import os
-import re
 import shlex
 import subprocess
 from collections.abc import Iterator
@@ -10,9 +9,8 @@ from pathlib import Path
 
 from textual.app import App, SuspendNotSupported
 
-from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.text.safe import coloured_text, safe_text
 
-_COLOURS = re.compile(r"(\x1b\[[0-9;:]*m)")
 _SUFFIXES = {
     "python": ".py",
     "shell": ".sh",
@@ -73,9 +71,7 @@ def view_in_pager(app: App[object], text: str) -> None:
 
     A pager may pass on what it is given, so nothing but colours is left in it.
     """
-    parts = _COLOURS.split(text)
-    parts[::2] = map(safe_text, parts[::2])
-    with _draft("".join(parts), "view.txt", 0o400) as path:
+    with _draft(coloured_text(text), "view.txt", 0o400) as path:
         _run(app, "pager", pager_command(), path)
 
 

@@ -2,7 +2,7 @@
 
 import click
 
-SUBCOMMANDS = ("audit", "kernels", "models", "replay", "sessions", "trust")
+SUBCOMMANDS = ("audit", "help", "kernels", "models", "replay", "sessions", "trust")
 
 
 def subcommand(name: str) -> click.Command | None:
@@ -12,6 +12,10 @@ def subcommand(name: str) -> click.Command | None:
             from oi_tui.app.subcommands.audit import audit
 
             return audit
+        case "help":
+            from oi_tui.app.subcommands.help import print_guide
+
+            return print_guide
         case "kernels":
             from oi_tui.app.subcommands.kernels import kernels
 

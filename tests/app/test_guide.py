@@ -2,14 +2,17 @@
 somewhere, and no name of a test's row is in them."""
 
 import re
+import sys
 from importlib import resources
 from pathlib import Path
 
 import pytest
+from click import UsageError
 
 from oi_tui.app import cli
 from oi_tui.app.guide.pages import close_topics, guide_page, guide_pages
 from support.guide_tables import GUIDE, guide_tables, marked_tables, with_tables
+from support.terminal import Terminal
 
 ROOT = Path(__file__).parents[2]
 READ_BY_PEOPLE = [ROOT / "README.md", *sorted(GUIDE.glob("*.md"))]
@@ -75,6 +78,34 @@ def test_the_first_commands_of_the_readme_are_those_of_make() -> None:
     commands = re.findall(r"^    (\S.*?)(?: +#.*)?$", read(ROOT / "README.md"), re.MULTILINE)
     assert commands[:2] == ["make run", "make test"]
     assert len(read(ROOT / "README.md").splitlines()) <= 140
+
+
+def test_help_prints_a_page_its_topics_or_the_nearest_one(capsys: pytest.CaptureFixture[str]) -> None:
+    def printed(*words: str) -> str:
+        cli.program(["help", *words], standalone_mode=False)
+        return capsys.readouterr().out
+
+    assert printed("keys") == printed("key") == next(page.text for page in guide_pages() if page.topic == "keys")
+    assert all(f"| {page.topic} |" in printed() for page in guide_pages())
+    for words, said in (
+        (["setings"], "Did you mean settings?"),
+        (["me", "sort", "this"], "oi-tui -- help me sort this"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            printed(*words)
+
+
+def test_on_a_terminal_a_long_page_is_drawn_for_the_pager(clean_env: dict[str, str], tmp_path: Path) -> None:
+    pager = tmp_path / "pager"
+    pager.write_text(f"#!/bin/sh\ncat >{tmp_path}/paged\n")
+    pager.chmod(0o755)
+    command = [sys.executable, "-m", "oi_tui.app.cli", "help", "settings"]
+    with Terminal(command, env=clean_env | {"PAGER": str(pager)}, cwd=tmp_path) as terminal:
+        terminal.wait_exit()
+    paged = (tmp_path / "paged").read_text()
+    assert "max_steps" in paged
+    assert "|---|" not in paged
+    assert "\x1b[" in paged
 
 
 def _anchors(text: str) -> set[str]:

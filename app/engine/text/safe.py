@@ -16,6 +16,8 @@ from oi_tui.app.engine.text.lookalikes import LOOKALIKES
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
+_COLOURS = re.compile(r"(\x1b\[[0-9;:]*m)")
+
 SPELLED_OUT = re.compile(r"<U\+[0-9A-F]{4,6}>")
 """What a hidden character looks like once made visible."""
 
@@ -104,6 +106,13 @@ def safe_text(text: str) -> str:
     if _JOINER in text or _EMOJI_STYLE in text:
         text = _STRAY.sub("", text)
     return _pile().sub(lambda pile: _limit_marks(pile.group(), spelled=False), text)
+
+
+def coloured_text(text: str) -> str:
+    """The text made safe, but for its colours: for a terminal or a pager that is given lines."""
+    parts = _COLOURS.split(text)
+    parts[::2] = map(safe_text, parts[::2])
+    return "".join(parts)
 
 
 class SafeStream:
