@@ -210,10 +210,11 @@ class OiTui(TypingOrder):
         self.push_screen(question, finish)
 
     def action_help(self) -> None:
-        from oi_tui.app.screens.help import HelpScreen  # it knows every widget that has keys
+        """The guide, from the keys of this place on."""
+        from oi_tui.app.screens.guide import GuideScreen  # it knows every widget that has keys
 
-        if not isinstance(self.screen, HelpScreen):
-            self.push_screen(HelpScreen())
+        if not isinstance(self.screen, GuideScreen):
+            self.push_screen(GuideScreen(self.screen, self.chat.palette))
 
     def action_use_theme(self, name: str) -> None:
         """Other colours, if there is such a theme."""

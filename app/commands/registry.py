@@ -92,7 +92,7 @@ def _add_rule(argument: str) -> AnyVerb:
 
 
 COMMANDS: tuple[Command, ...] = (
-    Command("help", "Help", "Keys and commands", key="f1", slash="help", action="app.help"),
+    Command("help", "Guide", "The guide: the keys of this place first", key="f1", slash="help", action="app.help"),
     Command(
         "model", "Choose a model", "Another model, or a list to choose from", slash="model", argument="[NAME]",
         verb=_use_model,

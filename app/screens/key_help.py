@@ -1,8 +1,11 @@
-"""All keys and commands, made from where they are defined: for the help and for the guide."""
+"""All keys and commands, made from where they are defined: for the guide, on the screen and in its pages."""
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from textual.binding import Binding, BindingType
+from textual.dom import DOMNode
+from textual.screen import Screen
 
 from oi_tui.app.commands.registry import COMMANDS
 from oi_tui.app.screens.viewer import ViewerScreen
@@ -32,6 +35,47 @@ class HelpSection(NamedTuple):
     rows: tuple[HelpRow, ...]
 
 
+_PLACES: tuple[tuple[str, tuple[type[DOMNode], ...], tuple[HelpRow, ...]], ...] = (
+    (
+        "The prompt",
+        (PromptArea,),
+        (
+            HelpRow("", "!COMMAND", "Run a shell command yourself"),
+            HelpRow("", "%CODE", "Run Python yourself; %python works too"),
+            HelpRow("", "@PATH", "Give a file with the prompt"),
+        ),
+    ),
+    ("When code wants to run", (ApprovalPanel,), ()),
+    ("Editing that code", (SourceEditor,), ()),
+    ("The timeline", (Timeline,), (HelpRow("ctrl+c", "", "Copy what was selected with the mouse"),)),
+    ("The variables", (Inspector,), ()),
+    ("The sessions", (Panel, SessionRows), ()),
+    ("A block on the whole screen", (ViewerScreen, TextPane), ()),
+    ("A picture on the whole screen", (PictureView,), ()),
+)
+"""Title, the widgets whose keys work there, and what is no binding."""
+
+_TASKS: tuple[tuple[str, type[DOMNode] | None, str], ...] = (
+    ("Send the prompt", PromptArea, "submit"),
+    ("New line", PromptArea, "newline"),
+    ("Stop the cell; twice, the turn", None, "interrupt"),
+    ("Run the code that waits", ApprovalPanel, "decide('run')"),
+    ("Edit it first", ApprovalPanel, "enter('editing')"),
+    ("Refuse it and say why", ApprovalPanel, "enter('reason')"),
+    ("To the timeline and back", None, "focus"),
+    ("Copy the block", Timeline, "ask('copy')"),
+    ("View the block on the whole screen", Timeline, "ask('view')"),
+    ("Search the timeline", Timeline, "find"),
+    ("Choose a model", None, "model"),
+    ("Past sessions", None, "sessions"),
+    ("Past prompts", None, "recall"),
+    ("Variables", None, "variables"),
+    ("All commands", None, "palette"),
+    ("Quit", None, "quit"),
+)
+"""What everybody does, in order; the action of a widget's binding, or (without a widget) the id of a command."""
+
+
 def help_sections() -> tuple[HelpSection, ...]:
     """All keys and commands, by where they work."""
     everywhere = tuple(
@@ -40,25 +84,56 @@ def help_sections() -> tuple[HelpSection, ...]:
     )
     return (
         HelpSection("Everywhere", everywhere),
-        HelpSection(
-            "The prompt",
-            (
-                *_rows(PromptArea.BINDINGS),
-                HelpRow("", "!COMMAND", "Run a shell command yourself"),
-                HelpRow("", "%CODE", "Run Python yourself; %python works too"),
-                HelpRow("", "@PATH", "Give a file with the prompt"),
-            ),
+        *(
+            HelpSection(title, tuple(row for owner in owners for row in _rows(_bindings(owner))) + more)
+            for title, owners, more in _PLACES
         ),
-        HelpSection("When code wants to run", _rows(ApprovalPanel.BINDINGS)),
-        HelpSection("Editing that code", _rows(SourceEditor.BINDINGS)),
-        HelpSection(
-            "The timeline", (*_rows(Timeline.BINDINGS), HelpRow("ctrl+c", "", "Copy what was selected with the mouse"))
-        ),
-        HelpSection("The variables", _rows(Inspector.BINDINGS)),
-        HelpSection("The sessions", _rows([*Panel.BINDINGS, *SessionRows.BINDINGS])),
-        HelpSection("A block on the whole screen", _rows([*ViewerScreen.BINDINGS, *TextPane.BINDINGS])),
-        HelpSection("A picture on the whole screen", _rows(PictureView.BINDINGS)),
     )
+
+
+def usual_tasks() -> HelpSection:
+    """What everybody does, with its keys; KeyError if a binding or command of it is gone."""
+    return HelpSection("Usual tasks", tuple(_task_row(*task) for task in _TASKS))
+
+
+def keys_of_place(screen: Screen[Any]) -> tuple[HelpSection, ...]:
+    """The keys that work where the focus is, from the inside out; those that work everywhere are not among them."""
+    here = screen.focused or screen
+    found: dict[str, tuple[HelpRow, ...]] = {}
+    for node in here.ancestors_with_self:
+        if node is screen.app:
+            break
+        for owner in type(node).__mro__:
+            place = next(((title, more) for title, owners, more in _PLACES if owner in owners), None)
+            rows = _rows(_bindings(owner)) if _is_ours(owner) else ()
+            if rows and owner.__name__ != "ChatScreen":
+                title, more = place or ("Keys here", ())
+                found[title] = found.get(title, ()) + rows + more
+    return tuple(HelpSection(title, tuple(dict.fromkeys(rows))) for title, rows in found.items())
+
+
+def _task_row(text: str, owner: type[DOMNode] | None, name: str) -> HelpRow:
+    if name == "palette":
+        return HelpRow("ctrl+p", "", text)  # Textual's own
+    if owner is None:
+        row = {row.id: row for row in COMMANDS}[name]
+        return HelpRow(_spell_keys(row.key), f"/{row.slash}" if row.slash and not row.key else "", text)
+    return HelpRow(dict(_spelled(owner))[name], "", text)
+
+
+def _spelled(owner: type[DOMNode]) -> Iterator[tuple[str, str]]:
+    for item in _bindings(owner):
+        if isinstance(item, Binding):
+            yield item.action, item.key_display or _spell_keys(item.key)
+
+
+def _is_ours(owner: type) -> bool:
+    return owner.__module__.startswith("oi_tui.")
+
+
+def _bindings(owner: type) -> list[BindingType]:
+    """Those of this class itself."""
+    return list(vars(owner).get("BINDINGS", ()))
 
 
 def _rows(items: list[BindingType]) -> tuple[HelpRow, ...]:

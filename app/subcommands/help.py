@@ -37,7 +37,7 @@ def print_guide(topic: tuple[str, ...]) -> None:
 
 def draw_markdown(text: str, width: int) -> str:
     """Markdown of ours with headings, tables and colours, for a terminal of this many columns."""
-    from rich.console import Console
+    from rich.console import Console  # a pipe needs none of it
     from rich.markdown import Markdown
     from rich.theme import Theme
 
@@ -49,7 +49,8 @@ def draw_markdown(text: str, width: int) -> str:
 
 def _topics() -> str:
     rows = "\n".join(f"| {page.topic} | {page.summary} |" for page in guide_pages())
-    return f"# The guide of oi-tui\n\n`oi-tui help TOPIC` prints a page. In the app: F1.\n\n| topic | |\n|---|---|\n{rows}\n"
+    about = "`oi-tui help TOPIC` prints a page. In the app: F1."
+    return f"# The guide of oi-tui\n\n{about}\n\n| topic | |\n|---|---|\n{rows}\n"
 
 
 def _find_page(topic: tuple[str, ...]) -> GuidePage:

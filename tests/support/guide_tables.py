@@ -9,7 +9,7 @@ from pathlib import Path
 
 from oi_tui.app.engine.core import settings as settings_module
 from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.screens.key_help import HelpSection, help_sections
+from oi_tui.app.screens.key_help import HelpSection, help_sections, usual_tasks
 
 GUIDE = Path(__file__).parents[2] / "app" / "guide"
 _MARKED = re.compile(r"(<!-- table: ([a-z-]+) -->\n).*?<!-- end: \2 -->", re.DOTALL)
@@ -18,7 +18,7 @@ _MARKED = re.compile(r"(<!-- table: ([a-z-]+) -->\n).*?<!-- end: \2 -->", re.DOT
 def guide_tables() -> dict[str, str]:
     """Marker to Markdown."""
     sections = help_sections()
-    made = {section.title.lower().replace(" ", "-"): _keys(section) for section in sections}
+    made = {section.title.lower().replace(" ", "-"): _keys(section) for section in (*sections, usual_tasks())}
     everywhere = sections[0]
     made["everywhere"] = _keys(everywhere._replace(rows=tuple(row for row in everywhere.rows if row.keys)))
     return made | {"commands": _commands(everywhere), "settings": _settings()}

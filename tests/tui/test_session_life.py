@@ -53,7 +53,6 @@ from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.frontend.client import EngineClient
 from oi_tui.app.screens.confirm import ConfirmScreen
-from oi_tui.app.screens.help import HelpScreen
 from oi_tui.app.screens.setup import SetupScreen
 from oi_tui.widgets.composer import Composer
 from oi_tui.widgets.question import QuestionPanel
@@ -462,14 +461,6 @@ async def test_ctrl_c_copies_a_selection(play: Play) -> None:
     async with play() as stage:
         await stage.pilot.press("h", "i", "shift+home", "ctrl+c")
         assert stage.app.clipboard == "hi"
-
-
-async def test_help_lists_commands_and_escape_leaves(play: Play) -> None:
-    async with play() as stage:
-        await stage.pilot.press("f1")
-        narrow(stage.app.screen, HelpScreen)
-        await stage.pilot.press("escape")
-        assert stage.app.screen is stage.app.chat
 
 
 async def test_a_session_without_a_model_begins_with_the_choice_of_one(play: Play) -> None:

@@ -12,7 +12,7 @@ from oi_tui.app.engine.core.session_records import SessionRecord
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.verbs import EditSession, Submit
 from oi_tui.app.frontend.client import EngineClient
-from oi_tui.app.screens.help import HelpScreen
+from oi_tui.app.screens.guide import GuideScreen
 from oi_tui.app.screens.sessions_pane import SessionsPanel
 from oi_tui.app.tui import OiTui
 from oi_tui.widgets.timeline.view import Timeline
@@ -87,7 +87,7 @@ async def test_keys_behind_one_that_opens_a_screen_are_for_that_screen(play: Pla
     async with play() as stage:
         type_at_once(stage, "f1", "escape", *"after")
         await stage.until(lambda: stage.prompt.text == "after")
-        assert not isinstance(stage.app.screen, HelpScreen)
+        assert not isinstance(stage.app.screen, GuideScreen)
 
 
 async def test_a_panel_that_is_asked_for_before_it_is_there_comes_when_it_is(scripted_engine: ScriptedEngine) -> None:

@@ -14,6 +14,9 @@ from oi_tui.widgets.timeline.viewport import Viewport
 ROWS_A_STEP = 100
 """Rows that are looked at between two pauses."""
 
+ROWS_NUMBERED = 2_000
+"""Rows of a block, at most, in which it is counted which match one is at."""
+
 MatchPlace = tuple[int, int]
 """A block and a row inside it."""
 
@@ -76,6 +79,19 @@ class Finder:
                 yield self.place
                 return
             beyond = None
+
+    @property
+    def ordinal(self) -> int | None:
+        """Which of the matches `place` is, from 1; None without a place, and where that would take long to count."""
+        if self.place is None or not self.counted:
+            return None
+        index, inside = self.place
+        cell = self._view.cell(index)
+        if cell.height > ROWS_NUMBERED:
+            return None
+        rows = [ViewRow(cell.row(number), index, number) for number in range(inside)]
+        before = sum(count for other, count in self._counts.items() if other < index)
+        return min(self.total, before + sum(map(len, self._spans(rows))) + 1)
 
     def marks(self, rows: Sequence[ViewRow]) -> list[Marks]:
         """What to mark in each of these consecutive rows of the window."""

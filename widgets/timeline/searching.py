@@ -94,4 +94,6 @@ class Searching:
             return ""
         if not finder.counted:
             return f"{finder.total:,} matches so far"
+        if (ordinal := finder.ordinal) is not None:
+            return f"{ordinal:,} of {finder.total:,}"
         return quantity(finder.total, "match", "matches")

@@ -194,11 +194,17 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
             self.unseen = len(self._unseen)
         self._frames.want()
 
-    def show_block(self, block_id: str) -> None:
-        """Put the cursor on this block and bring it into view, if there is such a block."""
+    def show_block(self, block_id: str, *, at_top: bool = False) -> None:
+        """Put the cursor on this block and bring it into view (`at_top`: to the upper edge), if there is one."""
         index = next((index for index, block in enumerate(self._view.blocks) if block.id == block_id), None)
         if index is not None:
-            self._stand(index, self._view.show(index))
+            self._stand(index, self._view.show(index, at_top=at_top))
+
+    @property
+    def top_block(self) -> str | None:
+        """The block at the upper edge, None where there is none."""
+        index = self._view.top[0]
+        return self._view.blocks[index].id if index < len(self._view.blocks) else None
 
     def set_look(self, *, palette: Palette | None = None, graphics: Graphics | None = None) -> None:
         """From now on other colours, or another way to show pictures (or cells of another size)."""

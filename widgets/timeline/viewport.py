@@ -154,11 +154,11 @@ class Viewport(RowWindow):
         self.top = (min(index, len(self.blocks)), inside)
         return self.scroll(0)
 
-    def show(self, index: int) -> bool:
-        """Bring a block into the window, by its start where it is higher; returns whether at the end."""
+    def show(self, index: int, *, at_top: bool = False) -> bool:
+        """Bring a block into the window, by its start where it is higher (or `at_top`); returns whether at the end."""
         height = self.height_of(index)
         above = self._distance(index)
-        if above is None or above < 0 or height > self.height:
+        if at_top or above is None or above < 0 or height > self.height:
             self.top = (index, 0)
         elif above + height - 1 > self.height:
             return self.scroll(above + height - 1 - self.height)

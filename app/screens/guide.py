@@ -1,0 +1,167 @@
+"""The guide on the screen: first the keys of the place that it was opened from, then its pages, one under the other."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.screen import ModalScreen, Screen
+from textual.widgets import Input, OptionList
+
+from oi_tui.app.engine.core.blocks import ProseBlock
+from oi_tui.app.guide.pages import guide_pages
+from oi_tui.app.screens.key_help import HelpSection, keys_of_place, usual_tasks
+from oi_tui.themes.palette import Palette
+from oi_tui.widgets.field import Field
+from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
+from oi_tui.widgets.lettering import Options, Words
+from oi_tui.widgets.timeline.view import Timeline
+
+HERE = "here"
+"""The topic of the first page, which is made when the guide is opened."""
+
+ROOMY = 64
+"""Columns from which on the topics stand beside the pages."""
+
+
+class GuideScreen(ModalScreen[None]):
+    """Pages to read and to search: what is typed is looked for in all of them. Escape ends the search, then leaves."""
+
+    CSS_PATH = "guide.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Hint("tab", "topic(1)", "Next topic", priority=True, label="next topic", short="topic"),
+        Binding("shift+tab", "topic(-1)", "Previous topic", priority=True),
+        Hint("enter", "find", "Next match", priority=True, label="next match", short="match"),
+        Hint("escape,f1", "step_back", "End the search, or leave", priority=True, label="back"),
+        Binding("up", "go('row', -1)", "A row up", priority=True),
+        Binding("down", "go('row', 1)", "A row down", priority=True),
+        Binding("pageup", "go('page', -1)", "A page up", priority=True),
+        Binding("pagedown", "go('page', 1)", "A page down", priority=True),
+        Binding("ctrl+home", "go('start')", "Start", priority=True),
+        Binding("ctrl+end", "go('end')", "End", priority=True),
+    ]
+
+    def __init__(self, place: Screen[Any], palette: Palette) -> None:
+        """The keys of `place`, as it is now, come first."""
+        super().__init__()
+        self._texts = {HERE: _keys_page(keys_of_place(place))} | {page.topic: page.text for page in guide_pages()}
+        self._shown = list(self._texts)
+        """Topics in the list: all, or those with what is looked for."""
+        self._topic = HERE
+        self._timeline = Timeline(palette=palette, id="guide-pages")
+        self._timeline.can_focus = False
+
+    def compose(self) -> ComposeResult:
+        """The line to search in, topics beside the pages, the keys."""
+        with Horizontal(id="guide-head"):
+            yield Words("Guide", id="guide-title")
+            yield Field(id="guide-words", placeholder="type to search")
+            yield Words(id="guide-matches")
+        with Horizontal(id="guide-body"):
+            yield Options(*self._shown, id="guide-topics", compact=True)
+            yield self._timeline
+        yield KeyRow(id="guide-keys")
+
+    def on_mount(self) -> None:
+        """From the first page on."""
+        self.query_one(Options).can_focus = False
+        self.query_one(Input).focus()
+        self.query_one(KeyRow).labels = (
+            KeyLabel("↑↓ pgup pgdn", "scroll", "scroll"),
+            *key_labels(self, "tab", "enter", "esc"),
+        )
+        self._timeline.reset([ProseBlock(id=topic, text=text, state="done") for topic, text in self._texts.items()])
+        self.watch(self._timeline, "matches", lambda matches: self.query_one("#guide-matches", Words).update(matches))
+        self.watch(self._timeline, "cursor", self._mark_found)
+        self._open_topic(HERE)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Without room for both, there are only the pages."""
+        self.set_class(event.size.width < ROOMY, "-narrow")
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Look for it in all pages; topics without it leave the list, those called so come first."""
+        event.stop()
+        wanted = event.value.lower()
+        found = [topic for topic, text in self._texts.items() if wanted in text.lower()]
+        self._shown = sorted(found, key=lambda topic: wanted not in topic) if wanted else found
+        topics = self.query_one(Options)
+        topics.clear_options()
+        topics.add_options(self._shown)
+        self._timeline.search(event.value)
+        if wanted and self._shown:
+            self._open_topic(self._shown[0])
+            self._timeline.call_after_refresh(self._timeline.action_find, 1)
+        self._mark_topic()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """A click on a topic."""
+        event.stop()
+        self._open_topic(self._shown[event.option_index])
+
+    def on_timeline_wanted(self, event: Timeline.Wanted) -> None:
+        """Nothing is done with pages but reading."""
+        event.stop()
+
+    # -- actions -------------------------------------------------------------------------------------------------
+
+    def action_topic(self, step: int) -> None:
+        """The next topic of the list, or the one before; around its ends."""
+        if self._shown:
+            at = self._shown.index(self._topic) if self._topic in self._shown else -step
+            self._open_topic(self._shown[(at + step) % len(self._shown)])
+
+    def action_go(self, way: str, step: int = 1) -> None:
+        """Another part of the pages."""
+        match way:
+            case "row" | "page" | "start" | "end":
+                self._timeline.action_go(way, step)
+                self._topic = self._timeline.top_block or self._topic
+                self._mark_topic()
+
+    def action_find(self) -> None:
+        """To the next match, in this page or a later one."""
+        if self.query_one(Input).value:
+            self._timeline.action_find(1)
+
+    def action_step_back(self) -> None:
+        """End the search; without one, leave."""
+        field = self.query_one(Input)
+        if field.value:
+            field.value = ""
+        else:
+            self.dismiss()
+
+    # -- inside --------------------------------------------------------------------------------------------------
+
+    def _open_topic(self, topic: str) -> None:
+        self._timeline.show_block(topic, at_top=True)
+        self._topic = topic
+        self._mark_topic()
+
+    def _mark_found(self, index: int | None) -> None:
+        """The search led to this page."""
+        if index is not None and self.query_one(Input).value:
+            self._topic = list(self._texts)[index]
+            self._mark_topic()
+
+    def _mark_topic(self) -> None:
+        topics = self.query_one(Options)
+        topics.highlighted = self._shown.index(self._topic) if self._topic in self._shown else None
+        title = "Guide" if not self.has_class("-narrow") else f"Guide · {self._topic}"
+        self.query_one("#guide-title", Words).update(title)
+
+
+def _keys_page(here: Sequence[HelpSection]) -> str:
+    """Markdown: the keys of the place, then what everybody does."""
+    return "\n".join(["# Keys here\n", *map(_table, (*here, usual_tasks())), "`tab` leads to the other topics.\n"])
+
+
+def _table(section: HelpSection) -> str:
+    lines = [f"| {section.title} | |", "|---|---|"]
+    for keys, slash, text in section.rows:
+        names = ", ".join(f"`{name}`" for name in (*keys.split(", "), slash) if name)
+        lines.append(f"| {names.replace('|', chr(92) + '|')} | {text.replace('|', chr(92) + '|')} |")
+    return "\n".join(lines) + "\n"
