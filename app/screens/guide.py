@@ -49,7 +49,8 @@ class GuideScreen(ModalScreen[None]):
         self._texts = {HERE: _keys_page(keys_of_place(place))} | {page.topic: page.text for page in guide_pages()}
         self._shown = list(self._texts)
         """Topics in the list: all, or those with what is looked for."""
-        self._topic = HERE
+        self._jumped = True
+        """Whether the topic is the one that was gone to, and not the one at the upper edge."""
         self._timeline = Timeline(palette=palette, id="guide-pages")
         self._timeline.can_focus = False
 
@@ -72,9 +73,10 @@ class GuideScreen(ModalScreen[None]):
             KeyLabel("↑↓ pgup pgdn", "scroll", "scroll"),
             *key_labels(self, "tab", "enter", "esc"),
         )
-        self._timeline.reset([ProseBlock(id=topic, text=text, state="done") for topic, text in self._texts.items()])
+        self._timeline.reset([ProseBlock(id=topic, text=text, state="complete") for topic, text in self._texts.items()])
         self.watch(self._timeline, "matches", lambda matches: self.query_one("#guide-matches", Words).update(matches))
-        self.watch(self._timeline, "cursor", self._mark_found)
+        for place in ("cursor", "top_block"):
+            self.watch(self._timeline, place, self._mark_topic)
         self._open_topic(HERE)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -117,13 +119,13 @@ class GuideScreen(ModalScreen[None]):
         """Another part of the pages."""
         match way:
             case "row" | "page" | "start" | "end":
+                self._jumped = False
                 self._timeline.action_go(way, step)
-                self._topic = self._timeline.top_block or self._topic
-                self._mark_topic()
 
     def action_find(self) -> None:
         """To the next match, in this page or a later one."""
         if self.query_one(Input).value:
+            self._jumped = True
             self._timeline.action_find(1)
 
     def action_step_back(self) -> None:
@@ -136,21 +138,20 @@ class GuideScreen(ModalScreen[None]):
 
     # -- inside --------------------------------------------------------------------------------------------------
 
+    @property
+    def _topic(self) -> str:
+        index = self._timeline.cursor if self._jumped else self._timeline.top_block
+        return list(self._texts)[min(index or 0, len(self._texts) - 1)]
+
     def _open_topic(self, topic: str) -> None:
+        self._jumped = True
         self._timeline.show_block(topic, at_top=True)
-        self._topic = topic
         self._mark_topic()
 
-    def _mark_found(self, index: int | None) -> None:
-        """The search led to this page."""
-        if index is not None and self.query_one(Input).value:
-            self._topic = list(self._texts)[index]
-            self._mark_topic()
-
     def _mark_topic(self) -> None:
-        topics = self.query_one(Options)
-        topics.highlighted = self._shown.index(self._topic) if self._topic in self._shown else None
-        title = "Guide" if not self.has_class("-narrow") else f"Guide · {self._topic}"
+        topic, topics = self._topic, self.query_one(Options)
+        topics.highlighted = self._shown.index(topic) if topic in self._shown else None
+        title = f"Guide · {topic}" if self.has_class("-narrow") else "Guide"
         self.query_one("#guide-title", Words).update(title)
 
 

@@ -118,10 +118,10 @@ def _task_row(text: str, owner: type[DOMNode] | None, name: str) -> HelpRow:
     if owner is None:
         row = {row.id: row for row in COMMANDS}[name]
         return HelpRow(_spell_keys(row.key), f"/{row.slash}" if row.slash and not row.key else "", text)
-    return HelpRow(dict(_spelled(owner))[name], "", text)
+    return HelpRow(dict(_spellings(owner))[name], "", text)
 
 
-def _spelled(owner: type[DOMNode]) -> Iterator[tuple[str, str]]:
+def _spellings(owner: type[DOMNode]) -> Iterator[tuple[str, str]]:
     for item in _bindings(owner):
         if isinstance(item, Binding):
             yield item.action, item.key_display or _spell_keys(item.key)

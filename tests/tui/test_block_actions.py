@@ -500,4 +500,4 @@ async def test_enter_looks_again_for_what_was_looked_for_before(play: Play) -> N
         await stage.until(lambda: timeline.matches == "")
 
         await stage.pilot.press("slash", "enter")
-        await stage.until(lambda: timeline.matches == "2 matches" and timeline.has_focus)
+        await stage.until(lambda: timeline.matches == "2 of 2" and timeline.has_focus)

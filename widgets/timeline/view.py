@@ -120,6 +120,9 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
     cursor: reactive[int | None] = reactive(None, repaint=False)
     """Index of the block that the keys act on."""
 
+    top_block: reactive[int] = reactive(0, repaint=False)
+    """Index of the block at the upper edge."""
+
     matches: reactive[str] = reactive("", repaint=False)
     """What is known of the search that is on, in words; "" without one."""
 
@@ -200,12 +203,6 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
         if index is not None:
             self._stand(index, self._view.show(index, at_top=at_top))
 
-    @property
-    def top_block(self) -> str | None:
-        """The block at the upper edge, None where there is none."""
-        index = self._view.top[0]
-        return self._view.blocks[index].id if index < len(self._view.blocks) else None
-
     def set_look(self, *, palette: Palette | None = None, graphics: Graphics | None = None) -> None:
         """From now on other colours, or another way to show pictures (or cells of another size)."""
         canvas = self._view.canvas
@@ -285,6 +282,7 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
         if self.follow:
             view.to_end()
         rows = view.rows()
+        self.top_block = view.top[0]
         self._shown.show(rows, view.thumb(), self._search.marks(rows))
         # Textual is told where we are, without the layout pass that its own setters cause.
         self.set_reactive(Widget.virtual_size, Size(self.size.width, view.total))
