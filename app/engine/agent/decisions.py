@@ -10,19 +10,19 @@ from typing import NamedTuple
 
 import msgspec
 
+from oi_tui.app.engine.agent.decision_events import decision_event, request_event
+from oi_tui.app.engine.agent.grants import GrantCase, Grants
 from oi_tui.app.engine.agent.guard import CROWDED, RepeatGuard
 from oi_tui.app.engine.agent.halt import TurnStopped
 from oi_tui.app.engine.agent.own_files import OwnFiles
 from oi_tui.app.engine.agent.runners import Runners
-from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, CallBlock, CodeBlock, UserBlock
-from oi_tui.app.engine.core.encoding import text_digest
+from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, CodeBlock, UserBlock
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.events import DecisionMade, DecisionRequested, Emit
-from oi_tui.app.engine.core.ids import new_id
-from oi_tui.app.engine.core.outcomes import NOBODY, Decider, StopReason, Verdict
+from oi_tui.app.engine.core.outcomes import NOBODY, Decider, StopReason
 from oi_tui.app.engine.core.values import ApprovalMode, Confinement, Language
 from oi_tui.app.engine.core.verbs import Decide
-from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, decide
+from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, PolicyRequest, decide
 from oi_tui.app.engine.policy.destruction import made_paths
 from oi_tui.app.engine.policy.losses import MANY_FOLDERS, NO_LOOK, Loss, WorkLook, folders_of
 from oi_tui.app.engine.policy.reading import SourceFacts
@@ -56,12 +56,11 @@ class Decisions:
         look: WorkLook = NO_LOOK,
     ) -> None:
         """`past` is what the session held when it was opened."""
-        self.mode = mode
+        self._mode = mode
         self.policy = _resolve(policy if policy is not None else Policy())
         self._runners = runners
         self._can_ask = can_ask
-        self._granted: set[tuple[str, str, str, int]] = set()
-        """Kind of block, what runs it, digest of the source, generation: a fresh kernel is another one."""
+        self._grants = Grants()
         self._waiting: tuple[DecisionRequested, asyncio.Future[Decide]] | None = None
         self._changed: set[tuple[Language, int]] = set()
         """Shells in which something ran that gives later words another meaning, by generation."""
@@ -76,6 +75,20 @@ class Decisions:
         self._taint = Taint()
         self._past = tuple(past)
         """What has not been looked through for it yet."""
+
+    @property
+    def mode(self) -> ApprovalMode:
+        """Who decides. Setting it, the person speaks anew: what was granted for this turn no longer holds."""
+        return self._mode
+
+    @mode.setter
+    def mode(self, mode: ApprovalMode) -> None:
+        self._mode = mode
+        self._grants.end_turn()
+
+    def begin_turn(self) -> None:
+        """What was granted for the turn before does not hold in this one."""
+        self._grants.end_turn()
 
     def answer(self, verb: Decide) -> bool:
         """The person's answer; False if that request is not waiting (any more), or "run" is said of another source."""
@@ -98,7 +111,7 @@ class Decisions:
 
     def forget(self) -> None:
         """No grant holds any longer, and nothing that was read is remembered."""
-        self._granted.clear()
+        self._grants.forget()
         self._handed.clear()
         self._taint, self._past = Taint(), ()
 
@@ -174,22 +187,20 @@ class Decisions:
 
     async def _settle(self, block: ActionBlock, ruling: PolicyDecision, guard: RepeatGuard, emit: Emit) -> _Settled:
         objection, generation = guard.objection(block), self._runners.next_generation(block)
-        granted = _grant(block, generation) in self._granted and (block.runs_in, generation) not in self._rereading
         if self.mode == "never":
             return _never(block)
         if ruling.verdict == "deny":
             return _deny(block, ruling)
         if not objection and ruling.verdict == "allow":
-            reason = f"allowed by {ruling.by}" if ruling.ground == "rule" else ""
-            allowed = decision_event(block, "run", "rule" if ruling.ground == "rule" else "mode", reason=reason)
-            return _Settled(allowed, ruling=ruling)
-        if not objection and granted and ruling.ground in ("mode", "harm"):
-            return _Settled(decision_event(block, "run", "grant"), ruling=ruling)
+            decider: Decider = ruling.ground if ruling.ground in ("rule", "grant") else "mode"
+            reason = f"allowed by {ruling.by}" if ruling.by and decider != "mode" else ""
+            return _Settled(decision_event(block, "run", decider, reason=reason), ruling=ruling)
         if not self._can_ask:
             return _refuse_unasked(block, ruling, objection)
         why = objection or self._why(ruling)
         while True:
-            verb = await self._ask(_request(block, why, ruling.labels, self._offer(block, ruling)), emit)
+            scopes = self._grants.scopes(self._case(block, ruling))
+            verb = await self._ask(request_event(block, why, ruling.labels, scopes, self._offer(block, ruling)), emit)
             now = self._runners.next_generation(block)
             if verb.verdict in ("skip", "stop") or generation == now:
                 return self._apply_decision(block, verb, guard, generation, ruling)
@@ -221,9 +232,21 @@ class Decisions:
         losses: tuple[Loss, ...] = (),
     ) -> PolicyDecision:
         """The same without a look; what was read in the source before need not be read again."""
+        request = self._request(block, reading, made, losses)
+        case = self._case(block, decide(request, self.policy, self.mode), request)
+        return self._grants.apply(case, self.policy, self.mode)
+
+    def _request(
+        self,
+        block: ActionBlock,
+        reading: SourceFacts | None = None,
+        made: frozenset[str] = frozenset(),
+        losses: tuple[Loss, ...] = (),
+    ) -> PolicyRequest:
+        """The action as the policy sees it in this session."""
         request = self._runners.request(block, reading)
         generation = self._runners.next_generation(block)
-        asked = request._replace(
+        return request._replace(
             changed=(request.language, generation) in self._changed,
             taint=self._taint_so_far(request.confinement),
             made=made,
@@ -231,7 +254,18 @@ class Decisions:
             losses=losses,
             handed=frozenset(self._handed),
         )
-        return decide(asked, self.policy, self.mode)
+
+    def _case(self, block: ActionBlock, ruling: PolicyDecision, request: PolicyRequest | None = None) -> GrantCase:
+        """The action as grants are judged."""
+        generation = self._runners.next_generation(block)
+        return GrantCase(
+            block,
+            request if request is not None else self._request(block, ruling.reading),
+            ruling,
+            generation,
+            elsewhere=self._runners.runs_elsewhere(block),
+            rereads=(block.runs_in, generation) in self._rereading,
+        )
 
     def _taint_so_far(self, confinement: Confinement) -> Taint:
         """The past is looked through when it is needed: only where there is a way out."""
@@ -277,14 +311,18 @@ class Decisions:
                     return _never(block)
                 if ruling.verdict == "deny":
                     return _deny(block, ruling)
-                if verb.verdict == "always":
-                    self._granted.add(_grant(proposed, generation))
+                verdict, reason = verb.verdict, ""
+                if verdict == "always":
+                    try:
+                        reason = self._grants.add(self._case(proposed, ruling), verb.scope)
+                    except ValueError:  # the sandbox is another one by now: it runs this once
+                        verdict = "run" if same else "edit"
                 if ruling.reading is not None:
                     self._handed.update(one.key for one in ruling.reading.handovers)
                 if verb.install and not ruling.offer:
                     return _deny(block, ruling._replace(by="a sandbox that is another one than when you were asked"))
                 guard.allow()
-                allowed = decision_event(proposed, verb.verdict, "person", request_id=verb.request_id)
+                allowed = decision_event(proposed, verdict, "person", reason=reason, request_id=verb.request_id)
                 if verb.install:
                     allowed = msgspec.structs.replace(allowed, install=True)
                     ruling = ruling._replace(installs=True)
@@ -315,29 +353,6 @@ def _resolve(policy: Policy) -> Policy:
     return msgspec.structs.replace(policy, rules=tuple(rules))
 
 
-def decision_event(
-    block: ActionBlock,
-    verdict: Verdict,
-    decider: Decider,
-    *,
-    reason: str = "",
-    request_id: str | None = None,
-) -> DecisionMade:
-    """The event of a decision about this block, whose source is what runs, or would have."""
-    return DecisionMade(
-        block_id=block.id,
-        verdict=verdict,
-        decider=decider,
-        source=block.source,
-        reason=reason,
-        request_id=request_id,
-    )
-
-
-def _grant(block: ActionBlock, generation: int) -> tuple[str, str, str, int]:
-    return type(block).__name__, block.runs_in, text_digest(block.source), generation
-
-
 def _never(block: ActionBlock) -> _Settled:
     """Refused without a question, and the turn with it."""
     refusal = decision_event(block, "stop", "mode", reason="nothing may be run in this session")
@@ -362,17 +377,3 @@ def _refuse_unasked(block: ActionBlock, ruling: PolicyDecision, objection: str) 
     why = objection or NOBODY
     reason: StopReason = "step_cap" if objection == CROWDED else "repeated" if objection else "refused"
     return _Settled(decision_event(block, "stop", "rule", reason=why), TurnStopped(reason, f"Not run: {why}."))
-
-
-def _request(block: ActionBlock, why: str, labels: tuple[str, ...], offer: str) -> DecisionRequested:
-    return DecisionRequested(
-        request_id=new_id(),
-        block_id=block.id,
-        language=block.language if isinstance(block, CodeBlock) else "",
-        tool=block.tool if isinstance(block, CallBlock) else "",
-        source=block.source,
-        sha256=text_digest(block.source),
-        why=why,
-        labels=labels,
-        offer=offer,
-    )

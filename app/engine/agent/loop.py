@@ -16,7 +16,8 @@ from typing import Any
 from oi_tui.app.engine.agent import completion
 from oi_tui.app.engine.agent.answer_stream import AnswerStream
 from oi_tui.app.engine.agent.budget import Budget
-from oi_tui.app.engine.agent.decisions import Decisions, decision_event
+from oi_tui.app.engine.agent.decision_events import decision_event
+from oi_tui.app.engine.agent.decisions import Decisions
 from oi_tui.app.engine.agent.emitter import Emitter, Observer
 from oi_tui.app.engine.agent.execution import Execution, Seal, no_seal
 from oi_tui.app.engine.agent.guard import RepeatGuard
@@ -156,6 +157,7 @@ class Session:
 
     def _begin(self) -> None:
         self._halt.clear()
+        self.decisions.begin_turn()
         self._guard = RepeatGuard(self.settings.max_repeats)
 
     def _require_budget(self) -> None:

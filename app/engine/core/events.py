@@ -43,7 +43,7 @@ from oi_tui.app.engine.core.outcomes import (
     Verdict,
 )
 from oi_tui.app.engine.core.outputs import Output, Progress, StreamName, Tail, WholeOutput
-from oi_tui.app.engine.core.values import ApprovalMode, Language, Level, Value
+from oi_tui.app.engine.core.values import ApprovalMode, GrantScope, Language, Level, Value
 
 
 class Event(Value, frozen=True, kw_only=True):
@@ -201,6 +201,8 @@ class DecisionRequested(Event, frozen=True, kw_only=True, tag=True):
     """Why the person is asked, where it is more than the approval mode (for instance a repeat, or a rule)."""
     labels: tuple[str, ...] = ()
     """What the source does as far as it can be read, in plain words with lines: `deletes files, line 3`."""
+    scopes: tuple[GrantScope, ...] = ()
+    """How far an "always" may reach, beside this exact source."""
     offer: str = ""
     """What `Decide.install` allows once, where this is an installation that the sandbox would stop."""
 
@@ -224,7 +226,8 @@ class DecisionMade(Event, frozen=True, kw_only=True, tag=True):
     source: str
     """What will run (verdicts run, edit, always) or would have."""
     reason: str = ""
-    """With a refusal: the words that the model is told. Decider `rule` and verdict `run`: which rule allowed it."""
+    """With a refusal: the words that the model is told. Deciders `rule` and `grant`, verdict `run`: which rule allowed
+    it. Verdict `always`: which rules it made, "" where it speaks of this exact source."""
     request_id: str | None = None
     ending: Ending | None = None
     """With a refusal that only a file tells of: nobody refused it."""

@@ -70,6 +70,19 @@ ApprovalMode = Literal["ask", "auto", "never"]
 PermissionMode = Literal["plan", "dontAsk", "default", "acceptEdits", "auto", "unlessDestructive", "bypassPermissions"]
 """The same question on a finer scale (see `core/modes.py`), the strictest first."""
 
+ScopeKind = Literal["source", "commands", "turn"]
+"""How far an "always" reaches: this exact source until its kernel is restarted; commands that begin like these, in this
+session; or Python code in the verified sandbox, until the turn ends."""
+
+
+class GrantScope(Value, frozen=True, kw_only=True):
+    """What an "always" may reach beside this exact source."""
+
+    kind: ScopeKind
+    rules: tuple[str, ...]
+    """That it makes, as they are written: `Shell(git status *)`."""
+
+
 SandboxMode = Literal["read-only", "workspace-write", "danger-full-access"]
 """What code can change, the strictest first; `danger-full-access` is no sandbox at all."""
 

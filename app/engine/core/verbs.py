@@ -6,7 +6,7 @@ import msgspec
 
 from oi_tui.app.engine.core.outcomes import Verdict
 from oi_tui.app.engine.core.session_records import ExportFormat
-from oi_tui.app.engine.core.values import ApprovalMode, Language, Value
+from oi_tui.app.engine.core.values import ApprovalMode, Language, ScopeKind, Value
 
 
 class Verb(Value, frozen=True, kw_only=True):
@@ -90,6 +90,8 @@ class Decide(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Verdict `edit`: what is to run instead."""
     reason: str = ""
     """With `skip`: told to the model."""
+    scope: ScopeKind = "source"
+    """With `always`: how far it reaches. One that was not offered for what runs grants nothing."""
     install: bool = False
     """With `run`: with what `DecisionRequested.offer` says, once; without an offer it changes nothing."""
 

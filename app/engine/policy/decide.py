@@ -28,8 +28,8 @@ from oi_tui.app.engine.policy.shell import read_shell
 from oi_tui.app.engine.policy.taint import Taint, leads_out, taint_of
 from oi_tui.app.engine.text.safe import safe_text, visible_text
 
-Ground = Literal["mode", "rule", "guard", "harm"]
-"""What decided: the approval mode, a rule, a look at the source, or that it destroys something."""
+Ground = Literal["mode", "rule", "guard", "harm", "grant"]
+"""What decided: the approval mode, a rule, a look at the source, that it destroys something, or an earlier "always"."""
 
 
 class PolicyRequest(NamedTuple):

@@ -1,0 +1,126 @@
+"""What an "always" of the person reaches: it answers the approval mode, and nothing else.
+
+Rules that deny or ask, hidden characters, the repeat guard and what a source itself gives reason to ask about still
+count, however far a grant reaches. Nothing of it outlives the session, and a fork or a resumed session has none.
+"""
+
+from typing import NamedTuple
+
+import msgspec
+
+from oi_tui.app.engine.core.blocks import ActionBlock, CodeBlock
+from oi_tui.app.engine.core.encoding import text_digest
+from oi_tui.app.engine.core.values import ApprovalMode, GrantScope, ScopeKind
+from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, PolicyRequest, decide
+from oi_tui.app.engine.policy.rules import Rule
+from oi_tui.app.engine.policy.scopes import command_rules
+
+TURN_RULE = 'Python(*) with sandbox = "verified"'
+"""The rule of the scope `turn`, as it is written."""
+
+
+class GrantCase(NamedTuple):
+    """An action, what would run it, and what the policy says without any grant."""
+
+    block: ActionBlock
+    request: PolicyRequest
+    ruling: PolicyDecision
+    generation: int
+    """Of the kernel or tool: a fresh kernel is another one."""
+    elsewhere: bool
+    """Whether it would run on another machine."""
+    rereads: bool
+    """Whether code in this kernel may be read as something else by now."""
+
+
+class Grants:
+    """Those of one session."""
+
+    def __init__(self) -> None:
+        self._sources: set[tuple[str, str, str, int]] = set()
+        """Kind of block, what runs it, digest of the source, generation."""
+        self._rules: tuple[Rule, ...] = ()
+        self._turn = False
+
+    def forget(self) -> None:
+        """None holds any longer."""
+        self._sources.clear()
+        self._rules = ()
+        self._turn = False
+
+    def end_turn(self) -> None:
+        """What was granted for one turn no longer holds."""
+        self._turn = False
+
+    def scopes(self, case: GrantCase) -> tuple[GrantScope, ...]:
+        """What "always" may reach here beside this exact source, each as the rules that it makes."""
+        wider: list[GrantScope] = []
+        if (rules := _command_rules(case)) and not set(rules) <= set(self._rules):
+            wider.append(GrantScope(kind="commands", rules=tuple(rule.text for rule in rules)))
+        if _may_grant_turn(case) and not self._turn:
+            wider.append(GrantScope(kind="turn", rules=(TURN_RULE,)))
+        return tuple(wider)
+
+    def add(self, case: GrantCase, kind: ScopeKind) -> str:
+        """Grant this; returns the rules that it made as they are written, "" for this exact source.
+
+        ValueError if "always" may not reach so far here: nothing is granted then.
+        """
+        if kind == "source":
+            self._sources.add(_source_key(case))
+            return ""
+        scope = next((scope for scope in self.scopes(case) if scope.kind == kind), None)
+        if scope is None:
+            raise ValueError(kind)
+        if kind == "commands":
+            self._rules = tuple(dict.fromkeys((*self._rules, *_command_rules(case))))
+            return f"always: {' and '.join(scope.rules)}, this session"
+        self._turn = True
+        return f"always: {TURN_RULE}, this turn"
+
+    def apply(self, case: GrantCase, policy: Policy, mode: ApprovalMode) -> PolicyDecision:
+        """The ruling, or one that allows where only the mode asks, and an earlier "always" answers it."""
+        ruling = case.ruling
+        if ruling.verdict != "ask" or ruling.ground not in ("mode", "harm") or case.rereads:
+            return ruling
+        if _source_key(case) in self._sources:
+            return ruling._replace(verdict="allow", by="", ground="grant")
+        if self._rules and case.request.language == "shell" and not case.request.tool:
+            widened = msgspec.structs.replace(policy, rules=(*policy.rules, *self._rules))
+            found = decide(_read(case), widened, mode)
+            if found.verdict == "allow" and found.ground == "rule" and not (ruling.labels or _risky(found)):
+                return found._replace(ground="grant")
+        if self._turn and _may_grant_turn(case):
+            # What the mode `auto` asks about, in a sandbox without network, is still asked about.
+            strict = msgspec.structs.replace(policy, mode="auto", allow_destructive=False)
+            found = decide(_read(case), strict, "auto")
+            if found.verdict == "allow":
+                return found._replace(by=f"{TURN_RULE} (always, this turn)", ground="grant")
+        return ruling
+
+
+def _command_rules(case: GrantCase) -> tuple[Rule, ...]:
+    block, reading = case.block, case.ruling.reading
+    if not isinstance(block, CodeBlock) or block.language != "shell" or case.rereads or case.request.changed:
+        return ()
+    return command_rules(reading) if reading is not None and not case.ruling.labels else ()
+
+
+def _may_grant_turn(case: GrantCase) -> bool:
+    """Whether Python runs here, in a sandbox that was tried, without network."""
+    held = case.request.confinement
+    is_python = isinstance(case.block, CodeBlock) and case.block.language == "python"
+    return is_python and held.sandboxed and held.offline and not case.elsewhere and not case.rereads
+
+
+def _read(case: GrantCase) -> PolicyRequest:
+    """The same request; the source is not read once more."""
+    return case.request._replace(reading=case.ruling.reading)
+
+
+def _risky(found: PolicyDecision) -> bool:
+    return found.reading is None or bool(found.reading.risks or found.reading.unread)
+
+
+def _source_key(case: GrantCase) -> tuple[str, str, str, int]:
+    return type(case.block).__name__, case.block.runs_in, text_digest(case.block.source), case.generation

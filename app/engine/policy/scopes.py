@@ -1,0 +1,31 @@
+"""Which rules an "always" may make of a source: for the shell, prefixes of commands that are known to be harmless.
+
+A rule is offered only if it covers the source by itself. None is made of a program that takes another program or code
+as an argument, and none of anything that Python imports: what such a rule would let through cannot be told beforehand.
+"""
+
+from oi_tui.app.engine.policy.harmless import LONGEST_NAME, is_harmless, known_name
+from oi_tui.app.engine.policy.reading import SourceFacts
+from oi_tui.app.engine.policy.rules import Rule, covers, short_form
+
+MADE_BY = "always, this session"
+"""The place of such a rule."""
+
+_TAKE_CODE = frozenset({"jq"})
+"""Harmless programs whose first word is a program of their own language."""
+
+
+def command_rules(reading: SourceFacts) -> tuple[Rule, ...]:
+    """The rules that would allow all of a shell source, `Shell(git status *)`; () if no rule may be made of it."""
+    if not reading.plain or not reading.commands or reading.risks or reading.unread or reading.lasting:
+        return ()
+    rules: dict[str, Rule] = {}
+    for command in reading.commands:
+        name = known_name([word.text for word in command.words[:LONGEST_NAME]]) if command.program else None
+        if name is None or name in _TAKE_CODE or command.variables or not is_harmless(command):
+            return ()
+        rule = short_form(f"Shell({name} *)", "allow")._replace(place=MADE_BY)
+        if not covers(rule, command):
+            return ()
+        rules[rule.text] = rule
+    return tuple(rules.values())
