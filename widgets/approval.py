@@ -1,7 +1,7 @@
 """The question before code runs: what exactly, why, and the keys that answer it.
 
 Only a key on this panel (or a click on a key's label) decides, and only while it is armed and the end of the
-source has been on the screen. Enter decides nothing here, ever. What is shown is made of the very string
+source has been on the screen. Enter and Space run nothing, ever. What is shown is made of the very string
 that is sent back with the decision.
 """
 
@@ -10,9 +10,8 @@ from typing import ClassVar, Literal
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.content import Content
-from textual.events import Key, Resize
+from textual.binding import BindingType
+from textual.events import Blur, DescendantBlur, DescendantFocus, Focus, Hide, Key, Paste, Resize, Show
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
@@ -20,63 +19,28 @@ from textual.widgets import Input
 
 from oi_tui.app.engine.core.events import DecisionRequested
 from oi_tui.app.engine.core.outcomes import Verdict
+from oi_tui.app.engine.core.values import ScopeKind
 from oi_tui.app.engine.text.safe import collapse_blanks, visible_text
 from oi_tui.themes.palette import Palette
+from oi_tui.widgets.approval_keys import ANSWER_KEYS, LETTERS, stage_labels
 from oi_tui.widgets.approval_view import ApprovalStage, ApprovalView, changed_lines
 from oi_tui.widgets.arming import LOOK_INTERVAL, Arming
 from oi_tui.widgets.editor import SourceEditor
 from oi_tui.widgets.field import Field
-from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
+from oi_tui.widgets.keyrow import KeyRow
 from oi_tui.widgets.lettering import Words
+from oi_tui.widgets.stray_keys import StrayKeys
 from oi_tui.widgets.timeline.source_view import SourceView
 
-_LETTERS = frozenset("yeainrsvjk? ")
-"""What means something here; any other letter is a part of something else."""
-
 _SCROLL_KEYS = frozenset({"up", "down", "pageup", "pagedown", "home", "end", "tab", "shift+tab", "ctrl+up"})
+
+UNSEEN = "Look at the end first: the end key shows it."
 
 
 class ApprovalPanel(Widget, can_focus=True):
     """Asks about one `DecisionRequested` and posts one `Decided`."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Hint("y", "decide('run')", "Run it once", id="approval.run", label="run"),
-        Hint("e", "enter('editing')", "Edit it before it runs", id="approval.edit", label="edit"),
-        Hint(
-            "a",
-            "decide('always')",
-            "Run it, and this exact source again without asking",
-            id="approval.always",
-            label="always this code",
-            short="always",
-        ),
-        Hint(
-            "i",
-            "decide('install')",
-            "Let an installation write and ask its index, once",
-            id="approval.install",
-            label="install once",
-            short="install",
-        ),
-        Hint("n", "decide('skip')", "Refuse", id="approval.refuse", label="no"),
-        Hint(
-            "r",
-            "enter('reason')",
-            "Refuse with a reason; the model is told and goes on",
-            id="approval.reason",
-            label="no, because…",
-            short="because",
-        ),
-        Hint("s", "decide('stop')", "Stop the turn", id="approval.stop", label="stop"),
-        Hint("v", "toggle_full", "Full screen and back", id="approval.full", label="full screen", short="full"),
-        Hint("question_mark", "toggle_why", "Why am I asked?", id="approval.why", key_display="?", label="why"),
-        Binding("up,k", "scroll_source(-1)", "Scroll the source up", id="approval.up"),
-        Binding("down,j", "scroll_source(1)", "Scroll the source down", id="approval.down"),
-        Binding("pageup", "scroll_source(0, -1)", "A page up", id="approval.page_up"),
-        Binding("pagedown,space", "scroll_source(0, 1)", "A page down", id="approval.page_down"),
-        Binding("home", "scroll_source(-1000000)", "The beginning", id="approval.home"),
-        Binding("end", "scroll_source(1000000)", "The end", id="approval.end"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = ANSWER_KEYS
 
     DEFAULT_CSS = """
     ApprovalPanel {
@@ -85,6 +49,8 @@ class ApprovalPanel(Widget, can_focus=True):
         & > #approval-title { height: 1; color: $accent; background: $background; }
         & > #approval-note { height: auto; padding: 0 1; color: $dim; }
         & > #approval-more { height: 1; padding: 0 1; color: $warning; }
+        & > #approval-scopes { height: auto; padding: 0 1; }
+        & > #approval-said { height: 1; padding: 0 1; color: $warning; }
         & > #approval-reason {
             height: 1; border: none; padding: 0 1; background: $surface-focus;
             &:focus { border: none; background: $surface-focus; }
@@ -102,6 +68,7 @@ class ApprovalPanel(Widget, can_focus=True):
         verdict: Verdict
         source: str
         reason: str = ""
+        scope: ScopeKind = "source"
         install: bool = False
 
     @dataclass
@@ -109,6 +76,13 @@ class ApprovalPanel(Widget, can_focus=True):
         """Wants the whole screen, or no longer."""
 
         full: bool
+
+    @dataclass
+    class WrittenOn(Message):
+        """What was typed for the prompt and came here; a Backspace is `ERASE`."""
+
+        text: str
+        pasted: bool = False
 
     def __init__(self, *, arming: Arming, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -122,17 +96,22 @@ class ApprovalPanel(Widget, can_focus=True):
         self.stage: ApprovalStage = "question"
         self.armed = False
         """Whether the keys were last shown as ready."""
+        self._stray = StrayKeys(LETTERS)
+        self._said = ""
+        """What the person was told about the last key."""
         self._why = False
         self._limit = 12
 
     def compose(self) -> ComposeResult:
-        """Title, note, the source (or its editor), what is below, and the keys."""
+        """Title, note, the source (or its editor), what is below, the choices, a remark, and the keys."""
         yield Words(id="approval-title")
         yield Words(id="approval-note")
         yield SourceView(id="approval-source")
         yield SourceEditor(id="approval-editor")
         yield Words(id="approval-more")
-        yield Field(id="approval-reason", placeholder="What should the model do instead?")
+        yield Words(id="approval-scopes")
+        yield Field(id="approval-reason", placeholder="What should the model do instead? (optional)")
+        yield Words(id="approval-said")
         yield KeyRow(id="approval-keys")
 
     def on_mount(self) -> None:
@@ -148,12 +127,14 @@ class ApprovalPanel(Widget, can_focus=True):
 
     # -- what the screen calls ---------------------------------------------------------------------------
 
-    def ask(self, request: DecisionRequested) -> None:
+    def ask(self, request: DecisionRequested, *, writing: bool = False) -> None:
+        """Put this question; `writing`: while the person is writing a prompt."""
         self.request, self.asked_id = request, request.request_id
         self.source = request.source
         self._why = False
         self.full = False
         self.query_one(Input).value = ""
+        self._stray.begin(writing=writing and self.arming.is_typing)
         self._show_source()
         self._enter("question")
 
@@ -164,12 +145,13 @@ class ApprovalPanel(Widget, can_focus=True):
 
     def focus_stage(self) -> None:
         """Give the keys to what is going on: the question, the editor, or the reason."""
-        widgets: dict[ApprovalStage, Widget] = {
-            "question": self,
-            "editing": self.query_one(SourceEditor),
-            "reason": self.query_one(Input),
-        }
-        widgets[self.stage].focus()
+        match self.stage:
+            case "editing":
+                self.query_one(SourceEditor).focus()
+            case "reason":
+                self.query_one(Input).focus()
+            case _:
+                self.focus()
 
     def set_palette(self, palette: Palette) -> None:
         """Other colours from now on."""
@@ -178,35 +160,43 @@ class ApprovalPanel(Widget, can_focus=True):
 
     # -- actions --------------------------------------------------------------------------------------
 
-    def action_decide(self, verdict: Verdict | Literal["install"]) -> None:
+    def action_decide(self, verdict: Literal["run", "stop", "install"]) -> None:
         """Answer, if answers count now; `install` runs it as it was offered, where it was and nothing was changed."""
-        runs = verdict in ("run", "always", "install")
-        if not self._may_answer() or (runs and not self.query_one(SourceView).end_seen):
+        if not self._may_answer(runs=verdict != "stop"):
             return
         request = self.request
         assert request is not None
         same = self.source == request.source
-        if verdict == "install":
-            if request.offer and same:
+        match verdict:
+            case "install" if request.offer and same:
                 self._answer("run", install=True)
-            return
-        self._answer("edit" if verdict == "run" and not same else verdict)
+            case "run":
+                self._answer("run" if same else "edit")
+            case "stop":
+                self._answer("stop")
+            case _:
+                pass
+
+    def action_grant(self, number: int) -> None:
+        """Run it, and what the scope of this number says without asking."""
+        scopes = self._face().scopes
+        self.arming.look()
+        if self.stage == "scope" and self.request is not None and number < len(scopes) and self.arming.is_armed:
+            self._answer("always", scope=scopes[number])
 
     def action_enter(self, stage: ApprovalStage) -> None:
-        """Change the source first, or refuse and say why."""
-        if self._may_answer():
+        """Change the source first, choose how far "always" reaches, or refuse and say why."""
+        if self._may_answer(runs=stage == "scope"):
             self._enter(stage)
 
-    def action_toggle_full(self) -> None:
-        """The whole screen for long sources."""
-        if self._may_answer():
+    def action_show_more(self, what: Literal["full", "why"]) -> None:
+        """The whole screen for long sources; an explanation of the question and its answers."""
+        if what == "why":
+            self._why = not self._why
+            self._refresh()
+        elif self._may_answer():
             self.full = not self.full
             self.post_message(self.FullToggled(self.full))
-
-    def action_toggle_why(self) -> None:
-        """Explain the question and its answers."""
-        self._why = not self._why
-        self._refresh()
 
     def action_scroll_source(self, rows: int, pages: int = 0) -> None:
         """Move the source, not the transcript; a page is what is visible of it."""
@@ -217,22 +207,38 @@ class ApprovalPanel(Widget, can_focus=True):
     # -- events -----------------------------------------------------------------------------------------
 
     def on_key(self, event: Key) -> None:
-        """Keys that were on their way when the question came are dropped."""
-        if self.stage != "question" or event.key in _SCROLL_KEYS:
+        """Keys that were on their way when the question came go to the prompt, or are dropped with a word."""
+        if self.stage not in ("question", "scope") or event.key in _SCROLL_KEYS or event.key == "escape":
             return
         self.arming.look()
-        if self.arming.is_armed and event.is_printable and event.character not in _LETTERS:
+        character = event.character if event.is_printable else None
+        if self.stage == "scope" and character is not None and character.isdigit() and self.arming.is_armed:
+            return
+        fate = self._stray.judge(event.key, character, armed=self.arming.is_armed)
+        self._said = fate.why
+        if fate.does == "write":
             self.arming.show()  # somebody is writing a sentence: its next letter must not decide
-        if not self.arming.is_armed and event.key != "escape":
+            self.post_message(self.WrittenOn(fate.text))
+        if fate.does != "act":
             event.stop()
             event.prevent_default()
+        self._refresh()
 
-    def on_show(self) -> None:
-        self._looking.resume()
+    def on_paste(self, event: Paste) -> None:
+        """Nothing here takes a paste: it was meant for the prompt."""
+        if self.stage in ("question", "scope"):
+            event.stop()
+            self.arming.show()
+            self.post_message(self.WrittenOn(event.text, pasted=True))
 
-    def on_hide(self) -> None:
+    @on(Show)
+    @on(Hide)
+    def _look_while_shown(self, event: Show | Hide) -> None:
         """An idle program does not wake up ten times a second."""
-        self._looking.pause()
+        if isinstance(event, Show):
+            self._looking.resume()
+        else:
+            self._looking.pause()
 
     def on_source_editor_finished(self, event: SourceEditor.Finished) -> None:
         """Back to the question, about the source as it is now."""
@@ -240,12 +246,12 @@ class ApprovalPanel(Widget, can_focus=True):
         if event.source is not None:
             self.source = event.source
             self._show_source()
-        self._enter("question")
+        self._enter("question", own_act=True)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """A refusal with words; Enter here can only refuse."""
+        """A refusal, with words or without; Enter here can only refuse."""
         event.stop()
-        if self.stage == "reason" and event.value.strip():
+        if self.stage == "reason":
             self._answer("skip", event.value.strip())
 
     def step_back(self) -> bool:
@@ -253,7 +259,7 @@ class ApprovalPanel(Widget, can_focus=True):
         if self.request is None:
             return False
         if self.stage != "question":
-            self._enter("question")
+            self._enter("question", own_act=True)
             return True
         if self.full:
             self.full = False
@@ -263,39 +269,49 @@ class ApprovalPanel(Widget, can_focus=True):
 
     # -- inside --------------------------------------------------------------------------------------------
 
-    def _may_answer(self) -> bool:
+    def _may_answer(self, *, runs: bool = False) -> bool:
+        """Whether an answer counts now; `runs`: one that needs the end of the source to have been seen."""
         self.arming.look()
-        return self.request is not None and self.stage == "question" and self.arming.is_armed
+        if self.request is None or self.stage != "question" or not self.arming.is_armed:
+            return False
+        seen = self.query_one(SourceView).end_seen
+        if runs and not seen:
+            self._said = UNSEEN
+            self._refresh()
+        return seen or not runs
 
-    def _answer(self, verdict: Verdict, reason: str = "", *, install: bool = False) -> None:
+    def _answer(
+        self, verdict: Verdict, reason: str = "", *, scope: ScopeKind = "source", install: bool = False
+    ) -> None:
         request, self.request = self.request, None
         if request is not None:
-            self.post_message(self.Decided(request.request_id, verdict, self.source, reason, install))
+            self.post_message(self.Decided(request.request_id, verdict, self.source, reason, scope, install))
 
     def show_arming(self) -> None:
         """Bring the keys up to date."""
         self.arming.look()
         if self.request is not None and self.armed != self.arming.is_armed:
             self.armed = self.arming.is_armed
+            self._said = "" if self.armed else self._said
             self._refresh()
 
-    def _enter(self, stage: ApprovalStage) -> None:
-        self.stage = stage
+    def _enter(self, stage: ApprovalStage, *, own_act: bool = False) -> None:
+        """`own_act`: by a key that the person pressed within this panel, so that the next one counts at once."""
+        self.stage, self._said = stage, ""
         self.query_one(SourceView).display = stage != "editing"
         self.query_one(SourceEditor).display = stage == "editing"
-        reason = self.query_one(Input)
-        reason.display = stage == "reason"
-        match stage:
-            case "reason":
-                reason.focus()
-            case "question":
+        self.query_one(Input).display = stage == "reason"
+        if stage == "editing":
+            assert self.request is not None
+            self.query_one(SourceEditor).begin(self.source, self.request.written_in)
+        elif stage == "question":
+            if own_act:
+                self.arming.go_on()
+            else:
                 self.arming.show()
                 self.call_after_refresh(self.arming.show)  # it is seen only then
-                self.armed = False
-                self.focus()
-            case "editing":
-                assert self.request is not None
-                self.query_one(SourceEditor).begin(self.source, self.request.written_in)
+            self.armed = own_act
+        self.focus_stage()
         self._refresh()
 
     def _show_source(self) -> None:
@@ -305,14 +321,11 @@ class ApprovalPanel(Widget, can_focus=True):
             collapse_blanks(visible.text), self.request.written_in, changed_lines(self.request.source, self.source)
         )
 
-    @on(Resize)
-    @on(SourceView.Viewed)
-    def _refresh(self) -> None:
-        """Say everything anew: another width may need more rows, another part of the source is visible."""
-        if self.request is None:
-            return
-        view = self.query_one(SourceView)
-        face = ApprovalView(
+    def _face(self) -> ApprovalView:
+        """All that the words of the panel depend on now."""
+        assert self.request is not None
+        view, focused = self.query_one(SourceView), self.screen.focused
+        return ApprovalView(
             request=self.request,
             source=self.source,
             stage=self.stage,
@@ -321,42 +334,46 @@ class ApprovalPanel(Widget, can_focus=True):
             below=view.rows_below,
             full=self.full,
             why=self._why,
+            away=self.app.app_focus and (focused is None or self not in focused.ancestors_with_self),
+            said=self._said,
         )
+
+    @on(Resize)
+    @on(Focus)
+    @on(Blur)
+    @on(DescendantFocus)
+    @on(DescendantBlur)
+    @on(SourceView.Viewed)
+    @on(SourceEditor.Hesitated)
+    def _refresh(self) -> None:
+        """Say everything anew: another width may need more rows, another part of the source is visible."""
+        if self.request is None:
+            return
+        face = self._face()
         self.query_one("#approval-title", Words).update(face.title(self.size.width))
         note = face.note()
-        note_line = self.query_one("#approval-note", Words)
-        note_line.display = bool(note.plain)
-        note_line.update(note)
-        more = self.query_one("#approval-more", Words)
-        more.display = self.stage == "question" and face.below > 0
-        more.update(face.more())
-        match self.stage:
-            case "editing":
-                labels = key_labels(self.query_one(SourceEditor))
-            case "reason":  # Enter is pressed, not clicked
-                refuse = KeyLabel("enter", "refuse with this reason", "refuse")
-                labels = refuse, KeyLabel("esc", "back", "back", owner=self, action="screen.step_back")
-            case "question":
-                words = {"v": ("smaller", "small")} if self.full else {}
-                if self.request is not None and self.request.tool:
-                    words["a"] = ("always this call", "always")
-                labels = key_labels(self, words=words, off=face.off())
-                if not self.request.offer or self.source != self.request.source:
-                    labels = tuple(label for label in labels if label.key != "i")
-        self.query_one(KeyRow).labels = labels
-        self._resize(note)
-
-    def _resize(self, note: Content) -> None:
-        """Keys and title first; the note and the source share what is left."""
+        rows = {"note": note, "more": face.more(), "scopes": face.choices(), "said": face.remark()}
+        for name, words in rows.items():
+            line = self.query_one(f"#approval-{name}", Words)
+            line.display = bool(words.plain)
+            line.update(words)
+        self.query_one(KeyRow).labels = stage_labels(self, face, self.query_one(SourceEditor).labels())
         width = self.size.width
         if not width:
             return
-        left = max(2, self._limit - 1 - len(self.query_one(KeyRow).rows(width - 2)) - (self.stage == "reason"))
-        note_rows = min(len(note.wrap(width - 2)) if note.plain else 0, left // 2)
+        # Keys and title first; the note and the source share what is left.
+        others = sum(rows[name].plain.count("\n") + 1 for name in ("scopes", "said") if rows[name].plain)
+        left = self._limit - 1 - len(self.query_one(KeyRow).rows(width - 2)) - (self.stage == "reason") - others
+        left = max(2, left)
+        spare = left - min(self.query_one(SourceView).row_count(width), left - left // 2)
+        note_rows = min(len(note.wrap(width - 2)) if note.plain else 0, spare)
         self.query_one("#approval-note", Words).styles.height = note_rows
-        left -= note_rows
+        self._share(left - note_rows)
+
+    def _share(self, left: int) -> None:
+        """Give the source, or its editor, so many rows at most."""
         view = self.query_one(SourceView)
-        rows = view.row_count(width)
+        rows = view.row_count(self.size.width)
         self.query_one(SourceEditor).styles.height = left if self.full else min(left, max(rows + 1, 6))
         if rows > left:
             left = max(1, left - 1)  # the line that counts what is below

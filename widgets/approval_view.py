@@ -8,8 +8,8 @@ from typing import Literal
 import msgspec
 from textual.content import Content
 
-from oi_tui.app.engine.core.encoding import text_digest
 from oi_tui.app.engine.core.events import DecisionRequested
+from oi_tui.app.engine.core.values import ScopeKind
 from oi_tui.app.engine.text.safe import safe_text, visible_text
 from oi_tui.app.engine.text.words import quantity
 from oi_tui.widgets.editor import hidden_note
@@ -18,14 +18,26 @@ from oi_tui.widgets.lettering import lettering
 _MANY_LINES = 500
 """Comparing takes time with the square of the lines; above this, lines that are all over the source do not count."""
 
-ApprovalStage = Literal["question", "editing", "reason"]
+ApprovalStage = Literal["question", "editing", "reason", "scope"]
 
-_HEADINGS: dict[ApprovalStage, str] = {"question": "Run this?", "editing": "Edit", "reason": "Refuse, because…"}
-_ANSWERS = (
-    "y runs it once · a runs it, and this exact source without a question until its kernel is restarted · "
-    "e lets you change it first · n refuses and ends the turn · r refuses, tells the model why, and the turn "
-    "goes on · s stops the turn."
-)
+_HEADINGS: dict[ApprovalStage, str] = {
+    "question": "Run this?",
+    "editing": "Edit",
+    "reason": "Refuse",
+    "scope": "Run this, and always…",
+}
+_ANSWERS = """\
+y  runs it once
+e  edits it first
+a  chooses what runs without asking from now on
+n  refuses it: with a reason the model goes on, without one the turn ends
+s  stops the turn"""
+
+_LASTS: dict[ScopeKind, str] = {
+    "source": "until its kernel restarts",
+    "commands": "in this session",
+    "turn": "until this turn ends; dangerous code still asks",
+}
 
 
 class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +52,21 @@ class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
     """Rows of the source under the lower edge."""
     full: bool
     why: bool
+    away: bool = False
+    """Whether the keys are elsewhere, in the timeline for instance."""
+    said: str = ""
+    """What the person is told about the last key."""
+
+    @property
+    def scopes(self) -> tuple[ScopeKind, ...]:
+        """What "always" may reach; of commands that were edited, nothing is known here."""
+        same = self.source == self.request.source
+        return ("source", *(scope.kind for scope in self.request.scopes if same or scope.kind != "commands"))
+
+    @property
+    def is_offered(self) -> bool:
+        """Whether an installation can be let through once."""
+        return bool(self.request.offer) and self.source == self.request.source
 
     def title(self, width: int) -> Content:
         """The upper edge: what is asked, about how much of what."""
@@ -47,10 +74,7 @@ class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
         lines = self.source.count("\n") + (not self.source.endswith("\n"))
         facts = f" {safe_text(self.request.runs_in)} · {quantity(lines, 'line')}"
         left = f"━━ {heading} "
-        right = f"{facts} · sha {text_digest(self.source)[:4]}…"
-        if len(left) + len(right) + 2 > width:
-            right = facts
-        return lettering((left, "bold"), "━" * max(2, width - len(left) - len(right) - 1), right)
+        return lettering((left, "bold"), "━" * max(2, width - len(left) - len(facts) - 1), facts)
 
     def note(self) -> Content:
         """What makes this question special; empty for an ordinary one."""
@@ -66,11 +90,12 @@ class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
         parts += self._labels()
         if self.request.why:
             parts.append(lettering(f"{'before: ' if edited else ''}{safe_text(self.request.why)}"))
-        if self.request.offer and self.source == self.request.source:
+        if self.is_offered:
             parts.append(lettering((f"i: {safe_text(self.request.offer)}, once", "$accent")))
+        said = Content(" · ").join(parts)
         if self.why:
-            parts.append(lettering(self._explanation()))
-        return Content(" · ").join(parts)
+            said = Content("\n").join([said] * bool(said.plain) + [lettering(self._explanation())])
+        return said
 
     def _labels(self) -> list[Content]:
         """What the code does, as far as it can be read; after an edit, said to be of the source before."""
@@ -83,18 +108,34 @@ class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
         """Which mode or rule asks, what the labels are worth, and what the keys do."""
         cause = "" if self.request.why else "You are asked because the approval mode is “ask”. "
         labels = "What the code does is read off it: it may do more. " if self.request.labels else ""
-        return f"{cause}{labels}{_ANSWERS}"
+        return "\n".join(filter(None, (f"{cause}{labels}".strip(), _ANSWERS)))
 
     def more(self) -> Content:
-        """What lies below the edge."""
+        """What lies below the edge; nothing where the source has other rows now."""
+        if self.stage != "question" or self.below <= 0:
+            return Content("")
         unseen = "" if self.end_seen else " · look at the end before you run it"
         return lettering(f"↓ {quantity(self.below, 'more line')}{unseen}")
 
+    def choices(self) -> Content:
+        """How far "always" may reach, a line for each scope, as the rules that it makes."""
+        if self.stage != "scope":
+            return Content("")
+        rules = {scope.kind: " · ".join(scope.rules) for scope in self.request.scopes}
+        exact = "this exact call" if self.request.tool else "this exact code"
+        lines = [
+            lettering((f"{number} ", "bold $accent"), rules.get(kind, exact), (f"  {_LASTS[kind]}", "$dim"))
+            for number, kind in enumerate(self.scopes, 1)
+        ]
+        return Content("\n").join(lines)
+
+    def remark(self) -> Content:
+        """About the last key, or where the keys are."""
+        return lettering(self.said) if self.said and not self.away else Content("")
+
     def off(self) -> frozenset[str]:
         """Answers that do not count now."""
-        return (
-            frozenset() if self.armed and self.end_seen else frozenset("yai") if self.armed else frozenset("yeainrsv")
-        )
+        return frozenset() if self.armed and self.end_seen else frozenset("yai") if self.armed else frozenset("yeainsv")
 
 
 def changed_lines(old: str, new: str) -> frozenset[int]:

@@ -47,6 +47,10 @@ class Arming:
         self._looked = self._clock()
         self._armed_from = max(self._looked + self._delay, self._last_key + self._pause)
 
+    def go_on(self) -> None:
+        """The person came back to the question by a key of their own, from an editor: keys count at once."""
+        self._looked, self._armed_from = self._clock(), float("-inf")
+
     def look(self, *, begun: bool = False) -> None:
         """The question is on the screen; to be called every `LOOK_INTERVAL` seconds, and before a key is obeyed.
 
@@ -63,6 +67,11 @@ class Arming:
         if now - age < self._armed_from:
             self._armed_from = max(self._armed_from, now + self._pause)
         self._last_key = now
+
+    @property
+    def is_typing(self) -> bool:
+        """Whether a key came just now."""
+        return self._clock() - self._last_key < self._pause
 
     @property
     def is_armed(self) -> bool:

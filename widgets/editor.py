@@ -1,5 +1,6 @@
 """A source under the person's hands: the editor that takes the place of the question."""
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -13,8 +14,9 @@ from textual.widgets.text_area import TextAreaTheme
 
 from oi_tui.app.engine.text.safe import Editable, editable_text, without_hidden
 from oi_tui.themes.palette import Palette
-from oi_tui.widgets.keyrow import Hint
+from oi_tui.widgets.keyrow import Hint, KeyLabel, key_labels
 from oi_tui.widgets.text_box import TextBox
+from oi_tui.widgets.timeline.source_view import gutter_width
 
 _LANGUAGES = {"python": "python", "shell": "bash", "javascript": "javascript", "rust": "rust"}
 _THEME = "oi-tui"
@@ -40,6 +42,22 @@ def hidden_note(count: int) -> str:
     return f"{count:,} hidden characters are written as <U+…>. They run as long as that stands there."
 
 
+INDENT = 4
+"""Blanks of a level."""
+
+_OPENS = re.compile(r"[:({\[]\s*(?:#.*)?\Z")
+_LEAVES = re.compile(r"(?:return|pass|break|continue|raise)\b")
+
+
+def indent_below(above: str) -> str:
+    """The indentation of a new line below this one: deeper where it opens a block, less deep where it leaves one."""
+    code = above.lstrip(" \t")
+    indent = above[: len(above) - len(code)]
+    if _OPENS.search(code):
+        return f"{indent}\t" if indent.endswith("\t") else indent + " " * INDENT
+    return indent[:-INDENT] if _LEAVES.match(code) and indent.endswith(" " * INDENT) else indent
+
+
 @cache
 def _query(language: str) -> str:
     """What Textual has coloured in this language, "" if that cannot be read."""
@@ -57,13 +75,12 @@ class SourceEditor(TextBox):
         Hint(
             "ctrl+s,ctrl+enter,f5",
             "finish",
-            "Back to the question with this source",
+            "Done: back to the question, which shows it as it is now",
             id="editor.finish",
-            label="done, back to the question",
-            short="done",
+            label="done",
         ),
         Binding("ctrl+underscore", "undo", "Undo", id="editor.undo", key_display="ctrl+_"),
-        Hint("escape", "give_up", "Forget the changes", id="editor.cancel", label="forget changes", short="cancel"),
+        Hint("escape", "give_up", "Discard the changes", id="editor.cancel", label="back"),
     ]
 
     DEFAULT_CSS = """
@@ -82,12 +99,30 @@ class SourceEditor(TextBox):
 
         source: str | None
 
+    class Hesitated(Message):
+        """Escape was pressed over changes, or the person goes on after that: the keys mean something else now."""
+
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(
             id=id, show_line_numbers=True, soft_wrap=False, tab_behavior="indent", highlight_cursor_line=False
         )
         self.cursor_blink = False
         self._begun: Editable = editable_text("")
+        self._discarding = False
+        """Whether the next Escape discards the changes."""
+
+    @property
+    def gutter_width(self) -> int:
+        """Columns of the line numbers: as many as the question has, so that the text stays where it is."""
+        lines = self.document.line_count - (not self.document.get_line(self.document.line_count - 1))
+        return gutter_width(lines)
+
+    def labels(self) -> tuple[KeyLabel, ...]:
+        """The keys that end it."""
+        if not self._discarding:
+            return key_labels(self)
+        discard = KeyLabel("esc", "again discards your changes", "again discards", owner=self, action="give_up")
+        return discard, KeyLabel("any other key", "keep editing", "keep")
 
     @property
     def hidden_count(self) -> int:
@@ -120,15 +155,33 @@ class SourceEditor(TextBox):
         else:
             self.language = None
         self._begun = editable_text(source)
+        self._discarding = False
         self.load_text(self._begun.text)
         self.focus()
 
     def on_key(self, event: Key) -> None:
-        """Escape is ours: the base class would move the focus on."""
-        if event.key == "escape":
-            event.stop()
-            event.prevent_default()
-            self.action_give_up()
+        """Escape is ours: the base class would move the focus on. A new line is indented."""
+        if event.key != "escape" and self._discarding:
+            self._hesitate(False)
+        match event.key:
+            case "escape":
+                self.action_give_up()
+            case "enter":
+                above = self.document.get_line(self.selection.start[0])[: self.selection.start[1]]
+                self.replace("\n" + indent_below(above), *self.selection, maintain_selection_offset=False)
+            case _:
+                return
+        event.stop()
+        event.prevent_default()
+
+    def action_delete_left(self) -> None:
+        """A character, or where only blanks stand before the cursor, a level of indentation."""
+        row, column = self.selection.end
+        before = self.document.get_line(row)[:column]
+        if self.selection.is_empty and before and not before.strip(" "):
+            self.replace("", (row, (column - 1) // INDENT * INDENT), (row, column), maintain_selection_offset=False)
+        else:
+            super().action_delete_left()
 
     def insert_paste(self, text: str) -> None:
         """Nothing that a terminal obeys gets in by a paste."""
@@ -139,5 +192,12 @@ class SourceEditor(TextBox):
         self.post_message(self.Finished(self._begun.read(self.text)))
 
     def action_give_up(self) -> None:
-        """Back to the question, unchanged."""
-        self.post_message(self.Finished(None))
+        """Back to the question, unchanged; over changes, Escape has to be pressed twice."""
+        if self.text == self._begun.text or self._discarding:
+            self.post_message(self.Finished(None))
+        else:
+            self._hesitate(True)
+
+    def _hesitate(self, discarding: bool) -> None:
+        self._discarding = discarding
+        self.post_message(self.Hesitated())

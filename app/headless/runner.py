@@ -308,7 +308,7 @@ class Headless:
         assert self._asker is not None, "an engine that cannot ask does not"
         why = f" ({safe_text(' · '.join(said))})" if (said := [*request.labels, *filter(None, [request.why])]) else ""
         what = "call" if request.tool else "code"
-        prompt = f"Run this?{why} [y] run  [n] no  [r REASON] no, because…  [a] always this {what}  [s] stop: "
+        prompt = f"Run this?{why} [y] run  [n] refuse  [n REASON] refuse, and say why  [a] always this {what}  [s] stop: "
         question = code_in_full(request.runs_in, request.source) + prompt
         while (line := await self._asker.line(question)) is not None:
             verb = parse_decision(request.request_id, line)
@@ -336,7 +336,7 @@ def parse_decision(request_id: str, line: str) -> Decide | None:
         case "a" | "always":
             return Decide(request_id=request_id, verdict="always")
         case "n" | "no":
-            return Decide(request_id=request_id, verdict="skip")
+            return Decide(request_id=request_id, verdict="skip", reason=rest.strip())
         case "r" if rest.strip():
             return Decide(request_id=request_id, verdict="skip", reason=rest.strip())
         case "s" | "stop":

@@ -12,6 +12,7 @@ from oi_tui.app.engine.core.verbs import Answer, Decide
 from oi_tui.app.engine.text.safe import visible_text
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.widgets.composer import Composer, PromptArea
+from oi_tui.widgets.stray_keys import ERASE
 
 if TYPE_CHECKING:  # these take their time to load, and the first frame does without them
     from oi_tui.app.screens.recall import Recall
@@ -49,8 +50,10 @@ class Bottom(Vertical):
         assert self._question is not None
         if decision is not None:
             if decision.request_id != self._approval.asked_id:
+                area = self.query_one(PromptArea)
+                writing = area.has_focus and bool(area.text.strip())
                 self._bring_up("approval")
-                self._approval.ask(decision)
+                self._approval.ask(decision, writing=writing)
         elif question is not None:
             if question.request_id != self._question.asked_id:
                 self._bring_up("question")
@@ -97,10 +100,22 @@ class Bottom(Vertical):
                 verdict=event.verdict,
                 source=event.source,
                 reason=event.reason,
+                scope=event.scope,
                 install=event.install,
             )
         )
         self._bring_up("composer")
+
+    def on_approval_panel_written_on(self, event: "ApprovalPanel.WrittenOn") -> None:
+        """What was meant for the prompt comes into it."""
+        event.stop()
+        area = self.query_one(PromptArea)
+        if event.pasted:
+            area.insert_paste(event.text.replace("\r\n", "\n").replace("\r", "\n"))
+        elif event.text == ERASE:
+            area.action_delete_left()
+        else:
+            area.insert(event.text)
 
     def on_approval_panel_full_toggled(self, event: "ApprovalPanel.FullToggled") -> None:
         """The panel gets the room of the timeline, or gives it back."""

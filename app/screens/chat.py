@@ -39,7 +39,7 @@ from oi_tui.app.engine.core.verbs import Interrupt
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.frontend.bridge import Bridge, ViewReply
 from oi_tui.app.frontend.client import Connect
-from oi_tui.app.screens.bottom import Bottom
+from oi_tui.app.screens.bottom import FULL, Bottom
 from oi_tui.app.screens.external_editor import EditorFailed, edit_text
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import Arming, Clock
@@ -285,7 +285,10 @@ class ChatScreen(Screen[None]):
             self._parts.timeline.action_go("page", step)
 
     def action_switch_focus(self) -> None:
-        """Between the timeline and what is at the bottom."""
+        """Between the timeline and what is at the bottom; a question that fills the screen keeps the keys."""
+        if self.has_class(FULL):
+            self.query_one(Bottom).focus_shown()
+            return
         hidden = self._parts is None or self.has_class("-welcome")
         upper = self.query_one("#welcome OptionList") if hidden else self.parts.timeline
         if upper.has_focus:

@@ -87,7 +87,7 @@ def make(
     kernels = FakeKernels(
         shell=FakeKernel(language="shell", confinement=confinement), python=FakeKernel(confinement=confinement)
     )
-    kernels.get("python").elsewhere = elsewhere
+    kernels.by_language["python"].elsewhere = elsewhere
     session = Session(kernels=kernels, settings=LoopSection(approve="ask"), model=FakeModel(*answers), policy=policy)
 
     def answering(scope: ScopeKind) -> Callable[[AnyEvent], None]:

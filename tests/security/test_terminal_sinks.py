@@ -90,7 +90,7 @@ def test_T1_T3_model_text_the_question_refusals_and_errors_of_the_server(start: 
     typed(shown, "e", "ctrl+s")
     shown.send("\x1b")
     wait_armed(shown)
-    typed(shown, "r", "Refuse, because")
+    typed(shown, "n", "Refuse")
     shown.paste(f"reason {HOSTILE}")
     shown.wait_for("reason ]52")
     shown.send("\r")

@@ -25,6 +25,7 @@ from oi_tui.app.engine.core.events import (
     TurnStarted,
 )
 from oi_tui.app.engine.core.protocol import Batch, Reply
+from oi_tui.app.engine.core.values import GrantScope
 from oi_tui.app.engine.core.verbs import AnyVerb, KeepDraft, Open, SessionVerb
 from oi_tui.app.frontend.client import EngineClient, EngineLost
 from oi_tui.app.tui import OiTui
@@ -163,6 +164,7 @@ class Stage:
         labels: tuple[str, ...] = (),
         number: int = 1,
         offer: str = "",
+        scopes: tuple[GrantScope, ...] = (),
     ) -> None:
         """A turn that has come to the question about this source."""
         self.engine.say(
@@ -177,6 +179,7 @@ class Stage:
                 sha256=hashlib.sha256(source.encode()).hexdigest(),
                 why=why,
                 offer=offer,
+                scopes=scopes,
                 labels=labels,
             ),
         )

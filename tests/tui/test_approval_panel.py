@@ -1,18 +1,21 @@
 """The question before code runs: only a deliberate key answers it, and with what was shown."""
 
 import pytest
-from textual.events import Key
+from textual.events import Key, Paste
 from textual.widgets import Input
 
 from oi_tui.app.engine.core.events import ConversationCleared, DecisionMade, OutputAdded, TurnEnded, TurnStarted
 from oi_tui.app.engine.core.outcomes import Verdict
 from oi_tui.app.engine.core.outputs import StreamOutput
+from oi_tui.app.engine.core.values import GrantScope
 from oi_tui.app.engine.core.verbs import Decide, Interrupt
 from oi_tui.widgets.approval import ApprovalPanel
+from oi_tui.widgets.approval_keys import LETTERS
 from oi_tui.widgets.approval_view import changed_lines
 from oi_tui.widgets.composer import Composer
-from oi_tui.widgets.editor import SourceEditor
+from oi_tui.widgets.editor import SourceEditor, indent_below
 from oi_tui.widgets.keyrow import KeyRow
+from oi_tui.widgets.stray_keys import NOT_BY_ENTER, TOO_EARLY, WRITTEN_ON, KeyFate, StrayKeys
 from oi_tui.widgets.timeline.source_view import SourceView
 from support.stage import Play, Stage
 
@@ -25,13 +28,13 @@ def panel(stage: Stage) -> ApprovalPanel:
 
 
 async def test_L4_each_key_sends_its_verdict_with_exactly_the_source_that_was_shown(play: Play) -> None:
-    keys: list[tuple[str, Verdict]] = [("y", "run"), ("a", "always"), ("n", "skip"), ("s", "stop")]
+    keys: list[tuple[str, Verdict]] = [("y", "run"), ("a1", "always"), ("n\r", "skip"), ("s", "stop")]
     async with play() as stage:
         for number, (key, verdict) in enumerate(keys, 1):
             source = f"{SOURCE}# {number}\n"
             await stage.propose(source, number=number)
             await stage.arm()
-            await stage.pilot.press(key)
+            await stage.pilot.press(*(one.replace("\r", "enter") for one in key))
             decided = (await stage.engine.heard(number))[number - 1 :]
             assert decided == [Decide(request_id=f"d{number}", verdict=verdict, source=source)]
             assert stage.app.chat.query_one(Composer).display
@@ -52,7 +55,7 @@ async def test_L4_of_two_questions_with_as_many_lines_the_second_shows_its_own_s
             assert f"{word}_again" in screen[screen.index("Run") :]
             assert screen.count("_again") == 1
             await stage.arm()
-            await stage.pilot.press("n")
+            await stage.pilot.press("s")
             stage.engine.say(DecisionMade(block_id=f"c{number}", verdict="skip", decider="person", source=""))
             stage.engine.say(TurnEnded(reason="refused"), ConversationCleared())
             await stage.settle()
@@ -66,6 +69,8 @@ async def test_V2_enter_never_approves(play: Play) -> None:
         await stage.settle()
         assert stage.engine.asked == []
         assert panel(stage).display
+        await stage.pilot.press("enter")
+        assert "Enter never approves: y runs it." in stage.seen
 
 
 async def test_V2_keys_typed_before_and_as_the_question_appears_never_approve(play: Play) -> None:
@@ -75,7 +80,15 @@ async def test_V2_keys_typed_before_and_as_the_question_appears_never_approve(pl
         await stage.pilot.press("y", "enter", "a", "y")
         await stage.settle()
         assert stage.engine.asked == []
-        assert stage.prompt.text == "yes"
+        assert stage.prompt.text == "yesyay", "the sentence goes on where it began"
+        await stage.pilot.press("backspace")
+        assert stage.prompt.text == "yesya"
+        assert "What you type goes to the prompt." in stage.seen
+        await stage.arm()
+        stage.app.post_message(Paste("more\r\nlines"))
+        await stage.settle()
+        assert stage.prompt.text == "yesyamore\nlines"
+        assert stage.engine.asked == []
 
 
 async def test_V2_a_letter_that_means_nothing_here_puts_off_the_arming(play: Play) -> None:
@@ -85,6 +98,7 @@ async def test_V2_a_letter_that_means_nothing_here_puts_off_the_arming(play: Pla
         await stage.pilot.press(*"task")  # the next prompt of somebody who did not look
         await stage.settle()
         assert stage.engine.asked == []
+        assert stage.prompt.text == "task"
         await stage.arm()
         await stage.pilot.press("y")
         assert len(await stage.engine.heard(1)) == 1
@@ -227,7 +241,7 @@ async def test_a_long_source_can_be_refused_without_reading_it(play: Play) -> No
     async with play() as stage:
         await stage.propose(LONG)
         await stage.arm()
-        await stage.pilot.press("n")
+        await stage.pilot.press("n", "enter")
         assert await stage.engine.heard(1) == [Decide(request_id="d1", verdict="skip", source=LONG)]
 
 
@@ -261,21 +275,23 @@ async def test_L15_a_refusal_with_a_reason_carries_the_words(play: Play) -> None
     async with play() as stage:
         await stage.propose(SOURCE)
         await stage.arm()
-        await stage.pilot.press("r", "n", "o", "t", "space", "y", "enter")
+        await stage.pilot.press("n", "n", "o", "t", "space", "y", "enter")
         assert await stage.engine.heard(1) == [
             Decide(request_id="d1", verdict="skip", source=SOURCE, reason="not y"),
         ]
 
 
-async def test_L15_an_empty_reason_is_not_sent_and_escape_goes_back_to_the_question(play: Play) -> None:
+async def test_L15_escape_takes_a_refusal_back_and_the_next_key_counts_at_once(play: Play) -> None:
     async with play() as stage:
         await stage.propose(SOURCE)
         await stage.arm()
-        await stage.pilot.press("r", "enter", "escape")
+        await stage.pilot.press("n", "x", "escape")
         await stage.settle()
         assert stage.engine.asked == []
         assert panel(stage).stage == "question"
         assert not stage.app.chat.query_one("#approval-reason", Input).display
+        await stage.pilot.press("y")
+        assert await stage.engine.heard(1) == [Decide(request_id="d1", verdict="run", source=SOURCE)]
 
 
 @pytest.mark.parametrize("done", ["ctrl+s", "f5", "ctrl+enter"])
@@ -288,20 +304,18 @@ async def test_L16_what_is_sent_after_an_edit_is_what_the_question_shows_then(pl
         assert "edited by you" in str(stage.app.chat.query_one("#approval-note").render())
         assert "✎" in stage.app.chat.query_one(SourceView).render_line(0).text
         await stage.pilot.press("y")
-        await stage.settle()
-        assert stage.engine.asked == [], "an edited source is armed anew"
-        await stage.arm()
-        await stage.pilot.press("y")
         assert await stage.engine.heard(1) == [Decide(request_id="d1", verdict="edit", source="#" + SOURCE)]
 
 
-async def test_L16_escape_forgets_the_edit(play: Play) -> None:
+async def test_L16_escape_asks_before_it_discards_an_edit(play: Play) -> None:
     async with play() as stage:
         await stage.propose(SOURCE)
         await stage.arm()
         await stage.pilot.press("e", "#", "escape")
-        await stage.arm()
-        await stage.pilot.press("y")
+        assert "again discards your changes" in stage.seen
+        await stage.pilot.press("#", "escape")
+        assert panel(stage).stage == "editing", "another key keeps on editing"
+        await stage.pilot.press("escape", "y")
         assert await stage.engine.heard(1) == [Decide(request_id="d1", verdict="run", source=SOURCE)]
 
 
@@ -428,6 +442,82 @@ async def test_the_transcript_can_be_scrolled_while_the_question_is_up(play: Pla
         assert stage.app.chat.query_one("#timeline").has_focus
         await stage.pilot.press("tab")
         assert panel(stage).has_focus
+
+
+async def test_the_keys_of_a_question_stay_with_it_and_say_where_they_are(play: Play) -> None:
+    async with play() as stage:
+        await stage.propose(SOURCE)
+        await stage.arm()
+        await stage.pilot.press("v", "tab", "tab")
+        assert panel(stage).has_focus, "nothing else can be seen"
+        await stage.pilot.press("v", "tab")
+        assert stage.app.chat.query_one("#timeline").has_focus
+        labels = stage.app.chat.query_one("#approval-keys", KeyRow).labels
+        assert [label.key for label in labels if label.enabled] == ["tab"]
+        await stage.pilot.press("tab")
+        assert stage.app.chat.query_one("#approval-keys", KeyRow).labels[0].key == "y"
+
+
+async def test_always_names_the_rules_that_it_makes_and_no_rule_of_what_was_edited(play: Play) -> None:
+    scopes = (
+        GrantScope(kind="commands", rules=("Shell(git status *)",)),
+        GrantScope(kind="turn", rules=('Python(*) with sandbox = "verified"',)),
+    )
+    async with play() as stage:
+        await stage.propose("git status", language="shell", scopes=scopes)
+        await stage.pilot.press("a")
+        assert "Wait a moment: this question has just appeared." in stage.seen
+        await stage.arm()
+        await stage.pilot.press("a", "enter", "space", "y", "9", "4")
+        await stage.settle()
+        assert stage.engine.asked == []
+        choices = str(stage.app.chat.query_one("#approval-scopes").render())
+        assert "2 Shell(git status *)  in this session\n3 Python(*) with" in choices
+        await stage.pilot.press("escape", "e", "#", "ctrl+s", "a")
+        assert "Shell(" not in str(stage.app.chat.query_one("#approval-scopes").render())
+        await stage.pilot.press("escape", "e")
+        stage.app.chat.query_one(SourceEditor).load_text("git status")
+        await stage.pilot.press("ctrl+s", "a", "2")
+        assert await stage.engine.heard(1) == [
+            Decide(request_id="d1", verdict="always", source="git status", scope="commands")
+        ]
+
+
+async def test_the_editor_shows_the_code_where_the_question_showed_it_and_indents_new_lines(play: Play) -> None:
+    async with play() as stage:
+        await stage.propose("for n in x:\n    print(n)\n")
+        await stage.arm()
+        asked = stage.app.chat.query_one(SourceView).render_line(0).text
+        await stage.pilot.press("e")
+        assert stage.app.chat.query_one(SourceEditor).render_line(0).text.index("for") == asked.index("for")
+        await stage.pilot.press("end", "enter", "a", "enter", "backspace", "b")
+        editor = stage.app.chat.query_one(SourceEditor)
+        assert editor.text == "for n in x:\n    a\nb\n    print(n)\n"
+
+
+@pytest.mark.parametrize(
+    ("above", "indent"),
+    [
+        *(("", ""), ("x = 1", ""), ("    x", "    "), ("if x:", "    "), ("  f(", "      "), ("\tif x:  # y", "\t\t")),
+        *(("    return x", ""), ("        break", "    "), ("returned = 1", ""), ("  pass", "  ")),
+    ],
+)
+def test_a_new_line_is_indented_as_the_one_above_asks_for(above: str, indent: str) -> None:
+    assert indent_below(above) == indent
+
+
+def test_V2_a_key_that_no_question_may_take_goes_on_in_the_prompt_or_is_dropped_with_a_word() -> None:
+    stray = StrayKeys(LETTERS)
+    stray.begin(writing=False)
+    assert stray.judge("y", "y", armed=False) == KeyFate("wait", why=TOO_EARLY)
+    assert stray.judge("space", " ", armed=False) == KeyFate("write", "y ", WRITTEN_ON), "no letter is lost"
+    assert stray.judge("s", "s", armed=False) == KeyFate("write", "s", WRITTEN_ON)
+    assert stray.judge("y", "y", armed=True) == KeyFate("act"), "after a pause it is an answer"
+    assert stray.judge("enter", None, armed=True).why == NOT_BY_ENTER
+    assert stray.judge("h", "h", armed=True) == KeyFate("write", "h", WRITTEN_ON)
+    stray.begin(writing=True)
+    assert stray.judge("y", "y", armed=False) == KeyFate("write", "y", WRITTEN_ON)
+    assert stray.judge("enter", None, armed=False).does == "wait"
 
 
 def test_changed_lines_are_found_between_what_is_the_same() -> None:

@@ -141,12 +141,18 @@ async def test_code_runs_again_only_after_it_was_shown(play: Play) -> None:
         await stage.pilot.press(*"run")
         await stage.screen(RunAgainScreen)
         await stage.pilot.press("escape")
+        assert "again discards your changes" in stage.seen
+        await stage.pilot.press("escape")
         await stage.until(lambda: stage.app.screen is stage.app.chat)
         assert stage.engine.asked == []
 
         await stage.pilot.press("r")
         await stage.screen(RunAgainScreen)
-        await stage.pilot.press("ctrl+s")
+        await stage.pilot.press("ctrl+s", "enter", "space")
+        await stage.settle()
+        assert "Run this again?" in stage.seen
+        assert stage.engine.asked == []
+        await stage.pilot.press("y")
         assert await stage.engine.heard(1) == [Run(language="python", source=SOURCE)]
 
 
@@ -160,7 +166,7 @@ async def test_U1_code_that_runs_again_unchanged_is_the_same_byte_for_byte(play:
         await stage.screen(RunAgainScreen)
         assert "admin<U+202E>'" in stage.app.screen.query_one(SourceEditor).text
         assert "1 hidden character is written as" in str(stage.app.screen.query_one("#again-hidden").render())
-        await stage.pilot.press("ctrl+s")
+        await stage.pilot.press("ctrl+s", "y")
         assert await stage.engine.heard(1) == [Run(language="python", source=HIDING)]
 
 
@@ -172,7 +178,7 @@ async def test_U5_a_hidden_character_goes_out_of_code_that_runs_again_by_the_per
         await stage.pilot.press("#")
         at = editor.text.index("<U+202E>")
         editor.delete((0, at), (0, at + len("<U+202E>")))
-        await stage.pilot.press("ctrl+s")
+        await stage.pilot.press("ctrl+s", "y")
         assert await stage.engine.heard(1) == [Run(language="python", source="#" + HIDING.replace("\u202e", ""))]
 
 
@@ -237,7 +243,7 @@ async def test_code_is_edited_and_run_again(play: Play) -> None:
         await stage.pilot.press("e")
         await stage.screen(RunAgainScreen)
         stage.app.screen.query_one(SourceEditor).load_text("print(3)")
-        await stage.pilot.press("ctrl+s")
+        await stage.pilot.press("ctrl+s", "y")
 
         assert await stage.engine.heard(1) == [Run(language="python", source="print(3)")]
 

@@ -26,6 +26,15 @@ SourceRun = tuple[str, _TokenType | None]
 """Text, and what it is; None where it is written out because it would hide."""
 
 
+_MARK = 2
+"""Columns between a line's number and its text, for the mark of a changed one."""
+
+
+def gutter_width(lines: int) -> int:
+    """Columns before the text of a source of so many lines."""
+    return max(3, len(str(lines)) + 1) + _MARK
+
+
 class SourceView(ScrollView, can_focus=False):
     """Numbered, highlighted, wrapped source; says when its end has been on the screen."""
 
@@ -112,13 +121,13 @@ class SourceView(ScrollView, can_focus=False):
 
     @property
     def _digits(self) -> int:
-        return max(3, len(str(len(self._lines))) + 1)
+        return gutter_width(len(self._lines)) - _MARK
 
     def _wrap(self, width: int) -> None:
         if width <= 0 or width == self._wrapped_at:
             return
         self._wrapped_at = width
-        room = max(4, width - self._digits - 2 - self.styles.scrollbar_size_vertical)
+        room = max(4, width - self._digits - _MARK - self.styles.scrollbar_size_vertical)
         self._rows = []
         for number, line in enumerate(self._lines):
             for part, row in enumerate(_fold(line, room)):

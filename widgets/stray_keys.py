@@ -1,0 +1,61 @@
+"""What becomes of keys that reach a question and were not meant for it.
+
+Letters of a sentence that somebody is writing go on into the prompt; a key that comes too early to answer is dropped,
+and the question says why. Nothing here decides: what may answer is said by `Arming`.
+"""
+
+from typing import Literal, NamedTuple
+
+ERASE = "\b"
+"""Stands for Backspace in what is written on."""
+
+TOO_EARLY = "Wait a moment: this question has just appeared."
+WRITTEN_ON = "What you type goes to the prompt. Pause to answer."
+NOT_BY_ENTER = "Enter never approves: y runs it."
+
+
+class KeyFate(NamedTuple):
+    """What is to be done with a key."""
+
+    does: Literal["act", "wait", "write"]
+    """It may act here; it is dropped; or `text` goes to the prompt."""
+    text: str = ""
+    why: str = ""
+    """What the person is told."""
+
+
+class StrayKeys:
+    """Knows whether somebody is writing while a question is up."""
+
+    def __init__(self, letters: frozenset[str]) -> None:
+        self._letters = letters
+        """Those that mean something at the question."""
+        self._writing = False
+        self._held = ""
+        """Letters that came too early to answer: the beginning of a sentence, if others follow."""
+
+    def begin(self, *, writing: bool) -> None:
+        """A question appears; `writing`: in the middle of a sentence."""
+        self._writing, self._held = writing, ""
+
+    def judge(self, key: str, character: str | None, *, armed: bool) -> KeyFate:
+        """What becomes of this key; `character` is what it would write, None if nothing."""
+        if armed:
+            self._writing, self._held = False, ""
+            if key == "enter":
+                return KeyFate("wait", why=NOT_BY_ENTER)
+            if character is None or character in self._letters:
+                return KeyFate("act")
+            self._writing = True
+            return KeyFate("write", character, WRITTEN_ON)
+        if character is None:
+            if key == "backspace" and self._writing:
+                return KeyFate("write", ERASE, WRITTEN_ON)
+            return KeyFate("wait", why=NOT_BY_ENTER if key == "enter" else TOO_EARLY)
+        if self._writing:
+            return KeyFate("write", character, WRITTEN_ON)
+        self._held += character
+        if character in self._letters - {" "} or not self._held.strip():
+            return KeyFate("wait", why=TOO_EARLY)
+        self._writing, text, self._held = True, self._held, ""
+        return KeyFate("write", text, WRITTEN_ON)
