@@ -365,16 +365,17 @@ class ApprovalPanel(Widget, can_focus=True):
         others = sum(rows[name].plain.count("\n") + 1 for name in ("scopes", "said") if rows[name].plain)
         left = self._limit - 1 - len(self.query_one(KeyRow).rows(width - 2)) - (self.stage == "reason") - others
         left = max(2, left)
-        spare = left - min(self.query_one(SourceView).row_count(width), left - left // 2)
+        view = self.query_one(SourceView)
+        spare = left - min(view.row_count(width), left - left // 2)
         note_rows = min(len(note.wrap(width - 2)) if note.plain else 0, spare)
         self.query_one("#approval-note", Words).styles.height = note_rows
-        self._share(left - note_rows)
+        _share_rows(view, self.query_one(SourceEditor), left - note_rows, width, full=self.full)
 
-    def _share(self, left: int) -> None:
-        """Give the source, or its editor, so many rows at most."""
-        view = self.query_one(SourceView)
-        rows = view.row_count(self.size.width)
-        self.query_one(SourceEditor).styles.height = left if self.full else min(left, max(rows + 1, 6))
-        if rows > left:
-            left = max(1, left - 1)  # the line that counts what is below
-        view.styles.height = left if self.full else min(rows, left)
+
+def _share_rows(view: SourceView, editor: SourceEditor, left: int, width: int, *, full: bool) -> None:
+    """Give the source, or its editor, so many rows at most; with `full`, all of them."""
+    rows = view.row_count(width)
+    editor.styles.height = left if full else min(left, max(rows + 1, 6))
+    if rows > left:
+        left = max(1, left - 1)  # the line that counts what is below
+    view.styles.height = left if full else min(rows, left)

@@ -308,7 +308,9 @@ class Headless:
         assert self._asker is not None, "an engine that cannot ask does not"
         why = f" ({safe_text(' · '.join(said))})" if (said := [*request.labels, *filter(None, [request.why])]) else ""
         what = "call" if request.tool else "code"
-        prompt = f"Run this?{why} [y] run  [n] refuse  [n REASON] refuse, and say why  [a] always this {what}  [s] stop: "
+        prompt = (
+            f"Run this?{why} [y] run  [n] refuse  [n REASON] refuse, and say why  [a] always this {what}  [s] stop: "
+        )
         question = code_in_full(request.runs_in, request.source) + prompt
         while (line := await self._asker.line(question)) is not None:
             verb = parse_decision(request.request_id, line)
