@@ -17,8 +17,8 @@ from oi_tui.widgets.status import (
     Activity,
     Status,
     fit_parts,
-    next_change,
     name_in_short,
+    next_change,
     status_parts,
 )
 
