@@ -5,7 +5,6 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Iterable
 from contextlib import nullcontext, suppress
 from datetime import datetime
 from importlib import import_module
@@ -14,7 +13,6 @@ from typing import Any, ClassVar
 from rich.text import Text
 from textual import on
 from textual._compositor import CompositorUpdate
-from textual.app import SystemCommand
 from textual.binding import BindingType
 from textual.drivers.linux_driver import LinuxDriver
 from textual.events import Resize
@@ -23,7 +21,7 @@ from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
-from oi_tui.app.commands.registry import COMMANDS, SlashLine, bindings
+from oi_tui.app.commands.registry import bindings, find_command
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.verbs import Submit
@@ -56,6 +54,8 @@ class OiTui(TypingOrder):
     CSS = "ToastRack { dock: top; align: right top; margin: 0; }"  # below, it would hide what is typed and asked
     CSS_PATH = "screens/chat.tcss"  # Textual loads the sheet of every screen but the default one
     BINDINGS: ClassVar[list[BindingType]] = bindings(of_the_app=True)
+    ENABLE_COMMAND_PALETTE = False
+    """Ours lists keys and choices."""
 
     def __init__(
         self,
@@ -180,14 +180,17 @@ class OiTui(TypingOrder):
         """Signals are nobody's again."""
         leave_signals_alone()
 
-    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """The palette: every command that needs no argument."""
-        for command in COMMANDS:
-            if command.slash and (command.argument.startswith("[") or not command.argument.isupper()):
-                line = SlashLine(name=command.slash)
-                yield SystemCommand(
-                    command.title, command.help, lambda line=line: self.call_later(self.chat.run_command, line)
-                )
+    def action_palette(self, command_id: str = "") -> None:
+        """Every command, or what there is to choose from for one. A question that is open stays so, undecided."""
+        from oi_tui.app.screens.palette_screen import PaletteScreen, Picked  # seldom seen
+
+        def run(picked: Picked | None) -> None:
+            if picked is not None:
+                self.call_later(self.chat.run_row, picked.command, picked.argument)
+
+        if self.screen is self.chat:
+            current = {"theme": self.theme, "approve": self.chat.bridge.transcript.approval}
+            self.push_screen(PaletteScreen(current, find_command(command_id)), run)
 
     async def action_quit(self) -> None:
         """Leave; ask first when that would break something off."""

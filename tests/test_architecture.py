@@ -69,7 +69,7 @@ for (nor hold) the engine's."""
 
 
 AFTER_THE_FIRST_FRAME = {
-    "app/tui.py": {"oi_tui.app.screens.folder", "oi_tui.app.screens.guide"},
+    "app/tui.py": {"oi_tui.app.screens.folder", "oi_tui.app.screens.guide", "oi_tui.app.screens.palette_screen"},
     "app/screens/chat.py": {"oi_tui.app.screens.chat_parts", "oi_tui.app.screens.setup"},
 }
 """Modules that import one of ours inside a function: what it brings with it would double the way to the first frame."""

@@ -23,7 +23,7 @@ PASTE_LINES = 20
 PASTE_BYTES = 2048
 """A paste of more becomes a token; the whole is sent."""
 
-SHORT_HINT = 24
+SHORT_HINT = 25
 """Characters of a hint at most, for which there is always room; the style sheet below has two more."""
 
 SIGNS = ("!", "%")
@@ -193,7 +193,7 @@ class Composer(Widget):
         &:focus-within { border-top: solid $accent 60%; }
         & > Horizontal { height: auto; }
         & #composer-mark { width: 3; height: 1; padding: 0 1; color: $accent; text-style: bold; }
-        & #composer-hint { width: auto; min-width: 26; height: 1; padding: 0 1; color: $dim; text-align: right; }
+        & #composer-hint { width: auto; min-width: 27; height: 1; padding: 0 1; color: $dim; text-align: right; }
         & PromptArea {
             width: 1fr; height: auto; max-height: 10; border: none; padding: 0; background: $background;
             scrollbar-size: 1 1;
@@ -203,7 +203,7 @@ class Composer(Widget):
     }
     """
 
-    hint: reactive[str] = reactive("enter send · F1 help")
+    hint: reactive[str] = reactive("ctrl+p commands · F1 help")
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -4,12 +4,13 @@ A row has either an `action` of the screen or the app, or a `verb` that is sent 
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple, get_args
 
 from textual.binding import Binding, BindingType
 
+from oi_tui.app.engine.core.session_records import ExportFormat
 from oi_tui.app.engine.core.values import ApprovalMode, Value
 from oi_tui.app.engine.core.verbs import (
     AddRule,
@@ -26,6 +27,7 @@ from oi_tui.app.engine.core.verbs import (
     UseKernel,
     UseModel,
 )
+from oi_tui.themes.loader import theme_names
 
 _MONEY = re.compile(r"\$?(\d{1,9}(?:\.\d{0,12})?|\.\d{1,12})")
 _TOKENS = re.compile(r"(\d{1,12}) ?(k)? ?tokens?")
@@ -47,8 +49,28 @@ class Command(NamedTuple):
     slash: str = ""
     argument: str = ""
     """What may follow the slash command, for the help."""
+    choices: Callable[[], Mapping[str, str]] = dict
+    """The words that may follow it, each with its meaning; empty where others may."""
     action: str = ""
     verb: Callable[[str], AnyVerb] | None = None
+
+
+_APPROVAL = {
+    "ask": "You decide about all code before it runs",
+    "auto": "Code runs unasked, except what destroys something",
+    "never": "No code runs",
+}
+_RULES = {
+    "allow": "Run it unasked: allow Shell(git log *)",
+    "ask": "Ask each time: ask Shell(git push *)",
+    "deny": "Never run it: deny Shell(rm *)",
+}
+EXPORT_FORMATS: dict[ExportFormat, str] = {
+    "ipynb": "Notebook (.ipynb)",
+    "md": "Markdown (.md)",
+    "html": "One page for a browser (.html)",
+    "lmc": "Messages of Open Interpreter (.json)",
+}
 
 
 def _use_model(argument: str) -> AnyVerb:
@@ -94,12 +116,16 @@ def _add_rule(argument: str) -> AnyVerb:
 COMMANDS: tuple[Command, ...] = (
     Command("help", "Guide", "The guide: the keys of this place first", key="f1", slash="help", action="app.help"),
     Command(
+        "palette", "Commands", "Find any command by words in it, with its keys and choices", key="ctrl+p",
+        action="app.palette",
+    ),
+    Command(
         "model", "Choose a model", "Another model, or a list to choose from", slash="model", argument="[NAME]",
         verb=_use_model,
     ),
     Command(
         "approve", "Approval mode", "Who decides about code: ask you, auto (what destroys nothing runs), never",
-        slash="approve", argument="ask|auto|never", verb=_set_approval,
+        slash="approve", argument="ask|auto|never", verb=_set_approval, choices=lambda: _APPROVAL,
     ),
     Command(
         "budget", "Budget", "What this session may cost; alone, what it has cost", slash="budget",
@@ -107,7 +133,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "rule", "A rule for this session", "Until the session is left: /rule allow Shell(git log *)", slash="rule",
-        argument="allow|ask|deny RULE", verb=_add_rule,
+        argument="allow|ask|deny RULE", verb=_add_rule, choices=lambda: _RULES,
     ),
     Command(
         "restart", "Restart the kernels", "Fresh kernels: variables are lost, the conversation stays", slash="restart",
@@ -122,15 +148,25 @@ COMMANDS: tuple[Command, ...] = (
         action="screen.part('rebuild')",
     ),
     Command("clear", "Clear", "Forget the conversation and the kernels' state", slash="clear", verb=lambda _: Clear()),
-    Command("retry", "Go on", "Go on where the last turn ended", slash="retry", verb=lambda _: Retry()),
     Command(
-        "sandbox", "Sandbox and trust", "What code can do in this folder, whether it is trusted, and another choice",
+        "retry", "Retry the last turn", "Continue where the last turn ended", slash="retry", verb=lambda _: Retry()
+    ),
+    Command(
+        "sandbox", "Sandbox and trust", "What code can do in this folder, and whether it is trusted; change both",
         slash="sandbox", action="app.sandbox",
     ),
     Command(
         "redraw", "Redraw the screen", "Draw the whole screen again", key="ctrl+l", action="app.redraw"
     ),
-    Command("theme", "Theme", "Other colours", slash="theme", argument="NAME", action="app.use_theme"),
+    Command(
+        "theme", "Theme", "Change the colours", slash="theme", argument="NAME", action="app.use_theme",
+        choices=lambda: dict.fromkeys(theme_names(), ""),
+    ),
+    Command(
+        "export", "Export this session", "Write this session to a file: notebook, Markdown, HTML or messages",
+        slash="export", argument="FORMAT", action="screen.export",
+        choices=lambda: {str(name): title for name, title in EXPORT_FORMATS.items()},
+    ),
     Command("editor", "Open the editor", "Write the prompt in $EDITOR", key="ctrl+g", action="screen.edit_external"),
     Command(
         "recall", "Earlier prompts", "Find a prompt of any session by words in it", key="ctrl+r", slash="history",
@@ -145,16 +181,16 @@ COMMANDS: tuple[Command, ...] = (
         action="screen.switch_focus",
     ),
     Command(
-        "engine", "Start the engine again", "After it was lost, on the same session", key="f5",
+        "engine", "Restart the engine", "After it was lost, on the same session", key="f5",
         action="screen.part('engine')",
     ),
     Command(
-        "variables", "Variables", "What the kernel holds, beside the timeline; again: into it; again: away", key="f2",
-        slash="variables", action="screen.part('variables')",
+        "variables", "Variables", "Variables of the kernel, beside the timeline; press again to focus, again to close",
+        key="f2", slash="variables", action="screen.part('variables')",
     ),
     Command(
-        "sessions", "Sessions", "Past sessions: find, go on, fork, rename, export; again: away", key="ctrl+b,f3",
-        slash="sessions", action="screen.part('sessions')",
+        "sessions", "Sessions", "Past sessions: find, resume, fork, rename, export; press again to close",
+        key="ctrl+b,f3", slash="sessions", action="screen.part('sessions')",
     ),
     Command(
         "mouse", "Mouse on or off", "Off, the terminal selects text by itself", key="f4", slash="mouse",
@@ -169,8 +205,8 @@ COMMANDS: tuple[Command, ...] = (
 OF_THE_APP = frozenset({"help", "mouse", "suspend", "quit"})
 """Commands whose keys work on every screen; the others belong to the chat."""
 
-_FIRST = frozenset({"quit", "suspend"})
-"""Commands whose keys no widget may take for itself: Ctrl+Z would be the editor's undo."""
+_FIRST = frozenset({"quit", "suspend", "palette"})
+"""Commands whose keys no widget may take for itself: Ctrl+Z would be the editor's undo, and a question takes all."""
 
 
 def bindings(*, of_the_app: bool) -> list[BindingType]:
@@ -180,6 +216,11 @@ def bindings(*, of_the_app: bool) -> list[BindingType]:
         for row in COMMANDS
         if row.key and (row.id in OF_THE_APP) == of_the_app
     ]
+
+
+def find_command(command_id: str) -> Command | None:
+    """The row of this id."""
+    return next((row for row in COMMANDS if row.id == command_id), None)
 
 
 def slash_command(name: str) -> Command | None:

@@ -18,7 +18,7 @@ from textual.containers import Horizontal
 from textual.events import DescendantFocus, Resize
 from textual.screen import Screen
 
-from oi_tui.app.commands.registry import SlashLine, WrongArgument, bindings, interpret, slash_command
+from oi_tui.app.commands.registry import Command, SlashLine, WrongArgument, bindings, interpret, slash_command
 from oi_tui.app.engine.core.blocks import Block, UserBlock
 from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
 from oi_tui.app.engine.core.protocol import (
@@ -183,7 +183,7 @@ class ChatScreen(Screen[None]):
     @on(DescendantFocus)
     def _show_hint(self) -> None:
         """The hint tells of the keys that work now."""
-        hint = "enter send · F1 help"
+        hint = "ctrl+p commands · F1 help"
         if self._parts is not None and self._parts.timeline.has_focus:
             hint = "c copy · v view · r run again · / search · tab back"
         elif self._parts is not None and self._parts.sessions.has_focus_within:
@@ -242,11 +242,18 @@ class ChatScreen(Screen[None]):
         if row is None:
             self.notify(f"There is no /{safe_text(typed.name)}. F1 lists the commands.", severity="warning")
             return
+        await self.run_row(row, typed.argument)
+
+    async def run_row(self, row: Command, argument: str = "") -> None:
+        """Do what a command says; alone, one that needs to be told more shows what there is to choose from."""
+        if not argument and row.choices():
+            await self.run_action(f"app.palette({row.id!r})")
+            return
         if row.verb is None:
-            await self.run_action(f"{row.action}({typed.argument!r})" if row.argument else row.action)
+            await self.run_action(f"{row.action}({argument!r})" if row.argument else row.action)
             return
         try:
-            self.bridge.send(row.verb(typed.argument))
+            self.bridge.send(row.verb(argument))
         except WrongArgument as wrong:
             self.notify(str(wrong), severity="warning")
 
@@ -317,6 +324,11 @@ class ChatScreen(Screen[None]):
                 self._parts.recall.search()
             case "engine":
                 self.bridge.restart()
+
+    def action_export(self, format_name: str) -> None:
+        """Write the session that is open to a file."""
+        if self._parts is not None:
+            self._parts.sessions.export_open(format_name)
 
     def action_edit_external(self) -> None:
         """The prompt in the person's own editor."""

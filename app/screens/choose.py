@@ -6,10 +6,12 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import OptionList
 
 from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
 from oi_tui.widgets.lettering import Options, Words, lettering
 
 
@@ -18,7 +20,7 @@ class ChooseScreen(ModalScreen[int | None]):
 
     CSS_PATH = "choose.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "dismiss(None)", "Back"),
+        Hint("escape,q", "dismiss(None)", "back"),
         *(Binding(str(number), f"pick({number})", "", show=False) for number in range(1, 10)),
     ]
 
@@ -31,11 +33,29 @@ class ChooseScreen(ModalScreen[int | None]):
         """Digits choose at once, arrows and Enter too."""
         with Vertical(id="choose-box"):
             yield Words(self._title, id="choose-title")
-            lines = [
-                lettering((f"{number} " if number < 10 else "  ", "$accent"), choice)
-                for number, choice in enumerate(self._choices, 1)
-            ]
-            yield Options(*lines, id="choose-list", compact=True)
+            yield Options(*self._lines(0), id="choose-list", compact=True)
+            yield KeyRow(id="choose-keys")
+
+    def on_mount(self) -> None:
+        """What works here."""
+        choose = KeyLabel("enter", "choose", "choose", owner=self.query_one(Options), action="select")
+        self.query_one(KeyRow).labels = (KeyLabel("↑↓", "select", "select"), choose, *key_labels(self, "esc"))
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """The mark goes along: a colour alone is no mark."""
+        event.stop()
+        for index, line in enumerate(self._lines(event.option_index)):
+            self.query_one(Options).replace_option_prompt_at_index(index, line)
+
+    def _lines(self, highlighted: int) -> list[Content]:
+        return [
+            lettering(
+                ("▸ " if number - 1 == highlighted else "  ", "bold $accent"),
+                (f"{number} " if number < 10 else "  ", "$accent"),
+                choice,
+            )
+            for number, choice in enumerate(self._choices, 1)
+        ]
 
     def action_pick(self, number: int) -> None:
         """The digit of a choice."""

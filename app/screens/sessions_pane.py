@@ -7,6 +7,8 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
+from oi_tui.app.commands.registry import EXPORT_FORMATS
+from oi_tui.app.engine.core.blocks import UserBlock
 from oi_tui.app.engine.core.protocol import Failed, SessionEdited, SessionExported, SessionSeen, SessionsFound
 from oi_tui.app.engine.core.session_records import TITLE_LIMIT, ExportFormat, SessionRecord
 from oi_tui.app.engine.core.verbs import EditSession, ExportSession, FindSessions, Fork, Open, PreviewSession
@@ -26,12 +28,6 @@ from oi_tui.widgets.sessions.session_rows import SessionRows
 LOOKING = "-look"
 """Class of the screen while a session is looked at in place of the timeline."""
 
-_FORMATS: tuple[tuple[ExportFormat, str], ...] = (
-    ("ipynb", "Notebook (.ipynb)"),
-    ("md", "Markdown (.md)"),
-    ("html", "One page for a browser (.html)"),
-    ("lmc", "Messages of Open Interpreter (.json)"),
-)
 _ENDINGS: dict[ExportFormat, str] = {"ipynb": ".ipynb", "md": ".md", "html": ".html", "lmc": ".json"}
 _IS_OPEN = "This session is open. Open another one first."
 
@@ -82,6 +78,14 @@ class SessionsPanel(Vertical):
         """The session that is open, and its folder."""
         transcript = self._bridge.transcript
         self._panel.set_place(here=transcript.cwd, current=transcript.session_id)
+
+    def export_open(self, typed: str) -> None:
+        """Write the session that is open to a file; `typed` is the format, or the beginning of one."""
+        transcript = self._bridge.transcript
+        format_ = next((one for one in EXPORT_FORMATS if typed and one.startswith(typed.lstrip("."))), None)
+        prompts = (block.text for block in transcript.blocks if isinstance(block, UserBlock))
+        title = next(prompts, "session")
+        self.run_worker(self._export(transcript.session_id, title, format_), group="export", exclusive=True)
 
     def take(self, reply: AboutSessions) -> None:
         """What the engine told."""
@@ -247,7 +251,7 @@ class SessionsPanel(Vertical):
     async def _put_away(self, wish: str, record: SessionRecord) -> None:
         name = f"“{one_line(record.title)[:40]}”"
         if wish == "export":
-            await self._export(record)
+            await self._export(record.id, record.title)
         elif wish == "archive":
             edit = EditSession(session_id=record.id, archived=not record.archived)
             undo = EditSession(session_id=record.id, archived=record.archived)
@@ -260,16 +264,19 @@ class SessionsPanel(Vertical):
             edit = EditSession(session_id=record.id, deleted=True)
             self._changes.ask(edit, EditSession(session_id=record.id, deleted=False), f"{name} was deleted")
 
-    async def _export(self, record: SessionRecord) -> None:
-        number = await self.app.push_screen_wait(ChooseScreen("Export as", [title for _, title in _FORMATS]))
-        if number is None:
-            return
-        format_, title = _FORMATS[number]
+    async def _export(self, session_id: str, title: str, format_: ExportFormat | None = None) -> None:
+        """Ask for what is not said: the format, then the file."""
+        if format_ is None:
+            number = await self.app.push_screen_wait(ChooseScreen("Export as", list(EXPORT_FORMATS.values())))
+            if number is None:
+                return
+            format_ = list(EXPORT_FORMATS)[number]
         folder = Path(self._bridge.transcript.cwd or ".")
-        screen = SaveAsScreen(file_name(record.title) + _ENDINGS[format_], folder, what=title, may_replace=False)
+        name = file_name(title) + _ENDINGS[format_]
+        screen = SaveAsScreen(name, folder, what=EXPORT_FORMATS[format_], may_replace=False)
         path = await self.app.push_screen_wait(screen)
         if path is not None:
-            self._bridge.send(ExportSession(session_id=record.id, format=format_, path=str(path.absolute())))
+            self._bridge.send(ExportSession(session_id=session_id, format=format_, path=str(path.absolute())))
 
 
 def file_name(title: str) -> str:

@@ -192,7 +192,7 @@ def test_V3_scrolling_up_while_an_answer_streams_keeps_the_view(
     shown.wait_for(re.compile(r"\d+ new"))
     for _ in range(4):
         read = turn_wheel(shown, -1)
-    shown.wait_for("enter send")  # the hint at rest: all of the answer has been drawn
+    shown.wait_for("ctrl+p commands")  # the hint at rest: all of the answer has been drawn
     assert openai_server.exchanges[0].outcome == "whole"
     assert items_on(shown) == read
     to_timeline(shown)

@@ -44,7 +44,7 @@ def test_V6_code_console_and_answer_are_copied_as_logical_text_by_key(start: Sta
     shown.send("go\r")
     approve(shown)
     shown.wait_for("Done.")
-    shown.wait_for("enter send")
+    shown.wait_for("ctrl+p commands")
     shown.send("\t")
     shown.wait_for(re.compile(r"^▌\s+Done\.", re.MULTILINE))
     printed = "a line of code that is much longer than a terminal of eighty columns is wide, and whole"
@@ -66,7 +66,7 @@ def test_V8_every_kind_of_text_keeps_its_columns_and_the_caret_stands_behind_it(
     shown.wait_until(lambda: shown.cursor == (row, 3 + 4 + 3 + 1), "the caret behind what was typed")
     shown.send("\r")
     shown.wait_for("plain")
-    shown.wait_for("enter send")
+    shown.wait_for("ctrl+p commands")
     lines = shown.screen.split("\n")
     assert any("ends." in line and "one." in line for line in lines)
     assert all(len(line) <= columns for line in lines)

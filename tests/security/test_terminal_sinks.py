@@ -95,7 +95,7 @@ def test_T1_T3_model_text_the_question_refusals_and_errors_of_the_server(start: 
     shown.wait_for("reason ]52")
     shown.send("\r")
     shown.wait_for("after-item")
-    shown.wait_for("enter send")
+    shown.wait_for("ctrl+p commands")
     shown.send("again\r")
     shown.wait_for("details · enter")
     typed(shown, "\t", re.compile(r"^▌.*refused the request", re.MULTILINE))
@@ -157,7 +157,7 @@ def test_T1_T4_outputs_of_every_kind_and_the_screens_that_look_at_them(
     shown.wait_for(re.compile("^ an answer", re.MULTILINE))
     shown.send("\r")
     shown.wait_for("Done.")
-    shown.wait_for("enter send")
+    shown.wait_for("ctrl+p commands")
     shown.wait_for(f"good.test ({url}")  # where it really leads
     typed(shown, "\x1bOQ", "Variables  python · 9")
     typed(shown, "\t", re.compile("^▌", re.MULTILINE))
