@@ -21,7 +21,7 @@ from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
-from oi_tui.app.commands.registry import bindings, find_command
+from oi_tui.app.commands.registry import SlashLine, bindings, find_command
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.verbs import Submit
@@ -185,8 +185,11 @@ class OiTui(TypingOrder):
         from oi_tui.app.screens.palette_screen import PaletteScreen, Picked  # seldom seen
 
         def run(picked: Picked | None) -> None:
-            if picked is not None:
-                self.call_later(self.chat.run_row, picked.command, picked.argument)
+            if picked is not None and picked.command.slash:
+                line = SlashLine(name=picked.command.slash, argument=picked.argument)
+                self.call_later(self.chat.run_command, line)
+            elif picked is not None:
+                self.call_later(self.chat.run_action, picked.command.action)
 
         if self.screen is self.chat:
             current = {"theme": self.theme, "approve": self.chat.bridge.transcript.approval}

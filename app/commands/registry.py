@@ -52,6 +52,7 @@ class Command(NamedTuple):
     choices: Callable[[], Mapping[str, str]] = dict
     """The words that may follow it, each with its meaning; empty where others may."""
     action: str = ""
+    """Of Textual; ARGUMENT stands for what follows the slash command."""
     verb: Callable[[str], AnyVerb] | None = None
 
 
@@ -159,12 +160,12 @@ COMMANDS: tuple[Command, ...] = (
         "redraw", "Redraw the screen", "Draw the whole screen again", key="ctrl+l", action="app.redraw"
     ),
     Command(
-        "theme", "Theme", "Change the colours", slash="theme", argument="NAME", action="app.use_theme",
+        "theme", "Theme", "Change the colours", slash="theme", argument="NAME", action="app.use_theme(ARGUMENT)",
         choices=lambda: dict.fromkeys(theme_names(), ""),
     ),
     Command(
         "export", "Export this session", "Write this session to a file: notebook, Markdown, HTML or messages",
-        slash="export", argument="FORMAT", action="screen.export",
+        slash="export", argument="FORMAT", action="screen.part('export', ARGUMENT)",
         choices=lambda: {str(name): title for name, title in EXPORT_FORMATS.items()},
     ),
     Command("editor", "Open the editor", "Write the prompt in $EDITOR", key="ctrl+g", action="screen.edit_external"),

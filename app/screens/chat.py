@@ -18,7 +18,7 @@ from textual.containers import Horizontal
 from textual.events import DescendantFocus, Resize
 from textual.screen import Screen
 
-from oi_tui.app.commands.registry import Command, SlashLine, WrongArgument, bindings, interpret, slash_command
+from oi_tui.app.commands.registry import SlashLine, WrongArgument, bindings, interpret, slash_command
 from oi_tui.app.engine.core.blocks import Block, UserBlock
 from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
 from oi_tui.app.engine.core.protocol import (
@@ -237,23 +237,19 @@ class ChatScreen(Screen[None]):
         self.bridge.send(asked)
 
     async def run_command(self, typed: SlashLine) -> None:
-        """Do what a slash command says."""
+        """Do what a slash command says; alone, one that needs to be told more shows what there is to choose from."""
         row = slash_command(typed.name)
         if row is None:
             self.notify(f"There is no /{safe_text(typed.name)}. F1 lists the commands.", severity="warning")
             return
-        await self.run_row(row, typed.argument)
-
-    async def run_row(self, row: Command, argument: str = "") -> None:
-        """Do what a command says; alone, one that needs to be told more shows what there is to choose from."""
-        if not argument and row.choices():
+        if not typed.argument and row.choices():
             await self.run_action(f"app.palette({row.id!r})")
             return
         if row.verb is None:
-            await self.run_action(f"{row.action}({argument!r})" if row.argument else row.action)
+            await self.run_action(row.action.replace("ARGUMENT", repr(typed.argument)))
             return
         try:
-            self.bridge.send(row.verb(argument))
+            self.bridge.send(row.verb(typed.argument))
         except WrongArgument as wrong:
             self.notify(str(wrong), severity="warning")
 
@@ -303,12 +299,12 @@ class ChatScreen(Screen[None]):
         else:
             upper.focus()
 
-    def action_part(self, name: str) -> None:
-        """What a part does by itself: variables, sessions, rebuild, recall, engine; as soon as all are there."""
+    def action_part(self, name: str, argument: str = "") -> None:
+        """What a part does by itself: variables, sessions, export, rebuild, recall, engine; once all are there."""
 
         async def when_complete() -> None:
             await self.complete.wait()
-            self.action_part(name)
+            self.action_part(name, argument)
 
         if self._parts is None:
             self.run_worker(when_complete(), group="part")
@@ -318,17 +314,14 @@ class ChatScreen(Screen[None]):
                 self._parts.variables.toggle()
             case "sessions":
                 self._parts.sessions.toggle()
+            case "export":
+                self._parts.sessions.export_open(argument)
             case "rebuild":
                 self._parts.pane.rebuild()
             case "recall":
                 self._parts.recall.search()
             case "engine":
                 self.bridge.restart()
-
-    def action_export(self, format_name: str) -> None:
-        """Write the session that is open to a file."""
-        if self._parts is not None:
-            self._parts.sessions.export_open(format_name)
 
     def action_edit_external(self) -> None:
         """The prompt in the person's own editor."""

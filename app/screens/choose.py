@@ -37,7 +37,7 @@ class ChooseScreen(ModalScreen[int | None]):
             yield KeyRow(id="choose-keys")
 
     def on_mount(self) -> None:
-        """What works here."""
+        """Tell of the keys that work here."""
         choose = KeyLabel("enter", "choose", "choose", owner=self.query_one(Options), action="select")
         self.query_one(KeyRow).labels = (KeyLabel("↑↓", "select", "select"), choose, *key_labels(self, "esc"))
 

@@ -54,7 +54,6 @@ class PaletteScreen(PickScreen[Picked | None]):
         Hint("escape", "step_back", "back"),
     ]
     TITLE = "Commands"
-    PLACEHOLDER = "type to filter"
 
     def __init__(self, current: dict[str, str], command: Command | None = None) -> None:
         """`current`: by id of a command, the choice that is in force. With a `command`, its list comes first."""

@@ -24,7 +24,6 @@ class PickScreen(ModalScreen[Picked]):
         Binding("enter", "take", "Take it", priority=True),
     ]
     TITLE = ""
-    PLACEHOLDER = "words in it"
 
     def __init__(self, begun: str = "") -> None:
         """`begun`: what stands in the line first."""
@@ -34,7 +33,7 @@ class PickScreen(ModalScreen[Picked]):
     def compose(self) -> ComposeResult:
         """The best at the top, below the line."""
         yield Words(self.TITLE, id="pick-title")
-        yield Field(self._begun, id="pick-words", placeholder=self.PLACEHOLDER, select_on_focus=False)
+        yield Field(self._begun, id="pick-words", placeholder="type to filter", select_on_focus=False)
         yield Options(id="pick-list", compact=True)
         yield Words("Looking …", id="pick-text")
         yield KeyRow(id="pick-keys")

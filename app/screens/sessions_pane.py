@@ -10,16 +10,15 @@ from textual.containers import Vertical
 from oi_tui.app.commands.registry import EXPORT_FORMATS
 from oi_tui.app.engine.core.blocks import UserBlock
 from oi_tui.app.engine.core.protocol import Failed, SessionEdited, SessionExported, SessionSeen, SessionsFound
-from oi_tui.app.engine.core.session_records import TITLE_LIMIT, ExportFormat, SessionRecord
-from oi_tui.app.engine.core.verbs import EditSession, ExportSession, FindSessions, Fork, Open, PreviewSession
+from oi_tui.app.engine.core.session_records import TITLE_LIMIT, SessionRecord
+from oi_tui.app.engine.core.verbs import EditSession, FindSessions, Fork, Open, PreviewSession
 from oi_tui.app.engine.text.words import one_line
 from oi_tui.app.frontend.bridge import AboutSessions, Bridge
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.branching import last_place, may_leave
-from oi_tui.app.screens.choose import ChooseScreen
 from oi_tui.app.screens.line_ask import LineAskScreen
-from oi_tui.app.screens.save_as import SaveAsScreen
 from oi_tui.app.screens.session_changes import SessionChanges
+from oi_tui.app.screens.session_export import ask_to_export
 from oi_tui.app.screens.timeline_pane import TimelinePane
 from oi_tui.widgets.sessions.panel import Panel
 from oi_tui.widgets.sessions.preview import Preview
@@ -28,7 +27,6 @@ from oi_tui.widgets.sessions.session_rows import SessionRows
 LOOKING = "-look"
 """Class of the screen while a session is looked at in place of the timeline."""
 
-_ENDINGS: dict[ExportFormat, str] = {"ipynb": ".ipynb", "md": ".md", "html": ".html", "lmc": ".json"}
 _IS_OPEN = "This session is open. Open another one first."
 
 
@@ -83,9 +81,9 @@ class SessionsPanel(Vertical):
         """Write the session that is open to a file; `typed` is the format, or the beginning of one."""
         transcript = self._bridge.transcript
         format_ = next((one for one in EXPORT_FORMATS if typed and one.startswith(typed.lstrip("."))), None)
-        prompts = (block.text for block in transcript.blocks if isinstance(block, UserBlock))
-        title = next(prompts, "session")
-        self.run_worker(self._export(transcript.session_id, title, format_), group="export", exclusive=True)
+        title = next((block.text for block in transcript.blocks if isinstance(block, UserBlock)), "session")
+        work = ask_to_export(self, self._bridge, transcript.session_id, title, format_)
+        self.run_worker(work, group="export", exclusive=True)
 
     def take(self, reply: AboutSessions) -> None:
         """What the engine told."""
@@ -251,7 +249,7 @@ class SessionsPanel(Vertical):
     async def _put_away(self, wish: str, record: SessionRecord) -> None:
         name = f"“{one_line(record.title)[:40]}”"
         if wish == "export":
-            await self._export(record.id, record.title)
+            await ask_to_export(self, self._bridge, record.id, record.title)
         elif wish == "archive":
             edit = EditSession(session_id=record.id, archived=not record.archived)
             undo = EditSession(session_id=record.id, archived=record.archived)
@@ -263,23 +261,3 @@ class SessionsPanel(Vertical):
         else:
             edit = EditSession(session_id=record.id, deleted=True)
             self._changes.ask(edit, EditSession(session_id=record.id, deleted=False), f"{name} was deleted")
-
-    async def _export(self, session_id: str, title: str, format_: ExportFormat | None = None) -> None:
-        """Ask for what is not said: the format, then the file."""
-        if format_ is None:
-            number = await self.app.push_screen_wait(ChooseScreen("Export as", list(EXPORT_FORMATS.values())))
-            if number is None:
-                return
-            format_ = list(EXPORT_FORMATS)[number]
-        folder = Path(self._bridge.transcript.cwd or ".")
-        name = file_name(title) + _ENDINGS[format_]
-        screen = SaveAsScreen(name, folder, what=EXPORT_FORMATS[format_], may_replace=False)
-        path = await self.app.push_screen_wait(screen)
-        if path is not None:
-            self._bridge.send(ExportSession(session_id=session_id, format=format_, path=str(path.absolute())))
-
-
-def file_name(title: str) -> str:
-    """A name for a file of what has this title."""
-    words = "".join(character if character.isalnum() else " " for character in one_line(title)).split()
-    return "-".join(words)[:60].strip("-").lower() or "session"

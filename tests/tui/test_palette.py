@@ -62,7 +62,6 @@ async def test_what_is_chosen_in_the_palette_is_done_and_a_question_stays_open_m
         await stage.pilot.press("enter", "down", "enter")
         await stage.settle()
         assert (await stage.engine.heard(2))[-1] == SetApproval(mode="auto")
-        assert stage.app.screen is stage.app.chat
         assert (panel.asked_id, panel.display) == (asked, True)
         stage.engine.say(SettingsChanged(model="m", approval="auto"))
         await stage.settle()

@@ -36,7 +36,8 @@ from oi_tui.app.screens.choose import ChooseScreen
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.line_ask import LineAskScreen
 from oi_tui.app.screens.save_as import SaveAsScreen
-from oi_tui.app.screens.sessions_pane import SessionsPanel, file_name
+from oi_tui.app.screens.session_export import file_name
+from oi_tui.app.screens.sessions_pane import SessionsPanel
 from oi_tui.widgets.keyrow import KeyRow
 from oi_tui.widgets.sessions.panel import Panel
 from oi_tui.widgets.sessions.preview import Preview
