@@ -6,37 +6,31 @@ for the engine's libraries nor load them.
 
 import asyncio
 import contextlib
-import gc
 import io
 import os
 import stat
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import click
 
-from oi_tui.app.engine.core.errors import KernelError, OiTuiError, SettingsError, StoreError
+from oi_tui.app.engine.core.errors import KernelError, SettingsError
 from oi_tui.app.engine.core.protocol import Configure
-from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.engine.files.paths import data_dir, inputs_dir, log_dir, private_dir
+from oi_tui.app.engine.files.paths import inputs_dir, private_dir
 from oi_tui.app.engine.text.safe import safe_text
-from oi_tui.app.flags import Flags, common, words
+from oi_tui.app.flags import Flags, words
+from oi_tui.app.opening import open_app, session_asked_for, tell_errors, tell_left_alive
+from oi_tui.app.options import common
 from oi_tui.app.subcommands import SUBCOMMANDS, subcommand
 from oi_tui.app.terminal.echo import echo
 from oi_tui.app.terminal.skeleton import SKELETON
 from oi_tui.app.terminal.tty_prompt import TerminalAsker
 
-if TYPE_CHECKING:
-    from oi_tui.app.engine.log.store import Store
-
 EXIT_CODES_HELP = """\
 Exit codes: 0 done; 1 error; 2 wrong flag or settings; 3 the model failed; 4 the kernel failed or there is no
 sandbox; 5 the session could not be read or written; 6 no embedded model; 7 something was refused, or stopped; 8 step
 cap, budget, repetition or time limit; 130 interrupted."""
-
-RESUME_PATIENCE = 1.0
-"""Seconds at most for sessions of an older version, in which words cannot be found before."""
 
 TRUE = ("1", "true", "yes", "on")
 
@@ -141,86 +135,15 @@ def app(
     transcript: bool,
 ) -> None:
     """The full-screen app; with PROMPT, it is sent at once."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise SettingsError("The app needs a terminal.", hint='Without one: oi-tui run "TASK".')
-    if os.environ.get("TERM", "dumb") in ("dumb", "unknown"):
-        raise SettingsError("This terminal cannot show the app (TERM=dumb).", hint='Use: oi-tui run "TASK".')
-    # Textual paints at 60 frames a second, and a key waits for the next one while something streams in.
-    os.environ.setdefault("TEXTUAL_FPS", "240")
-    gc.disable()  # nothing of what is imported now becomes garbage, and looking for it takes a fifth of the time
-    # The app's world: Textual and the widgets, nothing of the engine's libraries.
-    from oi_tui.app.frontend.client import EngineClient, ProcessClient
-    from oi_tui.app.subcommands.kernels import require_kernel, tell_left_alive
-    from oi_tui.app.tui import OiTui
-
-    gc.freeze()
-    gc.enable()
-    place = flags.workplace()
-    # An engine would end at once, on a screen where f5 starts it in vain.
-    require_kernel(flags.kernel or "", flags.python or "", place.folder)
-    screen = _screen(place.settings, theme)
-    session_id = _session_id(go_on, resume, str(place.folder))
-    log = private_dir(log_dir()) / "engine.log"
-
-    async def connect() -> EngineClient:
-        from oi_tui.app.privacy import close_to_others
-
-        close_to_others()  # code that runs without a sandbox could read our keys from our environment
-        return await ProcessClient.start(place.setup, log=log)
-
-    tui = OiTui(connect, screen, prompt=" ".join(prompt) or None, session_id=session_id, workplace=place)
-    tui.run(mouse=screen.screen.mouse and not no_mouse)
-    session = tui.chat.bridge.transcript
-    if transcript:
-        from oi_tui.app.engine.text.plain import plain_transcript
-
-        echo(plain_transcript(session.blocks), nl=False)
-    if session.blocks:
-        echo(f"To go on with this session: oi-tui --resume {session.session_id}", err=True)
-    tell_left_alive(session.session_id)
-    sys.exit(tui.return_code or 0)
-
-
-def _screen(settings: Settings, theme: str | None) -> Settings:
-    if theme is None:
-        return settings
-    import msgspec
-
-    return msgspec.structs.replace(settings, screen=msgspec.structs.replace(settings.screen, theme=theme))
-
-
-def _session_id(go_on: bool, resume: str | None, cwd: str) -> str | None:
-    """The session that the flags mean, None for a new one; StoreError if another program has it open."""
-    if not go_on and resume is None:
-        return None
-    from oi_tui.app.engine.log.store import Claims, Store
-
-    store = Store(private_dir(data_dir()) / "sessions.db")
-    try:
-        session_id = _last(store, cwd) if resume is None else _find_session(store, resume)
-        Claims.beside(store.path).require_free(session_id)
-        return session_id
-    finally:
-        store.close()
-
-
-def _last(store: "Store", cwd: str) -> str:
-    here = [record.id for record in store.sessions(cwd=cwd) if record.title]
-    if not here:
-        raise SettingsError(f"There is no session in {cwd} yet.", hint="`oi-tui sessions` lists all of them.")
-    return here[0]
-
-
-def _find_session(store: "Store", text: str) -> str:
-    from oi_tui.app.engine.log.store import find_session
-
-    try:
-        return find_session(store, text)
-    except StoreError:
-        if not store.behind():
-            raise
-        store.tidy(RESUME_PATIENCE)
-        return find_session(store, text)
+    open_app(
+        flags,
+        prompt=" ".join(prompt),
+        go_on=go_on,
+        resume=resume,
+        mouse=not no_mouse,
+        theme=theme,
+        transcript=transcript,
+    )
 
 
 @program.command()
@@ -244,7 +167,6 @@ def run(
     from oi_tui.app.frontend.client import CLOSE_TIMEOUT
     from oi_tui.app.headless.runner import Headless
     from oi_tui.app.privacy import close_to_others
-    from oi_tui.app.subcommands.kernels import tell_left_alive
 
     close_to_others()  # the engine is in this process: code without a sandbox could read our keys from its environment
     text = " ".join(task)
@@ -254,7 +176,7 @@ def run(
     accept = accept_download or os.environ.get("OI_TUI_ACCEPT_DOWNLOAD", "").lower() in TRUE
     asker = _asker()
     place = flags.workplace(can_ask=asker is not None)
-    session_id = _session_id(False, resume, str(place.folder))
+    session_id = session_asked_for(False, resume, str(place.folder))
     for remark in place.remarks():
         echo(f"▪ {safe_text(remark)}", err=True)
     _require_sandbox(place.setup)
@@ -369,25 +291,17 @@ def engine(fd: int) -> None:
 
 def main() -> NoReturn:
     """The command `oi-tui`: errors of ours are two lines on stderr and an exit code, never a stack trace."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # as stderr is: an answer must not fail at its last step
-    try:
+    with tell_errors():
         try:
             sys.exit(program(prog_name="oi-tui", standalone_mode=False))
-        finally:
-            SKELETON.clear()  # what is said below is said on the terminal as it was
-    except click.ClickException as error:
-        said = io.StringIO()
-        error.show(said)
-        echo(said.getvalue(), err=True, nl=False)  # it repeats what was given, such as a file's name
-        sys.exit(error.exit_code)
-    except OiTuiError as error:
-        echo(f"✗ {safe_text(error.title)}", err=True)
-        if error.hint:
-            echo(f"  {safe_text(error.hint)}", err=True)
-        sys.exit(error.exit_code)
-    except (click.Abort, KeyboardInterrupt):
-        sys.exit(130)
+        except click.ClickException as error:
+            SKELETON.clear()
+            said = io.StringIO()
+            error.show(said)
+            echo(said.getvalue(), err=True, nl=False)  # it repeats what was given, such as a file's name
+            sys.exit(error.exit_code)
+        except click.Abort:
+            sys.exit(130)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,14 @@ async def remember_look(chat: ChatScreen, console: Console) -> None:
 def wear(app: App[Any], palette: Palette) -> None:
     """Give the app these colours. Other themes are read when they are asked for."""
     app.register_theme(textual_theme(palette))
-    app.theme = palette.name
+    if app.is_running:
+        app.theme = palette.name
+        return
+    # As Textual does it, but that everything would be styled once more.
+    app.set_reactive(App.theme, palette.name)
+    app.update_classes({"-dark-mode": palette.dark, "-light-mode": not palette.dark}, update=False)
+    app._refresh_truecolor_filter(app.ansi_theme)
+    app.stylesheet.set_variables(app.get_css_variables())
 
 
 def look_of(palette: Palette, console: Console) -> Look | None:

@@ -1,5 +1,6 @@
 """The command `oi-tui`: something on the screen at once, then the program. Imports nothing that takes time."""
 
+import gc
 import os
 import sys
 
@@ -19,19 +20,32 @@ WITHOUT_SCREEN = frozenset(
 
 def main() -> "NoReturn":
     """Run the command line. Where it opens the screen, a skeleton of that is shown first."""
-    begin(sys.argv[1:])
+    words = sys.argv[1:]
+    begin(words)
     # A fifth of a second and more, now that there is something to see.
     import signal
 
-    from oi_tui.app import cli
+    from oi_tui.app.flags import plain_flags
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    cli.main()
+    if (flags := plain_flags(words)) is None:
+        from oi_tui.app import cli
+
+        cli.main()
+    from oi_tui.app.opening import open_app, tell_errors
+
+    with tell_errors():
+        open_app(flags)
+    sys.exit()
 
 
 def begin(words: "Sequence[str]") -> None:
     """Show the skeleton where the screen will be; a signal puts the terminal back."""
-    if opens_screen(words) and show_skeleton():
+    if not opens_screen(words):
+        return
+    # Nothing of what is imported now becomes garbage, and looking for it takes a fifth of the time.
+    gc.disable()
+    if show_skeleton():
         import signal  # it takes its time as well
 
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -32,7 +32,6 @@ from oi_tui.app.frontend.workplace import FolderChoice, Workplace
 from oi_tui.app.look import remember_look, wear
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.chat import ChatScreen
-from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.terminal.compositing import FrontCompositor
 from oi_tui.app.terminal.end_signals import leave_at_signals, leave_signals_alone
 from oi_tui.app.terminal.guarded_driver import GuardedDriver
@@ -200,6 +199,8 @@ class OiTui(TypingOrder):
         if not self.chat.bridge.busy:
             await self._leave()
             return
+        from oi_tui.app.screens.confirm import ConfirmScreen  # with its row of keys
+
         if isinstance(self.screen, ConfirmScreen):
             return
 

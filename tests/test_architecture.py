@@ -60,6 +60,7 @@ RUN_INSIDE_THE_KERNEL = {f"app/engine/kernels/in_kernel{part}.py" for part in ("
 
 WORLDS_APART = {
     "app/cli.py",
+    "app/opening.py",
     "app/start.py",
     "app/subcommands/__init__.py",
     *(f"app/subcommands/{name}.py" for name in ("audit", "kernels", "models", "replay", "sessions", "trust")),
@@ -69,8 +70,8 @@ for (nor hold) the engine's."""
 
 
 AFTER_THE_FIRST_FRAME = {
-    "app/tui.py": {"oi_tui.app.screens.folder", "oi_tui.app.screens.guide", "oi_tui.app.screens.palette_screen"},
-    "app/screens/chat.py": {"oi_tui.app.screens.chat_parts", "oi_tui.app.screens.setup"},
+    "app/tui.py": {f"oi_tui.app.screens.{name}" for name in ("confirm", "folder", "guide", "palette_screen")},
+    "app/screens/chat.py": {f"oi_tui.app.screens.{name}" for name in ("chat_parts", "external_editor", "setup")},
 }
 """Modules that import one of ours inside a function: what it brings with it would double the way to the first frame."""
 

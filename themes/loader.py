@@ -8,8 +8,7 @@ the default and says why.
 import re
 import tomllib
 from collections.abc import Sequence
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
 
 import msgspec
 from textual.theme import Theme
@@ -18,6 +17,9 @@ from oi_tui.app.engine.core.encoding import decode_toml
 from oi_tui.themes.palette import Palette
 
 DEFAULT_THEME = "harbour"
+
+BUILT_IN = Path(__file__).parent
+"""The folder of our own."""
 
 _LARGEST = 100_000
 """Bytes of a theme file."""
@@ -29,29 +31,29 @@ class ThemeError(Exception):
     """A theme does not exist or its file is wrong; the text says which and why."""
 
 
-def theme_names(folders: Sequence[Traversable] = ()) -> list[str]:
+def theme_names(folders: Sequence[Path] = ()) -> list[str]:
     """Names that `load_palette` accepts, sorted."""
     return sorted(
         file.name.removesuffix(".toml")
-        for folder in (*folders, files("oi_tui.themes"))
+        for folder in (*folders, BUILT_IN)
         if folder.is_dir()
         for file in folder.iterdir()
         if file.name.endswith(".toml")
     )
 
 
-def load_palette(name: str = DEFAULT_THEME, folders: Sequence[Traversable] = ()) -> Palette:
+def load_palette(name: str = DEFAULT_THEME, folders: Sequence[Path] = ()) -> Palette:
     """The palette called `name`; `ThemeError` where there is none that can be read."""
     if not _NAME.fullmatch(name):
         raise ThemeError(f"{name!r} is not a theme name: lower-case letters, digits, - and _ only")
-    for folder in (*folders, files("oi_tui.themes")):
+    for folder in (*folders, BUILT_IN):
         file = folder / f"{name}.toml"
         if file.is_file():
             return _read(file, name)
     raise ThemeError(f"there is no theme {name!r}; there are {', '.join(theme_names(folders))}")
 
 
-def choose_palette(name: str, folders: Sequence[Traversable] = ()) -> tuple[Palette, str]:
+def choose_palette(name: str, folders: Sequence[Path] = ()) -> tuple[Palette, str]:
     """The palette called `name`, else the default one with a sentence that says why."""
     try:
         return load_palette(name, folders), ""
@@ -109,7 +111,7 @@ _TEXTUAL_NAMES = frozenset({"background", "surface", "text", "accent", "warning"
 """Names that a Textual theme derives by itself; ours reach it as its own arguments."""
 
 
-def _read(file: Traversable, name: str) -> Palette:
+def _read(file: Path, name: str) -> Palette:
     try:
         with file.open("rb") as opened:
             data = opened.read(_LARGEST + 1)

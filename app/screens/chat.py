@@ -5,6 +5,7 @@ what a block looks like, is known elsewhere.
 """
 
 import asyncio
+import gc
 import time
 from collections.abc import Sequence
 from importlib import import_module
@@ -40,7 +41,6 @@ from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.frontend.bridge import Bridge, ViewReply
 from oi_tui.app.frontend.client import Connect
 from oi_tui.app.screens.bottom import FULL, Bottom
-from oi_tui.app.screens.external_editor import EditorFailed, edit_text
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import Arming, Clock
 from oi_tui.widgets.composer import Composer, PromptArea
@@ -107,8 +107,9 @@ class ChatScreen(Screen[None]):
         self.run_worker(self.bridge.run(self.complete), name="engine", exclusive=True)
         # With it come the timeline and the panels; meanwhile, keys are not kept waiting.
         await asyncio.to_thread(import_module, "oi_tui.app.screens.chat_parts")
-        from oi_tui.app.screens.chat_parts import Parts
+        from oi_tui.app.screens.chat_parts import STYLES, Parts
 
+        self.app.stylesheet.read(STYLES)
         parts = Parts.make(
             self.bridge,
             self._settings.screen,
@@ -127,6 +128,9 @@ class ChatScreen(Screen[None]):
         self._parts = parts
         self.set_graphics(self.graphics)  # the terminal may have answered meanwhile
         parts.set_palette(self.palette)
+        if not gc.isenabled():  # the start does without; what there is now stays
+            gc.freeze()
+            gc.enable()
         self.complete.set()
 
     @property
@@ -325,6 +329,8 @@ class ChatScreen(Screen[None]):
 
     def action_edit_external(self) -> None:
         """The prompt in the person's own editor."""
+        from oi_tui.app.screens.external_editor import EditorFailed, edit_text  # starts programs; seldom wanted
+
         area = self.query_one(PromptArea)
         try:
             area.fill(edit_text(self.app, area.full_text, self._settings.screen.editor))

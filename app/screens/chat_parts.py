@@ -19,6 +19,9 @@ from oi_tui.widgets.sessions.preview import Preview
 from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.view import Timeline
 
+STYLES = Path(__file__).with_suffix(".tcss")
+"""Where they stand on the screen."""
+
 
 @dataclass(frozen=True)
 class Parts:

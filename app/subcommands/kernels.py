@@ -138,19 +138,6 @@ def tell_moved() -> None:
         echo(moved, err=True)
 
 
-def require_kernel(server: str, python: str, folder: Path) -> None:
-    """SettingsError if this server was never added, or the environment is not there or runs no kernel; "" is none."""
-    from oi_tui.app.engine.environments.discovery import usable_environment
-    from oi_tui.app.engine.kernels.remote.address import parse_address
-    from oi_tui.app.engine.kernels.remote.servers import known_servers
-
-    if server:
-        address = parse_address(server)
-        known_servers().find(server if address.host else address.name)
-    if python:
-        usable_environment(python, folder, os.environ, trusted=True)
-
-
 @kernels.command("remove")
 @click.argument("name", type=words)
 def kernels_remove(name: str) -> None:
@@ -199,23 +186,6 @@ async def _stop(name: str, yes: bool) -> None:
     if ours is not None:
         living_kernels().forget(ours)
     echo(f"{safe_text(name)} is ended.")
-
-
-def tell_left_alive(session_id: str) -> None:
-    """At the end of the program: which kernels of this session go on, and what ends them."""
-    from oi_tui.app.engine.kernels.remote.address import SHORT_ID
-    from oi_tui.app.engine.kernels.remote.living import living_kernels
-
-    try:
-        left = living_kernels().of_session(session_id)
-    except SettingsError as error:
-        echo(f"▪ {safe_text(error.title)}", err=True)
-        return
-    for kernel in left:
-        name = f"{kernel.server}@{kernel.kernel_id[:SHORT_ID]}"
-        named = not (kernel.foreign or "/" in kernel.server)
-        end = f" To end it: oi-tui kernels stop {name}" if named else ""
-        echo(safe_text(f"▪ Its kernel goes on at {name}; --resume comes back to it.{end}"), err=True)
 
 
 @kernels.command("test")

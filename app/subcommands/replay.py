@@ -10,7 +10,8 @@ import click
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.text.safe import visible_text
 from oi_tui.app.engine.text.words import plural, quantity
-from oi_tui.app.flags import Flags, common
+from oi_tui.app.flags import Flags
+from oi_tui.app.options import common
 from oi_tui.app.terminal.echo import echo
 from oi_tui.app.terminal.tty_prompt import confirm
 

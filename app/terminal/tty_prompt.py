@@ -12,8 +12,6 @@ import sys
 import termios
 from collections.abc import Iterator
 
-import click
-
 from oi_tui.app.engine.text.safe import safe_text
 
 LONGEST_LINE = 1 << 16
@@ -25,6 +23,8 @@ _LOCAL_MODES = 3
 
 def confirm(question: str, *, err: bool = False) -> bool:
     """Whether the person at standard input, a terminal, says yes to what was shown; `err`: asked on stderr."""
+    import click  # it takes its time, and few ask
+
     termios.tcflush(sys.stdin, termios.TCIFLUSH)
     return click.confirm(safe_text(question), err=err)
 

@@ -6,12 +6,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import Settings
+from oi_tui.app.flags import Flags, plain_flags
 from oi_tui.app.frontend.client import ProcessClient
+from oi_tui.app.options import common
 from support.openai_server import OpenAIServer, Turn
 from support.script import Script
 
@@ -328,3 +331,40 @@ def test_that_no_code_can_run_for_want_of_an_audit_log_is_said_at_the_start(
     assert (done.returncode, done.stdout) == (0, b"Hello.\n")
     why = f"and the folder {state / 'audit'} could not be made"
     assert f"No code can run here: what runs is written down before, {why}" in done.stderr.decode()
+
+
+PLAIN: tuple[list[str], ...] = (
+    [],
+    ["-m", "openai/x"],
+    ["--model", "a", "--cwd", "/tmp", "-m", "b"],
+    ["--api-base", "", "--kernel", "x@\udce9"],
+)
+NOT_PLAIN = (
+    ["hello"],
+    ["-m"],
+    ["-mx"],
+    ["--model=x"],
+    ["-m", "-x"],
+    ["--yes"],
+    ["--", "x"],
+    ["--version"],
+    ["-m", "x", "run"],
+)
+
+
+@pytest.mark.parametrize("words", PLAIN, ids=str)
+def test_a_plain_command_line_means_what_it_means_to_the_library(words: list[str]) -> None:
+    seen: list[Flags] = []
+
+    @click.command()
+    @common
+    def probe(flags: Flags) -> None:
+        seen.append(flags)
+
+    probe.main(words, standalone_mode=False)
+    assert [plain_flags(words)] == seen
+
+
+@pytest.mark.parametrize("words", NOT_PLAIN, ids=str)
+def test_any_other_command_line_is_left_to_the_library(words: list[str]) -> None:
+    assert plain_flags(words) is None

@@ -4,7 +4,6 @@ Such text comes from servers, kernels, file names and exceptions. Most of it is 
 through is replaced here, before it would keep a session from being written down or told.
 """
 
-import hashlib
 import re
 import tomllib
 from typing import Any
@@ -46,6 +45,8 @@ def _without_content(token: re.Match[str]) -> str:
 
 def text_digest(text: str) -> str:
     """Its SHA-256 in hexadecimal: texts that differ in anything have different ones."""
+    import hashlib  # with the library behind it, it takes milliseconds that the first frame does without
+
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 

@@ -1,7 +1,6 @@
 """A file that is there whole or not at all, also when the program or the machine ends in between."""
 
 import os
-import secrets
 import shutil
 from pathlib import Path
 
@@ -14,7 +13,7 @@ def write_whole(path: Path, data: bytes | Path, *, over: bool = False, mode: int
     `data` may be another file, which is copied. Without a `mode` the permissions are those that the umask leaves.
     OSError if it fails (FileExistsError); nothing is left behind then.
     """
-    beside = path.with_name(f".{secrets.token_hex(8)}.part")
+    beside = path.with_name(f".{os.urandom(8).hex()}.part")
     descriptor = os.open(
         beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666 if mode is None else PRIVATE
     )

@@ -36,7 +36,14 @@ _LONGEST_UNFINISHED = 2 + 256 + 8
 _UNFINISHED_STRING = re.compile(rf"(?:[\x90\x98\x9d-\x9f]|\x1b[\]PX^_])[^{_STRING_END}]*\Z")
 _AFTER_STRING = re.compile(r"[\x07\x18\x1a\x9c]|(?=[\n\x1b])")
 
-_UNSURE = re.compile(
+_FAMILIAR = frozenset(
+    map(chr, (10, 9, *range(0x20, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x300), *range(0x2010, 0x2028), 0x203A))
+)
+"""Some of what `_UNSURE` leaves alone: with these, no words of ours need it."""
+_SHORT = 200
+"""Characters of a text that is looked at this way first."""
+
+_UNSURE = (
     "[^\n\t -~\u00a1-\u00ac\u00ae-\u02ff\u0391-\u03a1\u03a3-\u0482\u048a-\u052f\u05d0-\u05ea\u0620-\u064a\u0904-\u0939"
     "\u0e01-\u0e30\u0e32\u0e33\u0e3f-\u0e46\u0e4f-\u0e5b\u2010-\u2027\u2030-\u205e\u20a0-\u20bf\u2100-\u218b"
     "\u2190-\u2426\u2460-\u27ff\u3001-\u3029\u3041-\u3096\u309b-\u30ff\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff9f"
@@ -56,7 +63,7 @@ _JOINER = "\u200d"
 _EMOJI_STYLE = "\ufe0f"
 
 _PICTURE = "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
-_STRAY = re.compile(
+_STRAY = (
     f"(?<![{_PICTURE}])(?<![{_PICTURE}]{_EMOJI_STYLE}){_JOINER}"
     f"|{_JOINER}(?![{_PICTURE}])"
     f"|(?<![{_PICTURE}#*0-9]){_EMOJI_STYLE}"
@@ -70,7 +77,7 @@ MOST_MARKS = 30
 _JOINED = re.compile("[\u1161-\u11ff\ud7b0-\ud7fb\U0001f3fb-\U0001f3ff]")
 """Vowels and ends of Korean syllables, and colours of skin: in the place of what is before them, like a mark."""
 
-_LOOKALIKE = re.compile(f"[{LOOKALIKES}]")
+_LOOKALIKE = f"[{LOOKALIKES}]"
 
 _WORD = re.compile(r"(?<!\\)\w+")
 """The letter after a backslash belongs to an escape, not to the word."""
@@ -96,15 +103,15 @@ def safe_text(text: str) -> str:
     without a meaning become U+FFFD; of more than `MOST_MARKS` marks on one letter the rest goes. Applying it twice
     changes nothing. For text that comes in pieces there is `SafeStream`.
     """
-    if text.isascii() and text.isprintable():
+    if (text.isascii() and text.isprintable()) or (len(text) < _SHORT and _FAMILIAR.issuperset(text)):
         return text
     if _INTRODUCER.search(text) is not None:
         text = _ESCAPE_SEQUENCE.sub("", text)
-    text, unsure = _UNSURE.subn(_clean_character, text)
+    text, unsure = _pattern(_UNSURE).subn(_clean_character, text)
     if not unsure or text.isascii():
         return text
     if _JOINER in text or _EMOJI_STYLE in text:
-        text = _STRAY.sub("", text)
+        text = _pattern(_STRAY).sub("", text)
     return _pile().sub(lambda pile: _limit_marks(pile.group(), spelled=False), text)
 
 
@@ -132,7 +139,7 @@ class SafeStream:
 
     def feed(self, text: str) -> str:
         """What can be seen of the text so far and was not told yet."""
-        plain = _UNSURE.sub(_clean_character, self._without_sequences(self._held + text))
+        plain = _pattern(_UNSURE).sub(_clean_character, self._without_sequences(self._held + text))
         plain, self._joint = self._joint + plain, ""
         if plain[-1:] in (_JOINER, _EMOJI_STYLE):
             plain, self._joint = plain[:-1], plain[-1]
@@ -174,7 +181,7 @@ class SafeStream:
         self._near = window[:end][-2:]
         said = plain
         if _JOINER in window or _EMOJI_STYLE in window:
-            joined = _STRAY.sub(lambda found: "" if known <= found.start() < end else found.group(), window)
+            joined = _pattern(_STRAY).sub(lambda found: "" if known <= found.start() < end else found.group(), window)
             said = joined[known : len(joined) - len(self._joint)]
         if not plain.isascii():
             said = _pile().sub(lambda pile: _limit_marks(pile.group(), spelled=False), self._told + said)[
@@ -213,20 +220,20 @@ def visible_text(text: str, *, emoji: bool = False) -> Visible:
     """
     if text.isascii() and text.isprintable():
         return Visible(text, 0)
-    unsure = _UNSURE.findall(text)
+    unsure = _pattern(_UNSURE).findall(text)
     hidden = sum(_look(character) != "plain" for character in unsure)
     shown = text
     if hidden and emoji and (_JOINER in text or _EMOJI_STYLE in text):
-        shown, stray = _STRAY.subn(_spell_out, _UNSURE.sub(_spell_unless_joining, text))
+        shown, stray = _pattern(_STRAY).subn(_spell_out, _pattern(_UNSURE).sub(_spell_unless_joining, text))
         hidden += stray - text.count(_JOINER) - text.count(_EMOJI_STYLE)
     elif hidden:
-        shown = _UNSURE.sub(_spell_if_hidden, text)
+        shown = _pattern(_UNSURE).sub(_spell_if_hidden, text)
     if len(unsure) > MOST_MARKS:
         before = shown
         shown = _pile().sub(lambda pile: _limit_marks(pile.group(), spelled=True), before)
         hidden += len(SPELLED_OUT.findall(shown)) - len(SPELLED_OUT.findall(before))
-    if _LOOKALIKE.search(shown):
-        hidden += sum(len(_LOOKALIKE.findall(word)) for word in _WORD.findall(shown) if _reads_as_latin(word))
+    if _pattern(_LOOKALIKE).search(shown):
+        hidden += sum(len(_pattern(_LOOKALIKE).findall(word)) for word in _WORD.findall(shown) if _reads_as_latin(word))
         shown = _WORD.sub(_spell_if_deceiving, shown)
     return Visible(shown, hidden)
 
@@ -254,8 +261,14 @@ def editable_text(source: str) -> Editable:
 def without_hidden(text: str) -> str:
     """`text` without its hidden characters; for what a person has pasted into code."""
     plain = text.replace("\r\n", "\n").replace("\u00a0", " ")
-    seen = _STRAY.sub("", _UNSURE.sub(_keep_if_visible, plain))
+    seen = _pattern(_STRAY).sub("", _pattern(_UNSURE).sub(_keep_if_visible, plain))
     return _pile().sub(lambda pile: _limit_marks(pile.group(), spelled=False), seen)
+
+
+@cache
+def _pattern(pattern: str) -> re.Pattern[str]:
+    """Compiled when it is needed first: that takes milliseconds, and the first frame does without."""
+    return re.compile(pattern)
 
 
 @cache
@@ -341,12 +354,12 @@ def _keep_if_visible(match: re.Match[str]) -> str:
 
 def _spell_if_deceiving(match: re.Match[str]) -> str:
     word = match.group()
-    return _LOOKALIKE.sub(_spell_out, word) if _reads_as_latin(word) else word
+    return _pattern(_LOOKALIKE).sub(_spell_out, word) if _reads_as_latin(word) else word
 
 
 def _reads_as_latin(word: str) -> bool:
     """Whether Latin letters stand in it, and foreign ones that all look like Latin letters."""
-    latin = _LOOKALIKE.sub("", word)
+    latin = _pattern(_LOOKALIKE).sub("", word)
     return latin != word and latin.isascii() and any(map(str.isalpha, latin))
 
 
