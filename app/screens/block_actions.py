@@ -27,6 +27,7 @@ from oi_tui.app.screens.clipboard import copy
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.external_editor import EditorFailed, suffix_of, view_in_editor, view_in_pager
 from oi_tui.app.screens.picture_screen import PictureScreen
+from oi_tui.app.screens.picture_viewer import NoPictureViewer, open_picture
 from oi_tui.app.screens.rebuild import RebuildScreen
 from oi_tui.app.screens.run_again import RunAgainScreen
 from oi_tui.app.screens.save_as import REMOTE_LIMIT, SaveAsScreen, SaveFailed, read_bounded, save
@@ -34,8 +35,9 @@ from oi_tui.app.screens.viewer import ViewerScreen
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import Clock
 from oi_tui.widgets.composer import PromptArea
-from oi_tui.widgets.timeline.graphics import HALF_BLOCKS
+from oi_tui.widgets.timeline.graphics import IN_CELLS
 from oi_tui.widgets.timeline.logical import count_hidden, logical_text, output_text
+from oi_tui.widgets.timeline.pixels import PictureSource
 from oi_tui.widgets.timeline.view import BlockAction, Timeline
 from oi_tui.widgets.viewer.line_index import CannotRead
 
@@ -54,7 +56,7 @@ class BlockActions:
         self._branching = Branching(place, bridge)
         self.palette: Palette | None = None
         """Colours of what is opened from here."""
-        self.graphics = HALF_BLOCKS
+        self.graphics = IN_CELLS
         """How it shows pictures."""
 
     async def do(self, wish: BlockAction, block: Block) -> None:
@@ -80,6 +82,8 @@ class BlockActions:
                 await self._save(block)
             case "edit" | "pager":
                 self._elsewhere(wish, block)
+            case "open_outside":
+                await self._open_outside(block)
             case "browser":
                 await self._browse(block)
             case "fork" | "rewind" | "again":
@@ -142,10 +146,27 @@ class BlockActions:
         else:
             self._tell("There is no picture in this block.")
 
+    async def _open_outside(self, block: Block) -> None:
+        """The picture in the program that the desktop has for pictures."""
+        picture = next((form.content for form in block_views(block) if isinstance(form.content, PictureFile)), None)
+        if picture is None:
+            self._tell("There is no picture in this block.")
+            return
+        try:
+            await asyncio.to_thread(open_picture, picture.source or PictureSource(picture.data))
+        except NoPictureViewer as error:
+            self._tell(str(error), warning=True)
+
     def _show_picture(self, picture: PictureFile) -> None:
         assert self.palette is not None
         screen = PictureScreen(
-            picture.data, picture.mime, self.graphics, self.palette, source=picture.source, folder=self._folder
+            picture.data,
+            picture.mime,
+            self.graphics,
+            self.palette,
+            source=picture.source,
+            words=picture.words,
+            folder=self._folder,
         )
         self._place.app.push_screen(screen)
 

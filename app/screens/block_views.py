@@ -11,11 +11,12 @@ from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.screens.external_editor import suffix_of
 from oi_tui.app.screens.picture_screen import PICTURE_SUFFIXES
 from oi_tui.app.screens.viewer import JsonContent, TableContent, TextContent, ViewerContent
+from oi_tui.widgets.timeline.figure_words import FigureWords, figure_words
 from oi_tui.widgets.timeline.logical import logical_text, output_text, whole_output
 from oi_tui.widgets.timeline.picture import original_of
 from oi_tui.widgets.timeline.pixels import PictureSource
 from oi_tui.widgets.timeline.svg import SvgSource, can_draw
-from oi_tui.widgets.timeline.table_data import TableData, table_of
+from oi_tui.widgets.timeline.table_data import TableData, figure_data, table_of
 from oi_tui.widgets.viewer.json_tree import to_json
 from oi_tui.widgets.viewer.table_pane import as_csv
 
@@ -27,6 +28,8 @@ class PictureFile(NamedTuple):
     mime: str
     source: PictureSource | None = None
     """What shows it, where that is not `data`."""
+    words: FigureWords | None = None
+    """What is written over it where it is made of characters."""
 
 
 class BlockView(NamedTuple):
@@ -78,9 +81,11 @@ def _of_output(output: object, number: int) -> list[BlockView]:
         return []
     if (picture := original_of(output)) is not None:
         data, mime = picture
-        return [
-            BlockView("the picture", f"figure-{number}{PICTURE_SUFFIXES[mime]}", PictureFile(data, mime), lambda: data)
-        ]
+        name = f"figure-{number}{PICTURE_SUFFIXES[mime]}"
+        figure = PictureFile(data, mime, words=figure_words(output))
+        shown = figure_data(output)
+        points = [] if shown is None else [_table(shown, number, "its data")]
+        return [BlockView("the picture", name, figure, lambda: data), *points]
     if isinstance(svg := output.data.get(SVG_TYPE), str) and svg.strip():
         return [_drawing(svg, number)]
     if (table := table_of(output)) is not None:
@@ -108,8 +113,7 @@ def _drawing(svg: str, number: int) -> BlockView:
     return BlockView("the drawing", f"drawing-{number}.svg", shown, lambda: data)
 
 
-def _table(table: TableData, number: int) -> BlockView:
-    title = "the table"
+def _table(table: TableData, number: int, title: str = "the table") -> BlockView:
     if table.hidden_rows:
         title += f", {len(table.rows):,} of its {table.total_rows:,} rows"
     return BlockView(title, f"table-{number}.csv", TableContent(title, table), lambda: as_csv(table).encode())

@@ -86,7 +86,7 @@ class ChatScreen(Screen[None]):
         self._parts: Parts | None = None
         self.complete = asyncio.Event()
         """Set when everything is there that the first frame did without."""
-        self.graphics = Graphics("none" if settings.screen.images == "off" else "half")
+        self.graphics = Graphics("none" if settings.screen.images == "off" else "cells")
 
     def compose(self) -> ComposeResult:
         """The welcome, one of several in the bottom region, then the status."""

@@ -7,10 +7,12 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.screen import Screen
 
+from oi_tui.app.screens.picture_viewer import NoPictureViewer, open_picture
 from oi_tui.app.screens.save_as import SaveAsScreen, SaveFailed, save
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.keyrow import Hint, KeyRow, key_labels
 from oi_tui.widgets.lettering import Words
+from oi_tui.widgets.timeline.figure_words import FigureWords
 from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.pixels import PictureSource
 from oi_tui.widgets.viewer.picture_view import PictureView
@@ -31,6 +33,7 @@ class PictureScreen(Screen[None]):
     CSS_PATH = "picture_screen.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Hint("escape,q,z", "dismiss", "back"),
+        Hint("o", "open_outside", "open in the desktop's viewer", label="open outside"),
         Hint("s", "save", "save"),
     ]
 
@@ -42,6 +45,7 @@ class PictureScreen(Screen[None]):
         palette: Palette,
         *,
         source: PictureSource | None = None,
+        words: FigureWords | None = None,
         title: str = "figure",
         name: str = "",
         folder: Path | None = None,
@@ -54,19 +58,20 @@ class PictureScreen(Screen[None]):
         self._folder = folder or Path.cwd()
         self._source = source or PictureSource(data)
         # Who wants no pictures in the timeline still asked for this one.
-        self._graphics = graphics if graphics.protocol != "none" else graphics._replace(protocol="half")
+        self._graphics = graphics if graphics.protocol != "none" else graphics._replace(protocol="cells")
         self._palette = palette
+        self._words = words
 
     def compose(self) -> ComposeResult:
         """A line of facts, the picture, the keys."""
         yield Words(id="picture-head")
-        yield PictureView(self._source, self._graphics, self._palette, id="picture-view")
+        yield PictureView(self._source, self._graphics, self._palette, words=self._words, id="picture-view")
         yield KeyRow(id="picture-keys")
 
     def on_mount(self) -> None:
         """The picture has the keys."""
         view = self.query_one(PictureView)
-        self.query_one(KeyRow).labels = (*key_labels(view), *key_labels(self, "s", "esc"))
+        self.query_one(KeyRow).labels = (*key_labels(view), *key_labels(self, "o", "s", "esc"))
         view.focus()
 
     def on_picture_view_looked(self, event: PictureView.Looked) -> None:
@@ -75,6 +80,17 @@ class PictureScreen(Screen[None]):
         width, height = self._source.size or (0, 0)
         share = f" · {event.scale:.0%}" if self._graphics.protocol in ("kitty", "sixel") else ""
         self.query_one("#picture-head", Words).update(f"{self._title} · {width}×{height}{share}")
+
+    def action_open_outside(self) -> None:
+        """In the program that the desktop has for pictures."""
+
+        def open_outside() -> None:
+            try:
+                open_picture(self._source)
+            except NoPictureViewer as error:
+                self.app.call_from_thread(self.notify, str(error), severity="warning")
+
+        self.run_worker(open_outside, name="open", group="open", thread=True)
 
     def action_save(self) -> None:
         """Ask where, then write it there."""

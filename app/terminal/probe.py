@@ -12,9 +12,9 @@ import termios
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from oi_tui.widgets.timeline.graphics import HALF_BLOCKS, Graphics, Protocol
+from oi_tui.widgets.timeline.graphics import HALVES, IN_CELLS, QUADRANTS, SEXTANTS, CellParts, Graphics, Protocol
 
-GraphicsChoice = Literal["auto", "kitty", "sixel", "half", "off"]
+GraphicsChoice = Literal["auto", "kitty", "sixel", "sextant", "quadrant", "half", "off"]
 """The setting `screen.images`."""
 
 _NAME = "\x1b[>0q"
@@ -39,6 +39,19 @@ _BEGUN = re.compile(
 _WITH_PLACEHOLDERS = (("kitty", (0, 28)), ("ghostty", (0, 0)))
 """Terminals, and the version since which they know Unicode placeholders. To be asked about is new and known to few;
 others that speak Kitty's protocol (Konsole, WezTerm) say OK and would show the placeholders as letters."""
+
+_WITH_SEXTANTS = ("kitty", "ghostty", "foot", "wezterm", "contour")
+_VTE_WITH_SEXTANTS = 6200
+
+_PROTOCOLS: Mapping[str, Protocol] = {
+    "kitty": "kitty",
+    "sixel": "sixel",
+    "sextant": "cells",
+    "quadrant": "cells",
+    "half": "cells",
+    "off": "none",
+}
+_PARTS: Mapping[str, CellParts] = {"sextant": SEXTANTS, "quadrant": QUADRANTS, "half": HALVES}
 
 _VERSION = re.compile(r"(\d+)\.(\d+)")
 
@@ -136,10 +149,11 @@ def window_size(descriptor: int) -> Window:
 def graphics(choice: GraphicsChoice, known: TerminalFacts, window: Window, environ: Mapping[str, str]) -> Graphics:
     """The best way to show pictures, or the chosen one, with what the terminal told of itself."""
     return Graphics(
-        _best(known, environ) if choice == "auto" else "none" if choice == "off" else choice,
-        cell_size(known, window) or HALF_BLOCKS.cell,
-        known.colours or HALF_BLOCKS.colours,
-        known.largest if all(known.largest) else HALF_BLOCKS.largest,
+        _best(known, environ) if choice == "auto" else _PROTOCOLS[choice],
+        cell_size(known, window) or IN_CELLS.cell,
+        known.colours or IN_CELLS.colours,
+        known.largest if all(known.largest) else IN_CELLS.largest,
+        _PARTS.get(choice) or (SEXTANTS if _draws_sextants(known.name, environ) else IN_CELLS.parts),
     )
 
 
@@ -158,7 +172,15 @@ def cell_size(known: TerminalFacts, window: Window) -> tuple[int, int] | None:
 def _best(known: TerminalFacts, environ: Mapping[str, str]) -> Protocol:
     if known.kitty and _has_placeholders(known.name) and _counts_to_256(environ):
         return "kitty"
-    return "sixel" if known.sixel else "half"
+    return "sixel" if known.sixel else "cells"
+
+
+def _draws_sextants(name: str, environ: Mapping[str, str]) -> bool:
+    """Whether the terminal draws them itself, whatever its font has. Inside of tmux nobody knows where it is shown."""
+    if "TMUX" in environ or "STY" in environ:
+        return False
+    version = environ.get("VTE_VERSION", "")
+    return name.lower().startswith(_WITH_SEXTANTS) or (version.isdecimal() and int(version[:6]) >= _VTE_WITH_SEXTANTS)
 
 
 def _has_placeholders(name: str) -> bool:

@@ -68,7 +68,7 @@ def terminal(tmp_path: Path) -> Iterator[Scripted]:
 
 @pytest.mark.parametrize(
     ("answer", "protocol"),
-    [(KITTY, "kitty"), (XTERM, "sixel"), (KONSOLE, "sixel"), (OLD_KITTY, "half"), (PLAIN, "half")],
+    [(KITTY, "kitty"), (XTERM, "sixel"), (KONSOLE, "sixel"), (OLD_KITTY, "cells"), (PLAIN, "cells")],
 )
 def test_the_best_that_the_terminal_can_show_is_chosen(answer: str, protocol: str) -> None:
     answers = Answers()
@@ -85,7 +85,7 @@ def test_what_the_terminal_told_of_itself_is_used() -> None:
 
 
 @pytest.mark.parametrize(
-    ("setting", "protocol"), [("kitty", "kitty"), ("sixel", "sixel"), ("half", "half"), ("off", "none")]
+    ("setting", "protocol"), [("kitty", "kitty"), ("sixel", "sixel"), ("half", "cells"), ("off", "none")]
 )
 def test_a_setting_is_obeyed(setting: GraphicsChoice, protocol: str) -> None:
     assert graphics(setting, TerminalFacts(), Window(), MODERN).protocol == protocol
@@ -95,7 +95,7 @@ def test_V7_with_16_colours_kitty_gets_no_placeholders() -> None:
     """Their colours are numbers, which would not arrive."""
     answers = Answers()
     answers.feed(KITTY)
-    assert graphics("auto", answers.known, Window(), {"TERM": "xterm"}).protocol == "half"
+    assert graphics("auto", answers.known, Window(), {"TERM": "xterm"}).protocol == "cells"
     assert graphics("auto", answers.known, Window(), {"TERM": "xterm-kitty"}).protocol == "kitty"
 
 

@@ -4,6 +4,7 @@ Rows R5, R6 and R9 of the acceptance table from the kernel to the screen.
 """
 
 import json
+from itertools import zip_longest
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from oi_tui.themes.loader import load_palette
 from oi_tui.widgets.timeline.cells import BlockCell
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas
-from oi_tui.widgets.timeline.table_data import TableData, table_of
+from oi_tui.widgets.timeline.table_data import TableData, figure_data, table_of
 from support.libraries import require_cairo
 from support.runs import collect
 
@@ -178,6 +179,73 @@ async def test_R6_a_figure_is_a_picture_on_the_screen_and_for_the_model(python: 
     assert "a picture of 5" in plain_text(output)
     (picture,) = pictures(CodeBlock(id="c", language="python", source="x", state="ok", outputs=(output,)))
     assert picture.startswith("data:image/png;base64,iVBOR")
+
+
+FIGURES = {
+    "x = np.linspace(0, 10); plt.plot(x, np.sin(x), label='sine'); plt.plot(x, np.cos(x), label='cosine');"
+    "plt.title('Waves'); plt.xlabel('time (s)'); plt.ylabel('amplitude'); plt.legend()": (
+        "Waves time (s) amplitude sine cosine 0 10 1.00 −1.00"
+    ),
+    "plt.bar(['north', 'south'], [3, 7]); plt.title('Sales by region'); plt.ylabel('Sales (k$)')": (
+        "Sales by region Sales (k$) north south 0 7"
+    ),
+    "plt.barh(['apples', 'pears'], [3, 7]); plt.xlabel('kg')": "kg apples pears 0 7",
+    "plt.scatter([1, 2, 3], [3, 1, 2], c=[1, 2, 3]); plt.colorbar(label='heat'); plt.title('A cloud')": (
+        "A cloud heat 1.00 3.00"
+    ),
+    "plt.hist([1, 2, 2, 3]); plt.title('Distribution'); plt.ylabel('count')": "Distribution count 1.00 2.0",
+    "plt.loglog([1, 1000], [1, 1e6]); plt.title('Power law')": "Power law 10⁰ 10³ 10⁶",
+    "plt.plot(pd.date_range('2024-01-01', periods=90), range(90)); plt.xticks(rotation=45); plt.ylabel('users')": (
+        "users 2024-01-01 2024-04-01 0"
+    ),
+    "figure, plots = plt.subplots(2, 2, layout='constrained'); figure.suptitle('Four')\n"
+    "for number, plot in enumerate(plots.flat): plot.plot([1, number]); plot.set_title(f'power {number}')": (
+        "Four power 0 power 1 power 2 power 3"
+    ),
+    "plt.pie([30, 70], labels=['cats', 'dogs'], autopct='%1.0f%%'); plt.title('Pets')": "Pets cats dogs 30% 70%",
+    "plt.imshow([[1, 2], [3, 4]]); plt.title('Heat map')": "Heat map",
+    "plt.plot([1, 4, 2]); plt.annotate('peak', xy=(1, 4), xytext=(1.5, 3.8), arrowprops={})": "peak 1.0 4.0",
+    "left = plt.subplot(); left.set_ylabel('left side'); right = left.twinx(); right.set_ylabel('right side')": (
+        "left side right side 0.0 1.0"
+    ),
+    "plt.boxplot([[1, 2, 9], [2, 3, 6]], tick_labels=['before', 'after']); plt.title('Spread')": "Spread before after",
+}
+"""What draws a figure, and the words that can be read of it."""
+
+
+async def test_V13_the_words_of_figures_can_be_read_in_a_terminal_without_graphics(python: Kernel) -> None:
+    pytest.importorskip("matplotlib")
+    await collect(python, "%matplotlib inline\nimport numpy as np, pandas as pd\nimport matplotlib.pyplot as plt")
+    unread = {}
+    for source, words in FIGURES.items():
+        drawn = rows(await result(python, source + "\nplt.show()"))
+        climbing = ("".join(column).replace(" ", "") for column in zip_longest(*drawn, fillvalue=" "))
+        text = " ".join((*drawn, *climbing))
+        unread[source] = [word for word in words.split() if word not in text]
+        assert len(drawn) == 21
+    assert {source: words for source, words in unread.items() if words} == {}
+
+
+async def test_V13_what_a_figure_shows_is_a_table_too_and_the_figure_stays_as_it_was(python: Kernel) -> None:
+    pytest.importorskip("matplotlib")
+    draw = (
+        "import io, hashlib\nimport matplotlib.pyplot as plt\n"
+        "figure, plot = plt.subplots()\nplot.plot([1, 2, 3], [5.5, 7, 6], label='a')\n"
+        "_ = plot.bar(['x', 'y'], [3, 4], label='b')\nplt.close(figure)\n"
+        "def state():\n"
+        "    file = io.BytesIO(); figure.savefig(file, format='raw')\n"
+        "    texts = [(text.get_text(), text.get_position()) for text in figure.findobj(plt.Text)]\n"
+        "    sizes = figure.bbox.size.tolist(), plot.viewLim.extents.tolist()\n"
+        "    return hashlib.sha256(file.getvalue()).hexdigest(), sizes, type(figure.canvas), texts\n"
+        "before = state()"
+    )
+    await collect(python, draw)
+    shown = figure_data(await result(python, "figure"))
+    assert shown is not None
+    assert [column.name for column in shown.columns] == ["series", "x", "y"]
+    assert shown.rows == (("a", "y", "5.5"), ("a", "2", "7"), ("a", "3", "6"), ("b", "x", "3"), ("b", "y", "4"))
+    run = await collect(python, "print(state() == before)")
+    assert run.text() == "True\n"
 
 
 async def test_R6_a_figure_as_svg_is_a_picture_where_it_can_be_drawn(python: Kernel) -> None:

@@ -2,23 +2,33 @@
 
 from dataclasses import dataclass
 from io import BytesIO
+from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
+from rich.cells import cell_len
 from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
 
-from oi_tui.widgets.timeline.graphics import Graphics
+from oi_tui.widgets.timeline.cell_pixels import Rgb, cell_lines
+from oi_tui.widgets.timeline.figure_words import FigureWord, FigureWords, PlacedWord, place_words
+from oi_tui.widgets.timeline.graphics import CellParts, Graphics
 from oi_tui.widgets.timeline.graphics_kitty import placeholders, transmission
 from oi_tui.widgets.timeline.graphics_sixel import Sheet
 from oi_tui.widgets.timeline.pixels import PictureSource, PixelBox
-from oi_tui.widgets.timeline.wrap import Line
+from oi_tui.widgets.timeline.wrap import Line, cells
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-_HALF_BLOCK_COLOURS = 64
-"""Nobody counts them in pixels of that size, and they halve what is written."""
+_FINER = 8
+"""Pixels, for each that is drawn in the end, of the picture from which a figure's words are wiped off."""
+
+_BOLD = 0.6
+"""How far a pixel of a drawing goes from the mean of what it stands for to what stands out in it."""
+
+_READABLE = 3.0
+"""Contrast of a text with its ground, at least."""
 
 _SIXEL_COLOURS = 128
 """At most: more take longer to write than they are worth."""
@@ -39,6 +49,8 @@ class Order(NamedTuple):
     """The part that is shown; None for all of it."""
     keep: bool = False
     """Whether further parts of the same picture will be wanted."""
+    words: FigureWords | None = None
+    """What is written as text where the picture is made of characters."""
 
 
 @dataclass(eq=False)
@@ -46,7 +58,7 @@ class DrawnPicture:
     """A picture drawn for some cells: rows of text, what to send to the terminal for them, and a Sixel sheet if any."""
 
     lines: list[Line]
-    """The cells, row by row; half blocks also where sixels will be laid over them."""
+    """The cells, row by row; characters also where sixels will be laid over them."""
     sheet: Sheet | None = None
     sending: str = ""
     """What has to be written before the first of the rows."""
@@ -56,7 +68,7 @@ def draw(order: Order, graphics: Graphics, number: int) -> DrawnPicture:
     """Do it. `number` is the picture's in the terminal, where that wants one. Raises Unreadable."""
     if graphics.protocol == "kitty":
         return _kitty(order, graphics.cell, number)
-    lines = _half_blocks(order)
+    lines = _in_cells(order, graphics.parts)
     return DrawnPicture(lines, sheet=_sheet(order, graphics) if graphics.protocol == "sixel" else None)
 
 
@@ -77,28 +89,80 @@ def _kitty(order: Order, cell: tuple[int, int], number: int) -> DrawnPicture:
     return DrawnPicture(lines, sending=transmission(number, file.getvalue(), order.columns, order.rows))
 
 
-def _half_blocks(order: Order) -> list[Line]:
-    """Two pixels in every cell: the upper one is the colour of the character, the lower one that of the ground."""
-    columns = order.columns
-    picture = _flat(order.source.pixels((columns, order.rows * 2), order.box, keep=order.keep), order.ground)
-    raw = _few(picture, _HALF_BLOCK_COLOURS).convert("RGB").tobytes()
-    pixels = list(zip(raw[0::3], raw[1::3], raw[2::3], strict=True))
-    styles: dict[tuple[tuple[int, int, int], tuple[int, int, int]], Style] = {}
-    lines: list[Line] = []
-    for row in range(order.rows):
-        start = row * 2 * columns
-        pairs = zip(pixels[start : start + columns], pixels[start + columns : start + 2 * columns], strict=True)
-        line: Line = []
-        for pair in pairs:
-            style = styles.get(pair)
-            if style is None:
-                style = styles[pair] = Style(color=Color.from_rgb(*pair[0]), bgcolor=Color.from_rgb(*pair[1]))
-            if line and line[-1].style is style:
-                line[-1] = Segment(line[-1].text + "▀", style)
-            else:
-                line.append(Segment("▀", style))
-        lines.append(line)
+def _in_cells(order: Order, parts: CellParts) -> list[Line]:
+    """Characters of a few pixels each, and the words of a figure over them."""
+    size = order.columns * parts[0], order.rows * parts[1]
+    if order.words is None or order.box is not None:
+        return cell_lines(_flat(order.source.pixels(size, order.box, keep=order.keep), order.ground), parts)
+    fine = tuple(min(whole, _FINER * pixels) for whole, pixels in zip(order.source.size or size, size, strict=True))
+    picture = _flat(order.source.pixels((fine[0], fine[1]), keep=order.keep), order.ground)
+    grounds = _wipe_words(picture, order.words)
+    lines = cell_lines(_bold(picture, size), parts)
+    for placed in place_words(order.words, order.columns, order.rows):
+        lines[placed.row] = _write_word(lines[placed.row], placed, grounds[placed.word])
     return lines
+
+
+def _bold(picture: "Image", size: tuple[int, int]) -> "Image":
+    """A drawing in fewer pixels. Thin lines do not fade: what stands out of its ground counts more than its share."""
+    from PIL import Image, ImageChops, ImageStat  # heavy, as above
+
+    mean = picture.resize(size, Image.Resampling.BOX)
+    is_light = ImageStat.Stat(mean.convert("L")).median[0] > 127
+    stand_out = ImageChops.darker if is_light else ImageChops.lighter
+    across, down = picture.width / size[0], picture.height / size[1]
+    extreme = mean
+    for column in range(ceil(across)):
+        for row in range(ceil(down)):
+            # From the middle of a pixel here to one of those that it stands for.
+            x, y = min(column + 0.5, across - 0.01) - across / 2, min(row + 0.5, down - 0.01) - down / 2
+            shift = (across, 0, x, 0, down, y)
+            extreme = stand_out(
+                extreme, picture.transform(size, Image.Transform.AFFINE, shift, Image.Resampling.NEAREST)
+            )
+    return Image.blend(mean, extreme, _BOLD)
+
+
+def _wipe_words(picture: "Image", words: FigureWords) -> dict[FigureWord, Rgb]:
+    """Paint each with the colour that is most common around its letters; what that was."""
+    grounds: dict[FigureWord, Rgb] = {}
+    for word in words.words:
+        left, top, right, bottom = word.box
+        box = (
+            int(left * picture.width),
+            int(top * picture.height),
+            ceil(right * picture.width),
+            ceil(bottom * picture.height),
+        )
+        part = picture.crop(box)
+        ground = max(part.getcolors(part.width * part.height) or [(0, (0, 0, 0))])[1]
+        assert isinstance(ground, tuple)
+        grounds[word] = red, green, blue = int(ground[0]), int(ground[1]), int(ground[2])
+        picture.paste((red, green, blue), box)
+    return grounds
+
+
+def _write_word(line: Line, placed: PlacedWord, ground: Rgb) -> Line:
+    """The row with a text over some of its cells."""
+    style = Style(color=_readable_on(placed.word.colour, ground), bgcolor=Color.from_rgb(*ground))
+    end = placed.column + cell_len(placed.text)
+    before, _, after = Segment.divide(line, [placed.column, end, cells(line)])
+    return [*before, Segment(placed.text, style), *after]
+
+
+def _readable_on(colour: str, ground: Rgb) -> Color:
+    """The colour of a text, or black or white where it is hardly to be seen on its ground."""
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    light, dark = sorted((_luminance((red, green, blue)), _luminance(ground)), reverse=True)
+    if (light + 0.05) / (dark + 0.05) >= _READABLE:
+        return Color.from_rgb(red, green, blue)
+    return Color.from_rgb(0, 0, 0) if _luminance(ground) > 0.18 else Color.from_rgb(255, 255, 255)
+
+
+def _luminance(colour: Rgb) -> float:
+    """Between 0 and 1, as WCAG counts it."""
+    red, green, blue = (part / 255 / 12.92 if part <= 10 else ((part / 255 + 0.055) / 1.055) ** 2.4 for part in colour)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def _sheet(order: Order, graphics: Graphics) -> Sheet:

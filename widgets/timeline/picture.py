@@ -7,7 +7,8 @@ the screen: a picture is a file from a stranger.
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.widgets.rows.row import RowStrip
 from oi_tui.widgets.timeline.drawing import DrawnPicture, Order, draw
-from oi_tui.widgets.timeline.graphics import HALF_BLOCKS
+from oi_tui.widgets.timeline.figure_words import FigureWords, figure_words
+from oi_tui.widgets.timeline.graphics import IN_CELLS
 from oi_tui.widgets.timeline.graphics_kitty import MOST_PICTURE_CELLS
 from oi_tui.widgets.timeline.overlay import PictureStrip
 from oi_tui.widgets.timeline.pixels import PictureSource, PixelBox, Unreadable, fit_picture
@@ -17,6 +18,12 @@ from oi_tui.widgets.timeline.wrap import Line, crop
 PICTURE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 _FEW_ROWS = 20
+_MORE_ROWS = 30
+"""Where the picture is made of characters: a wide window has room for more of them."""
+
+_STRETCHED = 1.8
+"""How much wider a figure may be drawn whose proportions mean nothing: its words are text, which needs the width."""
+
 _MOST_ROWS = 120
 """Rows of a picture that was opened: no screen is higher."""
 
@@ -27,6 +34,7 @@ class Picture(DrawnContent):
     def __init__(self, output: RichOutput) -> None:
         mime = picture_type(output)
         self._source = PictureSource(output.data[mime] if mime else b"")
+        self._figure = figure_words(output)
         self._words = "figure"
 
     @classmethod
@@ -45,10 +53,12 @@ class Picture(DrawnContent):
         if canvas.graphics.protocol == "none":
             return [self._caption(canvas, [*facts, "s save"])]
         caption = self._caption(canvas, [*facts, "z zoom", "s save"])
-        room = canvas.room, _FEW_ROWS
-        whole = make_order(self._source, size, (canvas.room, _MOST_ROWS), canvas)
-        order = whole if display.fold == "open" else make_order(self._source, size, room, canvas)
-        self.has_more = whole.rows > _FEW_ROWS
+        few = _FEW_ROWS if canvas.graphics.protocol != "cells" else max(_FEW_ROWS, min(_MORE_ROWS, canvas.room // 4))
+        whole = make_order(self._source, size, (canvas.room, _MOST_ROWS), canvas, figure=self._figure)
+        order = whole
+        if display.fold != "open":
+            order = make_order(self._source, size, (canvas.room, few), canvas, figure=self._figure)
+        self.has_more = whole.rows > few
         return [PictureRows(order, canvas), caption]
 
     def _caption(self, canvas: Canvas, words: list[str]) -> RowPiece:
@@ -83,7 +93,7 @@ class PictureRows:
         try:
             if gallery is not None:
                 return gallery.look(self._order)
-            return self._drawn or draw(self._order, HALF_BLOCKS, 0)
+            return self._drawn or draw(self._order, IN_CELLS, 0)
         except Unreadable:
             return self._drawn if self._drawn is not None else self._complaint()
 
@@ -102,19 +112,29 @@ class PictureRows:
 
 
 def make_order(
-    source: PictureSource, size: tuple[int, int], room: tuple[int, int], canvas: Canvas, box: PixelBox | None = None
+    source: PictureSource,
+    size: tuple[int, int],
+    room: tuple[int, int],
+    canvas: Canvas,
+    box: PixelBox | None = None,
+    *,
+    figure: FigureWords | None = None,
 ) -> Order:
     """How a picture (or a part of it, of `size` pixels) is to be drawn in so many columns and rows."""
     room = min(room[0], MOST_PICTURE_CELLS), min(room[1], MOST_PICTURE_CELLS)
     ground = canvas.ink.palette.surfaces.surface_console
     across, down = canvas.graphics.cell
-    if canvas.graphics.protocol == "half":
-        # Two pixels in a cell: no part of a cell can stay empty, so it is rounded to whole ones.
+    if canvas.graphics.protocol == "cells":
+        # No part of a cell can stay empty, so it is rounded to whole ones.
         fit = fit_picture(size, room, (1.0, down / across))
         columns, rows = (
             round(pixels * fit.scale / unit) for pixels, unit in zip(size, (1, down / across), strict=True)
         )
-        return Order(source, max(1, columns), max(1, rows), (columns, 2 * rows), ground, box)
+        if figure is not None and figure.can_stretch:
+            columns = min(room[0], round(columns * _STRETCHED))
+        columns, rows = max(1, columns), max(1, rows)
+        across, down = canvas.graphics.parts
+        return Order(source, columns, rows, (columns * across, rows * down), ground, box, words=figure)
     fit = fit_picture(size, room, canvas.graphics.cell)
     shown = tuple(max(1, round(pixels * fit.scale)) for pixels in size)
     return Order(source, fit.columns, fit.rows, (shown[0], shown[1]), ground, box)

@@ -17,7 +17,7 @@ from textual.strip import Strip
 from oi_tui.widgets.rows.row import RowStrip
 from oi_tui.widgets.timeline.drawing import DrawnPicture, Order
 from oi_tui.widgets.timeline.grammar import parser
-from oi_tui.widgets.timeline.graphics import HALF_BLOCKS, Graphics
+from oi_tui.widgets.timeline.graphics import IN_CELLS, Graphics
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.wrap import Continuation, Line, cells
 
@@ -84,7 +84,7 @@ class Canvas:
     width: int
     """Cells of a row, gutter included."""
     ink: Ink
-    graphics: Graphics = HALF_BLOCKS
+    graphics: Graphics = IN_CELLS
     gallery: "PictureCache | None" = None
     """Who draws pictures when they come into view; without one they are drawn at once."""
 

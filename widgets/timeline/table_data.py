@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.widgets.timeline.figure_words import FIGURE_MIME_TYPE
 
 TABLE_MIME_TYPE = "application/vnd.oi-tui.table+json"
 """What `in_kernel_tables.py` sends of a data frame; see there for its shape."""
@@ -72,6 +73,15 @@ def table_of(output: RichOutput) -> TableData | None:
     if (content := output.data.get(RESOURCE_TYPE)) is not None:
         return _resource(content)
     return None
+
+
+def figure_data(output: RichOutput) -> TableData | None:
+    """The points and bars of a figure, None where none are known."""
+    match output.data.get(FIGURE_MIME_TYPE):
+        case {"table": content}:
+            return _ours(content)
+        case _:
+            return None
 
 
 def build_table(

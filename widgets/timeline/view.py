@@ -28,7 +28,7 @@ from oi_tui.widgets.rows.scroll_bar import SCROLL_BAR, ScrollBar
 from oi_tui.widgets.rows.view import RowView
 from oi_tui.widgets.timeline.displays import DisplayChange, change_display
 from oi_tui.widgets.timeline.gallery import Gallery
-from oi_tui.widgets.timeline.graphics import HALF_BLOCKS, Graphics
+from oi_tui.widgets.timeline.graphics import IN_CELLS, Graphics
 from oi_tui.widgets.timeline.graphics_kitty import apply_filters
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.markdown_lines import HREF
@@ -46,7 +46,7 @@ LONG_JUMP = 500
 
 BlockAction = Literal[
     "copy", "copy_markdown", "copy_output", "view", "edit", "pager", "rerun", "reuse", "save", "browser",
-    "zoom", "fork", "rewind", "again",
+    "zoom", "open_outside", "fork", "rewind", "again",
 ]  # fmt: skip
 """What a person can want of a block beyond looking at it here."""
 
@@ -81,10 +81,11 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
         Binding("n", "find(1)", "Next match"),
         Binding("N", "find(-1)", "Match before"),
         Binding("c,y", "ask('copy')", "Copy: the source, the text"),
-        Binding("o", "ask('copy_output')", "Copy what it printed"),
+        Binding("C", "ask('copy_output')", "Copy what it printed", key_display="C"),
         Binding("m", "ask('copy_markdown')", "Copy as Markdown, outputs too"),
         Binding("v", "ask('view')", "View the whole: text, table, tree"),
         Binding("z", "ask('zoom')", "Zoom into the picture"),
+        Binding("o", "ask('open_outside')", "Open the picture in the desktop's viewer"),
         Binding("p", "ask('pager')", "Open in $PAGER"),
         Binding("ctrl+g", "ask('edit')", "Open a copy in $EDITOR"),
         Binding("b", "ask('browser')", "Open HTML in the browser; asks first"),
@@ -147,7 +148,7 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
         self,
         *,
         palette: Palette | None = None,
-        graphics: Graphics = HALF_BLOCKS,
+        graphics: Graphics = IN_CELLS,
         clock: Callable[[], float] = time.monotonic,
         id: str | None = None,
         classes: str | None = None,

@@ -17,6 +17,7 @@ from oi_tui.themes.palette import Palette
 from oi_tui.widgets.keyrow import Hint
 from oi_tui.widgets.rows.row import RowStrip
 from oi_tui.widgets.timeline.drawing import DrawnPicture, Order
+from oi_tui.widgets.timeline.figure_words import FigureWords
 from oi_tui.widgets.timeline.gallery import Gallery
 from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.graphics_kitty import MOST_PICTURE_CELLS, apply_filters
@@ -53,8 +54,18 @@ class PictureView(Widget, can_focus=True):
         scale: float
         """Shown pixels for one of the picture."""
 
-    def __init__(self, source: PictureSource, graphics: Graphics, palette: Palette, *, id: str | None = None) -> None:
+    def __init__(
+        self,
+        source: PictureSource,
+        graphics: Graphics,
+        palette: Palette,
+        *,
+        words: FigureWords | None = None,
+        id: str | None = None,
+    ) -> None:
+        """`words` are written over all of it, where it is made of characters."""
         super().__init__(id=id)
+        self._words = words
         self._source = source
         self._palette = palette
         self._gallery = Gallery(self, graphics, self.refresh, realm=1)
@@ -68,7 +79,7 @@ class PictureView(Widget, can_focus=True):
 
     @property
     def _cell(self) -> tuple[float, float]:
-        """Pixels in a cell: real ones, or a column of half blocks."""
+        """Pixels in a cell: real ones, or those that are drawn of it."""
         across, down = self._gallery.graphics.cell
         return (across, down) if self._gallery.graphics.protocol in ("kitty", "sixel") else (1.0, down / across)
 
@@ -142,7 +153,8 @@ class PictureView(Widget, can_focus=True):
         columns, rows = (max(1, ceil(pixels / unit - 0.01)) for pixels, unit in zip(shown, self._cell, strict=True))
         ground = self._palette.surfaces.surface_console
         columns, rows = min(columns, self.size.width), min(rows, self.size.height)
-        self._order = Order(self._source, columns, rows, shown, ground, box, keep=True)
+        words = self._words if box is None else None
+        self._order = Order(self._source, columns, rows, shown, ground, box, keep=True, words=words)
         self.post_message(self.Looked(self._scale))
         self.refresh()
 

@@ -152,8 +152,9 @@ class ScreenSection(SettingsSection, frozen=True, kw_only=True):
 
     theme: str = "harbour"
     mouse: bool = True
-    images: Literal["auto", "kitty", "sixel", "half", "off"] = "auto"
-    """How pictures are shown: `auto` asks the terminal; `off` only names them."""
+    images: Literal["auto", "kitty", "sixel", "sextant", "quadrant", "half", "off"] = "auto"
+    """How pictures are shown: `auto` asks the terminal; `sextant`, `quadrant` and `half` draw them with characters, of
+    which a font may have only some; `off` only names them."""
     editor: str = ""
     """Command for `$EDITOR`; empty takes VISUAL, EDITOR, then vi."""
 

@@ -19,7 +19,8 @@ del _path, _sys
 
 def at_start() -> str:
     """As a cell, before all others."""
-    source = "\n\n".join(map(_text, ("in_kernel.py", "in_kernel_tables.py", "in_kernel_background.py")))
+    parts = ("in_kernel.py", "in_kernel_tables.py", "in_kernel_figures.py", "in_kernel_background.py")
+    source = "\n\n".join(map(_text, parts))
     return f"exec(compile({source!r}, '<oi-tui>', 'exec'), {{'__name__': 'oi_tui_in_kernel'}})"
 
 

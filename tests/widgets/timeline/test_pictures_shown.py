@@ -153,7 +153,7 @@ async def test_no_sixels_are_laid_over_another_screen(written: list[str]) -> Non
         app.timeline.reset([figure(1)])
         await until(pilot, lambda: any("\x1bP" in piece for piece in written))
         overlay = app.timeline._gallery.overlay
-        app.push_screen(PictureScreen(png(8, 8), "image/png", Graphics("half", CELL), app.palette))
+        app.push_screen(PictureScreen(png(8, 8), "image/png", Graphics("cells", CELL), app.palette))
         await pilot.pause()
         written.clear()
         app.timeline.refresh()
