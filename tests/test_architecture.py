@@ -54,7 +54,7 @@ NOT_IN_THE_ENGINE = {"textual", "rich", "litellm", "jupyter_client", "zmq", "xll
 NOT_IN_THE_FRONT_END = NOT_IN_THE_ENGINE - {"textual", "rich"} | {"pydantic", "openai", "httpx", "aiohttp", "IPython"}
 FRONT_ENDS = ("oi_tui.app.tui", "oi_tui.app.headless.runner", "oi_tui.app.cli")
 
-RUN_INSIDE_THE_KERNEL = {f"app/engine/kernels/in_kernel{part}.py" for part in ("", "_background")}
+RUN_INSIDE_THE_KERNEL = {f"app/engine/kernels/in_kernel{part}.py" for part in ("", "_background", "_figures")}
 """What another interpreter runs, beside the person's code: it imports inside functions to leave no name behind."""
 
 

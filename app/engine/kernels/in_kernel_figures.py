@@ -3,7 +3,7 @@
 A matplotlib figure that is shown goes with its words and their places, so that a front end can write them as text
 over a picture too coarse to read them in, and with its data as a table:
 
-    {"texts": [{"text": "Sales", "role": "title", "align": "center", "angle": 0, "colour": "#000000",
+    {"texts": [{"text": "Sales", "role": "title", "align": "center", "angle": 0, "colour": "#RRGGBB",
                 "box": [left, top, right, bottom]}, ...],
      "stretch": true, "table": ...}
 
@@ -68,7 +68,7 @@ def describe_figure(figure: Any) -> dict[str, Any]:
 
     width, height = figure.bbox.size
     dpi = figure.get_dpi()
-    renderer = RendererAgg(width, height, dpi)  # type: ignore[no-untyped-call]
+    renderer = RendererAgg(width, height, dpi)  # type: ignore[no-untyped-call]  # matplotlib says types in part
     left, bottom, right, top = picture_bounds(figure, renderer, dpi)
 
     def box_of(extent: Any) -> list[float]:
@@ -77,7 +77,7 @@ def describe_figure(figure: Any) -> dict[str, Any]:
         return [round(float(min(1.0, max(0.0, share))), 4) for share in (*shares, (top - extent.y0) / down)]
 
     texts = []
-    for artist, role, axes in itertools.islice(words_of(figure), TEXTS):
+    for artist, role, axes in itertools.islice(figure_texts(figure), TEXTS):
         extent = Text.get_window_extent(artist, renderer)  # that of an annotation would have its arrow in it
         if not all(map(math.isfinite, extent.extents)) or extent.x1 <= left or extent.x0 >= right:
             continue
@@ -116,7 +116,7 @@ def picture_bounds(figure: Any, renderer: Any, dpi: float) -> tuple[float, float
     return tight.x0 * dpi, tight.y0 * dpi, tight.x1 * dpi, tight.y1 * dpi
 
 
-def words_of(figure: Any) -> Iterator[tuple[Any, str, Any]]:
+def figure_texts(figure: Any) -> Iterator[tuple[Any, str, Any]]:
     """Each text that is drawn, what it is, and its axes (None for those of the figure)."""
     waiting: list[tuple[Any, str, Any]] = [(figure, "note", None)]
     roles = role_table(figure)
@@ -163,7 +163,7 @@ def hidden_parts(artist: Any) -> set[int]:
 
 
 def colour_of(artist: Any) -> str:
-    """`#rrggbb`."""
+    """The colour of a text as `#rrggbb`, whatever it was called where it was drawn."""
     from matplotlib.colors import to_hex
 
     return str(to_hex(artist.get_color()))
@@ -236,7 +236,7 @@ def as_label(value: Any, axis: Any) -> Any:
     if isinstance(number, (int, float)) and "Date" in converter:
         from matplotlib.dates import num2date
 
-        date = num2date(number)  # type: ignore[no-untyped-call]
+        date = num2date(number)  # type: ignore[no-untyped-call]  # matplotlib says types in part
         return date.isoformat(sep=" ").removesuffix("+00:00").removesuffix(" 00:00:00")
     if isinstance(number, (int, float)) and "Category" in converter and hasattr(axis.units, "_mapping"):
         names = {place: name for name, place in axis.units._mapping.items()}

@@ -97,7 +97,7 @@ def test_T1_the_words_of_a_figure_are_safe_and_formulas_are_readable() -> None:
 def test_labels_that_climb_stand_above_their_axis_and_crowded_ticks_are_thinned_from_between() -> None:
     def word(text: str, role: str, box: tuple[float, float, float, float]) -> FigureWord:
         upright = role != "y-label"
-        return FigureWord(text, role, "center", upright, "#000000", box, (0.1, 0.2, 1, 0.9))  # type: ignore[arg-type]
+        return FigureWord(text, role, "center", upright, "#000000", box, (0.1, 0.2, 1, 0.9))  # type: ignore[arg-type]  # roles by name
 
     ticks = [word(f"{number:04}", "x-tick", (number / 20, 0.9, (number + 1) / 20, 1.0)) for number in range(20)]
     words = FigureWords((word("amplitude", "y-label", (0.0, 0.3, 0.05, 0.7)), *ticks))

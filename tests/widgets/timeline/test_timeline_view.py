@@ -280,7 +280,7 @@ async def test_enter_shows_what_is_hidden_and_space_folds() -> None:
 async def test_what_is_wanted_is_said_of_the_block_under_the_cursor() -> None:
     code = CodeBlock(id="c", language="python", source="a = 1", state="ok")
     async with shown([*paragraphs(1), code]) as screen:
-        await screen.press("y", "c", "o", "r", "up", "m")
+        await screen.press("y", "c", "C", "r", "up", "m")
         await screen.until(lambda: len(screen.page.wanted) == 5)
 
         assert screen.page.wanted == [
