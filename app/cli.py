@@ -164,6 +164,7 @@ def run(
     """Do TASK without a screen: the answer on stdout, what happens on stderr. Standard input is data."""
     # The engine's world, and nothing of the screen's.
     from oi_tui.app.build import local_client
+    from oi_tui.app.commands.mentions import find_mentions
     from oi_tui.app.frontend.client import CLOSE_TIMEOUT
     from oi_tui.app.headless.runner import Headless
     from oi_tui.app.privacy import close_to_others
@@ -179,6 +180,9 @@ def run(
     session_id = session_asked_for(False, resume, str(place.folder))
     for remark in place.remarks():
         echo(f"▪ {safe_text(remark)}", err=True)
+    named = find_mentions(text, place.folder)
+    for name in named.missing:
+        echo(f"▪ No such file: @{safe_text(name)}. The prompt is sent all the same.", err=True)
     _require_sandbox(place.setup)
     prompt, setup = (text, place.setup) if data is None else _with_data(text, data, place.setup)
 
@@ -186,7 +190,7 @@ def run(
         client = local_client(setup, record)
         front = Headless(client, out=sys.stdout, err=sys.stderr, asker=asker, as_json=as_json, accept_download=accept)
         try:
-            code = await front.run(prompt, session_id=session_id)
+            code = await front.run(prompt, files=named.files, session_id=session_id)
         finally:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(client.close(), CLOSE_TIMEOUT)

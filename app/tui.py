@@ -8,6 +8,7 @@ import traceback
 from contextlib import nullcontext, suppress
 from datetime import datetime
 from importlib import import_module
+from pathlib import Path
 from typing import Any, ClassVar
 
 from rich.text import Text
@@ -21,7 +22,9 @@ from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
-from oi_tui.app.commands.registry import SlashLine, bindings, find_command
+from oi_tui.app.commands.mentions import find_mentions
+from oi_tui.app.commands.registry import bindings, find_command
+from oi_tui.app.commands.typed import SlashLine
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.verbs import Submit
@@ -83,7 +86,12 @@ class OiTui(TypingOrder):
         )
         self.chat._compositor = FrontCompositor()
         if prompt:
-            self.chat.bridge.submit_first(Submit(text=prompt))
+            folder = workplace.folder if workplace is not None else Path()
+            named = find_mentions(prompt, folder)
+            if named.missing:
+                self.chat.begin = lambda: self.chat.desk.begin_with(prompt, named.missing)
+            else:
+                self.chat.bridge.submit_first(Submit(text=prompt, files=named.files))
 
     def get_default_screen(self) -> Screen[None]:
         return self.chat
@@ -262,9 +270,14 @@ class OiTui(TypingOrder):
         """Say something in passing: made safe, whoever's words they are, and never read as markup."""
         super().notify(safe_text(message), title=safe_text(title), severity=severity, timeout=timeout, markup=False)
 
-    def action_help_quit(self) -> None:
-        """Ctrl+C with nothing selected."""
-        self.notify("Press ctrl+q to quit. Escape interrupts what runs.", timeout=3)
+    async def action_stop(self) -> None:
+        """Ctrl+C: copy what is selected, else stop what runs, else clear the prompt, else quit at the second time."""
+        focused = self.focused
+        selected = focused.selected_text if isinstance(focused, TextArea | Input) else ""
+        if selected or (selected := self.screen.get_selected_text() or ""):
+            self.run_worker(self.chat.desk.copy(selected), group="copy")
+        else:
+            await self.chat.stops.stop(self.screen)
 
     def _fatal_error(self) -> None:
         """A defect of ours: the stack trace goes to the log, where Textual would print it with all locals, keys too."""

@@ -71,7 +71,11 @@ for (nor hold) the engine's."""
 
 AFTER_THE_FIRST_FRAME = {
     "app/tui.py": {f"oi_tui.app.screens.{name}" for name in ("confirm", "folder", "guide", "palette_screen")},
-    "app/screens/chat.py": {f"oi_tui.app.screens.{name}" for name in ("chat_parts", "external_editor", "setup")},
+    "app/screens/chat.py": {f"oi_tui.app.screens.{name}" for name in ("chat_parts", "setup")},
+    "app/screens/prompt_desk.py": {
+        f"oi_tui.app.screens.{name}" for name in ("clipboard", "confirm", "external_editor")
+    },
+    "app/screens/prompt_completion.py": {"oi_tui.app.commands.file_index"},
 }
 """Modules that import one of ours inside a function: what it brings with it would double the way to the first frame."""
 

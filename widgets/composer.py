@@ -11,6 +11,7 @@ from textual.containers import Horizontal
 from textual.events import Key, Resize
 from textual.message import Message
 from textual.reactive import reactive
+from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets.text_area import Location
 
@@ -44,13 +45,21 @@ class PromptArea(TextBox):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "Send", id="composer.send"),
-        Binding("shift+enter,ctrl+j", "newline", "New line", id="composer.newline", key_display="shift+enter, ctrl+j"),
+        Binding(
+            "alt+enter,ctrl+j,shift+enter",
+            "newline",
+            "New line; so does \\ before enter",
+            id="composer.newline",
+            key_display="alt+enter, ctrl+j",
+        ),
         Binding("up", "up", "Line up; at the top, earlier prompts", id="composer.up"),
         Binding("down", "down", "Line down; at the bottom, later prompts", id="composer.down"),
         Binding("pageup", "screen.page(-1)", "The timeline, a page up", id="composer.page_up"),
         Binding("pagedown", "screen.page(1)", "The timeline, a page down", id="composer.page_down"),
         Binding("ctrl+underscore", "undo", "Undo", id="composer.undo", key_display="ctrl+_"),
         Binding("ctrl+o", "expand_paste", "Open the paste at the cursor", id="composer.paste"),
+        Binding("ctrl+d", "delete_or_quit", "Quit from an empty prompt; else delete a character", id="composer.quit"),
+        Binding("ctrl+f", "screen.part('find')", "Search in the session", id="composer.find"),
     ]
 
     @dataclass
@@ -99,11 +108,15 @@ class PromptArea(TextBox):
     # -- events -----------------------------------------------------------------------------------------
 
     async def on_key(self, event: Key) -> None:
-        """Enter is no text here."""
+        """The list of completions first. Enter is no text here, and Tab leaves only an empty prompt."""
+        if self.completion.take_key(event) or event.key not in ("enter", "tab"):
+            return
         if event.key == "enter":
-            event.stop()
-            event.prevent_default()
             self.action_submit()
+        elif not self.text or not self.completion.request():
+            return
+        event.stop()
+        event.prevent_default()
 
     def insert_paste(self, text: str) -> None:
         """A large paste becomes a token; none makes code of the text."""
@@ -118,15 +131,28 @@ class PromptArea(TextBox):
     # -- actions -----------------------------------------------------------------------------------------
 
     def action_submit(self) -> None:
-        """Send what is here, unless it is nothing."""
-        text = self.full_text
-        if not text.strip():
-            return
+        """Send what is here, unless it is nothing; it stays until somebody takes it. A backslash before the cursor
+        makes a new line instead; in code it stays, for there it means that the line goes on."""
+        row, column = self.cursor_location
+        if self.document.get_line(row)[:column].endswith("\\") and self.selection.is_empty:
+            start = (row, column if self.text.startswith(SIGNS) else column - 1)
+            self.replace("\n", start, (row, column), maintain_selection_offset=False)
+        elif (text := self.full_text).strip():
+            self.post_message(self.Submitted(text))
+
+    def accept(self) -> None:
+        """What was sent was taken: it is history, and the prompt is empty."""
         if not self._history or self._history[-1] != self.text:
             self._history.append(self.text)
         self._position = None
-        self.post_message(self.Submitted(text))
         self.load_text("")
+
+    async def action_delete_or_quit(self) -> None:
+        """As in a shell: the end of the input, or the character behind the cursor."""
+        if self.text:
+            self.action_delete_right()
+        else:
+            await self.run_action("app.quit")
 
     def action_newline(self) -> None:
         self.replace("\n", *self.selection, maintain_selection_offset=False)
@@ -183,7 +209,7 @@ class PromptArea(TextBox):
 
 
 class Composer(Widget):
-    """The prompt mark, the text, and a hint at the right."""
+    """The prompt mark, the text, a hint at the right, and above it a line for what has to be said of the text."""
 
     DEFAULT_CSS = """
     Composer {
@@ -192,6 +218,10 @@ class Composer(Widget):
         background: $background;
         &:focus-within { border-top: solid $accent 60%; }
         & > Horizontal { height: auto; }
+        & > #composer-note {
+            display: none; height: auto; max-height: 3; padding: 0 1; color: $dim;
+            &.-failed { color: $warning; }
+        }
         & #composer-mark { width: 3; height: 1; padding: 0 1; color: $accent; text-style: bold; }
         & #composer-hint { width: auto; min-width: 27; height: 1; padding: 0 1; color: $dim; text-align: right; }
         & PromptArea {
@@ -208,9 +238,43 @@ class Composer(Widget):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.area = PromptArea(id="composer-text")
+        self.area.completion.above = self
+        self._hushing: Timer | None = None
+        self._said_of = ""
+        """The text when something was said last."""
+
+    @property
+    def note(self) -> str:
+        """What stands above the prompt now."""
+        note = self.query_one("#composer-note", Words)
+        return str(note.content) if note.display else ""
+
+    def say(self, text: str, *, failed: bool = False, seconds: float = 0.0) -> None:
+        """Say this above the prompt, until the text changes or so many seconds have passed."""
+        self.hush()
+        self._said_of = self.area.text
+        note = self.query_one("#composer-note", Words)
+        note.update(safe_text(text))
+        note.set_class(failed, "-failed")
+        note.display = True
+        if seconds:
+            self._hushing = self.set_timer(seconds, self.hush)
+
+    def hush(self) -> None:
+        """Nothing is to be said any more."""
+        if self._hushing is not None:
+            self._hushing.stop()
+            self._hushing = None
+        self.query_one("#composer-note", Words).display = False
+
+    def on_text_area_changed(self) -> None:
+        """What was said may have been of another text."""
+        if self.area.text != self._said_of:
+            self.hush()
 
     def compose(self) -> ComposeResult:
-        """One row, growing downwards."""
+        """One row, growing downwards; the note above it only while there is one."""
+        yield Words(id="composer-note")
         with Horizontal():
             yield Words("›", id="composer-mark")
             yield self.area

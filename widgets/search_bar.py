@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
-from textual.events import Key
+from textual.events import DescendantBlur, DescendantFocus, Key
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
@@ -66,9 +67,17 @@ class SearchBar(Widget):
 
     def watch_matches(self, matches: str) -> None:
         """How many there are, and the keys to them."""
+        self._show_count()
+
+    @on(DescendantFocus)
+    @on(DescendantBlur)
+    def _show_count(self) -> None:
+        """While the text is typed, `n` is a letter of it."""
         if self.is_mounted:
-            label = f"{matches} · n next · N before · esc ends" if matches and self.size.width > 60 else matches
-            self.query_one("#search-count", Words).update(label)
+            types = self.query_one(Input).has_focus
+            keys = "enter next · esc close" if types else "n next · N previous · esc close"
+            shown = f"{self.matches} · {keys}" if self.matches and self.size.width > 60 else self.matches
+            self.query_one("#search-count", Words).update(shown)
 
     def on_key(self, event: Key) -> None:
         """Escape ends the search, wherever the focus of the bar is."""

@@ -5,13 +5,12 @@ A row has either an `action` of the screen or the app, or a `verb` that is sent 
 
 import re
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import NamedTuple, get_args
 
 from textual.binding import Binding, BindingType
 
 from oi_tui.app.engine.core.session_records import ExportFormat
-from oi_tui.app.engine.core.values import ApprovalMode, Value
+from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.core.verbs import (
     AddRule,
     AnyVerb,
@@ -20,10 +19,8 @@ from oi_tui.app.engine.core.verbs import (
     FindModels,
     Restart,
     Retry,
-    Run,
     SetApproval,
     SetBudget,
-    Submit,
     UseKernel,
     UseModel,
 )
@@ -31,7 +28,6 @@ from oi_tui.themes.loader import theme_names
 
 _MONEY = re.compile(r"\$?(\d{1,9}(?:\.\d{0,12})?|\.\d{1,12})")
 _TOKENS = re.compile(r"(\d{1,12}) ?(k)? ?tokens?")
-_MENTION = re.compile(r'(?<!\S)@(?:"([^"\n]+)"|(\S+))')
 
 
 class WrongArgument(Exception):
@@ -56,7 +52,7 @@ class Command(NamedTuple):
     verb: Callable[[str], AnyVerb] | None = None
 
 
-_APPROVAL = {
+APPROVAL_HELP: dict[str, str] = {
     "ask": "You decide about all code before it runs",
     "auto": "Code runs unasked, except what destroys something",
     "never": "No code runs",
@@ -126,7 +122,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "approve", "Approval mode", "Who decides about code: ask you, auto (what destroys nothing runs), never",
-        slash="approve", argument="ask|auto|never", verb=_set_approval, choices=lambda: _APPROVAL,
+        slash="approve", argument="ask|auto|never", verb=_set_approval, choices=lambda: APPROVAL_HELP,
     ),
     Command(
         "budget", "Budget", "What this session may cost; alone, what it has cost", slash="budget",
@@ -168,19 +164,24 @@ COMMANDS: tuple[Command, ...] = (
         slash="export", argument="FORMAT", action="screen.part('export', ARGUMENT)",
         choices=lambda: {str(name): title for name, title in EXPORT_FORMATS.items()},
     ),
-    Command("editor", "Open the editor", "Write the prompt in $EDITOR", key="ctrl+g", action="screen.edit_external"),
+    Command("editor", "Open the editor", "Write the prompt in $EDITOR", key="ctrl+g", action="screen.part('editor')"),
     Command(
         "recall", "Earlier prompts", "Find a prompt of any session by words in it", key="ctrl+r", slash="history",
         action="screen.part('recall')",
     ),
     Command(
-        "interrupt", "Interrupt", "Stop the cell that runs; twice within a second, the turn; else one step back",
+        "interrupt", "Interrupt", "Interrupt the cell; twice within a second, stop the turn; else one step back",
         key="escape", action="screen.step_back",
     ),
     Command(
-        "focus", "Timeline and back", "Move between the prompt and the timeline", key="tab,shift+tab,ctrl+up",
-        action="screen.switch_focus",
+        "focus", "Timeline and back", "Move between the prompt and the timeline; tab from an empty prompt",
+        key="tab,ctrl+up", action="screen.switch_focus",
     ),
+    Command(
+        "mode", "Next approval mode", "Change the approval mode: ask, auto (only in a sandbox), never",
+        key="shift+tab", action="screen.part('approval')",
+    ),
+    Command("find", "Search", "Search in the session", key="ctrl+f", slash="find", action="screen.part('find')"),
     Command(
         "engine", "Restart the engine", "After it was lost, on the same session", key="f5",
         action="screen.part('engine')",
@@ -197,16 +198,20 @@ COMMANDS: tuple[Command, ...] = (
         "mouse", "Mouse on or off", "Off, the terminal selects text by itself", key="f4", slash="mouse",
         action="app.toggle_mouse",
     ),
+    Command(
+        "stop", "Copy, interrupt, clear", "Copy the selection, else interrupt, else clear the prompt; twice quits",
+        key="ctrl+c", action="app.stop",
+    ),
     Command("suspend", "Suspend", "Back to the shell; fg returns", key="ctrl+z", action="app.suspend_process"),
     Command(
         "quit", "Quit", "Save and leave; asks first when something runs", key="ctrl+q", slash="quit", action="app.quit"
     ),
 )  # fmt: skip
 
-OF_THE_APP = frozenset({"help", "mouse", "suspend", "quit"})
+OF_THE_APP = frozenset({"help", "mouse", "stop", "suspend", "quit"})
 """Commands whose keys work on every screen; the others belong to the chat."""
 
-_FIRST = frozenset({"quit", "suspend", "palette"})
+_FIRST = frozenset({"quit", "stop", "suspend", "palette"})
 """Commands whose keys no widget may take for itself: Ctrl+Z would be the editor's undo, and a question takes all."""
 
 
@@ -232,41 +237,10 @@ def slash_command(name: str) -> Command | None:
     return begun[0] if len(begun) == 1 else None
 
 
-class SlashLine(Value, frozen=True, kw_only=True):
-    """A line beginning with `/`."""
+def similar_commands(name: str) -> tuple[str, ...]:
+    """What may have been meant by the name of a slash command that there is not, best first, at most three."""
+    from difflib import get_close_matches  # only after a slip
 
-    name: str
-    argument: str = ""
-
-
-def interpret(text: str, folder: Path) -> AnyVerb | SlashLine:
-    """What a text from the composer asks for: a prompt, the person's own code, or a slash command.
-
-    Code begins with its sign, without a space before it: that is how a paste is told from what was typed. A text
-    that begins with `/` but looks like a path, or has more than one line, is a prompt.
-    """
-    stripped = text.strip()
-    match text[:1]:
-        case "!" if stripped[1:].strip():
-            return Run(language="shell", source=stripped[1:].strip())
-        case "%" if stripped[1:].strip():
-            source = stripped[1:].removeprefix("python") if re.match(r"%python\s", stripped) else stripped[1:]
-            return Run(language="python", source=source.strip("\n ") if "\n" not in source else source.strip("\n"))
-    if re.fullmatch(r"/[a-z]*(?: [^\n]*)?", stripped):
-        name, _, argument = stripped[1:].partition(" ")
-        return SlashLine(name=name, argument=argument.strip())
-    return Submit(text=text, files=mentioned_files(text, folder))
-
-
-def mentioned_files(text: str, folder: Path) -> tuple[str, ...]:
-    """Paths written as `@path` or `@"a path"` that exist, in the order of the text, each once."""
-    names = (quoted or plain for quoted, plain in _MENTION.findall(text))
-    found = (name for name in names if _exists(folder, name))
-    return tuple(dict.fromkeys(found))
-
-
-def _exists(folder: Path, name: str) -> bool:
-    try:
-        return (folder / Path(name).expanduser()).exists()
-    except (OSError, ValueError, RuntimeError):
-        return False  # a name that no file can have, or `~` of nobody
+    names = [row.slash for row in COMMANDS if row.slash]
+    begun = [one for one in names if name and one.startswith(name)]
+    return tuple(dict.fromkeys(begun + get_close_matches(name, names, n=3, cutoff=0.65)))[:3]

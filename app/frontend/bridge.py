@@ -124,7 +124,8 @@ class Bridge:
         self._again = asyncio.Event()
         self._closing = False
         self._renewing = False
-        self._running: set[str] = set()
+        self.running: set[str] = set()
+        """Blocks that run now."""
         self.kernels = KernelBoard()
         """By language: what its kernel runs in."""
         self._sandbox_fails = False
@@ -145,7 +146,7 @@ class Bridge:
     @property
     def busy(self) -> bool:
         """Whether anything would be broken off by leaving now."""
-        return not self.stopped and (self.transcript.turn_open or bool(self._running))
+        return not self.stopped and (self.transcript.turn_open or bool(self.running))
 
     def send(self, verb: AnyVerb) -> None:
         """Ask the engine for something; verbs arrive in the order in which they were sent, and are about the session
@@ -271,7 +272,7 @@ class Bridge:
         self.stopped, self._queued, self._then = True, 0, None
         self._verbs = asyncio.Queue()  # the next engine is not asked what this one was
         self.kernels.states.clear()
-        self._running.clear()
+        self.running.clear()
         if self.transcript.turn_open:
             self._apply([TurnEnded(reason="engine_lost")])
         self._watch.say("engine stopped")
@@ -356,17 +357,17 @@ class Bridge:
             case TurnStarted():
                 self._queued = max(0, self._queued - 1)
             case ExecutionStarted() | RerunStarted():
-                self._running.add(event.block_id)
+                self.running.add(event.block_id)
             case ExecutionFinished() | RerunFinished():
-                self._running.discard(event.block_id)
+                self.running.discard(event.block_id)
             case TurnEnded():
-                self._running.clear()
+                self.running.clear()
                 self._queued = 0 if event.reason == "interrupted" else self._queued  # they were given back
             case KernelChanged():
                 self.kernels.follow(event)
                 self._sandbox_fails &= event.state not in ("idle", "busy")  # none starts that is not enclosed
             case ConversationCleared():
-                self._running.clear()
+                self.running.clear()
                 self.kernels.states.clear()
             case _:
                 pass
@@ -374,7 +375,7 @@ class Bridge:
     def _rest(self) -> None:
         """Nothing runs in an engine that has just opened a session, whatever ran when it was left."""
         self._watch.rest()
-        self._running.clear()
+        self.running.clear()
         self.kernels.forget()
 
     def _open_with_model(self) -> None:

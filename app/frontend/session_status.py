@@ -20,9 +20,10 @@ from oi_tui.app.engine.core.events import (
     TurnEnded,
     TurnStarted,
 )
-from oi_tui.app.engine.core.modes import effective_mode
+from oi_tui.app.engine.core.modes import OF_APPROVAL, effective_mode, strictest
 from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.settings import Settings, describe_sandbox
+from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.widgets.arming import Clock
 from oi_tui.widgets.status import OPENING, STARTING, THINKING, Activity, Status
@@ -178,3 +179,12 @@ def current_status(
         max_cost=transcript.max_cost,
         max_tokens=transcript.max_tokens,
     )
+
+
+def next_approval(status: Status) -> ApprovalMode:
+    """The mode after the one that is shown: ask, auto, never, ask. `auto` is left out where code would run unasked
+    without a sandbox, or though it destroys something: who wants that says so by /approve auto."""
+    lets_all = strictest(status.floor, OF_APPROVAL["auto"]) == "bypassPermissions"
+    cycle: list[ApprovalMode] = ["ask", "never"] if status.exposed or lets_all else ["ask", "auto", "never"]
+    place = cycle.index(status.approval) if status.approval in cycle else 0
+    return cycle[(place + 1) % len(cycle)]

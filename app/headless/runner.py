@@ -105,7 +105,7 @@ class Headless:
         self._writer = LmcWriter() if as_json else None
         self._accept_download = accept_download
         self._transcript = Transcript()
-        self._task = ""
+        self._task = Submit(text="")
         self._session_id = ""
         self._interrupts = 0
         self._ended_by: signal.Signals | None = None
@@ -127,8 +127,8 @@ class Headless:
         """Of the session that was opened last; "" before there is one."""
         return self._session_id
 
-    async def run(self, task: str, *, session_id: str | None = None) -> int:
-        self._task = task
+    async def run(self, task: str, *, files: tuple[str, ...] = (), session_id: str | None = None) -> int:
+        self._task = Submit(text=task, files=files)
         own = asyncio.current_task()
         assert own is not None
         loop = asyncio.get_running_loop()
@@ -194,7 +194,7 @@ class Headless:
                 self._narration.progress(reply)
             case FetchEnded(ready=True):
                 self._say("\n")
-                await self._send(Submit(text=self._task))
+                await self._send(self._task)
             case FetchEnded():
                 self._say(f"\n✗ {reply.error or 'The download was cancelled.'} {reply.hint}\n")
                 self._code = 6
@@ -220,7 +220,7 @@ class Headless:
                 await self._send(FindModels())
             case SessionOpened():
                 self._model = event.model
-                await self._send(Submit(text=self._task))
+                await self._send(self._task)
             case SettingsChanged():
                 self._model_open = event.context_window is not None  # every embedded model that is open has one
             case DecisionRequested():
@@ -284,7 +284,7 @@ class Headless:
             self._say(f"Model: {ready.title} ({ready.id})\n")
             self._model = ready.id
             await self._send(UseModel(name=ready.id, api_base=ready.api_base))
-            await self._send(Submit(text=self._task))
+            await self._send(self._task)
             return False
         best = next((offer for offer in found.offers if offer.recommended), None)
         if best is not None and self._accept_download:

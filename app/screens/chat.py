@@ -7,7 +7,7 @@ what a block looks like, is known elsewhere.
 import asyncio
 import gc
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -18,8 +18,10 @@ from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.events import DescendantFocus, Resize
 from textual.screen import Screen
+from textual.widgets import TextArea
 
-from oi_tui.app.commands.registry import SlashLine, WrongArgument, bindings, interpret, slash_command
+from oi_tui.app.commands.registry import APPROVAL_HELP, bindings
+from oi_tui.app.commands.typed import SlashLine
 from oi_tui.app.engine.core.blocks import Block, UserBlock
 from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
 from oi_tui.app.engine.core.protocol import (
@@ -36,11 +38,14 @@ from oi_tui.app.engine.core.protocol import (
     VariablesFound,
 )
 from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.engine.core.verbs import Interrupt
-from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.core.verbs import SetApproval
 from oi_tui.app.frontend.bridge import Bridge, ViewReply
 from oi_tui.app.frontend.client import Connect
+from oi_tui.app.frontend.session_status import next_approval
 from oi_tui.app.screens.bottom import FULL, Bottom
+from oi_tui.app.screens.prompt_completion import PromptCompletion
+from oi_tui.app.screens.prompt_desk import PromptDesk
+from oi_tui.app.screens.stop_keys import StopKeys
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import Arming, Clock
 from oi_tui.widgets.composer import Composer, PromptArea
@@ -54,9 +59,6 @@ if TYPE_CHECKING:  # these take their time to load, and the first frame does wit
 
 WIDE = 100
 """Columns from which on the variables stand beside the timeline; on a narrower screen they lie over it."""
-
-SECOND_ESCAPE = 1.0
-"""Seconds within which another Escape stops the whole turn."""
 
 
 class ChatScreen(Screen[None]):
@@ -80,10 +82,13 @@ class ChatScreen(Screen[None]):
         self._settings = settings
         self._clock = clock
         self._arming = Arming(clock)
-        self._escaped = float("-inf")
+        self.desk = PromptDesk(self, self.bridge)
+        self.stops = StopKeys(self.bridge, self.desk, clock)
         self._queued = 0
         self._setup: SetupScreen | None = None
         self._parts: Parts | None = None
+        self.begin: Callable[[], None] = lambda: None
+        """What is done as soon as there is a prompt."""
         self.complete = asyncio.Event()
         """Set when everything is there that the first frame did without."""
         self.graphics = Graphics("none" if settings.screen.images == "off" else "cells")
@@ -97,7 +102,10 @@ class ChatScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """The composer can be typed into at once; the rest follows when that has been seen."""
-        self.query_one(PromptArea).focus()
+        area = self.query_one(PromptArea)
+        area.completion.completer = PromptCompletion(lambda: self.desk.folder, lambda *_: None)
+        area.focus()
+        self.begin()
         # Beside what the screen does, which could paint nothing meanwhile.
         self.call_after_refresh(lambda: self.run_worker(self._complete(), group="complete"))
 
@@ -185,6 +193,7 @@ class ChatScreen(Screen[None]):
         self._show_hint()
 
     @on(DescendantFocus)
+    @on(TextArea.Changed)
     def _show_hint(self) -> None:
         """The hint tells of the keys that work now."""
         hint = "ctrl+p commands · F1 help"
@@ -198,6 +207,8 @@ class ChatScreen(Screen[None]):
             hint = f"{self._queued} queued · esc stops"
         elif self.bridge.busy:
             hint = "enter queues · esc stops"
+        elif self.query_one(PromptArea).text:
+            hint = "ctrl+j new line"
         self.query_one(Composer).hint = hint
 
     def ask(self, decision: DecisionRequested | None, question: InputRequested | None) -> None:
@@ -232,30 +243,12 @@ class ChatScreen(Screen[None]):
     async def on_prompt_area_submitted(self, event: PromptArea.Submitted) -> None:
         """A prompt, the person's own code, or a command."""
         event.stop()
-        asked = interpret(event.text, Path(self.bridge.transcript.cwd or "."))
-        if isinstance(asked, SlashLine):
-            await self.run_command(asked)
-            return
-        if self._parts is not None:
+        if await self.desk.take(event.text) and self._parts is not None:
             self._parts.timeline.scroll_to_end()
-        self.bridge.send(asked)
 
     async def run_command(self, typed: SlashLine) -> None:
-        """Do what a slash command says; alone, one that needs to be told more shows what there is to choose from."""
-        row = slash_command(typed.name)
-        if row is None:
-            self.notify(f"There is no /{safe_text(typed.name)}. F1 lists the commands.", severity="warning")
-            return
-        if not typed.argument and row.choices():
-            await self.run_action(f"app.palette({row.id!r})")
-            return
-        if row.verb is None:
-            await self.run_action(row.action.replace("ARGUMENT", repr(typed.argument)))
-            return
-        try:
-            self.bridge.send(row.verb(typed.argument))
-        except WrongArgument as wrong:
-            self.notify(str(wrong), severity="warning")
+        """Do what a slash command says."""
+        await self.desk.run_command(typed)
 
     def on_welcome_chosen(self, event: Welcome.Chosen) -> None:
         """An example to begin with; the person sends it."""
@@ -277,14 +270,8 @@ class ChatScreen(Screen[None]):
             on_top = (self.query_one(Bottom), self._parts.pane)
             if any(part.step_back() for part in (on_top if self.focused is not self._parts.timeline else on_top[::-1])):
                 return
-        if not self.bridge.busy:
-            self.query_one(PromptArea).focus()
-            return
-        now = self._clock()
-        again, self._escaped = now - self._escaped <= SECOND_ESCAPE, now
-        self.bridge.send(Interrupt(turn=again))
-        if not again:
-            self.notify("Interrupting. Escape again stops the whole turn.", timeout=SECOND_ESCAPE)
+        if not self.stops.interrupt():
+            self.query_one(Bottom).focus_shown()
 
     def action_page(self, step: int) -> None:
         """A page of the timeline, from wherever the focus is."""
@@ -304,7 +291,7 @@ class ChatScreen(Screen[None]):
             upper.focus()
 
     def action_part(self, name: str, argument: str = "") -> None:
-        """What a part does by itself: variables, sessions, export, rebuild, recall, engine; once all are there."""
+        """What is done by key or command with parts of the screen, once all are there."""
 
         async def when_complete() -> None:
             await self.complete.wait()
@@ -326,16 +313,14 @@ class ChatScreen(Screen[None]):
                 self._parts.recall.search()
             case "engine":
                 self.bridge.restart()
-
-    def action_edit_external(self) -> None:
-        """The prompt in the person's own editor."""
-        from oi_tui.app.screens.external_editor import EditorFailed, edit_text  # starts programs; seldom wanted
-
-        area = self.query_one(PromptArea)
-        try:
-            area.fill(edit_text(self.app, area.full_text, self._settings.screen.editor))
-        except EditorFailed as failed:
-            self.notify(str(failed), severity="error")
+            case "find":
+                self._parts.pane.on_timeline_search_wanted()
+            case "editor":
+                self.desk.edit_external(self._settings)
+            case "approval":
+                mode = next_approval(self.query_one(StatusBar).status)
+                self.bridge.send(SetApproval(mode=mode))  # a question that is open stays open
+                self.desk.tell(f"approval: {mode} · {APPROVAL_HELP[mode]}")
 
     # -- inside ------------------------------------------------------------------------------------------------
 

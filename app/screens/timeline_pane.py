@@ -8,6 +8,7 @@ from textual.containers import Vertical
 from oi_tui.app.engine.core.blocks import Block
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.block_actions import BlockActions
+from oi_tui.app.screens.bottom import Bottom
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import Clock
 from oi_tui.widgets.search_bar import SearchBar
@@ -72,6 +73,11 @@ class TimelinePane(Vertical):
     def rebuild(self) -> None:
         """Let the person choose runs to repeat."""
         self._actions.rebuild()
+
+    def on_click(self) -> None:
+        """Who clicks here has left what stands beside it; letters then go to the prompt, or to what is asked."""
+        if not self.timeline.has_focus:
+            self.screen.query_one(Bottom).focus_shown()
 
     # -- messages of the timeline ------------------------------------------------------------------------------
 

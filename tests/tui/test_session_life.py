@@ -439,15 +439,6 @@ async def test_quitting_asks_when_something_runs_and_enter_does_not_answer(play:
                 await stage.pilot.pause()
 
 
-async def test_ctrl_c_does_not_quit_but_says_what_does(play: Play) -> None:
-    async with play() as stage:
-        await stage.pilot.press("ctrl+c")
-        await stage.settle()
-        assert [note.message for note in stage.app._notifications] == [
-            "Press ctrl+q to quit. Escape interrupts what runs."
-        ]
-
-
 async def test_a_notice_shows_neither_what_a_terminal_obeys_nor_markup(play: Play) -> None:
     async with play() as stage:
         stage.app.chat.notify(hostile("notice"), title=hostile_line("title"))
@@ -455,12 +446,6 @@ async def test_a_notice_shows_neither_what_a_terminal_obeys_nor_markup(play: Pla
         (note,) = stage.app._notifications
         assert (note.title, note.message) == (seen_line("title"), safe_text(hostile("notice")))
         assert not note.markup
-
-
-async def test_ctrl_c_copies_a_selection(play: Play) -> None:
-    async with play() as stage:
-        await stage.pilot.press("h", "i", "shift+home", "ctrl+c")
-        assert stage.app.clipboard == "hi"
 
 
 async def test_a_session_without_a_model_begins_with_the_choice_of_one(play: Play) -> None:

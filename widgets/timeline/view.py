@@ -52,13 +52,16 @@ BlockAction = Literal[
 
 
 class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
-    """Blocks, one under the other."""
+    """Blocks, one under the other. A click chooses a block and leaves the keys where they are: who clicks, and then
+    types, writes; Tab brings the keys here."""
+
+    FOCUS_ON_CLICK = False
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "go('block', -1)", "Previous block"),
         Binding("down,j", "go('block', 1)", "Next block"),
         Binding("pageup", "go('page', -1)", "Page up"),
-        Binding("pagedown,ctrl+f", "go('page', 1)", "Page down", key_display="pagedown"),
+        Binding("pagedown", "go('page', 1)", "Page down"),
         Binding("ctrl+u", "go('half', -1)", "Half a page up"),
         Binding("ctrl+d", "go('half', 1)", "Half a page down"),
         Binding("ctrl+y", "go('row', -1)", "A row up"),

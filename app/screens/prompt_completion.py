@@ -1,0 +1,129 @@
+"""What completes a word in the prompt: commands and their values, files, names of the kernel."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oi_tui.app.commands.mentions import write_mention
+from oi_tui.app.commands.registry import COMMANDS, Command, slash_command
+from oi_tui.app.engine.text.words import quantity
+from oi_tui.widgets.completion import CompletionChoice, CompletionOffer
+from oi_tui.widgets.text_box import TextBox
+
+if TYPE_CHECKING:  # loaded with the first `@`
+    from oi_tui.app.commands.file_index import FileIndex
+
+_COMMAND = re.compile(r"/[a-z]*")
+_ARGUMENT = re.compile(r"/([a-z]+) +(\S*)")
+_FILE = re.compile(r'(?:^|\s)(@(?:"[^"\n]*|[^\s"]*))\Z')
+_CODE = ("!", "%")
+
+
+class PromptCompletion:
+    """The completer of the prompt: `/` and `@` offer at once, Tab asks the kernel for names in Python code."""
+
+    def __init__(self, folder: Callable[[], Path], ask_kernel: Callable[[TextBox, str, int], None]) -> None:
+        """`ask_kernel` is given the box, the code, and where in it the cursor is."""
+        self._folder = folder
+        self._ask_kernel = ask_kernel
+        self._index: FileIndex | None = None
+
+    def follow(self, box: TextBox) -> None:
+        """Offer what fits the word before the cursor, or nothing."""
+        offer = self._find_offer(box)
+        if offer is None:
+            box.completion.allow()
+            box.completion.close()
+        else:
+            box.completion.offer(offer)
+
+    def complete(self, box: TextBox) -> bool:
+        """Tab: the list for this word, though it was dismissed, or names of the kernel."""
+        box.completion.allow()
+        if (offer := self._find_offer(box)) is not None:
+            box.completion.offer(offer)
+            return True
+        if box.text.startswith("%"):
+            code, place = code_before(box)
+            self._ask_kernel(box, code, place)
+            return True
+        return bool(box.text)
+
+    def _find_offer(self, box: TextBox) -> CompletionOffer | None:
+        row, column = box.cursor_location
+        before = box.document.get_line(row)[:column]
+        if box.text.startswith("/") and box.document.line_count == 1:
+            return _command_offer(before)
+        if not box.text.startswith(_CODE) and (match := _FILE.search(before)):
+            return self._file_offer(box, row, match)
+        return None
+
+    def _file_offer(self, box: TextBox, row: int, match: re.Match[str]) -> CompletionOffer | None:
+        query = match[1].removeprefix("@").removeprefix('"')
+        if query.startswith("remote:"):
+            return None
+        from oi_tui.app.commands.file_index import FileIndex  # it needs more than the first frame
+
+        folder = str(self._folder())
+        index = self._index
+        if index is None or index.folder != folder:
+            index = self._index = FileIndex(folder)
+        index.refresh(lambda: self._look_again(box, index))
+        choices = tuple(choice for path in index.search(query) if (choice := _file_choice(path)) is not None)
+        if not index.is_ready:
+            note = "looking for files"
+        elif not choices:
+            return None
+        else:
+            note = f"first {quantity(len(index.table.paths), 'file')} of this folder" if index.table.cut else ""
+        return CompletionOffer((row, match.start(1)), choices, note)
+
+    def _look_again(self, box: TextBox, index: "FileIndex") -> None:
+        """The folder was walked meanwhile."""
+        if index is self._index and box.completion.open_list is not None:
+            self.follow(box)
+
+
+def _command_offer(before: str) -> CompletionOffer | None:
+    if _COMMAND.fullmatch(before):
+        name = before.removeprefix("/")
+        rows = [row for row in COMMANDS if row.slash]
+        begun = [row for row in rows if row.slash.startswith(name)]
+        inside = [row for row in rows if row not in begun and name and (name in row.slash or name in row.title.lower())]
+        return CompletionOffer((0, 0), tuple(map(_command_choice, begun + inside)))
+    if (match := _ARGUMENT.fullmatch(before)) and (row := slash_command(match[1])) is not None and row.argument:
+        typed = match[2].lower()
+        words = {word: said for word, said in row.choices().items() if word.startswith(typed)}
+        needs_more = " " in row.argument
+        choices = tuple(
+            CompletionChoice(f"{word} " if needs_more else word, word, said, sends=not needs_more)
+            for word, said in words.items()
+        )
+        return CompletionOffer((0, match.start(2)), choices, f"/{row.slash} {row.argument}")
+    return None
+
+
+def _command_choice(row: Command) -> CompletionChoice:
+    needs_word = bool(row.argument) and not row.argument.startswith("[")
+    text = f"/{row.slash} " if row.argument else f"/{row.slash}"
+    return CompletionChoice(
+        text, f"/{row.slash} {row.argument}".strip(), row.help, row.key.split(",")[0], sends=not needs_word
+    )
+
+
+def _file_choice(path: str) -> CompletionChoice | None:
+    """A folder stays open for what is in it; behind a file the sentence goes on."""
+    if path.endswith("/"):
+        written = f'@"{path}' if " " in path else f"@{path}"
+        return CompletionChoice(written, path)
+    written = write_mention(path) or ""
+    return CompletionChoice(f"{written} ", path) if written else None
+
+
+def code_before(box: TextBox) -> tuple[str, int]:
+    """The Python code in a prompt that begins with `%`, and where in it the cursor is."""
+    row, column = box.cursor_location
+    place = sum(len(box.document.get_line(line)) + 1 for line in range(row)) + column
+    sign = next((sign for sign in ("%python ", "%python\n") if box.text.startswith(sign)), "%")
+    return box.text[len(sign) :], max(0, place - len(sign))

@@ -1,0 +1,160 @@
+"""What becomes of a text that was sent from the prompt, and what is said above it.
+
+Nothing that was typed is lost: what cannot be followed stays in the prompt, with the reason above it.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from textual.screen import Screen
+
+from oi_tui.app.commands.mentions import find_mentions
+from oi_tui.app.commands.registry import Command, WrongArgument, similar_commands, slash_command
+from oi_tui.app.commands.typed import SlashLine, interpret, needs_body
+from oi_tui.app.engine.core.settings import Settings
+from oi_tui.app.engine.core.verbs import AnyVerb, Submit
+from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.text.words import quantity
+from oi_tui.app.frontend.bridge import Bridge
+from oi_tui.widgets.composer import Composer, PromptArea
+
+GOODBYES = ("exit", "quit", "exit()", "quit()")
+"""What ends other consoles: alone in the prompt it is no prompt."""
+
+NOTE = 3.0
+"""Seconds that something is said in passing."""
+
+
+class PromptDesk:
+    """Reads what was typed on one screen."""
+
+    def __init__(self, screen: Screen[None], bridge: Bridge) -> None:
+        self._screen = screen
+        self._bridge = bridge
+        self._insisted = ""
+        """A text that was not sent at once; sent again, it is."""
+
+    @property
+    def area(self) -> PromptArea:
+        """Where the person writes."""
+        return self._screen.query_one(PromptArea)
+
+    @property
+    def folder(self) -> Path:
+        """Where the session works."""
+        return Path(self._bridge.transcript.cwd or ".")
+
+    def tell(self, words: str, *, failed: bool = False, seconds: float = NOTE) -> None:
+        """Say it above the prompt, where that can be seen; 0 seconds is until the text changes."""
+        composer = self._screen.query_one(Composer)
+        if composer.display and self._screen.is_current:
+            composer.say(words, failed=failed, seconds=seconds)
+        else:
+            self._screen.notify(words, severity="warning" if failed else "information", timeout=NOTE)
+
+    async def copy(self, text: str) -> None:
+        """Put the text into the clipboard, and say so."""
+        from oi_tui.app.screens.clipboard import copy  # nothing that the first frame needs
+
+        failed = await copy(self._screen.app, text)
+        self.tell(failed or f"Copied {quantity(len(text), 'character')}.", failed=bool(failed))
+
+    async def take(self, text: str) -> bool:
+        """Do what the text asks for; whether something was sent to the engine."""
+        area = self.area
+        if text.strip() in GOODBYES:
+            self._offer_to_quit()
+            return False
+        if needs_body(text):
+            first = text.split(maxsplit=1)[0]
+            area.insert("\n", area.document.end)
+            self.tell(f"{first}: write the lines of the cell; ctrl+j makes a new line, enter runs it.", seconds=0)
+            return False
+        asked = interpret(text, self.folder)
+        if isinstance(asked, SlashLine):
+            await self.run_command(asked)
+            return False
+        if isinstance(asked, Submit) and not self._may_send(text):
+            return False
+        area.accept()
+        self._bridge.send(asked)
+        return True
+
+    async def run_command(self, typed: SlashLine) -> None:
+        """Do what a slash command says; one that cannot be followed stays in the prompt."""
+        row = slash_command(typed.name)
+        try:
+            if row is None:
+                raise WrongArgument(_unknown(typed.name))
+            if not typed.argument and row.choices():
+                await self._screen.run_action(f"app.palette({row.id!r})")
+                return
+            verb = _verb_of(row, typed.argument)
+        except WrongArgument as wrong:
+            self.tell(str(wrong), failed=True, seconds=0)
+            return
+        if self.area.text.startswith("/"):
+            self.area.accept()
+        if verb is not None:
+            self._bridge.send(verb)
+        else:
+            await self._screen.run_action(row.action.replace("ARGUMENT", repr(typed.argument)))
+
+    def begin_with(self, text: str, missing: Sequence[str]) -> None:
+        """A prompt of the command line that mentions files which are missing: it waits for the person."""
+        self.area.fill(text)
+        self._refuse(text, missing)
+
+    def edit_external(self, settings: Settings) -> None:
+        """The prompt in the person's own editor."""
+        from oi_tui.app.screens.external_editor import EditorFailed, edit_text  # starts programs; seldom wanted
+
+        area = self.area
+        try:
+            area.fill(edit_text(self._screen.app, area.full_text, settings.screen.editor))
+        except EditorFailed as failed:
+            self.tell(str(failed), failed=True, seconds=0)
+
+    def _may_send(self, text: str) -> bool:
+        """Whether all files are there, or the person knows that they are not."""
+        missing = find_mentions(text, self.folder).missing
+        if not missing or text == self._insisted:
+            self._insisted = ""
+            return True
+        self._refuse(text, missing)
+        return False
+
+    def _refuse(self, text: str, missing: Sequence[str]) -> None:
+        self._insisted = text
+        names = " and ".join(f"@{safe_text(name)}" for name in missing[:3])
+        self.tell(f"No such file: {names}. Enter sends the prompt all the same.", failed=True, seconds=0)
+
+    def _offer_to_quit(self) -> None:
+        if self._bridge.busy:
+            self._screen.run_worker(self._screen.run_action("app.quit"), group="quit")
+            return
+
+        from oi_tui.app.screens.confirm import ConfirmScreen  # seldom seen
+
+        async def finish(yes: bool | None) -> None:
+            if yes:
+                self.area.accept()
+                await self._screen.run_action("app.quit")
+
+        question = ConfirmScreen("Quit oi-tui?", "The session is saved and can be resumed.", yes="quit", no="stay")
+        self._screen.app.push_screen(question, finish)
+
+
+def _verb_of(row: Command, argument: str) -> AnyVerb | None:
+    """What to send to the engine, None for what the screen does itself; WrongArgument if that makes no sense."""
+    choices = row.choices()
+    first = argument.split(" ", 1)[0]
+    if choices and first not in choices:
+        raise WrongArgument(f"No {row.slash} “{safe_text(first)}”. Choose one of: {', '.join(choices)}.")
+    return None if row.verb is None else row.verb(argument)
+
+
+def _unknown(name: str) -> str:
+    similar = [f"/{one}" for one in similar_commands(name)]
+    meant = f" Did you mean {' or '.join(similar)}?" if similar else " Type / for the list."
+    return f"No command /{safe_text(name)}.{meant}"
