@@ -31,6 +31,9 @@ from oi_tui.widgets.status import OPENING, STARTING, THINKING, Activity, Status
 _ELSEWHERE = re.compile(r"(kernel )?\S+ on (?P<host>\S+)|kernel \S+, started by .+")
 """A kernel on a server, or one of a provisioner; the folder of an environment may be called anything."""
 
+RUNNING = "running"
+"""What goes on while code runs."""
+
 FAILS = "sandbox fails"
 """Where there has to be a sandbox and can be none: no code runs. Short, for it has to stay on a narrow line."""
 
@@ -53,7 +56,7 @@ def activity(event: AnyEvent, before: str, *, turn_open: bool) -> str:
         case RetryScheduled():
             return f"{event.why}, retry"
         case DecisionMade(verdict="run") | ExecutionStarted():
-            return "running"
+            return RUNNING
         case KernelChanged(state="starting" | "restarting") if before:
             return f"starting {event.language}"
         case ExecutionFinished():

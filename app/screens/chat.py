@@ -43,6 +43,7 @@ from oi_tui.app.frontend.bridge import Bridge, ViewReply
 from oi_tui.app.frontend.client import Connect
 from oi_tui.app.frontend.session_status import next_approval
 from oi_tui.app.screens.bottom import FULL, Bottom
+from oi_tui.app.screens.brief_runs import BriefRuns
 from oi_tui.app.screens.prompt_completion import PromptCompletion
 from oi_tui.app.screens.prompt_desk import PromptDesk
 from oi_tui.app.screens.stop_keys import StopKeys
@@ -77,7 +78,12 @@ class ChatScreen(Screen[None]):
         recorded: bool = False,
     ) -> None:
         super().__init__(classes="-welcome")  # to set it later would style every widget once more
-        self.bridge = Bridge(connect, self, session_id=session_id, settings=settings, recorded=recorded, clock=clock)
+        self.brief_runs = BriefRuns(
+            self, lambda seconds, work: asyncio.get_running_loop().call_later(seconds, self.call_next, work)
+        )
+        self.bridge = Bridge(
+            connect, self.brief_runs, session_id=session_id, settings=settings, recorded=recorded, clock=clock
+        )
         self.palette = palette
         self._settings = settings
         self._clock = clock
