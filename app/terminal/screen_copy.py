@@ -8,7 +8,6 @@ A row is known as runs of text in one style. Where it is not known what the term
 program, after a picture was laid over it), everything is written, as Textual does.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby, takewhile
@@ -134,16 +133,21 @@ class ScreenCopy:
 
     def _find_move(self, changed: dict[int, Row]) -> tuple[int, int, int] | None:
         """First and last row of what moved, and by how many rows up; None if too little did."""
-        counts = Counter(row.runs for row in self._rows)
-        places = {row.runs: y for y, row in enumerate(self._rows) if counts[row.runs] == 1 and _says_something(row)}
-        found = {y: places[row.runs] for y, row in changed.items() if row.runs in places}
-        moves = Counter(before - y for y, before in found.items() if before != y)
+        stood: dict[tuple[Run, ...], list[int]] = {}
+        for y, row in enumerate(self._rows):
+            stood.setdefault(row.runs, []).append(y)
+        moves: dict[int, list[int]] = {}
+        for y, row in changed.items():
+            if row.runs in stood and _says_something(row):
+                for before in stood[row.runs]:
+                    moves.setdefault(before - y, []).append(y)
+        moves.pop(0, None)
         if not moves:
             return None
-        up, times = moves.most_common(1)[0]
-        rows = [y for y, before in found.items() if before - y == up]
+        # Of text that repeats itself, each row stood at several places: then it moved the least.
+        up, rows = max(moves.items(), key=lambda move: (len(move[1]), -abs(move[0])))
         first, last = min(*rows, *(y + up for y in rows)), max(*rows, *(y + up for y in rows))
-        worth = times >= FEWEST - 1 and 2 * times >= len(changed) and abs(up) <= last - first
+        worth = len(rows) >= FEWEST - 1 and 2 * len(rows) >= len(changed) and abs(up) <= last - first
         return (first, last, up) if worth else None
 
     def _move(self, moved: tuple[int, int, int], changed: dict[int, Row]) -> str:
