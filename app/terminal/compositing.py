@@ -29,6 +29,10 @@ class FrontCompositor(Compositor):
             strips = widget.render_lines(Region(seen.x - region.x, first - region.y, seen.width, last + 1 - first))
             for y in rows:
                 line = chops[y]
+                if len(line) == 1:  # as wide as the screen, as most rows are
+                    line[0] = strips[y - first]
+                    del open_rows[y]
+                    continue
                 inside = [cut for cut in cuts[y] if seen.x <= cut <= seen.right]
                 parts = strips[y - first].divide([cut - seen.x for cut in inside[1:]])
                 for cut, part in zip(inside, parts, strict=False):

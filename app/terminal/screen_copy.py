@@ -289,9 +289,12 @@ def _lay_over(below: Row, x: int, row: Row, width: int, columns: int) -> Row:
 
 def _differences(before: Row, after: Row) -> Iterator[tuple[int, list[Run]]]:
     """Where to write which cells, from left to right."""
-    if not (before.plain and after.plain):
-        # Terminals differ in what is wide, so that all that follows may stand elsewhere.
-        yield from _stretches(0, after.cells, None)
+    # Terminals differ in what is wide, so that all that follows may stand elsewhere.
+    if not (before.plain and after.plain) or all(style == UNKNOWN for _, style in before.runs):
+        if any(style == UNKNOWN for _, style in after.runs):
+            yield from _stretches(0, after.cells, None)
+        else:
+            yield 0, list(after.runs)
         return
     lead = _common_start(before.runs, after.runs)
     tail = sum(len(text) for text, _ in _common_runs(before.runs[::-1], after.runs[::-1]))
@@ -328,9 +331,17 @@ def _common_start(one: Sequence[Run], other: Sequence[Run]) -> int:
     whole = _common_runs(one, other)
     length, number = sum(len(text) for text, _ in whole), len(whole)
     if number < min(len(one), len(other)) and one[number][1] == other[number][1]:
-        texts = zip(one[number][0], other[number][0], strict=False)
-        length += sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], texts))
+        length += _common_length(one[number][0], other[number][0])
     return length
+
+
+def _common_length(one: str, other: str) -> int:
+    """Characters that both begin with, found by halving."""
+    low, high = 0, min(len(one), len(other)) + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle)
+    return low
 
 
 def _cut_cells(row: Row, lead: int, tail: int) -> list[Run]:

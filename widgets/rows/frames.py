@@ -63,6 +63,19 @@ class Frames:
         self._due = min(max(self._due, now), now + (AT_ONCE - 1) * FRAME) + FRAME
         if self._draw():
             self.want()
+        self._paint()
+
+    def _paint(self) -> None:
+        """Have the screen paint what was drawn, and what else is to be painted, unless it has a layout to do first.
+
+        Left to Textual, the widget tells the screen, which wakes a timer, which paints: three rounds of the loop, for a
+        sixth of the cost of a frame.
+        """
+        host, screen = self._host, self._host.screen
+        if host._repaint_required and host.display and screen in screen._compositor and not screen._layout_required:
+            host._repaint_required = False
+            screen._dirty_widgets.add(host)
+            screen._on_timer_update()
 
     def idle(self, work: Callable[[], bool]) -> None:
         """While nothing else is to be done, call this until it returns False; then draw."""

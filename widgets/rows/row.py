@@ -23,9 +23,9 @@ class RowStrip(Strip):
         """Cells before the text: gutter, indentation of a row that goes on, line number."""
         self.reach = reach
         """Cell after the last one of the text; what follows only fills the row."""
-        self.painted: tuple[object, bool, Strip] | None = None
-        """What its look depends on, whether the scroll bar's thumb lay over it, and the row as it was last on the
-        screen: kept, so that it is painted once."""
+        self.painted: tuple[object, list[Strip | None]] | None = None
+        """What its look depends on, and the row as it goes to the screen, without and with the scroll bar's thumb over
+        it: kept, so that it is painted once. The same row may stand at several places."""
 
 
 class ViewRow(NamedTuple):

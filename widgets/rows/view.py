@@ -60,7 +60,8 @@ class RowView:
         if 2 * len(dirty) > len(rows):
             self._host.refresh()
         elif dirty:
-            self._host.refresh(*(Region(0, y, self._host.size.width, 1) for y in dirty))
+            width = self._host.size.width
+            self._host.refresh(*(Region(0, y, width, 1) for y in dirty))
 
     def forget(self) -> None:
         """All rows are others now: for another size, theme, or way to show pictures."""
@@ -123,8 +124,11 @@ class RowView:
         row, marks, thumb = self.rows[y], self._marks[y], y in self._thumb
         has_cursor = cursor is not None and row.item == cursor and not row.last
         bare = not (marks.spans or has_cursor or selection is not None or self._has_pill(y))
-        if bare and (known := row.strip.painted) is not None and known[0] is finish and known[1] == thumb:
-            return known[2]
+        known = row.strip.painted
+        if known is None or known[0] is not finish:
+            known = row.strip.painted = finish, [None, None]
+        if bare and (painted := known[1][thumb]) is not None:
+            return painted
         strip: Strip = row.strip
         if marks.spans:
             strip = mark_cells(strip, marks.spans, self._ink.match_here if marks.here else self._ink.match)
@@ -135,7 +139,7 @@ class RowView:
             strip = with_pill(strip, self._unseen, self._ink)
         strip = self._filtered(strip, finish.filters, finish.background)
         if bare:
-            row.strip.painted = finish, thumb, strip
+            known[1][thumb] = strip
         return strip
 
     def _has_pill(self, y: int) -> bool:

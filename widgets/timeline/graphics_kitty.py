@@ -10,7 +10,7 @@ colour survives terminals with 256 colours, and whatever blends colours makes a 
 
 import base64
 from collections.abc import Iterator, Sequence
-from itertools import count
+from itertools import count, groupby
 from typing import Literal
 
 from rich.color import Color, ColorType
@@ -88,12 +88,10 @@ def apply_filters(strip: Strip, filters: Sequence[LineFilter], background: Textu
     if not filters:
         return strip
     segments: list[Segment] = []
-    for segment in strip:
-        if segment.text.startswith(PLACEHOLDER):
-            segments.append(segment)
-            continue
-        line = [segment]
-        for line_filter in filters:
-            line = line_filter.apply(line, background)
+    for is_picture, parts in groupby(strip, key=lambda segment: segment.text.startswith(PLACEHOLDER)):
+        line = list(parts)
+        if not is_picture:
+            for line_filter in filters:
+                line = line_filter.apply(line, background)
         segments += line
     return Strip(segments, strip.cell_length)
