@@ -35,9 +35,10 @@ from oi_tui.app.frontend.workplace import FolderChoice, Workplace
 from oi_tui.app.look import remember_look, wear
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.chat import ChatScreen
+from oi_tui.app.terminal.calling import Attention, means_of
 from oi_tui.app.terminal.compositing import FrontCompositor
 from oi_tui.app.terminal.end_signals import leave_at_signals, leave_signals_alone
-from oi_tui.app.terminal.guarded_driver import GuardedDriver
+from oi_tui.app.terminal.guarded_driver import GuardedDriver, tell_terminal
 from oi_tui.app.terminal.probe import TerminalFacts, Window, graphics, window_size
 from oi_tui.app.terminal.probing_driver import ProbingDriver, TerminalKnown
 from oi_tui.app.terminal.screen_copy import FrameDifference, ScreenCopy
@@ -76,13 +77,22 @@ class OiTui(TypingOrder):
         self._images = settings.screen.images
         self._known = TerminalFacts()
         self._copy = ScreenCopy()
+        look = settings.screen
+        means = means_of(os.environ, bell=look.bell, notifications=look.notifications, title=look.title)
+        self._attention = Attention(lambda said: tell_terminal(self._driver, said), means, clock)
         palette, self._complaint = choose_palette(settings.screen.theme)
         wear(self, palette)
         self._connect, self._clock = connect, clock
         self._workplace = workplace
         self._recorded = recorded
         self.chat = ChatScreen(
-            self._start_engine, settings, palette, session_id=session_id, clock=clock, recorded=recorded
+            self._start_engine,
+            settings,
+            palette,
+            session_id=session_id,
+            clock=clock,
+            recorded=recorded,
+            follow=self._attention.follow,
         )
         self.chat._compositor = FrontCompositor()
         if prompt:
@@ -99,6 +109,10 @@ class OiTui(TypingOrder):
     def on_mount(self) -> None:
         """A signal ends the program as a key does: the terminal is put back and the session saved."""
         leave_at_signals(asyncio.get_running_loop(), lambda code: self.call_later(self._leave, code))
+        if isinstance(self._driver, GuardedDriver):
+            self._driver.farewell = self._attention.leave
+        self._attention.timer = self.set_interval(1.0, self._attention.look, pause=True)
+        self.watch(self, "app_focus", self._attention.note_focus, init=False)
         # After `fg` the terminal holds whatever the shell left there.
         self.app_resume_signal.subscribe(self, lambda _: self.action_redraw())
         if self._complaint:
@@ -165,6 +179,7 @@ class OiTui(TypingOrder):
 
     def note_typing(self, age: float) -> None:
         """Of all that is typed, whatever screen or widget it is for."""
+        self._attention.note_key()
         for screen in {self.chat, self.screen}:
             if isinstance(screen, NotesKeys):
                 screen.note_key(age)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from textual import on
 from textual.app import ComposeResult
@@ -22,7 +22,7 @@ from textual.widgets import TextArea
 
 from oi_tui.app.commands.registry import APPROVAL_HELP, bindings
 from oi_tui.app.commands.typed import SlashLine
-from oi_tui.app.engine.core.blocks import Block, UserBlock
+from oi_tui.app.engine.core.blocks import Block, NoticeBlock, UserBlock
 from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
 from oi_tui.app.engine.core.protocol import (
     DraftKept,
@@ -62,6 +62,18 @@ WIDE = 100
 """Columns from which on the variables stand beside the timeline; on a narrower screen they lie over it."""
 
 
+class ProgressFollower(Protocol):
+    """Is told what waits for the person (the id "" where nothing does), and whether the last word is an error."""
+
+    def __call__(self, request_id: str, *, is_input: bool, busy: bool, failed: bool) -> None:
+        """Something happened in the session."""
+        ...
+
+
+def _ignore_progress(request_id: str, *, is_input: bool, busy: bool, failed: bool) -> None:
+    pass
+
+
 class ChatScreen(Screen[None]):
     """One session on the screen."""
 
@@ -76,7 +88,9 @@ class ChatScreen(Screen[None]):
         session_id: str | None = None,
         clock: Clock = time.monotonic,
         recorded: bool = False,
+        follow: ProgressFollower = _ignore_progress,
     ) -> None:
+        """`follow` is told how far the session is whenever something happened in it."""
         super().__init__(classes="-welcome")  # to set it later would style every widget once more
         self.brief_runs = BriefRuns(
             self, lambda seconds, work: asyncio.get_running_loop().call_later(seconds, self.call_next, work)
@@ -87,6 +101,7 @@ class ChatScreen(Screen[None]):
         self.palette = palette
         self._settings = settings
         self._clock = clock
+        self._follow = follow
         self._arming = Arming(clock)
         self.desk = PromptDesk(self, self.bridge)
         self.stops = StopKeys(self.bridge, self.desk, clock)
@@ -220,6 +235,11 @@ class ChatScreen(Screen[None]):
     def ask(self, decision: DecisionRequested | None, question: InputRequested | None) -> None:
         """Bring up what waits for the person, or the composer."""
         self.query_one(Bottom).ask(decision, question)
+        waits = decision or question
+        last = self.bridge.transcript.blocks[-1:]
+        failed = any(isinstance(block, NoticeBlock) and block.level == "error" for block in last)
+        request_id = waits.request_id if waits is not None else ""
+        self._follow(request_id, is_input=decision is None, busy=self.bridge.transcript.turn_open, failed=failed)
 
     def show(self, reply: ViewReply) -> None:
         """An answer that is not part of the session: about models, downloads, variables, other sessions."""

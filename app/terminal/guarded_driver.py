@@ -9,11 +9,12 @@ import os
 import re
 import select
 from codecs import getincrementaldecoder
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from textual._parser import ParseEOF, ParseError
 from textual._xterm_parser import XTermParser
+from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 
 from oi_tui.app.terminal.skeleton import SKELETON
@@ -58,11 +59,21 @@ class Pastes:
         return "".join(parts)
 
 
+def tell_terminal(driver: Driver | None, sequence: str) -> None:
+    """Write a sequence, where there is a terminal."""
+    if isinstance(driver, GuardedDriver):
+        driver.write(sequence)
+        driver.flush()
+
+
 class GuardedDriver(LinuxDriver):
     """Reads keys as Textual does, except for pastes."""
 
     _held_back: list[str] | None = None
     """What is to be written at once, while something is gathered."""
+
+    farewell: Callable[[], str] | None = None
+    """Tells what to write when the terminal is left."""
 
     @contextmanager
     def gather_writes(self) -> Iterator[None]:
@@ -88,6 +99,12 @@ class GuardedDriver(LinuxDriver):
         super().start_application_mode()  # type: ignore[no-untyped-call]  # Textual left the types out
         if (before := SKELETON.hand_over()) is not None:
             self.attrs_before = before
+
+    def stop_application_mode(self) -> None:
+        """As ever, with what the app has to say to the terminal before it is left: for good, or for a while."""
+        if self.farewell is not None and (last := self.farewell()):
+            self.write(last)
+        super().stop_application_mode()
 
     def run_input_thread(self) -> None:
         """Read keys until the app leaves."""

@@ -78,6 +78,10 @@ def test_T1_T3_model_text_the_question_refusals_and_errors_of_the_server(start: 
     )
     shown.paste(f"go in-prompt {HOSTILE}")
     shown.send("\r")
+    shown.send("\x1b[O")  # the window loses the focus: a person is called, in our words
+    shown.wait_raw(b"\x1b[22;2t\x1b]2;oi-tui: approval needed\x1b\\")
+    shown.send("\x1b[I")
+    shown.wait_raw(b"\x1b]2;oi-tui\x1b\\\x1b[23;2t")
     wait_armed(shown)
     shown.wait_for("after-prose")
     shown.wait_for("after-code")

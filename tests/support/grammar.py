@@ -15,6 +15,12 @@ _MODES = "1000|1003|1004|1006|1015|1016|1049|2004|2026|2048|25|7"
 
 _SHAPES = "|".join(sorted(VALID_POINTER))
 
+_BELL = "\x07\x1b[22;2t\x1b]2;oi-tui: "
+"""It rings only together with a call, here in the title of the window."""
+
+_CALLS = "approval needed|input needed|done|stopped with an error"
+"""All that is ever said in a title or a notification."""
+
 _COLOUR = r"[34]8;2;\d{1,3};\d{1,3};\d{1,3}|[34]8;5;\d{1,3}"
 _ATTRIBUTE = rf"(?:{_COLOUR}|0|1|2|3|4|7|9|22|23|24|27|29|39|49|[349][0-7]|10[0-7])"
 """Bold, dim, italic, underlined, reversed, struck through and colours; nothing blinks or is concealed."""
@@ -28,6 +34,8 @@ ALLOWED = re.compile(
     r"|\x1b\[>\d{1,2}u|\x1b\[<u"  # the keyboard protocol, on and off
     rf"|\x1b\]22;(?:{_SHAPES})\x07"  # the pointer's shape
     r"|\x1b\[>0q|\x1b\[\?[12];1;0S|\x1b\[1[46]t|\x1b\[c"  # what is asked once: name, sixels, cells, attributes
+    rf"|\x1b\]2;oi-tui(?:: (?:{_CALLS}))?\x1b\\|\x1b\[2[23];2t"  # the bell, and the title, kept and put back
+    rf"|\x1b\]9;oi-tui: (?:{_CALLS})\x1b\\|\x1b\]777;notify;oi-tui;(?:{_CALLS})\x1b\\"  # notifications
     r"|\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"  # whether pictures are known
 )
 _FOREIGN = re.compile(r"\x1b[\s\S]{0,60}")
@@ -60,6 +68,9 @@ def _violations(raw: bytes, columns: int, rows: int, also: re.Pattern[str]) -> I
             if place.get("first") and not 1 <= int(place["first"]) < int(place["last"]) <= rows:
                 yield f"rows are moved by {found[0]!r}"
             position = found.end()
+            continue
+        if text.startswith(_BELL, position):
+            position += 1
             continue
         if text.startswith("\r\n", position):  # a line that ends, before and after the program's screen
             position += 2

@@ -157,6 +157,12 @@ class ScreenSection(SettingsSection, frozen=True, kw_only=True):
     which a font may have only some; `off` only names them."""
     editor: str = ""
     """Command for `$EDITOR`; empty takes VISUAL, EDITOR, then vi."""
+    bell: bool = True
+    """Ring when approval or input is needed or a turn ends while the window has no focus."""
+    notifications: bool = True
+    """Show a desktop notification then, in terminals that can."""
+    title: bool = True
+    """Show it in the window's title then."""
 
 
 def describe_sandbox(settings: SandboxSection) -> str:
